@@ -47,7 +47,7 @@ from interlace.objectives import Resources
 from interlace.readers.nli import Nli
 from interlace.tasks.common.prediction import predict_all
 from interlace.tasks.xnli import LABELS, Xnli
-from interlace.training.device import accelerator_for, quick_precision
+from interlace.training.device import accelerator_for, fast_precision
 from interlace.training.loop import Progress, Training, TrainingModel, steps
 from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource
 from interlace.training.optimizer import OptimizerSettings
@@ -127,7 +127,7 @@ def trainer_of(dataset: Any, vocab: Vocab, folder: str, sampling: str, turns: Tu
         per_device_eval_batch_size=4 * ROWS,
         train_sampling_strategy=sampling,
         use_cpu=not torch.cuda.is_available(),
-        bf16=quick_precision() == "bf16",
+        bf16=fast_precision() == "bf16",
         optim="adamw_torch_fused",
         learning_rate=2e-5,
         lr_scheduler_type="constant",

@@ -44,7 +44,7 @@ from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.objectives.mlm import Mlm
 from interlace.text.lines import read_lines
-from interlace.training.device import accelerator_for, quick_precision
+from interlace.training.device import accelerator_for, fast_precision
 from interlace.training.loop import Progress, Training, TrainingModel, steps
 from interlace.training.mixture import Mixture, MixtureSource, StreamedBatches
 from interlace.training.optimizer import OptimizerSettings
@@ -119,7 +119,7 @@ def against(other: Iterator[int], rows: list[list[int]], vocab: Vocab, size: int
             per_device_train_batch_size=round(TOKENS / mean),
             train_sampling_strategy=sampling,
             use_cpu=not torch.cuda.is_available(),
-            bf16=quick_precision() == "bf16",
+            bf16=fast_precision() == "bf16",
             optim="adamw_torch_fused",
             learning_rate=5e-4,
             lr_scheduler_type="constant",

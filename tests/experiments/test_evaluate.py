@@ -44,7 +44,7 @@ def made(monkeypatch, tmp_path):
         cells.append((cell.name, cell.seed))
         return [
             {"task": cell.name, "seed": cell.seed, "setting": setting, "language": language, "score": len(cells)}
-            for setting, language in fit.scored
+            for setting, language in fit.items
         ]
 
     scored_by(monkeypatch, scored)
@@ -243,9 +243,9 @@ def test_a_model_for_other_languages_is_another_model(target, made):
 
 def test_what_cannot_be_scored_costs_the_rest_nothing(target, monkeypatch):
     def scored(cell, fit):
-        if cell.name == "pos" or fit.scored[0][1] == "es":
-            raise DataError(f"{cell.name}: nothing in {fit.scored[-1][1]!r}")
-        return [{"task": cell.name, "seed": 0, "setting": "zero-shot", "language": fit.scored[0][1], "score": 1}]
+        if cell.name == "pos" or fit.items[0][1] == "es":
+            raise DataError(f"{cell.name}: nothing in {fit.items[-1][1]!r}")
+        return [{"task": cell.name, "seed": 0, "setting": "zero-shot", "language": fit.items[0][1], "score": 1}]
 
     scored_by(monkeypatch, scored)
     monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
@@ -301,7 +301,7 @@ def test_a_probe_loads_its_model_once_for_all_languages(target, monkeypatch):
 
     def scored(cell, fit):
         cell.measure
-        return [{"task": cell.name, "seed": 0, "setting": "zero-shot", "language": fit.scored[0][1], "score": 1}]
+        return [{"task": cell.name, "seed": 0, "setting": "zero-shot", "language": fit.items[0][1], "score": 1}]
 
     real = score_store.find_checkpoint
     scored_by(monkeypatch, scored)

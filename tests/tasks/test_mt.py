@@ -245,7 +245,7 @@ def test_what_the_model_says_hangs_on_no_batches_and_is_kept(root, vocab, model,
         search = {"beam": 2, "max_ratio": 1.0, "max_extra": 2}
         measured = task(targets=["en-de", "de-en"], search=search, tokens_per_batch=tokens)
         cell = EvaluationJob(
-            "mt", measured, lambda: model, vocab, root, "en", [], 0, Accelerator(cpu=True), into=into, key="model"
+            "mt", measured, lambda: model, vocab, root, "en", [], 0, Accelerator(cpu=True), output=into, key="model"
         )
         rows += score_job(cell)
         files.append((into / "predictions/mt.zero-shot.0.de-en.txt").read_text(encoding="utf-8"))

@@ -67,7 +67,7 @@ def saver(folder, processes=1, every=2, keep=2):
         is_main_process=True, num_processes=processes, unwrap_model=lambda m: m, wait_for_everyone=lambda: None
     )
     training = SimpleNamespace(
-        model=model, optimiser=torch.optim.AdamW(model.parameters()), accelerator=accelerator, last=7, micro_batches=2
+        model=model, optimizer=torch.optim.AdamW(model.parameters()), accelerator=accelerator, last=7, micro_batches=2
     )
     return CheckpointCallback(folder, every, keep, training, Progress(drawn=(3,)))
 
@@ -102,4 +102,4 @@ def test_another_number_of_processes_is_told(tmp_path, caplog):
     assert not caplog.records
     with caplog.at_level(logging.WARNING):
         assert saver(tmp_path, processes=4).resume() == 2
-    assert "was 2 micro-batches over all processes and is 8" in caplog.text
+    assert "2 micro-batches over all processes, and has 8" in caplog.text

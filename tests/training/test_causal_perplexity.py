@@ -17,7 +17,8 @@ from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Resources, Term
 from interlace.objectives.clm import Clm
-from interlace.training.diagnostics import HeldOutBatches, hold_out, perplexities
+from interlace.tasks.common.likelihood import HeldOutBatches, hold_out
+from interlace.training.diagnostics import perplexities
 
 TEXT = "a few words to learn the alphabet from"
 CPU = torch.device("cpu")

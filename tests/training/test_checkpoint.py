@@ -45,7 +45,7 @@ def test_shared_tensors_are_written_once_and_stay_shared(tmp_path):
     assert model["b"].weight.abs().sum() > 0
 
 
-@pytest.mark.parametrize("name", [checkpoint.WEIGHTS, checkpoint.MOMENTS, checkpoint.STATE])
+@pytest.mark.parametrize("name", [checkpoint.WEIGHTS, checkpoint.OPTIMIZER, checkpoint.STATE])
 @pytest.mark.parametrize("damage", ["truncate", "flip", "remove"])
 def test_damage_is_named_with_the_cure(tmp_path, name, damage):
     model, optimiser = learner()
@@ -110,7 +110,7 @@ def test_the_optimisers_step_goes_where_the_weights_are(tmp_path):
     path = checkpoint.save(tmp_path, 1, model, optimiser, {})
     elsewhere = learner()[0].to("meta")  # stands for a GPU, on which fused AdamW refuses a step on the CPU
     resumed = torch.optim.AdamW(elsewhere.parameters())
-    checkpoint._restore(elsewhere, resumed, checkpoint.load_file(path / checkpoint.MOMENTS))
+    checkpoint._restore(elsewhere, resumed, checkpoint.load_file(path / checkpoint.OPTIMIZER))
     assert {value.device.type for state in resumed.state.values() for value in state.values()} == {"meta"}
 
 

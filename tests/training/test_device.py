@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from interlace.training.device import accelerator_for, quick_precision
+from interlace.training.device import accelerator_for, fast_precision
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="looks at the CPU")
@@ -14,7 +14,7 @@ from interlace.training.device import accelerator_for, quick_precision
 )
 def test_bfloat16_only_where_the_processor_computes_in_it(monkeypatch, capability, expected):
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: capability)
-    assert quick_precision() == expected
+    assert fast_precision() == expected
     assert accelerator_for("auto").mixed_precision == expected
     assert accelerator_for("bf16").mixed_precision == "bf16"
 
@@ -22,4 +22,4 @@ def test_bfloat16_only_where_the_processor_computes_in_it(monkeypatch, capabilit
 def test_a_gpu_without_bfloat16_trains_in_float32(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: including_emulation)
-    assert quick_precision() == "no"
+    assert fast_precision() == "no"

@@ -17,17 +17,16 @@ from interlace.objectives.clm import Clm
 from interlace.objectives.common.dictionaries import Dictionary
 from interlace.objectives.mlm import Mlm
 from interlace.objectives.translation import Translation
+from interlace.tasks.common.likelihood import HeldOutBatches, hold_out
 from interlace.tasks.retrieval import Retrieval
 from interlace.training.diagnostics import (
     DiagnosticProbes,
     DiagnosticsCallback,
-    HeldOutBatches,
     ProbePairs,
     accuracies,
     cosine_gap,
     diagnose,
     first_batches,
-    hold_out,
     linear_cka,
 )
 from little_seq2seq import VOCAB, model, sentences
@@ -189,7 +188,7 @@ def test_many_predictions_are_scored_in_parts(monkeypatch, backbone, vocab):
     prepared = clm.prepare(Resources(vocab, backbone.traits))
     held_out = [hold_out("en", vocab.encode(lines(ENGLISH), language="en"), clm, prepared)]
     whole = accuracies(backbone, held_out, CPU)
-    monkeypatch.setattr("interlace.training.diagnostics.MOST_LOGITS", 3 * backbone.vocab_size)
+    monkeypatch.setattr("interlace.training.diagnostics.MAX_LOGITS", 3 * backbone.vocab_size)
     assert accuracies(backbone, held_out, CPU) == whole
 
 
@@ -240,7 +239,7 @@ def test_the_settings_of_retrieval_say_which_vectors_are_compared(backbone, voca
         probes = DiagnosticProbes(vocab, Retrieval(**settings), frozenset({"gap"}), (rows,))
         return diagnose(backbone, probes, CPU)["gap/en-de"]
 
-    assert len({gap(), gap(layer=0), gap(layer=-1), gap(centre=True)}) == 4
+    assert len({gap(), gap(layer=0), gap(layer=-1), gap(center=True)}) == 4
     everything = diagnose(backbone, DiagnosticProbes(vocab, Retrieval(layer=0), pairs=(rows,)), CPU)
     assert everything["gap/en-de"] == gap(layer=0)
 
@@ -276,7 +275,7 @@ def test_means_are_over_corpora_and_by_layer(backbone, vocab):
 def test_it_measures_before_the_first_step_now_and_then_and_after_the_last():
     rows = []
     made = DiagnosticsCallback(
-        lambda: {"gap/en-de": 0.5}, every=4, last=10, record=rows.append, on={"en-de": {"pairs": 9}}
+        lambda: {"gap/en-de": 0.5}, every=4, last=10, record=rows.append, origins={"en-de": {"pairs": 9}}
     )
     made.begin()
     for index in range(1, 11):

@@ -54,7 +54,7 @@ def test_every_language_is_scored_and_what_words_decide_is_learnt(cell):
 
 
 def test_rows_say_how_far_they_hang_on_the_examples(cell, tmp_path):
-    rows = score_job(replace(cell(epochs=1), into=tmp_path / "run", key="k"))
+    rows = score_job(replace(cell(epochs=1), output=tmp_path / "run", key="k"))
     assert all(row["low"] <= row["score"] <= row["high"] for row in rows)
     assert list((tmp_path / "run" / "predictions").iterdir())
 
@@ -270,9 +270,9 @@ def test_the_source_counts_too_where_a_language_is_measured_by_itself(cell):
     """Translations of the source into itself are nothing; its own perplexity is as good as any."""
     for name, languages in (("perplexity", ["en", "de"]), ("word_similarity", ["en", "de"]), ("retrieval", ["de"])):
         task = TASKS.build({"name": name})
-        assert [item[1] for fit in fine_tune_runs(replace(cell(), task=task)) for item in fit.scored] == languages
+        assert [item[1] for fit in fine_tune_runs(replace(cell(), task=task)) for item in fit.items] == languages
     told = TASKS.build({"name": "perplexity", "targets": ["de"]})
-    assert [fit.scored for fit in fine_tune_runs(replace(cell(), task=told))] == [[("zero-shot", "de")]]
+    assert [fit.items for fit in fine_tune_runs(replace(cell(), task=told))] == [[("zero-shot", "de")]]
 
 
 def test_a_task_may_name_its_own_languages(cell):
@@ -311,7 +311,7 @@ def test_tags_that_nothing_was_learnt_of_are_told(cell, root, caplog):
     path.write_text(path.read_text().replace("\tVERB", "\tNOUN"))
     lost = (root / "test.de.conllu").read_text().count("\tVERB")
     score_job(cell(epochs=1))
-    assert f"pos (de): {lost} of 80 labels are such as training has none of, and count as wrong: VERB" in caplog.text
+    assert f"pos (de): {lost} of 80 labels do not occur in the training set and count as wrong: VERB" in caplog.text
     caplog.clear()
     path.write_text(path.read_text().replace("\tNOUN", "\tVERB", 1))
     score_job(cell(epochs=1))

@@ -7,7 +7,7 @@ import pytest
 
 from interlace.core.errors import DataError
 from interlace.scores.examples import Examples
-from interlace.training.predictions import interval_of, outcomes_file, read_outcomes
+from interlace.training.predictions import confidence_interval, outcomes_file, read_outcomes
 from interlace.training.predictions import write_outcomes as keep
 from study_rows import write_outcomes
 
@@ -38,9 +38,9 @@ def test_what_another_model_got_is_dropped_and_never_read_as_this_ones(tmp_path)
     path = outcomes_file(tmp_path, "pos", 0)
     keep(path, "es", examples(1), "old")
     keep(path, "de", examples(1), "new")
-    with pytest.raises(DataError, match="holds no language 'es'"):
+    with pytest.raises(DataError, match="no language 'es'"):
         read_outcomes(path, "es")
-    with pytest.raises(DataError, match=r"de: what another model, or this one under other settings, got"):
+    with pytest.raises(DataError, match=r"de: outcomes of another model"):
         read_outcomes(path, "de", "old")
 
 
@@ -55,11 +55,11 @@ def test_fine_tunings_of_their_own_stand_beside_each_other(setting, tmp_path):
 
 def test_the_interval_is_in_the_unit_of_the_score():
     half = examples(*[1, 0] * 200)
-    found = interval_of(half)
+    found = confidence_interval(half)
     assert found["low"] == pytest.approx(50 - 4.9, abs=0.6)  # 1.96 standard errors of a share of one half of 400
     assert found["high"] == pytest.approx(50 + 4.9, abs=0.6)
-    assert interval_of(half, "")["low"] == pytest.approx(found["low"] / 100, abs=1e-4)
-    assert interval_of(examples(1)) == {}
+    assert confidence_interval(half, "")["low"] == pytest.approx(found["low"] / 100, abs=1e-4)
+    assert confidence_interval(examples(1)) == {}
 
 
 def test_names_never_leave_the_folder(tmp_path):
@@ -69,10 +69,10 @@ def test_names_never_leave_the_folder(tmp_path):
 
 def test_what_cannot_be_read_says_why(tmp_path):
     path = tmp_path / "a.safetensors"
-    with pytest.raises(DataError, match=r"a.safetensors: no such file; outcomes are kept by `interlace evaluate`"):
+    with pytest.raises(DataError, match=r"a.safetensors: no such file"):
         read_outcomes(path, "de")
     write_outcomes(path, {"de": ([1.0], [1.0])})
-    with pytest.raises(DataError, match=r"holds no language 'dee'; did you mean 'de'"):
+    with pytest.raises(DataError, match=r"no language 'dee'; did you mean 'de'"):
         read_outcomes(path, "dee")
     path.write_bytes(b"nonsense")
     with pytest.raises(DataError, match=r"a.safetensors: damaged"):
@@ -93,7 +93,7 @@ def test_a_perplexity_is_kept_with_its_measure_and_has_an_interval(tmp_path):
     found = read_outcomes(path, "de")
     assert (found.measure, found.counts) == ("perplexity", None)
     assert found.total == pytest.approx(np.exp(13 / 5))
-    ends = interval_of(found, "per word")
+    ends = confidence_interval(found, "per word")
     assert ends == {"low": pytest.approx(np.exp(2), abs=1e-3), "high": pytest.approx(np.exp(3), abs=1e-3)}
 
 

@@ -10,13 +10,13 @@ from interlace.core.errors import RunError
 from interlace.training.run_folder import append_line, cut_metrics, locked, read_json, write_json
 
 
-def test_a_folder_in_use_is_refused_and_names_the_holder(tmp_path):
+def test_a_folder_in_use_is_refused(tmp_path):
     code = "import sys, pathlib\nfrom interlace.training.run_folder import locked\n"
     code += "with locked(pathlib.Path(sys.argv[1])): pass"
     with locked(tmp_path):
         other = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)
     assert "RunError" in other.stderr
-    assert "in use by another process (process " in other.stderr
+    assert "in use by another process" in other.stderr
 
 
 def test_a_lock_is_free_again(tmp_path):
@@ -52,7 +52,7 @@ def test_json_round_trip_and_default(tmp_path):
 def test_a_file_where_the_folder_should_be_is_named(tmp_path, below):
     (tmp_path / "taken").write_text("precious")
     with (
-        pytest.raises(RunError, match="a file stands where a run's folder is expected"),
+        pytest.raises(RunError, match="is or is below a file"),
         locked(tmp_path / f"taken{below}"),
     ):
         pass

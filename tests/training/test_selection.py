@@ -35,7 +35,7 @@ def test_a_model_a_language_and_one_for_all():
 
 def judges(rule, settings):
     return [
-        (group.items, group.judges)
+        (group.items, group.dev_languages)
         for fit in runs_of_settings(settings, "en", ["de"])
         for group in selection_groups(rule, fit)
     ]
@@ -64,7 +64,7 @@ def test_the_first_of_equal_checks_is_kept_and_none_is_never_better():
     given = [(float("nan"), 1.0), (20.0, 40.0), (40.0, 20.0), (10.0, 60.0)]
     assert [group.improves({"en": en, "de": de}, greater=True) for en, de in given] == [False, True, False, True]
     assert group.best == 35
-    assert group.since == 0
+    assert group.bad_checks == 0
 
 
 def test_less_may_be_better():

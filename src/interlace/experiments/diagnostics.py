@@ -16,7 +16,7 @@ from interlace.tasks.retrieval import Retrieval
 from interlace.text.lines import read_lines
 from interlace.training.diagnostics import (
     MEASURES,
-    OF_PAIRS,
+    PAIR_MEASURES,
     DiagnosticProbes,
     DiagnosticsCallback,
     ProbePairs,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from interlace.experiments.recipe import Recipe
     from interlace.models.families import Traits
     from interlace.objectives.common.dictionaries import Dictionaries
-    from interlace.training.diagnostics import HeldOutBatches
+    from interlace.tasks.common.likelihood import HeldOutBatches
     from interlace.training.loop import Training
 
 log = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ def diagnostics_callbacks(
             every=settings.every,
             last=recipe.train.steps,
             record=record,
-            on=probes.on,
+            origins=probes.origins,
         )
     ]
 
@@ -90,12 +90,12 @@ def probes_of(
     settings = recipe.train.diagnostics
     wanted = frozenset(settings.measures or MEASURES)
     retrieval = _retrieval(recipe)
-    pairs = tuple(_pairs(recipe, materials, traits, retrieval)) if wanted & set(OF_PAIRS) else ()
+    pairs = tuple(_pairs(recipe, materials, traits, retrieval)) if wanted & set(PAIR_MEASURES) else ()
     dictionaries = _dictionaries(recipe, materials) if "alignment" in wanted else {}
     text = [first_batches(corpus, settings.tokens) for corpus in held_out] if "accuracy" in wanted else []
     there = {
         "alignment": bool(dictionaries) or any(one is not None for one in learnt.values()),
-        **dict.fromkeys(OF_PAIRS, bool(pairs)),
+        **dict.fromkeys(PAIR_MEASURES, bool(pairs)),
         "accuracy": bool(text),
     }
     measured = _measurable(wanted, there, named=bool(settings.measures))
@@ -110,7 +110,7 @@ def _measurable(wanted: frozenset[str], there: dict[str, bool], *, named: bool) 
     pairs = "translations: name held-out ones in corpora.GROUP.dev, or the files of evaluate.tasks.retrieval"
     cures = {
         "alignment": "dictionary: name one in evaluate.dictionary",
-        **dict.fromkeys(OF_PAIRS, pairs),
+        **dict.fromkeys(PAIR_MEASURES, pairs),
         "accuracy": "held-out text: name some in corpora.GROUP.dev",
     }
     measured = frozenset(name for name in wanted if there[name])

@@ -129,11 +129,11 @@ def evaluate(
             cell = replace(_cell(target, name, task, vocab, accelerator), vectors=vectors)
             count = (seeds or settings.seeds) if isinstance(task, FineTuneTask) else 1
             try:
-                cells = [replace(cell, seed=seed, watch=watch(name, seed)) for seed in range(count)]
+                cells = [replace(cell, seed=seed, on_step=watch(name, seed)) for seed in range(count)]
                 failures += _score(target, model, store, cells)
             except InterlaceError as error:
                 failures.append(error)
-            cell.read.clear()  # which its seeds shared
+            cell.cache.clear()  # shared by the seeds
         if accelerator.is_main_process and target.trained is not None and store.requested:
             scored = {place[0] for place in store.requested}
             store.add(
@@ -188,7 +188,7 @@ def _score(target: Target, model: str, store: ScoreStore, cells: list[Evaluation
         raise DataError(f"{name}: no language to score it in; name some: --set 'evaluate.tasks.{name}.targets=[..]'")
     store.drop(cells[0].name, {identity for _, _, identity in planned})
     keyed = {
-        (cell.seed, identity): replace(cell, into=target.into, key=identity.outcomes_key)
+        (cell.seed, identity): replace(cell, output=target.into, key=identity.outcomes_key)
         for cell, _, identity in planned
     }
     kept = target.into / "tuning" / safe_file_name(cells[0].name)
@@ -214,13 +214,13 @@ def _score_missing(
     kept: folder of the learning-rate sweeps of the task that are not finished.
     """
     lost, identity, places = None, with_files(identity, cell, fit), _places(cell, fit)
-    if fit.trained and not store.holds(places, identity):
+    if fit.train_languages and not store.holds(places, identity):
         fit, lost = readable(cell, fit)
         if lost:
             identity, places = with_files(identity, cell, fit), _places(cell, fit)
     if not store.holds(places, identity):
         log.info("scoring %s, seed %d", cell.name, cell.seed)
-        sweep = kept / f"{cell.key}.{identity.files}.{cell.seed}" if fit.trained else None
+        sweep = kept / f"{cell.key}.{identity.files}.{cell.seed}" if fit.train_languages else None
         rows = score_within_memory(replace(cell, sweep=sweep) if sweep else cell, fit)  # a probe's share its model
         store.put(places, identity, rows)
         if sweep and cell.accelerator.is_main_process:
@@ -230,7 +230,7 @@ def _score_missing(
 
 
 def _places(cell: EvaluationJob, fit: FineTuneRun) -> list[Place]:
-    return [(cell.name, cell.seed, *item) for item in fit.scored]
+    return [(cell.name, cell.seed, *item) for item in fit.items]
 
 
 def _leaks(target: Target, names: list[str], told: list[str]) -> dict[tuple[str, str], dict[str, Any]]:

@@ -19,7 +19,7 @@ from interlace.objectives.clm import Clm
 from interlace.objectives.denoise import Denoise
 from interlace.objectives.mlm import Mlm
 from interlace.objectives.translation import Translation
-from interlace.training.diagnostics import HeldOutBatches, hold_out
+from interlace.tasks.common.likelihood import HeldOutBatches, hold_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from interlace.experiments.recipe import Recipe
     from interlace.models.backbone import Backbone
     from interlace.models.families import Traits
+    from interlace.tasks.common.likelihood import HeldOutBatches
     from interlace.training.callbacks import Callback
-    from interlace.training.diagnostics import HeldOutBatches
     from interlace.training.loop import TrainingStep
     from interlace.training.optimizer import OptimizerSettings
 

@@ -97,12 +97,12 @@ def identity_of(recipe: Recipe, model: str, cell: EvaluationJob, fit: FineTuneRu
         "code": "" if kind.__module__.startswith("interlace.") else content_key(Path(inspect.getfile(kind))),
         "source": cell.source,
         "classes": list(getattr(task, "classes", ())),
-        "trained": fit.trained,
-        "judges": sorted({fit.judge_of(item) for item in fit.scored}) if by_mean else [],
+        "trained": fit.train_languages,
+        "judges": sorted({fit.dev_language(item) for item in fit.items}) if by_mean else [],
         "toy": dumped["toy"],
         "derived": dumped["derived"],
         "precision": resolved(recipe.train.precision),
-        "processes": cell.accelerator.num_processes if fit.trained else 1,
+        "processes": cell.accelerator.num_processes if fit.train_languages else 1,
     }
     return ScoreIdentity(model, hashed([json.dumps(settings, sort_keys=True)]), task.scoring_version)
 
@@ -136,14 +136,14 @@ def files_key(task: Task, source: str, root: Path, fit: FineTuneRun) -> str:
 def _files_read(task: Task, source: str, root: Path, fit: FineTuneRun) -> Iterator[Path]:
     """Yield the test files, then those of the dev sets that select weights, then those of the training sets."""
     tuned: Any = task  # a FineTuneTask wherever it is trained
-    groups = selection_groups(tuned.tuning.select, fit) if fit.trained else []
-    for setting, language in fit.scored:
+    groups = selection_groups(tuned.tuning.select, fit) if fit.train_languages else []
+    for setting, language in fit.items:
         if setting == "translate-test":
             files = translated_files(task.files, language, source)
             yield from task.model_copy(update={"files": files}).read_files("test", source, root)
         else:
             yield from task.read_files("test", language, root)
-    for split, languages in (("dev", [judge for group in groups for judge in group.judges]), ("train", fit.trained)):
+    for split, languages in (("dev", [judge for group in groups for judge in group.dev_languages]), ("train", fit.train_languages)):
         for language in dict.fromkeys(languages):
             yield from task.read_files(split, language, root)
             for other in tuned.held_out_splits(split):

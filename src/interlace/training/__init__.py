@@ -1,1 +1,1 @@
-"""Training: one loop for pre-training and fine-tuning, a generator whose consumers do the rest."""
+"""Training: one loop for pre-training and fine-tuning, a generator whose consumers do everything else."""

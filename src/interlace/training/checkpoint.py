@@ -1,7 +1,7 @@
-"""Checkpoints: weights, optimiser moments and counters in safetensors and JSON, written whole or not at all.
+"""Checkpoints: weights, optimizer state and counters in safetensors and JSON, written atomically.
 
-A checkpoint is a folder `step-00000100`. It is written under another name, flushed to the disk and renamed, so a killed
-process leaves the one before it untouched; sizes and hashes in `state.json` reveal damage done later.
+A checkpoint is a folder `step-00000100`. It is written under another name, flushed to disk and renamed, so a killed
+process leaves the previous one intact. Hashes in `state.json` reveal later damage.
 """
 
 from __future__ import annotations
@@ -25,63 +25,57 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
-WEIGHTS, MOMENTS, STATE = "model.safetensors", "optimiser.safetensors", "state.json"
+WEIGHTS, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.json"
 
 
-def save(folder: Path, step: int, model: nn.Module, optimiser: Optimizer, state: dict[str, Any]) -> Path:
-    """Write `folder/step-XXXXXXXX`; `state` is plain JSON. Returns its path.
+def save(folder: Path, step: int, model: nn.Module, optimizer: Optimizer, state: dict[str, Any]) -> Path:
+    """Write `folder/step-XXXXXXXX` and return its path; `state` is plain JSON.
 
     Raises:
-        DataError: the disk is full; the checkpoints before it are untouched.
+        DataError: the disk is full; earlier checkpoints stay intact.
     """
     final = path_of(folder, step)
     folder.mkdir(parents=True, exist_ok=True)
     remove_partials(final)
     with atomic_folder(final) as partial:
         save_file(dict(_weights(model)), partial / WEIGHTS)
-        save_file(dict(_moments(model, optimiser)), partial / MOMENTS)
-        hashes = {name: _hash(partial / name) for name in (WEIGHTS, MOMENTS)}
+        save_file(dict(_moments(model, optimizer)), partial / OPTIMIZER)
+        hashes = {name: _hash(partial / name) for name in (WEIGHTS, OPTIMIZER)}
         (partial / STATE).write_text(json.dumps({"step": step, "hashes": hashes, **state}, indent=1))
     return final
 
 
 def steps_in(folder: Path) -> list[int]:
-    """Steps of the whole checkpoints in `folder`, rising."""
+    """Return the steps of the checkpoints in `folder`, ascending."""
     return sorted(int(path.name.removeprefix("step-")) for path in folder.glob("step-*") if path.is_dir())
 
 
 def path_of(folder: Path, step: int) -> Path:
-    """Where the checkpoint of `step` stands."""
+    """Return the path of the checkpoint of `step`."""
     return folder / f"step-{step:08d}"
 
 
-def load(path: Path, model: nn.Module, optimiser: Optimizer | None = None) -> dict[str, Any]:
-    """Fill the model (and the optimiser) from a checkpoint; returns its state.
+def load(path: Path, model: nn.Module, optimizer: Optimizer | None = None) -> dict[str, Any]:
+    """Load a checkpoint into the model (and the optimizer), and return its state.
 
     Raises:
         CheckpointError: a file is missing or damaged, or the checkpoint belongs to another model.
     """
     state = _state(path)
     _fill(dict(_weights(model)), _tensors(path / WEIGHTS, state), path)
-    if optimiser is not None:
-        _restore(model, optimiser, _tensors(path / MOMENTS, state))
+    if optimizer is not None:
+        _restore(model, optimizer, _tensors(path / OPTIMIZER, state))
     return state
 
 
 def weights_of(path: Path) -> Path:
-    """The file that holds the weights of a checkpoint, by their names in the model; its content was looked at.
+    """Return the file of a checkpoint's weights, by their names in the model, after checking its hash.
 
     Raises:
         CheckpointError: a file is missing or damaged.
     """
-    found = path / WEIGHTS
-    try:
-        whole = _hash(found) == _state(path)["hashes"].get(WEIGHTS)
-    except OSError as error:
-        raise CheckpointError(f"{found}: missing ({error}); {_cure(path)}") from error
-    if not whole:
-        raise CheckpointError(f"{found}: damaged (its content is not what was written); {_cure(path)}")
-    return found
+    _check_hash(path / WEIGHTS, _state(path))
+    return path / WEIGHTS
 
 
 def prune(folder: Path, keep: int, best: int | None = None) -> None:
@@ -92,34 +86,34 @@ def prune(folder: Path, keep: int, best: int | None = None) -> None:
 
 
 def _weights(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """Parameters and buffers by name; one name where two share a tensor."""
+    """Yield parameters and buffers by name; one name for a shared tensor."""
     yield from ((name, parameter.data) for name, parameter in model.named_parameters())
     kept = set(model.state_dict())
     yield from ((name, buffer) for name, buffer in model.named_buffers() if name in kept)
 
 
-def _moments(model: nn.Module, optimiser: Optimizer) -> Iterator[tuple[str, Tensor]]:
+def _moments(model: nn.Module, optimizer: Optimizer) -> Iterator[tuple[str, Tensor]]:
     for name, parameter in model.named_parameters():
-        for key, value in optimiser.state.get(parameter, {}).items():
+        for key, value in optimizer.state.get(parameter, {}).items():
             yield f"{key}:{name}", torch.as_tensor(value)
 
 
-def _restore(model: nn.Module, optimiser: Optimizer, moments: dict[str, Tensor]) -> None:
+def _restore(model: nn.Module, optimizer: Optimizer, moments: dict[str, Tensor]) -> None:
     parameters = dict(model.named_parameters())
     for key, value in moments.items():
         moment, _, name = key.partition(":")
         parameter = parameters[name]
-        optimiser.state[parameter][moment] = value.to(parameter.device)  # fused AdamW wants its step there too
+        optimizer.state[parameter][moment] = value.to(parameter.device)  # fused AdamW needs its step there too
 
 
 def _fill(tensors: dict[str, Tensor], saved: dict[str, Tensor], path: Path) -> None:
     missing, unknown = sorted(set(tensors) - set(saved)), sorted(set(saved) - set(tensors))
     if missing or unknown:
-        raise CheckpointError(f"{path}: another model's: lacks {missing[:3]}, has {unknown[:3]} that the model lacks")
+        raise CheckpointError(f"{path}: belongs to another model: lacks {missing[:3]}, and has {unknown[:3]} instead")
     for name, tensor in tensors.items():
         if tensor.shape != saved[name].shape:
             found, wanted = tuple(saved[name].shape), tuple(tensor.shape)
-            raise CheckpointError(f"{path}: {name} has shape {found}, the model wants {wanted}")
+            raise CheckpointError(f"{path}: {name} has shape {found}, the model expects {wanted}")
         tensor.copy_(saved[name])
 
 
@@ -134,16 +128,24 @@ def _state(path: Path) -> dict[str, Any]:
 
 
 def _tensors(path: Path, state: dict[str, Any]) -> dict[str, Tensor]:
+    _check_hash(path, state)
     try:
-        if _hash(path) != state["hashes"].get(path.name):
-            raise CheckpointError(f"{path}: damaged (its content is not what was written); {_cure(path.parent)}")
         return dict(load_file(path))
     except (OSError, SafetensorError) as error:
         raise CheckpointError(f"{path}: missing or damaged ({error}); {_cure(path.parent)}") from error
 
 
+def _check_hash(path: Path, state: dict[str, Any]) -> None:
+    try:
+        intact = _hash(path) == state["hashes"].get(path.name)
+    except OSError as error:
+        raise CheckpointError(f"{path}: missing ({error}); {_cure(path.parent)}") from error
+    if not intact:
+        raise CheckpointError(f"{path}: damaged (its content is not what was written); {_cure(path.parent)}")
+
+
 def _cure(path: Path) -> str:
-    return f"remove {path} to go on from the checkpoint before it"
+    return f"remove {path} to resume from the previous checkpoint"
 
 
 def _hash(path: Path) -> str:

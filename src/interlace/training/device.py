@@ -1,4 +1,4 @@
-"""Where training runs: accelerate's `Accelerator`, made the same way everywhere."""
+"""The device of training: accelerate's `Accelerator`, made the same way everywhere."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 def accelerator_for(
     precision: str, threads: int | None = None, trackers: Sequence[str] = (), folder: Path | None = None
 ) -> Accelerator:
-    """CPU, one GPU, or the processes that `torchrun` or `accelerate launch` started.
+    """Return an accelerator for a CPU, one GPU, or the processes of `torchrun` or `accelerate launch`.
 
     precision: `"no"` (float32), `"bf16"` (autocast), or `"auto"`, see `resolved`.
-    trackers: accelerate's names of them; they write under `folder`, once `init_trackers` is called.
+    trackers: accelerate's names of trackers; they write below `folder` after `init_trackers`.
 
     Raises:
         MissingDependencyError: a tracker's package is not installed.
@@ -32,10 +32,10 @@ def accelerator_for(
     for tracker in trackers:
         if find_spec(tracker) is None:
             raise MissingDependencyError(f"the tracker {tracker!r}", tracker)
-    _keep_memory()
+    _keep_freed_memory()
     if threads:
         torch.set_num_threads(threads)
-    if AcceleratorState._shared_state:  # noqa: SLF001 - accelerate keeps one precision a process unless told to forget
+    if AcceleratorState._shared_state:  # noqa: SLF001 - accelerate allows one precision a process without a reset
         AcceleratorState._reset_state()  # noqa: SLF001
     return Accelerator(
         cpu=not torch.cuda.is_available(),
@@ -48,19 +48,19 @@ def accelerator_for(
 
 
 def resolved(precision: str) -> str:
-    """What a run trains in: `"no"` or `"bf16"`, as asked for or, by `"auto"`, what is quick here."""
-    return quick_precision() if precision == "auto" else precision
+    """Return the precision, `"no"` or `"bf16"`; `"auto"` becomes what is fast on this hardware."""
+    return fast_precision() if precision == "auto" else precision
 
 
-def quick_precision() -> str:
-    """`"bf16"` where the hardware computes in it, else `"no"`: without AVX-512 a CPU takes 50 times as long in it."""
+def fast_precision() -> str:
+    """Return `"bf16"` where the hardware supports it, else `"no"`: bf16 is 50 times slower on a CPU without AVX-512."""
     if torch.cuda.is_available():
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "no"
     return "bf16" if torch.backends.cpu.get_cpu_capability().startswith(("AVX512", "AMX")) else "no"
 
 
-def _keep_memory() -> None:
-    """Let glibc keep freed memory: on a CPU, giving pages back and faulting them in again costs 15 % of a step."""
+def _keep_freed_memory() -> None:
+    """Let glibc keep freed memory: on a CPU, returning pages and faulting them in again takes 15 % of a step."""
     libc = ctypes.CDLL(None)
     if hasattr(libc, "mallopt"):
         libc.mallopt(-3, 1 << 30)  # M_MMAP_THRESHOLD

@@ -1,4 +1,4 @@
-"""The embedding picture: words of several languages from the input table, projected by PCA (ALM, figure 4)."""
+"""Data of the embedding plot: words of several languages from the input embeddings, by PCA (ALM, figure 4)."""
 
 from __future__ import annotations
 
@@ -17,19 +17,15 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
 
-Concepts = list[dict[str, str]]  # a word by language, for each concept
+Concepts = list[dict[str, str]]  # words that translate each other: one dictionary, language -> word, a concept
 
 
 def embedding_picture(backbone: Backbone, vocab: Vocab, concepts: Concepts) -> dict[str, Any]:
-    """Points and translation pairs; a word of several subwords stands at their mean.
-
-    concepts: words that translate each other, by language. Fewer than three give an empty picture.
-    """
+    """Return points of words and pairs of translations; fewer than three concepts give an empty plot."""
     entries = [(number, language, word) for number, words in enumerate(concepts) for language, word in words.items()]
     if len(concepts) < 3:
         return {"method": "pca", "explained": [], "words": [], "pairs": []}
-    vectors = word_vectors(backbone, vocab, [word for _, _, word in entries])
-    points, explained = _project(vectors)
+    points, explained = _project(concept_vectors(backbone, vocab, concepts))
     words = [
         {"word": word, "language": language, "x": round(float(x), 4), "y": round(float(y), 4), "concept": number}
         for (number, language, word), (x, y) in zip(entries, points, strict=True)
@@ -38,25 +34,21 @@ def embedding_picture(backbone: Backbone, vocab: Vocab, concepts: Concepts) -> d
 
 
 def concept_vectors(backbone: Backbone, vocab: Vocab, concepts: Concepts) -> NDArray[np.float32]:
-    """(words, H) the vectors of all words of the concepts, in their order."""
-    return word_vectors(backbone, vocab, [word for words in concepts for word in words.values()])
+    """Return (words, H) vectors of all words, each the mean of the input embeddings of its tokens in a sentence."""
+    table = backbone.input_embeddings.detach().float().cpu().numpy()
+    words = [word for entry in concepts for word in entry.values()]
+    if not words:
+        return np.zeros((0, table.shape[1]), np.float32)
+    ids = vocab.encode_words(words)
+    return np.stack([table[row].mean(axis=0) if len(row) else np.zeros(table.shape[1], np.float32) for row in ids])
 
 
 def write_words(path: Path, concepts: Concepts, before: NDArray[np.float32], after: NDArray[np.float32]) -> None:
-    """Keep the concepts' words with their vectors before and after training, for pictures (WEAM, figure 2)."""
+    """Write the concepts' words with their vectors before and after training, for plots (WEAM, figure 2)."""
     from safetensors.numpy import save_file
 
     with atomic(path) as partial:
         save_file({"before": before, "after": after}, partial, {"concepts": json.dumps(concepts, ensure_ascii=False)})
-
-
-def word_vectors(backbone: Backbone, vocab: Vocab, words: list[str]) -> NDArray[np.float32]:
-    """(words, H): the mean of each word's rows of the input table, as it is written inside a sentence."""
-    table = backbone.input_embeddings.detach().float().cpu().numpy()
-    ids = vocab.encode_words(words)
-    if not words:
-        return np.zeros((0, table.shape[1]), np.float32)
-    return np.stack([table[row].mean(axis=0) if len(row) else np.zeros(table.shape[1], np.float32) for row in ids])
 
 
 def _project(vectors: NDArray[np.float32]) -> tuple[NDArray[np.float64], list[float]]:
@@ -68,7 +60,7 @@ def _project(vectors: NDArray[np.float32]) -> tuple[NDArray[np.float64], list[fl
 
 
 def _pairs(entries: list[tuple[int, str, str]]) -> list[list[int]]:
-    """Each concept's first word with each other word of it."""
+    """Return pairs of each concept's first word with each of its other words."""
     first: dict[int, int] = {}
     pairs = []
     for index, (number, _, _) in enumerate(entries):

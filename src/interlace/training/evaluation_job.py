@@ -1,4 +1,4 @@
-"""One task on one model with one seed, and the rows of scores that come of it."""
+"""One task on one model with one seed: its examples, its probe measurements, and its score rows."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ Score = dict[str, Any]
 class EvaluationJob:
     """One task on one model with one seed.
 
-    name: the task's; load: a fresh copy of the pre-trained backbone; root: where the task's files stand.
-    targets: the recipe's; a task may name its own.
-    vectors: static word vectors by language, scored in place of a backbone; `vocab` is then None.
-    into: the run's folder, where predictions are kept; None: they are not. key: names what they were made with.
-    sweep: the folder where finished learning rates are kept until their rows are; None: they are not.
-    read: examples that were read for fine-tunings; cells of one task share them, whatever their seed.
+    name: name of the task. load: returns a fresh copy of the pre-trained backbone. root: folder of the task's files.
+    targets: target languages of the recipe; a task may have its own.
+    on_step: called after each step of fine-tuning.
+    output: folder of the run, to write predictions to; None: write none. key: identifies model and settings there.
+    vectors: static word vectors by language, scored instead of a backbone; `vocab` is then None.
+    sweep: folder that stores finished learning rates until the scores are written; None: store none.
+    cache: examples read for fine-tuning, which the jobs of one task share.
     """
 
     name: str
@@ -48,59 +49,39 @@ class EvaluationJob:
     targets: list[str]
     seed: int
     accelerator: Accelerator
-    watch: Callable[[TrainingStep], None] = lambda _: None
-    into: Path | None = None
+    on_step: Callable[[TrainingStep], None] = lambda _: None
+    output: Path | None = None
     key: str = ""
     vectors: Mapping[str, WordVectors] | None = None
     sweep: Path | None = None
-    read: dict[tuple[str, str, str], Any] = field(default_factory=dict, compare=False, repr=False)
+    cache: dict[tuple[str, str, str], Any] = field(default_factory=dict, compare=False, repr=False)
 
     def examples(self, split: str, language: str) -> Any:
-        """The task's examples."""
-        return self._once(self.task, split, language)
-
-    def _once(self, task: Task, split: str, language: str, files: str = "") -> Any:
-        """Examples that fine-tunings share; a probe asks once, and its languages need not stand in memory together.
-
-        files: names those of other files than the task's own.
-        """
-        if isinstance(task, ProbeTask):
-            return task.examples(split, language, self.vocab, self.root)
-        name = (split, language, files)
-        if name not in self.read:
-            self.read[name] = task.examples(split, language, self.vocab, self.root)
-        return self.read[name]
+        """Return the examples of a split and language."""
+        return self._cached(self.task, split, language)
 
     @cached_property
     def measure(self) -> Callable[[Any], Scores]:
-        """A probe's scores of examples, the model being loaded once."""
+        """Function that returns a probe's scores of examples; the model is loaded once."""
         task: Any = self.task
         if self.vectors is not None:
             return partial(task.measure_words, self.vectors)
         return partial(task.measure, self.load().to(self.accelerator.device).eval(), self.vocab)
 
     def test(self, item: Item) -> Any:
-        """The test examples of a language in a setting; the same object where the same rows of files are read."""
+        """Return the test examples of a language in a setting; the same object if the same files are read."""
         setting, language = item
         if setting != "translate-test":
             return self.examples("test", language)
         files = translated_files(self.task.files, language, self.source)
-        if (parts := self._parts(files)) and parts == self._parts(
-            self.task.files
-        ):  # people translated the source's test text
+        parts = self._parts(files)
+        if parts and parts == self._parts(self.task.files):  # the source's test text was translated by people
             return self.examples("test", self.source)
         task = self.task.model_copy(update={"files": files})
-        return self._once(task, "test", self.source, str(files))
-
-    def _parts(self, files: FilePatterns) -> list[FilePart]:
-        """Where the source's test text stands; empty where it does not."""
-        try:
-            return find_parts(files, FileQuery(self.name, "test", self.source, self.root))
-        except MissingDataError:
-            return []
+        return self._cached(task, "test", self.source, str(files))
 
     def row(self, item: Item, scores: Scores, count: int, start: float) -> Score:
-        """The row of one item: `count` examples count in its score, measured since `start` (of `time.perf_counter`)."""
+        """Return the score row of an item; `count` examples count in it, `start` is of `time.perf_counter`."""
         setting, language = item
         task: Any = self.task
         metric = scores.metric or task.metric
@@ -119,3 +100,22 @@ class EvaluationJob:
             "scores": {key: round(value, 4) for key, value in scores.metrics.items()},
             "seconds": round(time.perf_counter() - start, 3),
         }
+
+    def _cached(self, task: Task, split: str, language: str, files: str = "") -> Any:
+        """Return examples, cached for fine-tuning; a probe reads each language once and need not keep it.
+
+        files: identifies files other than the task's own.
+        """
+        if isinstance(task, ProbeTask):
+            return task.examples(split, language, self.vocab, self.root)
+        name = (split, language, files)
+        if name not in self.cache:
+            self.cache[name] = task.examples(split, language, self.vocab, self.root)
+        return self.cache[name]
+
+    def _parts(self, files: FilePatterns) -> list[FilePart]:
+        """Return the files of the source's test text; empty if there are none."""
+        try:
+            return find_parts(files, FileQuery(self.name, "test", self.source, self.root))
+        except MissingDataError:
+            return []

@@ -1,12 +1,4 @@
-"""Fine-tune and score every language: the same loop as pre-training, with the weights that a named rule selects.
-
-One fine-tuning with one learning rate: trained, checked on development sets, scored.
-
-What the finished learning rates of a sweep came to, on disk until the rows of their fine-tuning are kept.
-
-A folder a fine-tuning and seed: `state.json` with what each group found best, and `best.safetensors` with its weights
-where groups keep weights. It is replaced as a whole after each learning rate but the last.
-"""
+"""Fine-tuning and scoring of a task: the training loop with a sweep over learning rates and model selection."""
 
 from __future__ import annotations
 
@@ -35,6 +27,9 @@ from interlace.training.run_folder import read_json, write_json
 from interlace.training.selection import FineTuneRun, baseline_loss, collapsed, runs_of_task, selection_groups
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from pathlib import Path
+
     from numpy.typing import NDArray
 
     from interlace.objectives import Prepared
@@ -42,314 +37,277 @@ if TYPE_CHECKING:
     from interlace.training.evaluation_job import EvaluationJob, Score
     from interlace.training.selection import Item, SelectionGroup
 
-    Made = dict[int, Any]  # predictions for examples, by the object's `id`
-    from collections.abc import Collection, Sequence
-    from pathlib import Path
-
+    Predicted = dict[int, Any]  # predictions for examples, by the object's `id`
 
 log = logging.getLogger(__name__)
 
-
-_MOST = 3  # reasons that a message spells out
-
-
-def score_job(cell: EvaluationJob) -> list[Score]:
-    """A row a setting and language: fine-tuned where the task trains, measured as it is where not.
-
-    Raises:
-        DataError: a file is missing or wrong; every file is read before the training that needs it starts.
-    """
-    return [row for fit in fine_tune_runs(cell) for row in score_run(cell, fit)]
+_MAX_REASONS = 3  # that a message lists
+_LATE = 0.75  # of the training: a model that still predicts one label will not recover
+_STATE, _BEST = "state.json", "best.safetensors"
 
 
-def fine_tune_runs(cell: EvaluationJob) -> list[FineTuneRun]:
-    """The fine-tunings of a task; of a probe, one without training.
+def score_job(job: EvaluationJob) -> list[Score]:
+    """Return the score rows of all settings and languages: of a fine-tuned model, or of a probe.
 
     Raises:
-        SettingsError: what is right for a text says nothing of its translation in this task.
+        DataError: a file is missing or wrong; all files of a fine-tuning are read before it starts.
     """
-    task = cell.task
+    return [row for run in fine_tune_runs(job) for row in score_run(job, run)]
+
+
+def fine_tune_runs(job: EvaluationJob) -> list[FineTuneRun]:
+    """Return the fine-tunings of a task, or the runs without training of a probe.
+
+    Raises:
+        SettingsError: translate-test for a task whose labels do not apply to a translation.
+    """
+    task = job.task
     if isinstance(task, FineTuneTask) and "translate-test" in task.settings and not task.translatable:
-        raise SettingsError(f"{cell.name}: translate-test is for tasks with one label a text, not for this one")
-    return runs_of_task(cell.task, cell.source, cell.targets)
+        raise SettingsError(f"{job.name}: translate-test is for tasks with one label a text, not for this one")
+    return runs_of_task(job.task, job.source, job.targets)
 
 
-def readable(cell: EvaluationJob, fit: FineTuneRun) -> tuple[FineTuneRun, DataError | None]:
-    """The fine-tuning without those languages whose own files cannot be read, and what is wrong with these.
+def readable(job: EvaluationJob, run: FineTuneRun) -> tuple[FineTuneRun, DataError | None]:
+    """Return the run without the languages whose own files cannot be read, and an error that says why.
 
-    Under `per-language-dev` a development set is its language's own too. Else it judges the others as well, and so
-    belongs, as training text does, to what `score_run` must have.
+    A development set is a language's own file under `per-language-dev` only. Otherwise it selects the weights of all
+    languages and is, like training text, required by `score_run`.
 
     Raises:
-        DataError: not one language is left.
+        DataError: no language is left.
     """
-    alone = _tuning(cell).select == "per-language-dev"
-    whole: list[Item] = []
+    per_language = _tuning(job).select == "per-language-dev"
+    complete: list[Item] = []
     errors: dict[str, set[str]] = {}
-    for item in fit.scored:
+    for item in run.items:
         try:
-            cell.test(item)
-            if alone:
-                cell.examples("dev", fit.judge_of(item))
-            whole.append(item)
+            job.test(item)
+            if per_language:
+                job.examples("dev", run.dev_language(item))
+            complete.append(item)
         except DataError as error:
             errors.setdefault(str(error), set()).add(item[1])
     if not errors:
-        return fit, None
+        return run, None
     lost = DataError(_listed(errors))
-    if not whole:
+    if not complete:
         raise lost
-    return replace(fit, scored=whole, asked=fit.scored), lost
+    return replace(run, items=complete, requested=run.items), lost
 
 
-def score_run(cell: EvaluationJob, fit: FineTuneRun) -> list[Score]:
-    """The rows of one fine-tuning, over all its learning rates, or of a probe.
+def score_run(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
+    """Return the score rows of one fine-tuning, over all its learning rates, or of a probe.
 
     Raises:
-        DataError: a file is missing or wrong; every file is read before the training starts.
+        DataError: a file is missing or wrong; all files are read before the training starts.
     """
-    return _tuned(cell, fit) if fit.trained else _probed(cell, fit)
+    return _score_fine_tuned(job, run) if run.train_languages else _score_probe(job, run)
 
 
-def _probed(cell: EvaluationJob, fit: FineTuneRun) -> list[Score]:
+def _score_probe(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
     rows: list[Score] = []
-    for item in fit.scored:
+    for item in run.items:
         start = time.perf_counter()
-        examples = cell.test(item)
-        scores = cell.measure(examples)
-        into = cell.into if cell.accelerator.is_main_process else None
-        told = write_probe_outcomes(into, cell, item, scores) if into else {}
+        examples = job.test(item)
+        scores = job.measure(examples)
+        output = job.output if job.accelerator.is_main_process else None
+        interval = write_probe_outcomes(output, job, item, scores) if output else {}
         count = len(examples) if scores.outcomes is None else int((scores.outcomes.weight > 0).sum())
-        rows.append({**cell.row(item, scores, count, start), **scores.details, **told})
+        rows.append({**job.row(item, scores, count, start), **scores.details, **interval})
     return rows
 
 
-def _tuned(cell: EvaluationJob, fit: FineTuneRun) -> list[Score]:
-    groups = selection_groups(_tuning(cell).select, fit)
-    judges = dict.fromkeys(language for group in groups for language in group.judges)
-    wanted: list[tuple[str, Any]] = [("test", item) for item in fit.scored]
-    wanted += [(split, language) for split, some in (("dev", judges), ("train", fit.trained)) for language in some]
-    read = _read(cell, wanted)
-    tests = {item: read["test", item] for item in fit.scored}
-    devs = {language: read["dev", language] for language in judges}
-    train = {language: read["train", language] for language in fit.trained}
-    _tell_of_unlearnt(cell, train, tests)
-    tuned, rates = None, _tuning(cell).rates
-    done, diverged = restore_sweep(cell.sweep, groups) if cell.sweep else (0, {})
+def _score_fine_tuned(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
+    groups = selection_groups(_tuning(job).select, run)
+    dev_languages = dict.fromkeys(language for group in groups for language in group.dev_languages)
+    wanted: list[tuple[str, Any]] = [("test", item) for item in run.items]
+    wanted += [("dev", language) for language in dev_languages]
+    wanted += [("train", language) for language in run.train_languages]
+    read = _read(job, wanted)
+    tests = {item: read["test", item] for item in run.items}
+    devs = {language: read["dev", language] for language in dev_languages}
+    train = {language: read["train", language] for language in run.train_languages}
+    _warn_of_unseen_labels(job, train, tests)
+    tuner, rates = None, _tuning(job).rates
+    done, diverged = restore_sweep(job.sweep, groups) if job.sweep else (0, {})
     for number, rate in enumerate(rates[done:], done + 1):
-        cell.accelerator.free_memory()  # the model before
-        tuned = FineTuner.fresh(cell, train, rate)
+        job.accelerator.free_memory()  # of the previous model
+        tuner = FineTuner.fresh(job, train, rate)
         try:
-            tuned.run(groups, devs, tests)
+            tuner.run(groups, devs, tests)
         except RunError as error:
-            log.warning("%s, seed %d, learning rate %g: %s", cell.name, cell.seed, rate, error)
+            log.warning("%s, seed %d, learning rate %g: %s", job.name, job.seed, rate, error)
             diverged[rate] = str(error)
-        if cell.sweep and number < len(rates) and cell.accelerator.is_main_process:
-            save_sweep(cell.sweep, groups, number, diverged)
+        if job.sweep and number < len(rates) and job.accelerator.is_main_process:
+            save_sweep(job.sweep, groups, number, diverged)
     if len(diverged) == len(rates):
-        raise RunError(f"{cell.name}, seed {cell.seed}: {'; '.join(dict.fromkeys(diverged.values()))}")
-    rows = [row for group in groups for row in _rows(tuned, group, tests)]
-    cell.accelerator.free_memory()
+        raise RunError(f"{job.name}, seed {job.seed}: {'; '.join(dict.fromkeys(diverged.values()))}")
+    rows = [row for group in groups for row in _group_rows(tuner, group, tests)]
+    job.accelerator.free_memory()
     return [{**row, "tuning": {**row["tuning"], "diverged": list(diverged)}} for row in rows]
 
 
-def _tell_of_unlearnt(cell: EvaluationJob, train: dict[str, Any], tests: dict[Item, Any]) -> None:
-    """What a test set asks for that training has no example of is lost, which scores alone do not tell."""
-    task: Any = cell.task
-    learner, classes = task.head(), task.classes
+def _group_rows(tuner: Any, group: SelectionGroup, tests: dict[Item, Any]) -> list[Score]:
+    """Return a group's rows: those it keeps, or those of the weights it keeps, or of the current weights."""
+    if isinstance(group.kept, list):
+        return group.kept
+    if group.kept is not None:
+        tuner.training.model.load_state_dict(group.kept)
+    return list(tuner.score(group, tests))
+
+
+def _warn_of_unseen_labels(job: EvaluationJob, train: dict[str, Any], tests: dict[Item, Any]) -> None:
+    """Warn of test labels that do not occur in the training set, which scores alone do not show."""
+    task: Any = job.task
+    head, classes = task.head(), task.classes
     if not classes:
         return
-    learnt = np.concatenate([_labels(learner.gold(examples)) for examples in train.values()])
+    seen = np.concatenate([_labels(head.gold(examples)) for examples in train.values()])
     for (_, language), examples in tests.items():
-        gold = _labels(learner.gold(examples))
-        lost = gold[~np.isin(gold, learnt)]
-        if len(lost):
-            names = ", ".join(classes[number] for number in np.unique(lost))
+        gold = _labels(head.gold(examples))
+        unseen = gold[~np.isin(gold, seen)]
+        if len(unseen):
+            names = ", ".join(classes[number] for number in np.unique(unseen))
             log.warning(
-                "%s (%s): %d of %d labels are such as training has none of, and count as wrong: %s",
-                cell.name, language, len(lost), len(gold), names,
+                "%s (%s): %d of %d labels do not occur in the training set and count as wrong: %s",
+                job.name, language, len(unseen), len(gold), names,
             )  # fmt: skip
 
 
-def _tuning(cell: EvaluationJob) -> Tuning:
-    return cast("FineTuneTask", cell.task).tuning
+def _tuning(job: EvaluationJob) -> Tuning:
+    return cast("FineTuneTask", job.task).tuning
 
 
 def _labels(gold: Any) -> NDArray[np.integer]:
-    """The class numbers that are told."""
-    flat = np.asarray(gold.flat if isinstance(gold, Ragged) else gold)
+    """Return the class numbers of labeled examples or words."""
+    flat = np.asarray(_flat(gold))
     known: NDArray[np.integer] = flat[flat >= 0]
     return known
 
 
-def _read(cell: EvaluationJob, wanted: list[tuple[str, Any]]) -> dict[tuple[str, Any], Any]:
-    """The examples of all splits and languages.
+def _flat(values: Any) -> Any:
+    return values.flat if isinstance(values, Ragged) else values
+
+
+# ---- reading examples ----
+
+
+def _read(job: EvaluationJob, wanted: list[tuple[str, Any]]) -> dict[tuple[str, Any], Any]:
+    """Return the examples of splits and languages (of test sets: items).
 
     Raises:
-        DataError: some cannot be read; says which, of many the first, and how to leave languages out.
+        DataError: some cannot be read; lists the first errors, and how to leave languages out.
     """
     found: dict[tuple[str, Any], Any] = {}
-    errors: dict[str, set[str]] = {}  # whose data each is of
+    errors: dict[str, set[str]] = {}  # error -> languages
     for split, what in wanted:
         try:
-            found[split, what] = cell.test(what) if split == "test" else cell.examples(split, what)
+            found[split, what] = job.test(what) if split == "test" else job.examples(split, what)
         except DataError as error:
-            errors.setdefault(str(error), set()).add(_language(split, what))
+            errors.setdefault(str(error), set()).add(what[1] if split == "test" else what)
     if not errors:
         return found
-    raise DataError(_listed(errors) + _cure(cell, found, set().union(*errors.values())))
+    raise DataError(_listed(errors) + _cure(job, found, set().union(*errors.values())))
 
 
 def _listed(errors: dict[str, set[str]]) -> str:
-    """What is wrong, of many things the first, with the languages that the others are of."""
-    more = list(errors.values())[_MOST:]
+    """Return the first errors, and the languages of the others."""
+    more = list(errors.values())[_MAX_REASONS:]
     others = f"; and {len(more)} more, of {', '.join(sorted(set().union(*more)))}" if more else ""
-    return "; ".join(list(errors)[:_MOST]) + others
+    return "; ".join(list(errors)[:_MAX_REASONS]) + others
 
 
-def _language(split: str, what: Any) -> str:
-    """Whose data it is: what is wanted of a test set is an item."""
-    language: str = what[1] if split == "test" else what
-    return language
-
-
-def _cure(cell: EvaluationJob, found: dict[tuple[str, Any], Any], failed: set[str]) -> str:
-    """How to score the languages of which everything is there, as the end of a message; none without the source."""
-    whole = [_language(split, what) for split, what in found if split == "test"]
-    kept = [language for language in dict.fromkeys(whole) if language not in {cell.source, *failed}]
-    if not kept or cell.source in failed:
+def _cure(job: EvaluationJob, found: dict[tuple[str, Any], Any], failed: set[str]) -> str:
+    """Return how to score the other languages, as the end of a message; empty if the source language fails."""
+    complete = [what[1] for split, what in found if split == "test"]
+    kept = [language for language in dict.fromkeys(complete) if language not in {job.source, *failed}]
+    if not kept or job.source in failed:
         return ""
     names = ", ".join(f'"{language}"' for language in kept)
-    return f"; to score the others: --set 'evaluate.tasks.{cell.name}.targets=[{names}]'"
+    return f"; to score the others: --set 'evaluate.tasks.{job.name}.targets=[{names}]'"
 
 
-def _rows(tuned: Any, group: SelectionGroup, tests: dict[Item, Any]) -> list[Score]:
-    """A group's rows with what it kept: weights, rows made right away, or nothing, for the weights as they are."""
-    if isinstance(group.kept, list):
-        return group.kept
-    if group.kept is not None:
-        tuned.training.model.load_state_dict(group.kept)
-    return list(tuned.score(group, tests))
-
-
-LATE = 0.75  # of a training: a model that knows no label by then will not find them
-
-
-log = logging.getLogger(__name__)
+# ---- one learning rate ----
 
 
 @dataclass
 class FineTuner:
-    """A model in fine-tuning, with all that scoring it needs.
+    """A model in fine-tuning.
 
-    least: nats a prediction that knowing how frequent each label is comes to.
+    baseline: loss in nats of a model that only knows label frequencies.
     """
 
-    cell: EvaluationJob
-    learner: TaskHead
+    job: EvaluationJob
+    head: TaskHead
     prepared: Prepared
     training: Training
-    least: float
+    baseline: float
 
     @classmethod
-    def fresh(cls, cell: EvaluationJob, train: dict[str, Any], rate: float) -> FineTuner:
-        """The pre-trained model with fresh heads, ready to be tuned on examples by language."""
-        tuning, task = _tuning(cell), cell.task
-        backbone = cell.load()
-        backbone.causal = False  # what learnt left to right is tuned with both sides in view, as XLM
+    def fresh(cls, job: EvaluationJob, train: dict[str, Any], rate: float) -> FineTuner:
+        """Return the pre-trained model with a fresh head; `train` has examples by language."""
+        tuning = _tuning(job)
+        backbone = job.load()
+        backbone.causal = False  # causal models are fine-tuned bidirectionally, as in XLM
         if tuning.freeze is not None:
             freeze_layers(backbone, tuning.freeze)
-        learner: Any = cast("FineTuneTask", task).head()
-        learner = learner.model_copy(update={"layer": tuning.layer})
-        prepared = learner.prepare(Resources(cell.vocab, backbone.traits))
-        sources, least = _sources(cell, learner, prepared, train)
+        head: Any = cast("FineTuneTask", job.task).head().model_copy(update={"layer": tuning.layer})
+        prepared = head.prepare(Resources(job.vocab, backbone.traits))
+        sources, baseline = _sources(job, head, prepared, train)
         batches = sum(len(source.plan) for source in sources)
-        model = cell.accelerator.prepare(TrainingModel(backbone, {cell.name: learner}, cell.seed))
-        last = max(1, math.ceil(tuning.epochs * batches / cell.accelerator.num_processes))
+        model = job.accelerator.prepare(TrainingModel(backbone, {job.name: head}, job.seed))
+        last = max(1, math.ceil(tuning.epochs * batches / job.accelerator.num_processes))
         settings = OptimizerSettings(
             learning_rate=rate,
             warmup=int(tuning.warmup_share * last),
             weight_decay=tuning.weight_decay,
             betas=tuning.betas,
         )
-        training = Training(model, Mixture(sources, cell.seed), settings.build(model), settings, cell.accelerator, last)
-        return cls(cell, learner, prepared, training, least)
+        mixture = Mixture(sources, job.seed)
+        training = Training(model, mixture, settings.build(model), settings, job.accelerator, last)
+        return cls(job, head, prepared, training, baseline)
+
+    @property
+    def task(self) -> FineTuneTask:
+        """The task that the model is fine-tuned for."""
+        return cast("FineTuneTask", self.job.task)
 
     def run(self, groups: list[SelectionGroup], devs: dict[str, Any], tests: dict[Item, Any]) -> None:
-        """Train; what a check finds best for a group is kept there, as weights where there is one group alone."""
-        tuning, last = _tuning(self.cell), self.training.last
-        looks = math.ceil(tuning.epochs * tuning.checks)
+        """Train, evaluate periodically, and keep in each group what its best evaluation found."""
+        tuning, last = self.task.tuning, self.training.last
+        checks = math.ceil(tuning.epochs * tuning.checks)
         for group in groups:
-            group.since = 0
+            group.bad_checks = 0
         progress, losses, start, tokens = Progress(), [], time.perf_counter(), 0
         for step in steps(self.training, progress):
-            self.cell.watch(step)
+            self.job.on_step(step)
             losses.append(fmean(step.losses.values()))
             tokens += step.tokens
-            if step.index != last and (not devs or step.index * looks // last == (step.index - 1) * looks // last):
+            if step.index != last and (not devs or step.index * checks // last == (step.index - 1) * checks // last):
                 continue
-            looked = self._check(devs or {"": next(iter(tests.values()))}, fmean(losses))
-            losses = []
-            found = {
+            check = {
                 "rule": tuning.select,
                 "learning_rate": self.training.settings.learning_rate,
                 "step": step.index,
                 "steps": last,
                 "tokens": tokens,
+                **self._check(devs or {"": next(iter(tests.values()))}, fmean(losses)),
                 "seconds": round(time.perf_counter() - start, 3),
-                **looked,
             }
-            self._keep(groups, found, tests)
-            if self._hopeless(looked, step.index) or all(group.stale(tuning.patience) for group in groups):
+            losses = []
+            self._keep(groups, check, tests)
+            if self._hopeless(check) or all(group.is_stopped(tuning.patience) for group in groups):
                 progress.stop = True
 
-    def _check(self, devs: dict[str, Any], loss: float) -> dict[str, Any]:
-        """Development scores by language, and whether the model has collapsed on the first."""
-        scores, flat = {}, False
-        for number, (language, examples) in enumerate(devs.items()):
-            predictions = self.predict(examples)
-            scores[language] = self.task.score(examples, predictions)[self.task.metric]
-            if not number:
-                flat = collapsed(_flat(predictions), _flat(self.learner.gold(examples)), loss, self.least)
-        return {"dev": scores if "" not in scores else {}, "collapsed": flat}
-
-    def _keep(self, groups: list[SelectionGroup], found: dict[str, Any], tests: dict[Item, Any]) -> None:
-        made: Made = {}
-        going = [group for group in groups if not group.stale(self.task.tuning.patience)]
-        for group in going:
-            if group.improves(found["dev"], greater=self.task.greater_is_better):
-                group.found = {**found, "judged_by": group.judges}
-                if len(groups) > 1:
-                    group.kept = self.score(group, tests, made)
-                elif group.judges:
-                    state = self.training.model.state_dict()
-                    group.kept = {name: value.detach().clone() for name, value in state.items()}
-
-    def _hopeless(self, looked: dict[str, Any], step: int) -> bool:
-        """Late in the training, when the rate falls, with nothing learnt: stop and tell."""
-        if not looked["collapsed"] or step < LATE * self.training.last:
-            return False
-        log.warning(
-            "%s, seed %d, learning rate %g: collapsed: at step %d of %d it only knows how frequent each label, or each "
-            "place of answers, is; take a lower learning rate, a longer warm-up or another seed",
-            self.cell.name, self.cell.seed, self.training.settings.learning_rate, step, self.training.last,
-        )  # fmt: skip
-        return True
-
-    @property
-    def task(self) -> FineTuneTask:
-        """The task that the model is fine-tuned for."""
-        return cast("FineTuneTask", self.cell.task)
-
     def predict(self, examples: Any) -> Any:
-        """Predictions in the order of the examples."""
-        accelerator = self.cell.accelerator
+        """Return predictions in the order of the examples."""
+        accelerator = self.job.accelerator
         model: Any = accelerator.unwrap_model(self.training.model)
         with accelerator.autocast():
             return predict_all(
-                self.learner,
+                self.head,
                 model.backbone,
-                model.heads[self.cell.name],
+                model.heads[self.job.name],
                 examples,
                 self.prepared,
                 4 * self.task.tuning.tokens_per_batch,
@@ -357,69 +315,96 @@ class FineTuner:
                 accelerator,
             )
 
-    def score(self, group: SelectionGroup, tests: dict[Item, Any], made: Made | None = None) -> list[Score]:
-        """The rows of a group with the weights as they are.
+    def score(self, group: SelectionGroup, tests: dict[Item, Any], predicted: Predicted | None = None) -> list[Score]:
+        """Return the score rows of a group with the current weights.
 
-        made: what these weights predicted for other groups, which is added to; the same examples are read once.
+        predicted: predictions of these weights for other groups, which is extended.
         """
-        rows, made = [], {} if made is None else made
+        rows, predicted = [], {} if predicted is None else predicted
         for item in group.items:
             start = time.perf_counter()
-            if id(tests[item]) not in made:
-                made[id(tests[item])] = self.predict(tests[item])
-            predictions = made[id(tests[item])]
-            scores = self.task.score(tests[item], predictions)
-            told = {}
-            if self.cell.into and self.cell.accelerator.is_main_process:
-                gold = self.learner.gold(tests[item])
-                told = write_predictions(self.cell.into, self.cell, item, tests[item], predictions, gold, scores)
-            row = self.cell.row(item, scores, len(tests[item]), start)
-            rows.append({**row, **told, "tuning": group.found})
+            examples = tests[item]
+            if id(examples) not in predicted:
+                predicted[id(examples)] = self.predict(examples)
+            predictions = predicted[id(examples)]
+            scores = self.task.score(examples, predictions)
+            interval = {}
+            if self.job.output and self.job.accelerator.is_main_process:
+                gold = self.head.gold(examples)
+                interval = write_predictions(self.job.output, self.job, item, examples, predictions, gold, scores)
+            row = self.job.row(item, scores, len(examples), start)
+            rows.append({**row, **interval, "tuning": group.best_check})
         return rows
+
+    def _check(self, devs: dict[str, Any], loss: float) -> dict[str, Any]:
+        """Return development scores by language, and whether the model has collapsed on the first."""
+        scores, flat = {}, False
+        for number, (language, examples) in enumerate(devs.items()):
+            predictions = self.predict(examples)
+            scores[language] = self.task.score(examples, predictions)[self.task.metric]
+            if not number:
+                flat = collapsed(_flat(predictions), _flat(self.head.gold(examples)), loss, self.baseline)
+        return {"dev": scores if "" not in scores else {}, "collapsed": flat}
+
+    def _keep(self, groups: list[SelectionGroup], check: dict[str, Any], tests: dict[Item, Any]) -> None:
+        """Keep the weights of the best check of a single group, or the scores of several."""
+        predicted: Predicted = {}
+        for group in [group for group in groups if not group.is_stopped(self.task.tuning.patience)]:
+            if group.improves(check["dev"], greater=self.task.greater_is_better):
+                group.best_check = {**check, "judged_by": group.dev_languages}
+                if len(groups) > 1:
+                    group.kept = self.score(group, tests, predicted)
+                elif group.dev_languages:
+                    state = self.training.model.state_dict()
+                    group.kept = {name: value.detach().clone() for name, value in state.items()}
+
+    def _hopeless(self, check: dict[str, Any]) -> bool:
+        """Return whether the model is collapsed late in the training, when the learning rate falls, and warn of it."""
+        if not check["collapsed"] or check["step"] < _LATE * self.training.last:
+            return False
+        log.warning(
+            "%s, seed %d, learning rate %g: collapsed: at step %d of %d the model only knows label frequencies; try a "
+            "lower learning rate, a longer warm-up or another seed",
+            self.job.name, self.job.seed, check["learning_rate"], check["step"], self.training.last,
+        )  # fmt: skip
+        return True
 
 
 def _sources(
-    cell: EvaluationJob, head: TaskHead, prepared: Prepared, train: dict[str, Any]
+    job: EvaluationJob, head: TaskHead, prepared: Prepared, train: dict[str, Any]
 ) -> tuple[list[MixtureSource], float]:
     """Return the sources of training batches, one per language or one that mixes them, and their baseline loss."""
-    tuning, batcher = _tuning(cell), cast("Any", head)
+    tuning, batcher = _tuning(job), cast("Any", head)
     read = {language: head.sequences(examples, prepared) for language, examples in train.items()}
     columns = [head.class_columns(sequences) for sequences in read.values()]
     for language, sequences in read.items():
         for note in head.notes(sequences, prepared):
-            log.info("%s (%s): %s", cell.name, language, note)
+            log.info("%s (%s): %s", job.name, language, note)
     if tuning.mix_languages and len(read) > 1:
         read, batcher = {"+".join(read): MixedSequences.of(list(read.values()))}, MixedBatches(head)
         columns = [[np.concatenate(column) for column in zip(*columns, strict=True)]]
     sources = []
     for language, sequences in read.items():
-        plan = bucket_plan(sequences, prepared, head.max_length, tuning.tokens_per_batch, seed=cell.seed)
+        plan = bucket_plan(sequences, prepared, head.max_length, tuning.tokens_per_batch, seed=job.seed)
         batches = BucketedBatches(sequences, plan)
-        sources.append(MixtureSource(cell.name, language, batcher, prepared, batches, size=len(plan)))
+        sources.append(MixtureSource(job.name, language, batcher, prepared, batches, size=len(plan)))
     return sources, fmean(map(baseline_loss, columns))
 
 
-def _flat(values: Any) -> Any:
-    return values.flat if isinstance(values, Ragged) else values
-
-
-_STATE, _BEST = "state.json", "best.safetensors"
-
-
-_PARTS = ("best", "found")  # of a group, beside what it kept
+# ---- the sweep on disk: `state.json` with what each group found best, and `best.safetensors` with its weights ----
 
 
 def save_sweep(folder: Path, groups: Sequence[SelectionGroup], done: int, diverged: dict[float, str]) -> None:
-    """Write what the first `done` learning rates came to; those that diverged, with the reason.
+    """Write what the first `done` learning rates found, atomically; `diverged` maps learning rates to reasons.
 
     Raises:
-        DataError: the disk is full; what stood there is untouched.
+        DataError: the disk is full; the previous state stays intact.
     """
     from safetensors.torch import save_file
 
     folder.parent.mkdir(parents=True, exist_ok=True)
     remove_partials(folder)
-    told = [{name: getattr(group, name) for name in _PARTS} | {"items": group.items} for group in groups]
+    states = [{"best": group.best, "best_check": group.best_check, "items": group.items} for group in groups]
     rows = [group.kept if isinstance(group.kept, list) else None for group in groups]
     weights = {
         f"{number}.{name}": value.contiguous()
@@ -429,25 +414,24 @@ def save_sweep(folder: Path, groups: Sequence[SelectionGroup], done: int, diverg
     }
     with atomic_folder(folder) as partial:
         save_file(weights, partial / _BEST)
-        write_json(partial / _STATE, {"done": done, "diverged": list(diverged.items()), "groups": told, "rows": rows})
+        write_json(partial / _STATE, {"done": done, "diverged": list(diverged.items()), "groups": states, "rows": rows})
 
 
 def restore_sweep(folder: Path, groups: Sequence[SelectionGroup]) -> tuple[int, dict[float, str]]:
-    """Fill the groups; returns how many learning rates are done, and which of them diverged. None where nothing is.
+    """Restore the groups, and return the number of finished learning rates and the diverged ones.
 
     Raises:
-        RunError: the file of what they found is damaged.
+        RunError: the state is damaged.
     """
     from safetensors.torch import load_file
 
     state = read_json(folder / _STATE)
-    asked = [[list(item) for item in group.items] for group in groups]
-    if state is None or [told["items"] for told in state["groups"]] != asked:
+    items = [[list(item) for item in group.items] for group in groups]
+    if state is None or [stored["items"] for stored in state["groups"]] != items:
         return 0, {}
     weights = load_file(folder / _BEST)
-    for number, (group, told, rows) in enumerate(zip(groups, state["groups"], state["rows"], strict=True)):
-        for name in _PARTS:
-            setattr(group, name, told[name])
+    for number, (group, stored, rows) in enumerate(zip(groups, state["groups"], state["rows"], strict=True)):
+        group.best, group.best_check = stored["best"], stored["best_check"]
         own = f"{number}."
         best = {name.removeprefix(own): value for name, value in weights.items() if name.startswith(own)}
         group.kept = rows or best or None
@@ -455,15 +439,15 @@ def restore_sweep(folder: Path, groups: Sequence[SelectionGroup]) -> tuple[int, 
 
 
 def remove_sweep(folder: Path) -> None:
-    """Remove what was kept of a fine-tuning whose rows are kept, and folders that are empty then."""
+    """Remove the state of a fine-tuning whose scores are written, and parent folders that are then empty."""
     shutil.rmtree(folder, ignore_errors=True)
-    for above in (folder.parent, folder.parent.parent):
-        if above.is_dir() and not any(above.iterdir()):
-            above.rmdir()
+    for parent in (folder.parent, folder.parent.parent):
+        if parent.is_dir() and not any(parent.iterdir()):
+            parent.rmdir()
 
 
 def remove_other_sweeps(folder: Path, keys: Collection[str]) -> None:
-    """Remove what was kept in a task's folder under other keys than these, as nothing is going to go on from there."""
+    """Remove the states in a task's folder under other keys, because no run will resume them."""
     for path in list(folder.glob("*")):
         if path.name.partition(".")[0] not in keys:
             remove_sweep(path)

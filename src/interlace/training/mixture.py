@@ -1,9 +1,4 @@
-"""Which objective and corpus a step takes, and which rows: all of it a function of seed and step.
-
-How large a part of an objective's batches each of its corpora gets: by temperature, and never too many passes.
-
-Epochs of a corpus as numbered batches: the loop's `BatchPlan`, from a corpus and how an objective reads it.
-"""
+"""The mixture of objectives and corpora: what each step takes, as a function of seed and step."""
 
 from __future__ import annotations
 
@@ -26,25 +21,65 @@ if TYPE_CHECKING:
     from interlace.data.sampling import BucketPlan, StreamPlan
     from interlace.objectives import Batch, Objective, Prepared
 
+_SAMPLED_STEPS = 1000  # at which schedules of weights are evaluated to estimate the passes over corpora
+
 
 class BatchPlan(Protocol):
-    """A corpus's epochs as numbered batches, counted over all epochs."""
+    """The epochs of a corpus as numbered batches, counted over all epochs."""
 
     def __len__(self) -> int:
-        """Batches an epoch."""
+        """Return the number of batches an epoch."""
 
     def examples(self, index: int) -> Any:
-        """The examples of batch `index`; any index may be asked for at any time."""
+        """Return the examples of batch `index`; any index in any order."""
+
+
+@dataclass(frozen=True)
+class StreamedBatches:
+    """Full sequences of running text; the cuts move from epoch to epoch."""
+
+    streams: Streams
+    plan: StreamPlan
+
+    def __len__(self) -> int:
+        """Return the number of batches an epoch."""
+        return len(self.plan)
+
+    def examples(self, index: int) -> Any:
+        """Return the sequences of batch `index`."""
+        rows, epoch = self.plan.batch(index)
+        return self.streams.take(rows, shift=self.plan.shift(epoch))
+
+
+@dataclass(frozen=True)
+class BucketedBatches:
+    """Sequences of similar length.
+
+    rows: numbers of the sequences that the plan counts, or None where it counts all.
+    """
+
+    corpus: Any
+    plan: BucketPlan
+    rows: NDArray[np.int64] | None = None
+
+    def __len__(self) -> int:
+        """Return the number of batches an epoch."""
+        return len(self.plan)
+
+    def examples(self, index: int) -> Any:
+        """Return the sequences of batch `index`."""
+        rows, _ = self.plan.batch(index)
+        return self.corpus.take(rows if self.rows is None else self.rows[rows])
 
 
 @dataclass(frozen=True)
 class MixtureSource:
     """An objective on a corpus.
 
-    objective: the name its head and its losses go by.
-    size: rows or subwords that it counts for among the sources of the same objective (language sampling).
+    objective: name of its head and its losses.
+    size: sequences or tokens that it counts for among the sources of its objective (language sampling).
     weight: how often the objective is drawn, a number or a schedule over steps; the same in all its sources.
-    repeats: so many of its draws in a row get the same batches.
+    repeats: number of consecutive draws that get the same batches.
     """
 
     objective: str
@@ -58,18 +93,18 @@ class MixtureSource:
 
     @property
     def name(self) -> str:
-        """Objective and corpus, as reports show it."""
+        """Objective and corpus, as in reports."""
         return f"{self.objective}/{self.corpus}"
 
     @property
     def language(self) -> str:
-        """The language or pair of languages that its corpus is in: `en` of `en-de:en`, `en-de` of `web:en-de`."""
+        """Language or language pair of the corpus: `en` of `en-de:en`, `en-de` of `web:en-de`."""
         return self.corpus.rpartition(":")[2]
 
 
 @dataclass(frozen=True)
 class MixtureDraw:
-    """What a step takes: the source's number, its first batch, and all counters after the step."""
+    """What a step takes: index of the source, its first batch, and all counters after the step."""
 
     step: int
     source: int
@@ -78,7 +113,7 @@ class MixtureDraw:
 
 
 class Mixture:
-    """All sources of a run; hands out batches by slot (micro-batch x world size + rank)."""
+    """All sources of a run; gives out batches by slot (micro-batch x number of processes + rank)."""
 
     def __init__(
         self,
@@ -89,14 +124,14 @@ class Mixture:
         alternate: bool = False,
         max_passes: float | None = None,
     ) -> None:
-        """A mixture of sources; those of one objective stand together.
+        """Group the sources by objective.
 
         Args:
             sources: objectives on corpora.
-            seed: of the draws.
+            seed: seed of the draws.
             alpha: exponent of language sampling, a number or a schedule over steps.
-            alternate: take the objectives in turn, those whose weight is above 0; only corpora are drawn.
-            max_passes: how often a corpus may be read over the run, on average, by an objective.
+            alternate: take the objectives with a weight above 0 in turn; only corpora are drawn.
+            max_passes: maximum passes of an objective over a corpus during the run, on average.
 
         Raises:
             SettingsError: there are no sources.
@@ -113,10 +148,10 @@ class Mixture:
             self._groups.setdefault(source.objective, []).append(number)
 
     def draws(self, done: int, last: int, drawn: Sequence[int], slots: int) -> Iterator[MixtureDraw]:
-        """The draws of steps `done + 1` to `last`, from the counters of batches given out so far.
+        """Yield the draws of steps `done + 1` to `last`, from the counters of batches given out so far.
 
         Raises:
-            SettingsError: at a step all weights are 0, or the run needs more passes than `max_passes`.
+            SettingsError: all weights are 0 at a step, or the run needs more passes than `max_passes`.
         """
         counters = list(drawn) or [0] * len(self.sources)
         limits = self._limits(last, slots)
@@ -127,29 +162,29 @@ class Mixture:
             yield MixtureDraw(step, source, first, tuple(counters))
 
     def batch(self, draw: MixtureDraw, slot: int) -> Batch:
-        """The batch of one slot: pure, so that a background thread may make it ahead of time."""
+        """Return the batch of one slot; a pure function, so a background thread may build it ahead of time."""
         source = self.sources[draw.source]
         rng = generator(Purpose.BATCH, self.seed, draw.step, slot)
         return source.learner.batch(source.plan.examples(draw.first + slot), source.prepared, draw.step, rng)
 
     def _source(self, step: int, limits: NDArray[np.float64] | None) -> int:
-        """The number of the source of `step`; the same on every process."""
+        """Return the index of the source of `step`; the same in every process."""
         objectives = self._objectives(step)
         if self.alternate:
-            takes_part = [name for name, weight in objectives.items() if weight > 0]
-            objectives = {name: float(name == takes_part[(step - 1) % len(takes_part)]) for name in objectives}
+            active = [name for name, weight in objectives.items() if weight > 0]
+            objectives = {name: float(name == active[(step - 1) % len(active)]) for name in objectives}
         weights = self._shares(step, limits) * [objectives[source.objective] for source in self.sources]
         return int(generator(Purpose.MIX, self.seed, step).choice(len(weights), p=weights / weights.sum()))
 
     def _objectives(self, step: int) -> dict[str, float]:
-        """The weight of each objective at a step."""
+        """Return the weight of each objective at a step."""
         weights = {name: value_at(self.sources[group[0]].weight, step) for name, group in self._groups.items()}
         if sum(weights.values()) <= 0:
             raise SettingsError(f"at step {step} the weights of all objectives are 0")
         return weights
 
     def _shares(self, step: int, limits: NDArray[np.float64] | None) -> NDArray[np.float64]:
-        """(sources,) the part of each among those of its objective: its language's, split by size among its corpora."""
+        """Return (sources,) shares within each objective: by language, then by size among a language's corpora."""
         alpha = value_at(self.alpha, step)
         shares = np.empty(len(self.sources))
         for group in self._groups.values():
@@ -158,25 +193,25 @@ class Mixture:
         return shares
 
     def _limits(self, last: int, slots: int) -> NDArray[np.float64] | None:
-        """(sources,) the part of its objective that reads each corpus `max_passes` times; None: no limit."""
+        """Return (sources,) shares with which each corpus is read `max_passes` times; None: no limit."""
         if self.max_passes is None:
             return None
         batches = self._batches_by_objective(last, slots)
         limits = np.empty(len(self.sources))
         for name, group in self._groups.items():
-            there = self.max_passes * np.array([len(self.sources[number].plan) for number in group])
-            if batches[name] > there.sum():
+            available = self.max_passes * np.array([len(self.sources[number].plan) for number in group])
+            if batches[name] > available.sum():
                 raise SettingsError(
                     f"max_passes = {self.max_passes:g}: objective {name!r} takes {batches[name]:.0f} batches and its "
-                    f"corpora give {there.sum():.0f}; take fewer steps, or allow "
-                    f"{self.max_passes * batches[name] / there.sum():.3g} passes"
+                    f"corpora give {available.sum():.0f}; take fewer steps, or allow "
+                    f"{self.max_passes * batches[name] / available.sum():.3g} passes"
                 )
-            limits[group] = there / max(batches[name], 1e-9)
+            limits[group] = available / max(batches[name], 1e-9)
         return limits
 
     def _batches_by_objective(self, last: int, slots: int) -> dict[str, float]:
-        """Expected batches of each objective over the run; its weights are looked at 1000 times."""
-        steps = np.unique(np.linspace(1, max(last, 1), 1000, dtype=np.int64)).tolist()
+        """Return the expected batches of each objective during the run."""
+        steps = np.unique(np.linspace(1, max(last, 1), _SAMPLED_STEPS, dtype=np.int64)).tolist()
         found = dict.fromkeys(self._groups, 0.0)
         for step in steps:
             weights = self._objectives(step)
@@ -187,25 +222,10 @@ class Mixture:
         return {name: part / len(steps) * last * slots for name, part in found.items()}
 
 
-def _first(given: int, slots: int, repeats: int) -> int:
-    """The first batch of a source that gave so many before; each stands for `repeats` draws, in the same slot."""
-    return given if repeats == 1 else given // slots // repeats * slots
-
-
-def _by_language(sources: Sequence[MixtureSource], alpha: float) -> NDArray[np.float64]:
-    """(sources,) shares that follow q ~ p^alpha over languages, however many corpora one of them has."""
-    sizes = np.array([source.size for source in sources], np.float64)
-    names = list(dict.fromkeys(source.language for source in sources))
-    owner = np.array([names.index(source.language) for source in sources])
-    totals = np.bincount(owner, sizes)
-    within = np.divide(sizes, totals[owner], out=np.zeros_like(sizes), where=totals[owner] > 0)
-    return np.asarray(temperature(totals, alpha)[owner] * within)
-
-
 def capped_shares(shares: NDArray[np.float64], limits: NDArray[Any]) -> NDArray[np.float64]:
-    """The shares with none above its limit; what is cut off goes to the others in proportion (as in UniMax, 2023).
+    """Return shares up to their limits; the excess goes to the others in proportion (as in UniMax, 2023).
 
-    Limits that add up to less than all leave nowhere to go; they are then scaled up together.
+    If the limits sum to less than the shares, they are scaled up together.
     """
     positive = np.where(shares > 0, limits, 0.0)
     if positive.sum() <= shares.sum():
@@ -220,39 +240,16 @@ def capped_shares(shares: NDArray[np.float64], limits: NDArray[Any]) -> NDArray[
     return found
 
 
-@dataclass(frozen=True)
-class StreamedBatches:
-    """Full rows of running text; the cuts move from epoch to epoch."""
-
-    streams: Streams
-    plan: StreamPlan
-
-    def __len__(self) -> int:
-        """Batches an epoch."""
-        return len(self.plan)
-
-    def examples(self, index: int) -> Any:
-        """The rows of batch `index`."""
-        rows, epoch = self.plan.batch(index)
-        return self.streams.take(rows, shift=self.plan.shift(epoch))
+def _first(given: int, slots: int, repeats: int) -> int:
+    """Return the first batch of a source that gave `given` before; each serves `repeats` draws, in the same slot."""
+    return given if repeats == 1 else given // slots // repeats * slots
 
 
-@dataclass(frozen=True)
-class BucketedBatches:
-    """Rows of similar length.
-
-    rows: the numbers of those that the plan counts, or None where it counts all.
-    """
-
-    corpus: Any
-    plan: BucketPlan
-    rows: NDArray[np.int64] | None = None
-
-    def __len__(self) -> int:
-        """Batches an epoch."""
-        return len(self.plan)
-
-    def examples(self, index: int) -> Any:
-        """The rows of batch `index`."""
-        rows, _ = self.plan.batch(index)
-        return self.corpus.take(rows if self.rows is None else self.rows[rows])
+def _by_language(sources: Sequence[MixtureSource], alpha: float) -> NDArray[np.float64]:
+    """Return (sources,) shares that follow q ~ p^alpha over languages, however many corpora a language has."""
+    sizes = np.array([source.size for source in sources], np.float64)
+    names = list(dict.fromkeys(source.language for source in sources))
+    owner = np.array([names.index(source.language) for source in sources])
+    totals = np.bincount(owner, sizes)
+    within = np.divide(sizes, totals[owner], out=np.zeros_like(sizes), where=totals[owner] > 0)
+    return np.asarray(temperature(totals, alpha)[owner] * within)

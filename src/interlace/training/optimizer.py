@@ -1,4 +1,4 @@
-"""The optimiser and its learning rate, which is a pure function of the step: there is no scheduler to restore."""
+"""The optimizer and its learning rate, a pure function of the step: there is no scheduler state to restore."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ class OptimizerSettings(Settings):
 
     learning_rate: float = Field(5e-4, gt=0, description="Peak learning rate (XLM: 1e-4 to 5e-4).")
     schedule: Literal["linear", "inverse_sqrt", "constant"] = Field(
-        "linear", description="After the warm-up: down to 0 at the last step, proportional to 1/sqrt(step), or flat."
+        "linear",
+        description="After the warm-up: linearly to 0 at the last step, proportional to 1/sqrt(step), or flat.",
     )
     warmup: int = Field(200, ge=0, description="Steps over which the rate rises from 0 (ALM: 4000).")
-    betas: tuple[Decay, Decay] = Field((0.9, 0.98), description="Adam's decay of moments (ALM: 0.9, 0.98).")
+    betas: tuple[Decay, Decay] = Field((0.9, 0.98), description="Adam's decay rates of moments (ALM: 0.9, 0.98).")
     epsilon: float = Field(1e-6, gt=0, description="Added to the root of the second moment (RoBERTa: 1e-6).")
-    weight_decay: float = Field(0.01, ge=0, description="Decoupled decay of matrices; biases and norms have none.")
-    clip: float = Field(1.0, gt=0, description="Largest norm of the gradient.")
+    weight_decay: float = Field(0.01, ge=0, description="Decoupled weight decay of matrices; not of biases and norms.")
+    clip: float = Field(1.0, gt=0, description="Maximum norm of the gradient.")
 
     def rate(self, step: int, last: int) -> float:
-        """Learning rate of update `step` (the first is 1) in a run of `last` updates."""
+        """Return the learning rate of update `step` (the first is 1) in a run of `last` updates."""
         if step <= self.warmup:
             return self.learning_rate * step / self.warmup
         if self.schedule == "constant":
@@ -40,7 +41,7 @@ class OptimizerSettings(Settings):
         return self.learning_rate * max(last - step + 1, 0) / max(last - self.warmup, 1)
 
     def build(self, model: nn.Module) -> AdamW:
-        """The optimiser over all trainable parameters."""
+        """Return the optimizer of all trainable parameters."""
         from torch.optim import AdamW
 
         trainable = [parameter for parameter in model.parameters() if parameter.requires_grad]

@@ -1,15 +1,12 @@
-"""A run's folder: who may write in it, and its plain files.
-
-The lock is `flock`'s: the kernel drops it when its holder dies, so a killed run never blocks its restart.
-"""
+"""The folder of a run: its lock and its plain files."""
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock, Timeout
 
 from interlace.core.errors import RunError
 from interlace.core.files import atomic
@@ -34,42 +31,35 @@ RECIPE, RUN, METRICS, SAMPLES, SCORES, EMBEDDING, ALIGNMENTS, WORDS, VECTORS, EV
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the folder for this process.
+    """Lock the folder for this process; the lock of a killed process is free again.
 
     Raises:
-        RunError: another process holds it, or it cannot be made or written.
+        RunError: another process holds the lock, or the folder cannot be made or written.
     """
-    with _lock_file(folder) as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            holder = file.read().strip() or "unknown"
-            raise RunError(f"{folder}: in use by another process ({holder}); wait for it or choose another") from None
-        file.truncate(0)
-        file.write(f"process {os.getpid()}")
-        file.flush()
-        yield
-
-
-def _lock_file(folder: Path) -> TextIO:
+    lock = FileLock(folder / ".lock")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return (folder / ".lock").open("a+")
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise RunError(f"{folder}: in use by another process; wait for it or choose another folder") from None
     except (FileExistsError, NotADirectoryError):
-        raise RunError(f"{folder}: a file stands where a run's folder is expected; choose another folder") from None
+        raise RunError(f"{folder}: is or is below a file, not the folder of a run; choose another folder") from None
     except OSError as error:
         raise RunError(f"{folder}: cannot be written: {error.strerror}; choose another folder") from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def write_json(path: Path, data: Any) -> None:
-    """Write atomically."""
+    """Write data atomically."""
     with atomic(path) as partial:
         partial.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def read_json(path: Path, default: Any = None) -> Any:
-    """The file's data, or `default` where there is none.
+    """Return the file's data, or `default` if there is no file.
 
     Raises:
         RunError: the file is damaged; names the line.
@@ -83,20 +73,20 @@ def read_json(path: Path, default: Any = None) -> Any:
 
 
 def append_line(path: Path, row: Mapping[str, Any]) -> None:
-    """Add one JSON line."""
+    """Append one line of JSON."""
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
 def cut_metrics(path: Path, step: int) -> None:
-    """Drop what was recorded after `step`: a resumed run writes those lines again."""
+    """Remove the lines of steps after `step`, which a resumed run writes again."""
     if not path.exists():
         return
     kept = []
     for line in path.read_text(encoding="utf-8").split("\n"):
         try:
             row = json.loads(line)
-        except ValueError:  # empty, or the half line of a killed process
+        except ValueError:  # empty, or the incomplete line of a killed process
             continue
         if row["step"] <= step:
             kept.append(line + "\n")

@@ -1,10 +1,4 @@
-"""Which weights and which learning rate a fine-tuning ends with, judged by development sets.
-
-A group is what shares one model. Under `per-language-dev` every language is a group of its own and takes its own best
-weights, which is how XLM's table 1 was made; numbers under that rule stand above those of one model for all.
-
-A fine-tuning that has learnt nothing but how frequent each label is (XLM's issue 199: 33.33 % on XNLI).
-"""
+"""Model selection: the fine-tunings of a task, whose development sets choose their weights, and collapsed models."""
 
 from __future__ import annotations
 
@@ -24,134 +18,139 @@ if TYPE_CHECKING:
 
     from interlace.tasks import SelectionRule, Setting, Task
 
-
 Item = tuple["Setting", str]  # a setting and the language that is scored in it
 
+PER_LANGUAGE: tuple[Setting, ...] = ("supervised", "translate-train")  # settings with one fine-tuning a language
+ALL_LANGUAGES: tuple[Setting, ...] = ("supervised-all", "translate-train-all")  # settings with one for all languages
 
-ALONE: tuple[Setting, ...] = ("supervised", "translate-train")  # settings with a fine-tuning for each language
-TOGETHER: tuple[Setting, ...] = ("supervised-all", "translate-train-all")  # settings with one for all languages
+_NEAR_BASELINE = 0.98  # of the entropy of the labels: only their frequencies have been learned
 
 
 @dataclass(frozen=True)
 class FineTuneRun:
-    """One fine-tuning: the languages it is trained on, the first of which `source-dev` means, and what it scores.
+    """One fine-tuning.
 
-    asked: what it was to score, where some of that cannot be; under `mean-dev` all of it judges. None: what it scores.
+    train_languages: the first is the source language; empty for a probe.
+    items: what it scores.
+    requested: what it should score, if some of that cannot be read; `mean-dev` averages over all. None: `items`.
     """
 
-    trained: list[str]
-    scored: list[Item]
-    asked: list[Item] | None = None
+    train_languages: list[str]
+    items: list[Item]
+    requested: list[Item] | None = None
 
-    def judge_of(self, item: Item) -> str:
-        """Whose development set tells how well an item is going to do; translated test text is like training text."""
-        return self.trained[0] if item[0] == "translate-test" else item[1]
+    def dev_language(self, item: Item) -> str:
+        """Return the language whose development set represents an item; translated test text is like training text."""
+        return self.train_languages[0] if item[0] == "translate-test" else item[1]
 
 
 @dataclass
 class SelectionGroup:
-    """What is scored by the same weights.
+    """Items that are scored by the same weights.
 
-    judges: languages whose development scores are averaged; none: the last weights are taken.
-    best: the judges' mean at the best check so far, greater is better; since: checks without a better one.
-    found: what that check was, for the score rows; kept: its weights, or what was scored with them right away.
+    Under `per-language-dev` each language is a group and selects its own weights, as in XLM's table 1. Its scores are
+    higher than those of one model for all languages.
+
+    dev_languages: languages whose development scores are averaged; empty: the last weights are used.
+    best: maximum of that average so far, larger is better; bad_checks: evaluations since then.
+    best_check: record of that evaluation, for the scores; kept: its weights, or scores that were made right away.
     """
 
     items: list[Item]
-    judges: list[str]
+    dev_languages: list[str]
     best: float = -math.inf
-    since: int = 0
-    found: dict[str, Any] = field(default_factory=dict)
+    bad_checks: int = 0
+    best_check: dict[str, Any] = field(default_factory=dict)
     kept: Any = None
 
     def improves(self, dev: dict[str, float], *, greater: bool) -> bool:
-        """Take a check into account: whether it is the best so far. Scores that are no numbers never are.
-
-        dev: score by language.
-        """
-        if not self.judges:
+        """Record an evaluation, scores by language, and return whether it is the best so far; NaN never is."""
+        if not self.dev_languages:
             return True
-        mean = fmean(dev[language] for language in self.judges)
+        mean = fmean(dev[language] for language in self.dev_languages)
         better = (mean if greater else -mean) > self.best
-        self.best, self.since = (mean if greater else -mean, 0) if better else (self.best, self.since + 1)
+        self.best, self.bad_checks = (mean if greater else -mean, 0) if better else (self.best, self.bad_checks + 1)
         return better
 
-    def stale(self, patience: int | None) -> bool:
-        """Whether so many checks were no better; no later check counts then, however long others go on."""
-        return patience is not None and bool(self.judges) and self.since >= patience
+    def is_stopped(self, patience: int | None) -> bool:
+        """Return whether `patience` evaluations did not improve; the group ignores later ones."""
+        return patience is not None and bool(self.dev_languages) and self.bad_checks >= patience
 
 
 def runs_of_task(task: Task, source: str, targets: list[str]) -> list[FineTuneRun]:
-    """The fine-tunings of a task; of a probe, one without training for each language.
+    """Return the fine-tunings of a task, or one run without training a language of a probe.
 
-    targets: what is scored where the task names none.
+    targets: target languages if the task names none.
     """
     if task.targets is not None:
         targets = task.targets
     elif isinstance(task, ProbeTask) and task.scores_source:
         targets = list(dict.fromkeys([source, *targets]))
-    if not isinstance(task, FineTuneTask):  # languages one by one, so that one without data costs no other its score
+    if not isinstance(task, FineTuneTask):  # one run a language, so that missing data of one does not affect others
         return [FineTuneRun([], [("zero-shot", language)]) for language in targets]
     return runs_of_settings(task.settings, source, targets)
 
 
 def runs_of_settings(settings: list[Setting], source: str, targets: list[str]) -> list[FineTuneRun]:
-    """The fine-tunings that the settings need: one on the source language serves both its settings."""
+    """Return the fine-tunings of settings; one on the source language serves both settings that need it."""
     others = [language for language in dict.fromkeys(targets) if language != source]
-    fits = []
+    runs = []
     shared: list[Item] = [("zero-shot", language) for language in [source, *others] if "zero-shot" in settings]
     shared += [("translate-test", language) for language in others if "translate-test" in settings]
     if shared:
-        fits.append(FineTuneRun([source], shared))
-    for alone in ALONE:
-        if alone in settings:
-            fits += [FineTuneRun([language], [(alone, language)]) for language in others]
-    for together in TOGETHER:
-        if together in settings:
+        runs.append(FineTuneRun([source], shared))
+    for setting in PER_LANGUAGE:
+        if setting in settings:
+            runs += [FineTuneRun([language], [(setting, language)]) for language in others]
+    for setting in ALL_LANGUAGES:
+        if setting in settings:
             everything = [source, *others]
-            fits.append(FineTuneRun(everything, [(together, language) for language in everything]))
-    return fits
+            runs.append(FineTuneRun(everything, [(setting, language) for language in everything]))
+    return runs
 
 
-def selection_groups(rule: SelectionRule, fit: FineTuneRun) -> list[SelectionGroup]:
-    """The groups of what a fine-tuning scores."""
+def selection_groups(rule: SelectionRule, run: FineTuneRun) -> list[SelectionGroup]:
+    """Return the groups of a fine-tuning under a selection rule."""
     if rule == "per-language-dev":
-        return [SelectionGroup([item], [fit.judge_of(item)]) for item in fit.scored]
-    everyone = list(dict.fromkeys(map(fit.judge_of, fit.asked or fit.scored)))
-    judges = {"source-dev": fit.trained[:1], "mean-dev": everyone, "last": []}[rule]
-    return [SelectionGroup(fit.scored, judges)]
+        return [SelectionGroup([item], [run.dev_language(item)]) for item in run.items]
+    everyone = list(dict.fromkeys(map(run.dev_language, run.requested or run.items)))
+    languages = {"source-dev": run.train_languages[:1], "mean-dev": everyone, "last": []}[rule]
+    return [SelectionGroup(run.items, languages)]
 
 
-NEAR = 0.98  # of the entropy of the labels: nothing but their frequencies has been learnt
+# ---- collapse: a fine-tuning that learned only label frequencies (XLM's issue 199: 33.33 % on XNLI) ----
 
 
 def entropy(gold: NDArray[Any]) -> float:
-    """Nats of the distribution of the labels (n,), those below 0 left out."""
+    """Return the entropy in nats of labels (n,); those below 0 do not count."""
     counts = np.bincount(gold[gold >= 0])
     shares = counts[counts > 0] / counts.sum()
     return float(-(shares * np.log(shares)).sum())
 
 
-def baseline_loss(asked: Sequence[NDArray[Any]]) -> float:
-    """Nats that a model reaches which gives every example the classes' own frequencies; infinite: cannot be told.
+def baseline_loss(columns: Sequence[NDArray[Any]]) -> float:
+    """Return the loss in nats of a model that only knows label frequencies; infinite without labels.
 
-    asked: the columns of classes that a loss is the mean of, as `TaskHead.asked` gives them.
+    columns: columns of classes whose losses are averaged, as `TaskHead.class_columns` returns them.
     """
-    return fmean(map(entropy, asked)) if asked else math.inf
+    return fmean(map(entropy, columns)) if columns else math.inf
 
 
-def collapsed(predictions: NDArray[Any], gold: NDArray[Any], loss: float, least: float) -> bool:
-    """Whether every prediction is the same label, although there are several, and the training loss says so too.
+def collapsed(predictions: NDArray[Any], gold: NDArray[Any], loss: float, baseline: float) -> bool:
+    """Return whether all predictions are the same label, although labels differ, and the loss is at the baseline.
 
-    Of answers to questions, which are places, the loss alone tells.
+    For answers to questions, which are spans, only the loss is checked.
 
-    predictions, gold: (n,) labels, -1 where there is none; labels that are no whole numbers cannot be judged.
-    loss: mean training loss since the last look, nats; least: what knowing frequencies alone comes to (`baseline_loss`).
+    Args:
+        predictions: (n,) labels, -1 where there is none; others than integers are never collapsed.
+        gold: (n,) labels.
+        loss: mean training loss in nats since the last check.
+        baseline: see `baseline_loss`.
     """
-    learnt_nothing = loss > NEAR * least > 0
+    at_baseline = loss > _NEAR_BASELINE * baseline > 0
     if predictions.dtype.names:
-        return learnt_nothing
+        return at_baseline
     if not np.issubdtype(predictions.dtype, np.integer):
         return False
     several = len(np.unique(gold[gold >= 0])) > 1
-    return bool(several and len(np.unique(predictions[predictions >= 0])) == 1 and learnt_nothing)
+    return bool(several and len(np.unique(predictions[predictions >= 0])) == 1 and at_baseline)

@@ -39,4 +39,4 @@ def test_what_is_asked_is_what_is_scored(
     recipe = Recipe.read(data, "here")
     target = Target("model", recipe, tmp_path)
     cell = _cell(target, name, recipe.evaluate.task(name), None, None)  # as an evaluation makes it
-    assert requested_items(recipe, name) == {item for fit in fine_tune_runs(cell) for item in fit.scored}
+    assert requested_items(recipe, name) == {item for fit in fine_tune_runs(cell) for item in fit.items}

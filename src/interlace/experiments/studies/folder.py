@@ -201,7 +201,7 @@ def _is_requested(entry: dict[str, Any], cell: GridCell) -> bool:
 def requested_items(recipe: Recipe, name: str) -> set[Item]:
     """Return the (setting, language) pairs that a recipe's task is scored in."""
     planned = runs_of_task(recipe.task(name), recipe.evaluate.source, recipe.targets)
-    return {item for run in planned for item in run.scored}
+    return {item for run in planned for item in run.items}
 
 
 @cache

@@ -14,7 +14,7 @@ from interlace.report.tables import Column, Entry, Line, Table, html_fragment
 from interlace.report.text import MISSING, count, duration, render
 from interlace.scores import ScoreTable
 from interlace.training.run_folder import EVALUATION, RECIPE
-from interlace.training.selection import ALONE
+from interlace.training.selection import PER_LANGUAGE
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -159,7 +159,7 @@ def _seconds(run: Run) -> tuple[float, float, float]:
     main = run.scores.filter(main=True)
     for row in main:
         if row.tuning:
-            alone = row.language if row.setting in ALONE else ""
+            alone = row.language if row.setting in PER_LANGUAGE else ""
             one = row.task, row.seed, row.key, alone, row.tuning.get("learning_rate")
             tuned[one] = max(tuned.get(one, 0.0), float(row.tuning.get("seconds") or 0.0))
     return run.facts.seconds.get("training", 0.0), sum(tuned.values()), sum(row.seconds for row in main)
