@@ -47,10 +47,10 @@ class _Command(TyperCommand):
 class _Commands(TyperGroup):
     """All commands; the module of one is imported when it is used."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
         return sorted(name.rstrip("_").replace("_", "-") for name in COMMANDS.names())
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - as above
         module = cmd_name.replace("-", "_")
         found = [name for name in COMMANDS.names() if name.rstrip("_") == module]
         if not found:

@@ -66,7 +66,7 @@ class TaskScores:
     """The scores of several systems in one task, metric and setting; differences are from the first system."""
 
     table: ScoreTable
-    every: ScoreTable  # with the metrics beside the main one
+    every: ScoreTable  # with the other metrics
 
     @cached_property
     def results(self) -> Results:
@@ -208,7 +208,7 @@ class TaskScores:
         return [sentence for sentence, holds in found.items() if sentence and holds]
 
     def other_metrics(self) -> Table | None:
-        """Return the metrics beside the main one, a row a language and system; None if there are none."""
+        """Return the metrics other than the main one, a row a language and system; None if there are none."""
         rows = add_all_words(self.every)
         names = [
             name

@@ -363,7 +363,7 @@ class _Published:
                 yield f"{row.where} ({_published_name(row)})", found
 
     def remarks(self, measures: Sequence[Measure]) -> list[str]:
-        """Return what to know before reading the figures beside ours."""
+        """Return what to know before comparing the figures with ours."""
         found: dict[str, None] = {}
         for system, recipe in self.recipes.items():
             for row in self._rows(system):

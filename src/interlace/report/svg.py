@@ -55,7 +55,7 @@ def element(name: str, *children: object, **attributes: object) -> Markup:
         if value is not None
     )
     inside = Markup("").join(child if isinstance(child, Markup) else escape(_plain(child)) for child in children)
-    return Markup(f"<{name}{text}>{inside}</{name}>")
+    return Markup(f"<{name}{text}>{inside}</{name}>")  # noqa: S704 - every part is escaped
 
 
 def _plain(value: object) -> str:
@@ -93,7 +93,7 @@ class Drawing:
         return element(
             "svg",
             element("title", self.label),
-            Markup(f"<style>{_rules()}</style>"),
+            Markup(f"<style>{_rules_for(self)}</style>"),  # noqa: S704 - our own file
             paper,
             *self.parts,
             xmlns="http://www.w3.org/2000/svg",
@@ -129,11 +129,19 @@ def _colours() -> dict[str, str]:
     return dict(re.findall(r"--(\w+): (#\w+);", style_sheet().partition("}")[0]))
 
 
+def _rules_for(drawing: Drawing) -> str:
+    """Return the rules for the classes of a drawing."""
+    used = {drawing.kind, *re.findall(r"[\w-]+", " ".join(re.findall(r'class="([^"]*)"', "".join(drawing.parts))))}
+    return "\n".join(rule for classes, rule in _rules() if any(each <= used for each in classes))
+
+
 @cache
-def _rules() -> str:
-    """Return the rules of the style sheet without variables, which resvg does not know."""
+def _rules() -> list[tuple[list[set[str]], str]]:
+    """Return (classes of each selector, rule) of the style sheet without variables, which resvg does not know."""
     sheet = re.sub(r"@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", "", style_sheet())
-    found = [f"svg {{ font-family: {_FONTS}; }} text {{ fill: {_colours()['ink']}; }}"]
+    found: list[tuple[list[set[str]], str]] = [
+        ([set()], f"svg {{ font-family: {_FONTS}; }} text {{ fill: {_colours()['ink']}; }}")
+    ]
     for selectors, body in re.findall(r"([^{}]+)\{([^{}]*)\}", sheet):
         if ":root" in selectors or "--c:" in body or "font-family" in body:
             continue
@@ -141,8 +149,8 @@ def _rules() -> str:
             names = [f"{one.strip()}.c{style}" if style >= 0 else one.strip() for one in selectors.split(",")]
             plain = body.replace("var(--c)", _colours().get(f"c{style}", "")).replace("currentColor", _colours()["ink"])
             plain = re.sub(r"var\(--(\w+)\)", lambda variable: _colours().get(variable[1], "none"), plain)
-            found.append(f"{', '.join(names)} {{{plain}}}")
-    return "\n".join(found)
+            found.append(([set(re.findall(r"\.([\w-]+)", name)) for name in names], f"{', '.join(names)} {{{plain}}}"))
+    return found
 
 
 # ---- files ----

@@ -239,7 +239,7 @@ def table_of_entries(
     Args:
         entries: each with `task`, `metric`, `language`, `score`, and `scores` by metric.
         where: names the file in errors.
-        scale: unit and direction of the metrics beside the main one, by task and metric.
+        scale: unit and direction of the metrics other than the main one, by task and metric.
         columns: values of further columns, the same in all rows.
 
     Raises:

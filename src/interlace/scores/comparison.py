@@ -129,7 +129,7 @@ class Result:
         return self.interval or (min(self.values), max(self.values))
 
     def against(self, other: Result) -> list[float]:
-        """Return the values for a test against another system; a checkpoint is one run beside pre-training runs."""
+        """Return the values for a test against another system; against pre-training runs a checkpoint is a single run."""
         return [self.mean] if other.pretrained and not self.pretrained else self.sample
 
 
@@ -320,7 +320,7 @@ def compare(
     """Compare every system with the baseline under the same settings, in every measure.
 
     - `seeds`: would other runs give the same result? Welch's interval and a permutation test over runs, which are not
-      paired. Beside systems that were pre-trained here a checkpoint is a single run; between two checkpoints the runs
+      paired. Against systems that were pre-trained here a checkpoint is a single run; between two checkpoints the runs
       are fine-tunings, which say nothing about other pre-trainings.
     - `examples`: would other test examples give the same result for these runs? Paired bootstrap and approximate
       randomization of main metrics.

@@ -41,7 +41,7 @@ def add_all_words(table: ScoreTable) -> ScoreTable:
 
 
 def over_all_words(table: ScoreTable) -> ScoreTable:
-    """Return the metrics over all words, marked as main, of tasks where a run has them beside its main metric."""
+    """Return the metrics over all words, marked as main, of tasks where a run has them in addition to its main metric."""
     wanted = {(row.task, row.metric + ALL_WORDS) for row in table if row.main}
     return ScoreTable(replace(row, main=True) for row in add_all_words(table) if (row.task, row.metric) in wanted)
 
@@ -92,7 +92,7 @@ def comparable_metrics(table: ScoreTable, metrics: Metrics, *, keep: bool = Fals
 
 
 def incomparable(shown: Collection[tuple[str, str]], different: Collection[str]) -> list[tuple[str, str]]:
-    """Return the (task, metric) pairs over different words that are shown beside one over all words."""
+    """Return the (task, metric) pairs over different words that are shown with one over all words."""
     return [
         (task, name) for task, name in dict.fromkeys(shown) if task in different and (task, name + ALL_WORDS) in shown
     ]

@@ -1,4 +1,4 @@
-"""Studies: grids of experiments as TOML files, in the folders beside this module.
+"""Studies: grids of experiments as TOML files, in the folders next to this module.
 
 A study names the systems to compare, their settings and seeds, and the tasks that evaluate them. Each cell of the grid
 is a run folder; the results are one table of scores, with significance tests and tables made from it.

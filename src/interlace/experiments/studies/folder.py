@@ -210,7 +210,7 @@ def commit() -> str:
     package = Path(__file__).resolve().parents[2]
 
     def git(*words: str) -> str:
-        done = subprocess.run(["git", *words], cwd=package, capture_output=True, text=True, check=False)
+        done = subprocess.run(["git", *words], cwd=package, capture_output=True, text=True, check=False)  # noqa: S603, S607
         return done.stdout.strip() if not done.returncode else ""
 
     try:

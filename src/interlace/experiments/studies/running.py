@@ -325,7 +325,7 @@ def available_gpus() -> tuple[str, ...]:
     if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
         return tuple(name for part in visible.split(",") if (name := part.strip()) and name != "-1")
     try:
-        done = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False, timeout=20)
+        done = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False, timeout=20)  # noqa: S607
     except (OSError, subprocess.TimeoutExpired):
         return ()
     lines = done.stdout.splitlines() if not done.returncode else []
@@ -372,7 +372,7 @@ class Children:
         with self._lock:
             if self.stopped:
                 return None
-            child = subprocess.Popen(
+            child = subprocess.Popen(  # noqa: S603 - our own command
                 [sys.executable, "-m", "interlace", *arguments],
                 env={**self.environment, **more},
                 stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""Translation: BLEU, the metrics beside it, and their signatures."""
+"""Translation: BLEU, the other metrics, and their signatures."""
 
 from __future__ import annotations
 

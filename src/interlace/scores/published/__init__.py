@@ -1,7 +1,7 @@
 """Published results of four papers, with printing errors corrected in a separate column.
 
 Each TOML file is a paper, with a table for each measure of a printed table. The papers used other data, models and
-often other splits, so their figures are shown beside ours but never tested against them.
+often other splits, so their figures are shown with ours but never tested against them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class PublishedRow:
         return (self.table.task, self.table.score) == (task, metric) and self.setting in {"", setting}
 
     def remarks(self, units: Collection[str], rules: Collection[str]) -> list[str]:
-        """Return what to know before reading the row beside our scores.
+        """Return what to know before comparing the row with our scores.
 
         Args:
             units: of our scores.
