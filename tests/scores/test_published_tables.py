@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from interlace.core.errors import DataError
-from interlace.scores.published import PublishedTable, lookup, paper, papers, rows, tables
+from interlace.scores.published import PublishedTable, paper, papers, rows, tables
 from interlace.tasks import TASKS
 from interlace.tasks.mlqa import AnswerNormalizer, compare_all
 from interlace.tasks.word_similarity import correlations
@@ -22,6 +22,12 @@ WRONG_MEANS = {  # requirements: every AVG(zero-shot) of WEAM's table 1, and one
                               ("mBERT †", "zero-shot"), ("mBERT+TLM", "zero-shot"), ("mBERT+WEAM", "zero-shot")]),
     ("1", "exact match", "mBERT+WEAM", "zero-shot", "mean"),
 }  # fmt: skip
+
+
+def lookup(task, column, system, *, setting="", metric=""):
+    """Every corrected figure of a system in a column, with its row."""
+    found = rows(task, setting=setting, system=system, column=column)
+    return [(row.scores[column], row) for row in found if metric in {"", row.table.metric}]
 
 
 def named(row, column):

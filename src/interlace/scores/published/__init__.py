@@ -235,11 +235,3 @@ def find_rows(
     if unknown is not None:
         raise DataError(f"{where}: no column {unknown!r}{did_you_mean(unknown, found[0].table.columns)}")
     return found if columns is None else [row.only(columns) for row in found]
-
-
-def lookup(
-    task: str, column: str, system: str, *, setting: str = "", metric: str = ""
-) -> list[tuple[float, PublishedRow]]:
-    """Return every corrected figure of a system in a language or pair, with its row."""
-    found = rows(task, setting=setting, system=system, column=column)
-    return [(row.scores[column], row) for row in found if metric in {"", row.table.metric}]
