@@ -129,7 +129,7 @@ class Result:
         return self.interval or (min(self.values), max(self.values))
 
     def against(self, other: Result) -> list[float]:
-        """Return the values for a test against another system; against pre-training runs a checkpoint is a single run."""
+        """Return the values for a test against another system, one for a checkpoint against pre-training runs."""
         return [self.mean] if other.pretrained and not self.pretrained else self.sample
 
 

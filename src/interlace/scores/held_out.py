@@ -41,7 +41,7 @@ def add_all_words(table: ScoreTable) -> ScoreTable:
 
 
 def over_all_words(table: ScoreTable) -> ScoreTable:
-    """Return the metrics over all words, marked as main, of tasks where a run has them in addition to its main metric."""
+    """Return the metrics over all words, marked as main, of tasks where a run has both."""
     wanted = {(row.task, row.metric + ALL_WORDS) for row in table if row.main}
     return ScoreTable(replace(row, main=True) for row in add_all_words(table) if (row.task, row.metric) in wanted)
 
