@@ -3,6 +3,7 @@
 import json
 import logging
 import subprocess
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -172,8 +173,7 @@ def test_a_run_may_stop_and_choose_its_weights_by_bleu(unsupervised, tmp_path, m
         found = measure(task, backbone, vocab, examples)
         asked.append((str(examples.direction), len(examples), task.search.beam, backbone.training))
         worth = next(bleu)
-        found.examples = SimpleNamespace(columns=np.zeros((1, 1)), value=lambda _sums: worth)
-        return found
+        return replace(found, outcomes=SimpleNamespace(columns=np.zeros((1, 1)), value=lambda _sums: worth))
 
     monkeypatch.setattr(Mt, "measure", judged)
     changes = {
