@@ -188,12 +188,6 @@ def test_every_entry_is_drawn_as_often_as_any_other():
     assert abs(drawn - 400).max() < 90  # 5 standard deviations of a binomial count
 
 
-def test_steps_draw_differently_and_a_step_always_the_same():
-    one, again, other = (sampler(pairs=10).arrays(step)["align_ids"] for step in (1, 1, 2))
-    np.testing.assert_array_equal(one, again)
-    assert not np.array_equal(one, other)
-
-
 # A word may be a source in one dictionary and a target in another.
 entry = st.tuples(st.integers(0, 7), st.integers(4, 11)).filter(lambda words: words[0] != words[1])
 

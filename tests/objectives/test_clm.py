@@ -61,14 +61,6 @@ def test_padding_the_closing_end_and_unknown_subwords_are_never_predicted():
     assert batch.inputs["attention_mask"].sum() == batch.tokens == 8
 
 
-def test_languages_are_fed_where_the_model_has_them():
-    speaking = Traits("bert", 64, {"en": 2}, "token_type_ids")
-    assert (predictions(Clm(), "the doctor", traits=speaking)[1].inputs["token_type_ids"] == 2).all()
-    assert set(predictions(Clm(language_ids=False), "the doctor", traits=speaking)[1].inputs) == {"input_ids"}
-    with pytest.raises(SettingsError, match="clm: language_ids = true"):
-        Clm(language_ids=True).prepare(Resources(VOCAB, PLAIN))
-
-
 def test_something_must_be_left_to_predict():
     with pytest.raises(SettingsError, match="at most max_length - 3 = 5, found 6"):
         Clm(max_length=8, context_size=6)

@@ -186,13 +186,6 @@ def test_draws_have_the_distribution_of_all_orders():
     assert chisquare([counts[key] for key in keys], [rows * expected[key] for key in keys]).pvalue > 0.01
 
 
-def test_kinds_have_their_shares():
-    rows = 20_000
-    choices = choices_of([(8, 8)] * rows, [[(1, 2, 1, 2)]] * rows)
-    found = np.bincount(drawn(choices, 1).kinds, minlength=4)
-    assert chisquare(found, np.array([0.1, 0.1, 0.4, 0.4]) * rows).pvalue > 0.01
-
-
 # ---- for all inputs ----
 
 
@@ -267,20 +260,6 @@ def test_counterparts_are_the_likeliest(choices, side):
     found = likeliest(choices.phrases, choices.scores, side)
     assert sorted(found[:, 2].tolist()) == best_by_hand(choices.phrases, choices.scores, side)
     np.testing.assert_array_equal(choices.phrases.flat[found[:, 2], 2 * side : 2 * side + 2], found[:, :2])
-
-
-def test_the_likeliest_of_several_counterparts_is_taken_by_hand():
-    #        source span 0-1 with two targets, 1-2 with one; then a second pair
-    phrases = Ragged.of([[(0, 1, 0, 1), (0, 1, 0, 2), (1, 2, 1, 2)], [(0, 1, 0, 1), (0, 2, 0, 1)]], width=4)
-    scores = np.array([(0.2, 0.9), (0.6, 0.1), (0.1, 0.1), (0.5, 0.3), (0.5, 0.4)], np.float32)
-    assert sorted(likeliest(phrases, scores, 0)[:, 2].tolist()) == [1, 2, 3, 4]
-    assert sorted(likeliest(phrases, scores, 1)[:, 2].tolist()) == [0, 1, 2, 4]
-
-
-def test_equally_likely_counterparts_are_told_apart_by_the_other_direction_then_by_order():
-    phrases = Ragged.of([[(0, 1, 0, 1), (0, 1, 0, 2), (0, 1, 1, 2)]], width=4)
-    scores = np.array([(0.5, 0.2), (0.5, 0.4), (0.5, 0.4)], np.float32)
-    assert likeliest(phrases, scores, 0)[:, 2].tolist() == [1]
 
 
 # ---- equal phrases, and words without tokens ----

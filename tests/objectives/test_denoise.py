@@ -58,19 +58,6 @@ def test_words_stay_whole_and_move_by_less_than_the_distance(shape, distance, se
         assert max(moved) < max(distance, 1)
 
 
-def test_words_move_as_their_drawn_scores_say():
-    """Brute force, word by word: place + U(0, 3), sorted."""
-    text = sentences([[1, 2, 1, 3], [2, 1]])
-    draws = generator(Purpose.BATCH, 7, 1).random(6) * 3
-    expected = []
-    for row, first in ((0, 0), (1, 4)):
-        scored = sorted((place + draws[first + place], unit) for place, unit in enumerate(units_of(text, row)))
-        expected.append([unit for _, unit in scored])
-    found = noised(Noise(drop=0, blank=0), text, seed=7)
-    assert [units_of(found, row) for row in (0, 1)] == expected
-    assert expected[0] != units_of(text, 0)
-
-
 @given(shapes, st.floats(0, 1), st.integers(0, 1000))
 def test_what_stays_is_in_order_and_every_row_keeps_a_word(shape, share, seed):
     text = sentences(shape)
@@ -129,11 +116,6 @@ def test_empty_rows_stay_empty():
     assert noised(Noise(), text).lengths.tolist()[::2] == [0, 0]
     nothing = Sentences(Ragged.of([]), Ragged.of([]), "en")
     assert len(noised(Noise(), nothing)) == 0
-
-
-def test_a_rate_that_is_no_share_is_refused():
-    with pytest.raises(SettingsError, match=r"drop.*\[0, 1\]"):
-        Noise(drop=1.5)
 
 
 # ---- word-by-word translation ----
@@ -256,16 +238,3 @@ def test_a_plain_loop_makes_the_same(rows, translations):
     expected = [[translations.get(tuple(word), word) for word in row] for row in rows]
     assert [row.tolist() for row in found.ids] == [[piece for word in row for piece in word] for row in expected]
     assert [row.tolist() for row in found.words] == [[i for i, w in enumerate(row) for _ in w] for row in expected]
-
-
-@given(
-    st.lists(st.lists(words, max_size=6), max_size=5),
-    st.dictionaries(words.map(tuple), words, min_size=1, max_size=8),
-    st.integers(0, 12),
-)
-def test_no_row_grows_beyond_its_room(rows, translations, room):
-    sentences, table = made(rows, translations)
-    found = translate_words(sentences, table, 1.0, np.random.default_rng(0), room)
-    assert (found.lengths <= np.maximum(sentences.lengths, room)).all()
-    for row, words in enumerate(found.words):
-        assert sorted(set(words.tolist())) == list(range(len(rows[row])))  # each is still there

@@ -87,11 +87,6 @@ def test_a_subword_inside_a_word_is_not_that_word():
     assert labels(batch_of(sentences(["read ##s", "read"]), whole_words=False)) == ["liest", "##s", "liest"]
 
 
-def test_a_word_at_the_edge_of_a_row_and_a_row_of_one_word_are_whole():
-    """Neighbouring rows do not count, though their words may have the same number."""
-    assert labels(batch_of(sentences(["old", "old", "read ##s", "old"]))) == ["alt", "alt", "read", "##s", "alt"]
-
-
 def test_a_separator_of_a_stream_stands_apart_from_the_words_beside_it():
     stream = Sentences(Ragged.of([[ID["old"], 1, ID["read"]]]), Ragged.of([[0, -1, 1]]), "en")
     assert labels(batch_of(stream)) == ["alt", "liest"]
@@ -117,15 +112,6 @@ def test_a_translation_that_is_shown_has_the_id_of_its_language():
     assert batch_of(sentences(["der alt"], "de"), mode="input", traits=KNOWN).inputs["langs"].tolist() == [[6, 6, 5, 6]]
 
 
-@pytest.mark.parametrize("changed", [{"mode": "label"}, {"mode": "input", "probability": 0.0}])
-def test_without_a_translation_in_the_text_all_of_it_has_one_language(changed):
-    assert (batch_of(sentences(["the old doctor"]), traits=KNOWN, **changed).inputs["langs"] == 5).all()
-
-
-def test_a_translation_changes_no_language_that_is_not_fed():
-    assert "langs" not in batch_of(sentences(["the old"]), mode="input", traits=KNOWN, language_ids=False).inputs
-
-
 def test_words_that_the_model_cannot_tell_the_language_of_are_not_shown():
     known = Traits("xlm", 64, {"en": 5}, "langs")
     with pytest.raises(SettingsError, match="no language embedding for 'de'"):
@@ -148,13 +134,6 @@ def test_half_of_the_chosen_are_the_dictionarys(mode):
     place = labels(batch) if mode == "label" else [WORDS[i] for i in batch.inputs["input_ids"][batch.at]]
     assert abs(place.count("alt") - 2000) < 160
     assert set(place) == {"alt", "old"} if mode == "label" else {"alt", "<mask>"}
-
-
-def test_with_a_quarter_of_the_words_known_three_eighths_of_the_targets_are_copies():
-    """Half of those that the paper's code chooses are shown, and a dictionary does not know three in four of them."""
-    batch = batch_of(sentences(["old the der ##s " * 5] * 200), mode="input", probability=0.5, whole_words=False)
-    copies = batch.inputs["input_ids"][batch.at] == batch.labels
-    assert abs(copies.mean() - 0.375) < 0.04
 
 
 def test_positions_are_those_of_mlm_and_the_draws_of_masking_do_not_move():

@@ -59,13 +59,6 @@ def test_a_quarter_of_the_source_words_is_drawn_and_the_rest_held_out():
     assert np.bincount(parts).tolist() == [100, 300]
 
 
-def test_a_smaller_share_is_part_of_a_larger_one():
-    quarter, half = (
-        split_dictionary(many(400), PAIR, share, seed=1).parts == DictionaryPart.TRAIN for share in (0.25, 0.5)
-    )
-    assert (half | ~quarter).all()
-
-
 def test_the_seed_and_the_languages_decide_and_the_order_of_the_file_does_not():
     words = [(f"s{i}", f"t{i}", 1.0) for i in range(100)]
 
@@ -167,10 +160,6 @@ def test_without_a_usable_entry_the_error_shows_some_and_the_cure():
 def test_wrong_settings_say_what_is_expected(settings, message):
     with pytest.raises(SettingsError, match=message):
         Dictionary(**settings)
-
-
-def test_a_plain_pattern_is_a_dictionary():
-    assert Dictionary.read({"files": "a/{source}.txt"}) == Dictionary.model_validate("a/{source}.txt")
 
 
 # ---- scores ----

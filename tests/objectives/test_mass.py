@@ -84,12 +84,6 @@ def test_masks_before_the_fragment_put_its_subwords_at_their_places():
         assert (batch.extra["decoder_languages"] == 2).all()
 
 
-def test_people_are_shown_a_fragment_at_its_places():
-    placed, masked = (Mass(**ALL_MASKED, decoder=decoder) for decoder in ("placed", "masked"))
-    preview = [mass.preview(made(mass, sentences([LINE]), key=3), VOCAB).lines for mass in (placed, masked)]
-    assert preview[0]["next"] == preview[1]["next"]
-
-
 def test_places_of_fragments_reach_the_decoder():
     """Two batches that differ in nothing else."""
     batch = made(Mass(**ALL_MASKED), sentences([LINE]), key=1).to(torch.device("cpu"))
@@ -126,11 +120,6 @@ def test_an_empty_sentence_has_no_fragment():
     batch = made(Mass(), sentences(["", "the"]), PLAIN)
     assert batch.labels.tolist() == [WORDS.index("the"), VOCAB.end]
     assert batch.at[0].tolist() == [1, 1]
-
-
-def test_shares_beyond_one_are_refused():
-    with pytest.raises(SettingsError, match="must not exceed 1"):
-        Mass(mask_share=0.8, random_share=0.3)
 
 
 def test_rules_for_phrases_are_refused_where_none_are_moved():
@@ -183,18 +172,6 @@ def test_a_switched_row_writes_what_stood_in_the_original(vocab):
     assert mixed > 20
     assert set(batch.languages) == {"en", "de"}
     assert sum(batch.languages.values()) == batch.tokens
-
-
-def test_unswitched_rows_are_those_of_plain_mass(vocab):
-    pairs = switched_pairs(vocab, 8)
-    batch = switched(
-        pairs, vocab, Mass(code_switched=True, code_switching={"source_share": 1, "target_share": 0}, **ALL_MASKED)
-    )
-    shown = batch.inputs["input_ids"].copy()
-    columns = np.concatenate([np.flatnonzero(row == vocab.mask) for row in shown])
-    labels = batch.labels[batch.labels != vocab.end]
-    shown[np.repeat(np.arange(8), (shown == vocab.mask).sum(axis=1)), columns] = labels
-    assert [vocab.decode(row) for row in shown] == [vocab.decode(pairs.source.ids[0])] * 8
 
 
 def test_a_switched_row_that_would_not_fit_stays_as_it_was(vocab):

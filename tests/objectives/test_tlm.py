@@ -11,7 +11,6 @@ from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.models.families import Traits, traits_of
 from interlace.objectives import Resources
-from interlace.objectives.mlm import Mlm
 from interlace.objectives.tlm import Tlm
 
 WORDS = "<pad> </s> <s> <mask> the curtains were blue les rideaux étaient bleus".split()
@@ -63,12 +62,6 @@ def test_the_two_switches_are_independent():
     assert set(make(Tlm(reset_positions=False), XLM).inputs) == {"input_ids", "token_type_ids"}
     assert set(make(Tlm(language_ids=False), XLM).inputs) == {"input_ids", "position_ids"}
     assert set(make(Tlm(reset_positions=True), PLAIN).inputs) == {"input_ids", "position_ids"}
-
-
-@pytest.mark.parametrize("objective", [Mlm, Tlm])
-def test_language_ids_are_refused_where_the_model_has_none(objective):
-    with pytest.raises(SettingsError, match="no language embeddings"):
-        objective(language_ids=True).prepare(Resources(VOCAB, PLAIN))
 
 
 def test_restarts_are_refused_where_some_layers_would_not_follow():

@@ -1,7 +1,5 @@
 """Translation and denoising: what is read, what is written, and what writing it costs."""
 
-import math
-
 import numpy as np
 import pytest
 import torch
@@ -50,13 +48,6 @@ def test_both_directions_come_about_equally_often():
     ways = [texts(made(Translation(), key=key).extra["decoder_ids"])[0].split()[0] for key in range(200)]
     assert ways.count("<2de>") / 200 == pytest.approx(0.5, abs=0.1)
     assert set(ways) == {"<2de>", "<2en>"}
-
-
-def test_every_subword_of_both_sides_gets_its_language():
-    batch = made(FORWARD, traits=NAMED)
-    assert set(np.unique(batch.inputs["token_type_ids"])) == {2}
-    assert batch.extra["decoder_languages"].tolist() == [[3] * 4] * 2
-    assert "decoder_languages" not in made(Translation(language_ids=False), traits=NAMED).extra
 
 
 def test_a_row_that_does_not_fit_is_cut_without_an_end():
@@ -121,23 +112,6 @@ def test_the_two_sums_are_torchs_and_come_of_one_softmax(monkeypatch):
     assert len(softmaxes) == 1
 
 
-def test_parts_give_the_loss_and_the_gradient_of_the_whole(monkeypatch):
-    batch, net = made(FORWARD).to(torch.device("cpu")), model()
-
-    def gradient():
-        net.zero_grad()
-        total = FORWARD.loss(net, nn.ModuleDict(), batch)["translation"].total
-        total.backward()
-        return total.item(), {name: weight.grad.clone() for name, weight in net.named_parameters()}
-
-    whole, expected = gradient()
-    monkeypatch.setattr(losses, "MAX_LOGITS", 3 * len(WORDS))
-    parts, found = gradient()
-    assert parts == pytest.approx(whole, rel=1e-5)
-    for name, grad in expected.items():
-        torch.testing.assert_close(found[name], grad, msg=name)
-
-
 def test_a_model_that_cannot_write_is_refused():
     encoder = from_shape(Shape(family="bert", layers=1, width=16, heads=2, max_length=32), VOCAB, (), 0)
     with pytest.raises(SettingsError, match="needs a decoder, and this bert model"):
@@ -167,19 +141,3 @@ def test_facts_stand_in_the_columns_of_what_is_written():
     preview = FORWARD.preview(batch, VOCAB)
     assert preview.lines["writes"][0] == {0: "<2de>", 1: "der", 2: "alte", 3: "Arzt"}
     assert preview.lines["next"][0] == {0: "der", 1: "alte", 2: "Arzt", 3: "</s>"}
-
-
-def test_evenly_smoothed_labels_cost_at_least_their_entropy():
-    """With everything spread the best that can be is the entropy of the smoothed labels."""
-    size, smoothing = len(WORDS), 0.1
-    right = 1 - smoothing + smoothing / size
-    least = -(right * math.log(right) + (size - 1) * smoothing / size * math.log(smoothing / size))
-    net = model()
-    batch = made(FORWARD).to(torch.device("cpu"))
-    optimiser = torch.optim.Adam(net.parameters(), lr=2e-2)
-    for _ in range(150):
-        loss = FORWARD.loss(net, nn.ModuleDict(), batch)["translation"].total / batch.counts["translation"]
-        loss.backward()
-        optimiser.step()
-        optimiser.zero_grad()
-    assert least <= loss.item() < least + 0.1

@@ -174,14 +174,6 @@ def test_with_lambda_0_it_is_tlm(backbone):
     assert losses[0][0] > 0
 
 
-def test_masks_do_not_depend_on_links():
-    with_links, without = (
-        weam.batch(FIGURE, weam.prepare(Resources(VOCAB, PLAIN)), 0, np.random.default_rng(5))
-        for weam in (Weam(), Weam(cross_lingual_weight=0))
-    )
-    np.testing.assert_array_equal(with_links.inputs["input_ids"], without.inputs["input_ids"])
-
-
 @pytest.mark.parametrize("literal", [False, True])
 def test_batches_without_any_aligned_prediction_have_gradients(backbone, literal):
     weam = all_masked(positions="all_masked" if literal else "masked_and_aligned")
@@ -221,12 +213,6 @@ def test_segments_are_refused_where_they_cannot_be():
     roberta = from_shape(Shape(family="roberta", layers=1, width=16, heads=2, max_length=32), VOCAB)
     with pytest.raises(SettingsError, match="needs 2 segment embeddings, but the model has 1"):
         weam.modules(roberta)
-
-
-def test_positions_run_through_unless_asked_otherwise():
-    traits = Traits("bert", 64, {"en": 2, "de": 3}, "token_type_ids")
-    assert "position_ids" not in make(all_masked(), traits=traits).inputs
-    assert make(all_masked(reset_positions=True)).inputs["position_ids"].tolist() == [[0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 5]]
 
 
 def test_pairs_without_links_are_refused():
@@ -270,10 +256,6 @@ def test_links_of_words_become_places_with_the_specials_before_them():
     assert places_of(PAIR, "all") == [(1, 6), (2, 7), (2, 8), (3, 7), (3, 8), (4, 7), (4, 8)]
 
 
-def test_links_to_words_that_were_cut_off_are_dropped():
-    assert places_of(PAIR, "all", max_length=8) == [(1, 4), (2, 5), (2, 6)]  # <s> a b </s> A BB </s>: no c
-
-
 def swap(at, **options):
     layout = pair_layout(PAIR, NUMBERS, 32)
     found = exchange_states(layout, PAIR.links, (np.zeros(len(at), int), np.array(at, int)), **options)
@@ -281,22 +263,6 @@ def swap(at, **options):
     for to, place, weight in zip(found.to, found.places, found.weights, strict=True):
         rows[int(found.which[to])][int(place)] = float(weight)
     return rows, found.aligned
-
-
-def test_a_masked_subword_gets_the_mean_of_its_partners():
-    assert swap([1, 8]) == (
-        {0: {6: 1.0}, 1: {2: pytest.approx(1 / 3), 3: pytest.approx(1 / 3), 4: pytest.approx(1 / 3)}},
-        2,
-    )
-
-
-def test_the_literal_reading_adds_them_up():
-    assert swap([8], mean=False) == ({0: {2: 1.0, 3: 1.0, 4: 1.0}}, 1)
-
-
-def test_partners_that_are_predicted_themselves_may_be_forbidden():
-    assert swap([1, 3, 6, 8], exclude_masked=True) == ({1: {7: 1.0}, 3: {2: 0.5, 4: 0.5}}, 2)
-    assert sorted(swap([1, 3, 6, 8])[0]) == [0, 1, 2, 3]
 
 
 def test_predictions_without_a_partner_get_no_row_or_an_empty_one():

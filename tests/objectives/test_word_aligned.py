@@ -91,11 +91,6 @@ def test_weights_are_the_confidence_of_links():
     assert batch.counts["word_aligned"] == pytest.approx(2.2)
 
 
-def test_language_ids_tell_the_sides_apart():
-    batch = make(WordAligned(anchor_language="de"), traits=Traits("bert", 64, {"en": 2, "de": 3}, "token_type_ids"))
-    assert batch.inputs["token_type_ids"][:, 0].tolist() == [3, 3, 2, 2]
-
-
 @pytest.fixture
 def backbone():
     return from_shape(SHAPE, VOCAB)
@@ -181,20 +176,6 @@ def test_a_pair_costs_two_rows_as_long_as_the_longer_side():
 # ---- words of a batch ----
 
 ROWS = [[0, 0, 1], [], [0, 1, 1, 1]]
-
-
-def test_words_are_numbered_by_row_with_the_subwords_that_make_them_up():
-    layout = sentence_layout(side(ROWS, 4, "en"), VOCAB, 32)  # width 6
-    words = batch_words(layout, "mean")
-    assert words.numbers.tolist() == [[0, 1], [-1, -1], [2, 3]]
-    assert words.places.tolist() == [1, 2, 3, 13, 14, 15, 16]
-    assert words.to.tolist() == [0, 0, 1, 2, 3, 3, 3]
-    assert words.weights.tolist() == pytest.approx([1 / 2, 1 / 2, 1, 1, 1 / 3, 1 / 3, 1 / 3])
-    assert words.heads.tolist() == [2, 3, 13, 16]
-    assert batch_words(layout, "last").places.tolist() == [2, 3, 13, 16]
-    assert batch_words(layout, "first").places.tolist() == [1, 3, 13, 14]
-    first = words.until(2)
-    assert (first.to.tolist(), first.heads.tolist()) == ([0, 0, 1], [2, 3])
 
 
 def test_links_find_the_numbers_of_both_words():

@@ -40,7 +40,7 @@ NAMES = [
 ]  # see test_translation_runs
 STEPS = 2 * (len(NAMES) + 1)
 MORE = {  # what is drawn anew in every step, and dictionaries of a file beside those counted from links
-    "align_mlm": 'alignment_loss = "contrastive"\npairs_per_step = 3\nothers = 8\n',
+    "align_mlm": 'alignment_loss = "contrastive"\npairs_per_step = 3\nnegatives = 8\n',
     "dict_mlm": 'dictionary = { files = "words.txt", share = 0.5 }\n',
 }
 EVERYTHING = [

@@ -147,7 +147,7 @@ def test_switched_fragments_masks_and_translations_share_a_run(small, tmp_path):
     """All kinds of examples in one model: phrases found for those that need them, text and pairs, both heads."""
     changes = {
         "align.name": "diagonal",
-        "objectives.mass": "{ max_length = 32, switched = true }",
+        "objectives.mass": "{ max_length = 32, code_switched = true }",
         "objectives.translation": '{ max_length = 32, directions = "forward" }',
         "objectives.denoise": "{ max_length = 32 }",
         "train.steps": "10",

@@ -70,14 +70,14 @@ class Noise(Settings):
         rate = value_at(self.blank, step)
         masked = rng.random(len(units.rows)) < rate
         order = order[kept[order]]
-        index, lengths = units.gather(order)
-        ids = sentences.ids.flat[index]
+        moved = Ragged.from_lengths(sentences.ids.flat, units.lengths).take(order)
+        ids = moved.flat
         if rate:
-            ids[np.repeat(masked[order], lengths)] = vocab.mask
+            ids[np.repeat(masked[order], moved.lengths)] = vocab.mask
         rows = units.rows[order]
-        tokens = np.bincount(rows, lengths, minlength=len(sentences)).astype(np.int64)
+        tokens = np.bincount(rows, moved.lengths, minlength=len(sentences)).astype(np.int64)
         numbers = Ragged.from_lengths(order, np.bincount(rows, minlength=len(sentences))).columns()
-        words = np.repeat(numbers, lengths).astype(np.int32)
+        words = np.repeat(numbers, moved.lengths).astype(np.int32)
         return Sentences(Ragged.from_lengths(ids, tokens), Ragged.from_lengths(words, tokens), sentences.language)
 
 
@@ -180,13 +180,6 @@ class NoiseUnits:
         best = np.lexsort((draws, self.rows))[np.diff(self.rows, append=-1) != 0]  # the last of each sentence
         kept[best] = True
         return kept
-
-    def gather(self, order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the token indices of units in this order, and the number of tokens of each unit."""
-        lengths = self.lengths[order]
-        ends = np.cumsum(lengths)
-        total = int(ends[-1]) if len(ends) else 0
-        return np.repeat(self.starts[order] - (ends - lengths), lengths) + np.arange(total), lengths
 
 
 # ---- word-by-word translation ----

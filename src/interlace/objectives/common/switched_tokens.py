@@ -53,12 +53,6 @@ class SwitchedTokens:
     sentences: Sentences
     sides: NDArray[np.int8]
 
-    def take(self, rows: NDArray[np.int64]) -> SwitchedTokens:
-        """Return the given rows."""
-        return SwitchedTokens(
-            self.sentences.take(rows), Ragged(self.sides, self.sentences.ids.offsets).take(rows).values
-        )
-
     def layout(self, vocab: Vocab, max_length: int) -> Layout:
         """Return `[begin] row [end]` with the side of each token; special tokens have their neighbor's."""
         layout = sentence_layout(self.sentences, vocab, max_length)
