@@ -13,14 +13,14 @@ from interlace import data, objectives
 from interlace.cli import application, load_plugins
 from interlace.core import registry
 from interlace.data import Pairs
-from interlace.experiments.preview import Example
+from interlace.experiments.preview import PreviewPair
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import OBJECTIVES, Objective, Resources
 from interlace.tasks import TASKS, FineTuneTask, ProbeTask
 
 PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")
-EXAMPLE = Example()
+EXAMPLE = PreviewPair()
 VOCAB = EXAMPLE.vocab()
 
 

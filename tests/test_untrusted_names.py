@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from interlace.cli import application
+from interlace.core import files
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.names import check_language, check_name, check_pair, file_in
 from interlace.embeddings import WordVectors
@@ -22,7 +23,6 @@ from interlace.experiments.studies import Study
 from interlace.experiments.studies.folder import StudyFolder
 from interlace.experiments.translation import Shard
 from interlace.objectives.common.dictionaries import Dictionary
-from interlace.text import lines
 from interlace.text.lines import write_lines
 
 if TYPE_CHECKING:
@@ -115,13 +115,13 @@ def run(*arguments: str):
 def test_deriving_writes_its_dictionary_inside(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a cat\n")
     into = tmp_path / "out" / "x"
-    options = ["--with", "invert", "--language", "../../en", "--output", str(into)]
-    assert isinstance(run("distort", str(tmp_path / "a.txt"), *options).exception, SettingsError)
+    options = ["--transformations", "invert", "--language", "../../en", "--output", str(into)]
+    assert isinstance(run("derive", str(tmp_path / "a.txt"), *options).exception, SettingsError)
     assert not into.parent.exists()
 
 
 @pytest.mark.parametrize("option", [["--output", ""], ["--output="]])
-@pytest.mark.parametrize("command", ["world", "pretrain tiny/mlm", "vocab a.en", "report x", "translate x"])
+@pytest.mark.parametrize("command", ["toy", "pretrain tiny/mlm", "vocab a.en", "report x", "translate x"])
 def test_an_empty_output_is_refused(tmp_path: Path, monkeypatch, option: list[str], command: str) -> None:
     monkeypatch.chdir(tmp_path)
     done = run(*command.split(), *option)
@@ -135,7 +135,7 @@ def test_an_empty_output_is_refused(tmp_path: Path, monkeypatch, option: list[st
 def test_a_link_at_the_name_of_a_partial_file_is_not_followed(tmp_path: Path, monkeypatch) -> None:
     victim = tmp_path / "victim"
     victim.write_text("kept")
-    monkeypatch.setattr(lines.secrets, "token_hex", lambda _: "known")
+    monkeypatch.setattr(files.secrets, "token_hex", lambda _: "known")
     name = f".a.txt.{os.getpid()}-known.partial.txt"
     (tmp_path / name).symlink_to(victim)
     with pytest.raises(OSError, match="File exists"):

@@ -117,14 +117,14 @@ def test_a_recipe_with_its_leaks_and_cost(recipe):
         (1, 1, "examples of retrieval (test) (de)"),
         (1, 2, "examples of text en (dev) (en)"),
     ]
-    assert found["cost"]["subwords"] == 10 * 2 * 100
-    assert found["cost"]["passes"] > 1
+    assert found["volume"]["tokens"] == 10 * 2 * 100
+    assert found["volume"]["passes"] > 1
 
 
 def test_a_recipe_can_be_changed(recipe):
     done = check(recipe, "--set", "filters.length.max_words=3")
     assert "max_words = 3" in done.stdout
-    assert "cost: 10 steps" in done.stdout
+    assert "training: 10 steps" in done.stdout
 
 
 def test_a_note_on_a_derived_language_says_what_it_is_made_of(recipe):

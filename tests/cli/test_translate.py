@@ -221,7 +221,7 @@ def test_a_file_becomes_a_file(run_folder, source, expected):
 
 def test_a_file_is_not_written_over_by_its_translation(run_folder, source):
     before = source.read_bytes()
-    with pytest.raises(DataError, match=r"a\.en: is what is read"):
+    with pytest.raises(DataError, match=r"a\.en: is the source text"):
         translate(run_folder, *DIRECTION, "--input", source, "--output", source)
     assert source.read_bytes() == before
 
@@ -436,7 +436,7 @@ def test_a_run_must_be_finished_and_there(run_folder, vocab, tmp_path):
     with pytest.raises(CheckpointError, match="no such folder"):
         translate(tmp_path / "nowhere", *DIRECTION)
     shutil.rmtree(little_run(tmp_path / "emptied", vocab) / "model")
-    with pytest.raises(RunError, match=r"emptied/model: missing, though the run is finished; remove .*run\.json and"):
+    with pytest.raises(RunError, match=r"emptied/model: missing, although the run is finished; remove .*run\.json and"):
         translate(tmp_path / "emptied", *DIRECTION)
     (tmp_path / "bare").mkdir()
     with pytest.raises(DataError, match=r"neither a run .* nor a model .*; name the folder of a finished run"):
@@ -454,7 +454,7 @@ def test_runs_that_read_their_text_otherwise_are_refused(run_folder, vocab, tmp_
     other = little_run(tmp_path / "run", vocab)
     recipe = json.loads((other / "recipe.json").read_text())
     (other / "recipe.json").write_text(json.dumps({**recipe, "normalization": {"romanian": "strip"}}))
-    said = r"normalize their text differently: romanian = '{}' and '{}'; models"
+    said = r"normalize their text differently: romanian = '{}' and '{}'; the models"
     with pytest.raises(SettingsError, match=said.format("keep", "strip")):
         translate(run_folder, other, *DIRECTION)
     with pytest.raises(SettingsError, match=said.format("strip", "keep")):
@@ -467,7 +467,7 @@ def test_a_model_that_only_reads_is_refused(vocab, tmp_path):
 
     shape = Shape(family="bert", layers=1, width=16, heads=2, max_length=64)
     from_shape(shape, vocab).save_pretrained(tmp_path / "mlm", vocab)
-    with pytest.raises(SettingsError, match="only reads"):
+    with pytest.raises(SettingsError, match="no decoder"):
         translate(tmp_path / "mlm", *DIRECTION)
 
 
@@ -476,7 +476,7 @@ def test_a_run_that_only_reads_is_refused_whatever_is_said(tmp_path):
     (run / "model").mkdir(parents=True)
     (run / "recipe.json").write_text(json.dumps({"name": "mlm", "objectives": {"mlm": {}}}))
     (run / "run.json").write_text(json.dumps({"finished": True}))
-    with pytest.raises(SettingsError, match=r"run: this model only reads; .*tiny/mt\)$"):
+    with pytest.raises(SettingsError, match=r"run: this model has no decoder; .*tiny/mt\)$"):
         translate(run, *DIRECTION)
 
 
@@ -484,7 +484,7 @@ def test_a_folder_or_a_file_that_is_no_run_is_named_with_the_runs_in_it(run_fold
     with pytest.raises(DataError, match=r"neither a run .* nor a model .*run") as error:
         translate(run_folder.parent, *DIRECTION)
     assert str(run_folder) in str(error.value)
-    with pytest.raises(DataError, match=r"a\.en: a file where the folder of a run"):
+    with pytest.raises(DataError, match=r"a\.en: expected the folder of a run"):
         translate(source, *DIRECTION)
 
 

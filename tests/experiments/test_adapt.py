@@ -137,7 +137,7 @@ def test_with_more_subwords(kind, starts, text, tmp_path) -> None:
 
 def test_a_size_that_is_not_read_is_told(starts, text, tmp_path, caplog) -> None:
     pretrain(adapted("adapt/mbert:alm", starts[next(iter(KINDS))], text, {"vocab.size": "800"}), tmp_path / "run")
-    assert re.search(r"vocab\.size = 800 is not read: the [0-9,]+ subwords are those of .*; vocab\.extend", caplog.text)
+    assert re.search(r"vocab\.size = 800 has no effect: .* has [0-9,]+ tokens; set vocab\.extend", caplog.text)
 
 
 def test_more_subwords_need_something_to_extend() -> None:
@@ -166,7 +166,7 @@ def test_languages_of_an_xlm_checkpoint_by_other_names_and_new_ones(starts, text
     moved = (new[name][:3] != old[name]).any(dim=1).tolist()
     assert moved[1]  # `english` trained the row of `en`
     card = (model / "README.md").read_text()
-    assert "Give its number as `langs`: de 0, en 1, english 1, zh 2, gsw 3." in card
+    assert "Pass the language id as `langs`: de 0, en 1, english 1, zh 2, gsw 3." in card
     plain = AutoModelForMaskedLM.from_pretrained(model, trust_remote_code=False)
     ids = torch.tensor([[1, 8, 9, 1]])
     assert plain(ids, langs=torch.full_like(ids, 3)).logits.isfinite().all()

@@ -118,7 +118,7 @@ def test_translations_that_were_cut_short_are_made_again_once_they_are_removed(m
 def test_other_folders_are_left_alone(mono, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/notes").write_text("x", encoding="utf-8")
-    with pytest.raises(DataError, match="mine: holds other things than back-translations"):
+    with pytest.raises(DataError, match="mine: holds other files than back-translations"):
         back_translate(Backwards(), mono, tmp_path / "mine", BackTranslationSettings())
     with pytest.raises(DataError, match="no pair of it and its translation is left: 6 dropped as empty"):
         back_translate(Backwards(lambda _: ""), mono, tmp_path / "made", BackTranslationSettings())
@@ -129,9 +129,9 @@ def test_another_direction_in_the_same_folder_is_told(mono, tmp_path, caplog):
     back_translate(Backwards(), mono, tmp_path / "made", BackTranslationSettings())
     turned = Backwards()
     turned.translator.source, turned.translator.target = turned.translator.target, turned.translator.source
-    assert "make way" not in caplog.text
+    assert "replacing" not in caplog.text
     back_translate(turned, mono, tmp_path / "made", BackTranslationSettings())
-    assert "made: held back-translations from ro to en, which make way" in caplog.text
+    assert "made: replacing back-translations from ro to en" in caplog.text
 
 
 def test_settings_are_checked():

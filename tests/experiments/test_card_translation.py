@@ -47,18 +47,18 @@ def test_a_card_says_how_the_model_is_opened_and_its_code_runs(
     front = yaml.safe_load(card.split("---")[1])
     assert front["pipeline_tag"] == "translation"
     assert front["library_name"] == ("transformers" if family == "bert" else "interlace")
-    assert "It translates en-xx, xx-en." in card
+    assert "Translation directions: en-xx, xx-en." in card
     assert "interlace translate FOLDER-OR-HUB-NAME --from en --to xx" in card
-    assert "special subword, such as `<2en>`" in card
+    assert "special token per language, such as `<2en>`" in card
     (code,) = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
     found: dict[str, Any] = {}
     exec(code.replace("FOLDER-OR-HUB-NAME", str(model)), found)  # noqa: S102 - what the card tells people to run
     asked = found["tokenizer"].convert_tokens_to_ids("<2xx>")
     assert len(found["tokenizer"]) == asked + 1
     if family == "bert":
-        assert found["written"][0, 0] == asked
+        assert found["output"][0, 0] == asked
         assert capsys.readouterr().out
-        assert "as `decoder_token_type_ids`, one a row: en 2, xx 3." in card
+        assert "`decoder_token_type_ids` (one per sequence): en 2, xx 3." in card
     else:
         assert found["encoder"].config.vocab_size == found["model"].vocab_size == asked + 1
 
@@ -66,11 +66,11 @@ def test_a_card_says_how_the_model_is_opened_and_its_code_runs(
 @pytest.mark.parametrize(
     ("decoder", "said"),
     [
-        ({"take": "none"}, "Its decoder was drawn fresh, but for the table of subwords, which is the encoder's."),
-        ({"take": "none", "embeddings": "own"}, "Its decoder was drawn fresh."),
-        ({"start": "somewhere/runs/clm"}, "Its decoder began from `clm`."),
-        ({"start": "some/clm", "take": "embeddings"}, "Its decoder began from the table of subwords of `clm`."),
-        (None, "It goes on from"),
+        ({"take": "none"}, "Decoder: random; embeddings shared with the encoder."),
+        ({"take": "none", "embeddings": "own"}, "Decoder: random."),
+        ({"start": "somewhere/runs/clm"}, "Decoder: `clm`."),
+        ({"start": "some/clm", "take": "embeddings"}, "Decoder: embeddings of `clm`."),
+        (None, "Initialization: "),
     ],
 )
 def test_a_card_says_what_the_decoder_began_from(decoder: Any, said: str, tmp_path: Path) -> None:
@@ -83,4 +83,4 @@ def test_a_card_says_what_the_decoder_began_from(decoder: Any, said: str, tmp_pa
     card = path.read_text(encoding="utf-8")
     assert said in card
     assert "somewhere" not in card
-    assert "That of `mlm`, unchanged. Each language has" in card
+    assert "That of `mlm`, unchanged. A special token per language" in card

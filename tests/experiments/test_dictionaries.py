@@ -123,7 +123,7 @@ def test_vectors_without_the_languages_are_refused(root, vectors):
     ):
         drawn(recipe(root, {"vectors": str(vectors), "pairs": ["de-es"]}))
     (vectors / "vectors" / "de.safetensors").unlink()
-    with pytest.raises(DataError, match=r"has word vectors of \['en'\], and two languages of the recipe are needed"):
+    with pytest.raises(DataError, match=r"has word vectors of \['en'\]; two languages of the recipe are needed"):
         drawn(recipe(root, {"vectors": str(vectors)}))
     with pytest.raises(DataError, match="has word vectors of no language"):
         drawn(recipe(root, {"vectors": str(root / "nowhere")}))
@@ -145,7 +145,7 @@ def test_a_dictionary_has_one_origin(root, vectors):
             "no language 'dee'; did you mean 'de'",
         ),
         ({"files": "{source}-{target}.txt", "pairs": ["de-es"]}, DataError, r"no dictionary .*de-es\.txt"),
-        ({"pairs": ["de-es"]}, DataError, "no translations between de and es to count"),
+        ({"pairs": ["de-es"]}, DataError, "no parallel text of de and es to count"),
         (
             {"min_count": 1000},
             DataError,
@@ -186,7 +186,7 @@ def test_corpora_of_the_same_languages_are_counted_together(root):
 
 def test_without_translations_the_error_says_how_to_get_some(root):
     corpora = {"text": {"languages": ["en", "de"], "train": "train.{language}"}}
-    with pytest.raises(DataError, match=r"add a group with 'pairs' to \[corpora\], or name files"):
+    with pytest.raises(DataError, match=r"add a group with 'pairs' to \[corpora\], or set"):
         drawn(recipe(root, corpora=corpora))
 
 
@@ -219,7 +219,7 @@ def test_a_run_that_goes_on_must_draw_the_same(root, tmp_path):
     (into / "checkpoints" / "step-4").mkdir()
     store_dictionaries(changed, into)
     write_lines(root / "en-de.txt", map("\t".join, zip(EN, DE, strict=True)))
-    with pytest.raises(RunError, match=r"align_mlm\.en-de\.tsv: the run began with other entries"):
+    with pytest.raises(RunError, match=r"align_mlm\.en-de\.tsv: the entries have changed"):
         store_dictionaries(mixture(root), into)
 
 

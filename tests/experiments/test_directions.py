@@ -4,8 +4,7 @@ import pytest
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.experiments.model_metadata import METADATA, ModelMetadata
-from interlace.experiments.recipe import Recipe, directions, max_source_length
-from interlace.experiments.translation import TranslationModel
+from interlace.experiments.recipe import Recipe, directions, max_source_lengths
 
 CORPORA = {
     "pairs": {"pairs": ["en-de", "en-tr"], "train": ["a.{language}"]},
@@ -56,28 +55,26 @@ def test_the_first_objective_that_learns_a_direction_is_told():
     assert found == {"de-en": "back_translation", "de-fr": "back_translation", "en-de": "translation"}
 
 
-def test_an_untrained_direction_is_refused_with_those_there_are():
+def test_an_untrained_direction_is_refused():
     recipe = Recipe.read({"name": "r", "corpora": CORPORA, "objectives": {"translation": {"corpora": ["en-de"]}}})
-    ModelMetadata.of(recipe).must_cover("de", "en")
-    with pytest.raises(SettingsError, match=r"'r' was not trained to translate de-tr: it learnt en-de, de-en; --force"):
-        ModelMetadata.of(recipe).must_cover("de", "tr")
-    with pytest.raises(SettingsError, match=r"no objective of it translates"):
-        ModelMetadata.of(Recipe(name="r")).must_cover("de", "tr")
+    ModelMetadata.of(recipe).check_direction("de", "en")
+    with pytest.raises(
+        SettingsError, match=r"'r' was not trained to translate de-tr: it learned en-de, de-en; --force"
+    ):
+        ModelMetadata.of(recipe).check_direction("de", "tr")
+    with pytest.raises(SettingsError, match=r"none of its objectives translates"):
+        ModelMetadata.of(Recipe(name="r")).check_direction("de", "tr")
 
 
-def test_the_longest_row_is_that_of_objectives_that_learn_the_direction():
+def test_max_source_lengths_are_those_of_objectives_that_learn_the_direction():
     objectives = {
         "translation": {"corpora": ["en-de"], "max_length": 16},
         "back_translation": {"corpora": ["en-de"], "intermediate_languages": ["en"], "max_length": 32},
         "denoise": {"max_length": 60},
     }
     recipe = Recipe.read({"name": "r", "corpora": CORPORA, "objectives": objectives})
-    assert [max_source_length(recipe, *pair) for pair in (("de", "en"), ("en", "de"), ("en", "tr"))] == [14, 30, None]
-    speaker = TranslationModel("r", "r/model", ModelMetadata.of(recipe))
-    assert speaker.longest("de", "en") == 14
-    assert speaker.longest("en", "de") == 30  # back-translation writes German from English
-    assert speaker.longest("en", "tr") is None
-    assert TranslationModel("m", "m", None).longest("en", "de") is None
+    lengths = max_source_lengths(recipe)
+    assert [lengths.get(name) for name in ("de-en", "en-de", "en-tr")] == [14, 30, None]
 
 
 def test_what_a_model_learnt_is_read_as_it_was_written(tmp_path):
@@ -87,7 +84,7 @@ def test_what_a_model_learnt_is_read_as_it_was_written(tmp_path):
     assert ModelMetadata.read(tmp_path) is None
     known.write(tmp_path)
     assert ModelMetadata.read(tmp_path) == known
-    for text in ('{"name": "r"}', '{"name": "r", "normalization": {"romanian": "x"}, "longest": {}}', "[1]"):
+    for text in ('{"name": "r"}', '{"name": "r", "normalization": {"romanian": "x"}, "max_source_lengths": {}}', "[1]"):
         (tmp_path / METADATA).write_text(text)
         with pytest.raises(DataError, match=r"interlace\.json: damaged"):
             ModelMetadata.read(tmp_path)

@@ -12,7 +12,7 @@ from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.data.vocab import Vocab
 from interlace.embeddings import SUBWORDS, WordVectors
 from interlace.experiments import estimate as estimating
-from interlace.experiments.embeddings import learn_vectors, subwords_of
+from interlace.experiments.embeddings import learn_vectors, token_lines
 from interlace.experiments.estimate import estimate
 from interlace.experiments.evaluate import evaluate, target_of
 from interlace.experiments.lineage import Lineage
@@ -72,7 +72,7 @@ def model_of(data, vectors, **changes):
 
 def test_lines_are_the_subwords_that_a_model_reads_of_both_languages_in_turn(data):
     """Lower-cased and filtered; English has five lines and German two, which stand after a quarter and three."""
-    vocab, lines = subwords_of(recipe_of(data))
+    vocab, lines = token_lines(recipe_of(data))
     english = ["the cat.", "a cat and dog", "the dog.", "a dog!", "cats"]
     mixed = [english[0], "ein hund!", *english[1:4], "katzen", english[4]]
     spelt = [[vocab.tokenizer.id_to_token(number) for number in row] for row in vocab.encode(mixed).ids.to_lists()]
@@ -104,7 +104,7 @@ def test_a_run_of_subwords_is_not_one_of_words(data):
 def test_a_language_without_text_is_named(data):
     only_measured = {"pairs": {"pairs": ["en-de"], "dev": ["pairs.en", "pairs.de"]}}
     with pytest.raises(DataError, match="no training text of 'de'"):
-        subwords_of(recipe_of(data, corpora={"text": RECIPE["corpora"]["text"]} | only_measured))
+        token_lines(recipe_of(data, corpora={"text": RECIPE["corpora"]["text"]} | only_measured))
 
 
 # ---- a model that begins with them ----
@@ -129,7 +129,7 @@ def test_a_run_begins_with_them_and_says_so(data, caplog):
     }
     assert f"{len(rows)} of {vocab.size} token embeddings" in caplog.text
     card = (folder / "README.md").read_text()
-    assert f"{len(rows)} of {vocab.size} rows of its table of subwords were vectors" in card
+    assert f"{len(rows)} of {vocab.size} rows of the input embeddings" in card
     assert "That of `vectors`, unchanged" in card
     assert str(data) not in card
 
@@ -164,7 +164,7 @@ def test_a_run_goes_on_with_what_it_began_with(data):
     first, last = min(other["model"]["vocab"].items(), key=lambda item: -item[1]), kept.words[0]
     other["model"]["vocab"] |= {first[0]: other["model"]["vocab"][last], last: first[1]}
     (vectors / "tokenizer.json").write_text(json.dumps(other))
-    with pytest.raises(RunError, match="this run began with other subwords than"):
+    with pytest.raises(RunError, match="use another vocabulary than"):
         pretrain(recipe, data / "run")
     (vectors / "tokenizer.json").write_text(tokenizer)
     pretrain(recipe, data / "run")

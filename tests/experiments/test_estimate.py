@@ -12,7 +12,7 @@ from interlace.cli import application
 from interlace.cli.pretrain import _duration
 from interlace.core.errors import SettingsError
 from interlace.experiments import estimate as estimating
-from interlace.experiments.estimate import Translating, estimate, shares
+from interlace.experiments.estimate import BackTranslationUpdates, estimate, shares
 from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.models.build import build_model
 from interlace.objectives.common import online_translation as own
@@ -35,7 +35,7 @@ def _quick(monkeypatch):
 def test_subwords_parameters_and_time_by_hand():
     recipe = read_recipe("tiny/mlm", {**SMALL, "train.steps": "10", "train.micro_batches": "3"})
     found = estimate(recipe)
-    assert (found.subwords_a_step, found.subwords, found.text, found.notes) == (3 * 1024, 30 * 1024, None, [])
+    assert (found.tokens_per_step, found.tokens, found.text, found.notes) == (3 * 1024, 30 * 1024, None, [])
     assert found.cost.table == 500 * 32
     # Gated layers of width 32 and inner size 88: 3 x 32^2 + 32^2 and 3 x 32 x 88, two norms but for the first layer,
     # one after the embedding, one at the end; the head: 32^2, a norm, a bias a subword.
@@ -110,8 +110,8 @@ def test_of_fragments_alone_fewer_subwords_are_written_and_predicted():
 )
 def test_the_first_pass_of_back_translation_is_in_the_hours(monkeypatch, objectives, seconds):
     """Here an update takes 1 ms a subword, and 5 ms where it translates first."""
-    monkeypatch.setattr(estimating._Trial, "run", lambda _: (1000.0, 10.0))
-    monkeypatch.setattr(estimating._Trial, "seconds", lambda *_: 0.005)
+    monkeypatch.setattr(estimating._Benchmark, "run", lambda _: (1000.0, 10.0))
+    monkeypatch.setattr(estimating._Benchmark, "seconds", lambda *_: 0.005)
     cost = estimate(unpaired(objectives)).cost
     assert cost.hours == pytest.approx(1500 * 1024 * seconds / 3600)
     assert cost.speed == pytest.approx(1 / seconds)
@@ -145,7 +145,7 @@ def test_translations_are_written_to_the_length_of_the_sentences(monkeypatch):
         "translate_online",
         lambda *asked, **limits: lengths.append((found := said(*asked, **limits)).lengths) or found,
     )
-    translating = Translating(recipe.objective("back_translation"), backbone, vocab, recipe.languages)
+    translating = BackTranslationUpdates(recipe.objective("back_translation"), backbone, vocab, recipe.languages)
     assert translating.loss(3, torch.device("cpu"))().item() > 0
     assert [each.tolist() for each in lengths] == [[30] * 3]
     assert translating.row == 64
@@ -168,11 +168,11 @@ def test_files_that_are_missing_are_told(tmp_path):
     assert (found.text.files, found.text.bytes) == (2, 7)
     assert found.text.missing == [str(tmp_path / "train.de")]
     missing = tmp_path / "train.de"
-    assert found.notes == [f"1 of 2 files are not there: {missing}: no such file; did you mean 'train.en'?"]
+    assert found.notes == [f"1 of 2 files are missing: {missing}: no such file; did you mean 'train.en'?"]
 
 
 def test_word_vectors_have_no_estimate():
-    with pytest.raises(SettingsError, match=r"learns word vectors, .* the command without --dry-run"):
+    with pytest.raises(SettingsError, match=r"learns word vectors .* without --dry-run"):
         estimate(read_recipe("tiny/emb"))
 
 
@@ -185,7 +185,7 @@ def test_a_start_that_is_not_here_leaves_subwords_alone(tmp_path):
     model = f'{{start = "{tmp_path / "nobody"}"}}'
     found = estimate(read_recipe("tiny/mlm", {"model": model}))
     assert found.cost is None
-    assert found.subwords == 1500 * 1024
+    assert found.tokens == 1500 * 1024
     assert "the model cannot be measured" in found.notes[0]
     assert "nobody" in found.notes[0]
 
@@ -196,7 +196,7 @@ def test_the_command_says_it_and_starts_nothing(tmp_path, monkeypatch):
     done = CliRunner().invoke(application(), ["pretrain", "tiny/mlm", "--dry-run", *changes], catch_exceptions=False)
     assert done.exit_code == 0
     assert [line.split()[0] for line in done.stdout.splitlines()] == [
-        "recipe", "text", "subwords", "model", "memory", "speed", "time",
+        "recipe", "text", "tokens", "model", "memory", "speed", "time",
     ]  # fmt: skip
     asked = ["pretrain", "tiny/mlm", "--dry-run", "--json", *changes]
     assert json.loads(CliRunner().invoke(application(), asked).stdout)["cost"]["table"] == 500 * 32

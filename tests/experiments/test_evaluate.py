@@ -11,7 +11,7 @@ from transformers import BertModel
 from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
 from interlace.data.vocab import Vocab
 from interlace.experiments import evaluate, score_store
-from interlace.experiments.evaluate import Target, _open, _task
+from interlace.experiments.evaluate import Target, _load, _task
 from interlace.experiments.evaluate import evaluate as run
 from interlace.experiments.model_metadata import ModelMetadata
 from interlace.experiments.recipe import Recipe, change_recipe, read_recipe
@@ -59,7 +59,7 @@ def mine(target, tmp_path):
     for name in ("train.en", "dev.en", "test.en", "test.de"):
         (tmp_path / f"{name}.conllu").write_text(name)
     more = {"evaluate.tasks.pos.files": "{split}.{language}.conllu", "evaluate.tasks.pos.targets": '["de"]'}
-    return target.changed(change_recipe(target.recipe, more))
+    return target.with_recipe(change_recipe(target.recipe, more))
 
 
 @pytest.mark.parametrize("name", ["train.en", "dev.en", "test.de"])
@@ -74,7 +74,9 @@ def test_a_mended_file_is_scored_anew(mine, made, tmp_path, name):
 
 def changed(target, made, more, name, path):
     """Whether a task under more settings is scored anew once this file has changed."""
-    asked = target.changed(change_recipe(target.recipe, {f"evaluate.tasks.{name}.{key}": more[key] for key in more}))
+    asked = target.with_recipe(
+        change_recipe(target.recipe, {f"evaluate.tasks.{name}.{key}": more[key] for key in more})
+    )
     for _ in range(2):
         run(asked, [name], seeds=1)
     count = len(made)
@@ -115,7 +117,7 @@ def test_the_settings_key_is_the_same_for_two_models_and_not_for_two_settings(mi
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "model.safetensors").write_bytes(b"two")
     other = replace(mine, model=str(tmp_path / "other"), into=tmp_path / "others")
-    longer = mine.changed(change_recipe(mine.recipe, {"evaluate.tasks.pos.tuning.epochs": "7"}))
+    longer = mine.with_recipe(change_recipe(mine.recipe, {"evaluate.tasks.pos.tuning.epochs": "7"}))
     assert settings(mine) == settings(other) != settings(longer)
     assert len(settings(mine)) == 1
 
@@ -182,7 +184,7 @@ def test_another_model_is_scored_anew(target, made, tmp_path):
 
 def test_scores_under_other_settings_are_never_mixed(target, made):
     run(target, ["pos", "xnli"], seeds=2)
-    other = target.changed(change_recipe(target.recipe, {"evaluate.tasks.pos.tuning.epochs": "1"}))
+    other = target.with_recipe(change_recipe(target.recipe, {"evaluate.tasks.pos.tuning.epochs": "1"}))
     assert {row["score"] for row in run(other, ["pos"], seeds=1)} == {5}
     kept = json.loads((target.into / "scores.json").read_text())
     assert list(dict.fromkeys((row["task"], row["seed"]) for row in kept)) == [("xnli", 0), ("xnli", 1), ("pos", 0)]
@@ -191,17 +193,15 @@ def test_scores_under_other_settings_are_never_mixed(target, made):
 def test_a_setting_asked_for_later_leaves_the_others_be(target, made):
     run(target, ["xnli"], seeds=1)
     more = {"evaluate.tasks.xnli.settings": '["zero-shot", "translate-train"]'}
-    rows = run(target.changed(change_recipe(target.recipe, more)), ["xnli"], seeds=1)
+    rows = run(target.with_recipe(change_recipe(target.recipe, more)), ["xnli"], seeds=1)
     assert len(made) == 1 + 3  # a model a language, beside the one there is
     assert [row["score"] for row in rows if row["setting"] == "zero-shot"] == [1, 1, 1, 1]
     assert [row["language"] for row in rows if row["setting"] == "translate-train"] == ["de", "es", "hi"]
 
 
 def test_a_task_without_a_language_is_told(target, made):
-    nowhere = target.changed(change_recipe(target.recipe, {"evaluate.tasks.retrieval.targets": "[]"}))
-    with pytest.raises(
-        DataError, match=r"retrieval: no language to score it in; .*evaluate\.tasks\.retrieval\.targets"
-    ):
+    nowhere = target.with_recipe(change_recipe(target.recipe, {"evaluate.tasks.retrieval.targets": "[]"}))
+    with pytest.raises(DataError, match=r"retrieval: no language to score; .*evaluate\.tasks\.retrieval\.targets"):
         run(nowhere, ["retrieval"])
     assert not made
 
@@ -209,7 +209,7 @@ def test_a_task_without_a_language_is_told(target, made):
 def test_a_folder_that_is_not_there_is_said_to_be_missing(tmp_path):
     with pytest.raises(DataError, match="no such folder"):
         evaluate.target_of(str(tmp_path / "rnu"))
-    with pytest.raises(DataError, match=r"no run folder; for a plain checkpoint.*say --output"):
+    with pytest.raises(DataError, match=r"not a run; a plain checkpoint.*--output"):
         evaluate.target_of(str(tmp_path))
 
 
@@ -232,11 +232,11 @@ def test_one_task_on_several_sets_of_files(target):
 def test_a_model_for_other_languages_is_another_model(target, made):
     """What was trained on four languages together says nothing of two of them."""
     together = {"evaluate.tasks.pos.settings": '["translate-train-all"]'}
-    four = target.changed(change_recipe(target.recipe, together))
-    two = target.changed(change_recipe(four.recipe, {"evaluate.tasks.pos.targets": '["de"]'}))
+    four = target.with_recipe(change_recipe(target.recipe, together))
+    two = target.with_recipe(change_recipe(four.recipe, {"evaluate.tasks.pos.targets": '["de"]'}))
     assert {row["score"] for row in run(four, ["pos"], seeds=1)} == {1}
     assert [(row["language"], row["score"]) for row in run(two, ["pos"], seeds=1)] == [("en", 2), ("de", 2)]
-    fewer = target.changed(change_recipe(target.recipe, {"evaluate.tasks.pos.targets": '["de"]'}))
+    fewer = target.with_recipe(change_recipe(target.recipe, {"evaluate.tasks.pos.targets": '["de"]'}))
     run(target, ["pos"], seeds=1)
     assert {row["score"] for row in run(fewer, ["pos"], seeds=1)} == {3}  # zero-shot: the same model, fewer of its rows
 
@@ -300,7 +300,7 @@ def test_a_probe_loads_its_model_once_for_all_languages(target, monkeypatch):
     loads, looks = [], []
 
     def scored(cell, fit):
-        cell.measure
+        _ = cell.measure
         return [{"task": cell.name, "seed": 0, "setting": "zero-shot", "language": fit.items[0][1], "score": 1}]
 
     real = score_store.find_checkpoint
@@ -353,7 +353,7 @@ def test_a_direction_that_was_never_learnt_is_told(caplog, tmp_path):
     objectives = {"translation": {"directions": "forward"}}
     trained = Recipe.read({"name": "r", "corpora": corpora, "objectives": objectives, "evaluate": evaluated})
     _task(Target("r/model", trained, Path("r"), trained), "mt")
-    assert "mt: the run never learnt to translate de-en, so a score there is of guesses; it learnt en-de" in caplog.text
+    assert "mt: the model was not trained to translate de-en; learned directions: en-de" in caplog.text
     caplog.clear()
     _task(Target(str(tmp_path), trained, None, None), "mt")  # a model of somebody else's
     assert not caplog.text
@@ -363,6 +363,6 @@ def test_the_tokenizer_of_another_model_is_refused(tmp_path):
     """Its ids would be other words to the model, and the scores those of noise."""
     vocab = Vocab.learn({"en": ["a few words"] * 9}, size=300)
     BertModel(encoder_config(Shape(family="bert", layers=1, width=16, heads=2), vocab)).save_pretrained(tmp_path)
-    assert _open(str(tmp_path), Pos(), vocab).vocab_size == vocab.size
+    assert _load(str(tmp_path), Pos(), vocab).vocab_size == vocab.size
     with pytest.raises(CheckpointError, match=f"the model has {vocab.size} subwords, the vocabulary 9"):
-        _open(str(tmp_path), Pos(), Vocab.learn({"en": [f"w{n} x{n}" for n in range(999)]}, size=900))
+        _load(str(tmp_path), Pos(), Vocab.learn({"en": [f"w{n} x{n}" for n in range(999)]}, size=900))

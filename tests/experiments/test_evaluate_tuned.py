@@ -158,7 +158,9 @@ def test_a_task_that_memory_does_not_hold_is_told_and_the_others_go_on(asked, mo
 
     monkeypatch.setattr(FineTuner, "predict", predicting)
     cure = r"--set evaluate\.tasks\.nli\.tuning\.tokens_per_batch=64 or --set evaluate\.tasks\.nli\.max_length=\d+"
-    with pytest.raises(IncompleteError, match=f"nli: the GPU's memory does not hold this task; .*: {cure}") as caught:
+    with pytest.raises(
+        IncompleteError, match=f"nli: the GPU's memory is too small for this task; .*: {cure}"
+    ) as caught:
         run(asked(), ["nli", "more"], seeds=2)
     assert {row["task"] for row in caught.value.rows} == {"more"}
     assert str(caught.value).count("memory") == 1  # of both seeds

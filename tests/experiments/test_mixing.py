@@ -93,7 +93,7 @@ def test_rows_are_filled_with_whole_sentences_and_pairs(run):
 
 
 def test_sentences_that_fill_no_row_whole_are_told_of(run):
-    with pytest.raises(DataError, match=r"rows of 'en' are longer than 6 subwords; raise mlm\.max_length"):
+    with pytest.raises(DataError, match=r"rows of 'en' are longer than 6 tokens; raise mlm\.max_length"):
         run("tiny/mlm", {"train.steps": "3", "objectives.mlm.max_length": "8", "objectives.mlm.packed": "true"})
 
 
@@ -105,5 +105,5 @@ def test_too_many_passes_are_refused_before_the_first_update(run):
 @pytest.mark.parametrize("weight", ["3", "0:0,10:0.5"])
 def test_weights_say_nothing_beside_alternation(weight):
     corpora = {"text": {"languages": ["en"], "train": "a"}}
-    with pytest.raises(SettingsError, match=r"objectives\.mlm\.weight = .* says nothing beside train\.alternate"):
+    with pytest.raises(SettingsError, match=r"objectives\.mlm\.weight = .* has no effect with train\.alternate"):
         Recipe(name="x", corpora=corpora, objectives={"mlm": {"weight": weight}}, train={"alternate": True})

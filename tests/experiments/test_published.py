@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interlace.core.errors import SettingsError
-from interlace.experiments.recipe import RECIPES, read_recipe
+from interlace.experiments.recipe import RECIPES
 from interlace.experiments.sections import Published
 
 QUOTED = [(name, entry) for name in RECIPES.names() for entry in RECIPES.read(name).get("published", [])]
@@ -48,9 +48,3 @@ def test_the_systems_that_share_a_name_are_told_apart():
 def test_what_stands_in_no_paper_is_refused(entry, told):
     with pytest.raises(SettingsError, match=told):
         Published.read(entry)
-
-
-def test_runs_that_hold_the_figures_themselves_are_still_read():
-    old = {"where": "Yang et al. 2020, table 1, ALM", "task": "translation", "metric": "BLEU", "scores": {"en-de": 1.0}}
-    assert Published.read(old).rows()[0].scores == {"en-de": 29.22}
-    assert read_recipe("tiny/mlm").published == []

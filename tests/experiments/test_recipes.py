@@ -79,7 +79,7 @@ def test_recipes_to_be_compared_differ_in_what_they_learn_from_alone():
 
 def test_no_data_root_says_how_to_give_one(tmp_path, monkeypatch):
     monkeypatch.setenv("INTERLACE_DATA", "")  # is no way to say: the current folder
-    with pytest.raises(DataError, match="data_root '' is no folder; set the environment variable INTERLACE_DATA"):
+    with pytest.raises(DataError, match="data_root '' is not a folder; set the environment variable INTERLACE_DATA"):
         data_root(read_recipe("evaluation/public"))
     monkeypatch.delenv("INTERLACE_DATA", raising=False)
     with pytest.raises(DataError, match="INTERLACE_DATA"):
@@ -114,7 +114,7 @@ def test_wrong_keys_and_values_are_explained(changes, message):
 
 def test_rows_longer_than_the_model_are_refused(tmp_path):
     changes = SMALL | SHORT | {"objectives.mlm.max_length": "500"}
-    with pytest.raises(SettingsError, match=r"max_length = 500, but the model reads rows of at most 128"):
+    with pytest.raises(SettingsError, match=r"max_length = 500, but the model's maximum is 128"):
         pretrain(read_recipe("tiny/mlm", changes), tmp_path / "run")
 
 
@@ -151,7 +151,7 @@ def test_losses_go_to_the_tracker(tmp_path):
     [
         ({"evaluate.dictionary": "dict/{source}_{target}.txt"}, "no such file"),
         ({"export.fold_language": "en"}, "no language embedding for 'en'"),
-        ({"corpora.text.dev": "[]", "train.patience": "2"}, "no held-out text to stop by"),
+        ({"corpora.text.dev": "[]", "train.patience": "2"}, "early stopping needs held-out text"),
     ],
 )
 def test_what_the_end_needs_is_asked_for_before_training(changes, message, tmp_path):

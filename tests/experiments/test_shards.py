@@ -33,7 +33,7 @@ def test_what_is_said_of_a_part():
 
 def test_a_text_with_fewer_lines_than_parts_is_named(tmp_path):
     (tmp_path / "a").write_text("x\ny")
-    with pytest.raises(DataError, match=r"a: its lines \(2\) are too few for 3 parts"):
+    with pytest.raises(DataError, match=r"a: 2 lines are too few for 3 shards"):
         Shard(1, 3).lines_of(tmp_path / "a")
     (tmp_path / "a").write_text("")
     with pytest.raises(DataError, match=r"a: the file is empty"):
@@ -103,7 +103,7 @@ def test_what_stops_before_anything_is_done_leaves_nothing(tmp_path):
 def test_a_file_in_the_place_of_a_folder_is_named(tmp_path):
     (tmp_path / "file").write_text("x")
     with (
-        pytest.raises(DataError, match=r"into: .*file is no folder"),
+        pytest.raises(DataError, match=r"into: .*file is not a folder"),
         resumable(Many(tmp_path / "source", 0, 3), tmp_path / "file" / "into", {}),
     ):
         pass

@@ -90,7 +90,7 @@ def test_text_of_one_language_is_enough_where_nothing_is_named(root):
 
 
 def test_a_side_is_no_pair(root):
-    with pytest.raises(SettingsError, match=r"'en-de:en' holds no pairs, which 'tlm' reads; did you mean 'en-de'"):
+    with pytest.raises(SettingsError, match=r"'en-de:en' is not parallel, but 'tlm' reads pairs; did you mean 'en-de'"):
         pairs_only(root, {"tlm": {"corpora": ["en-de:en", "en-es"]}})
     with pytest.raises(
         SettingsError, match=r"objectives\.mlm\.corpora: no corpus 'en-de:es'; did you mean 'en-(de:|es:)e"

@@ -208,10 +208,7 @@ def test_a_section_that_cannot_work_is_explained(folder):
         _recipe(folder, {"align": {"name": "strait"}})
     with pytest.raises(SettingsError, match="align: unknown key 'shft'; did you mean 'shift'"):
         _recipe(folder, {"align": {"shft": 1}})
-    with pytest.raises(
-        SettingsError,
-        match=r"align\.phrases: unknown key|unknown key 'align\.phrases\.max_phrase_lenght'; did you mean 'max_phrase_length'",
-    ):
+    with pytest.raises(SettingsError, match="did you mean 'max_phrase_length'"):
         _recipe(folder, {"align": {"phrases": {"max_phrase_lenght": 3}}})
     with pytest.raises(SettingsError, match=r"unknown placeholder \{split\}"):
         _recipe(folder, {"align": {"log": "{split}.links"}})
@@ -271,9 +268,9 @@ def test_links_made_elsewhere_are_found_by_the_lines_of_the_files(folder):
     again = {"data_root": str((folder / "data").rename(folder / "moved")), **changes}
     assert (
         prepare(_recipe(folder, again, align=False)).train["en-de"].alignments.folder.parent
-        == folder / "cache" / "links"
+        == folder / "cache" / "alignments"
     )
-    assert len(_folders(folder, "links")) == 3  # nothing hangs on where files lie
+    assert len(_folders(folder, "alignments")) == 3  # nothing hangs on where files lie
 
 
 def test_gold_links_of_the_toy_corpus_give_its_phrases(folder):
@@ -296,7 +293,7 @@ def test_gold_links_of_the_toy_corpus_give_its_phrases(folder):
 
 def test_phrases_longer_than_those_stored_are_refused(folder):
     wants = {"objectives": {"alm": {"code_switching": {"max_phrase_length": 6}}}}
-    with pytest.raises(SettingsError, match=r"max_phrase_length = 6, but phrases of at most 4 words are stored"):
+    with pytest.raises(SettingsError, match=r"max_phrase_length = 6, but phrases are extracted up to 4 words"):
         prepare(_recipe(folder, wants))
     stored = prepare(_recipe(folder, {**wants, "align": {"phrases": {"max_phrase_length": 6}}}))
     assert stored.train["en-de"].phrases.meta["rules"]["max_phrase_length"] == 6
@@ -304,16 +301,14 @@ def test_phrases_longer_than_those_stored_are_refused(folder):
 
 def test_a_corpus_without_a_phrase_is_refused_with_the_cure(folder):
     wants = {"objectives": {"alm": {}}, "align": {"phrases": {"min_count": 100_000}}}
-    with pytest.raises(
-        DataError, match=r"en-de: of \d+ links in \d+ pairs no phrase .* stands there 100000 times"
-    ) as error:
+    with pytest.raises(DataError, match=r"en-de: no phrase occurs 100000 times in \d+ pairs") as error:
         prepare(_recipe(folder, wants))
     assert "lower align.phrases.min_count" in str(error.value)
 
 
 def test_a_corpus_without_a_link_is_pointed_out(folder, caplog):
     prepare(_recipe(folder, {"objectives": {"weam": {}}, "align": {"shift": 500}}))
-    assert "en-de: no word of 4 pairs is linked; are its sides translations line by line?" in caplog.text
+    assert "en-de: no alignment links in 4 pairs" in caplog.text
 
 
 @pytest.mark.parametrize(("word_tokenizer", "told"), [("whitespace", True), ("unicode", False)])
@@ -323,4 +318,4 @@ def test_plain_text_between_blanks_is_pointed_out(folder, caplog, word_tokenizer
     for language in ("de", "es"):
         write_lines(folder / "data" / f"train.{language}", [f"die Katze {i} saß und der Hund" for i in range(40)])
     prepare(_recipe(folder, {"word_tokenizer": word_tokenizer}))
-    assert ("en-de: plain text in en" in caplog.text) is told
+    assert ("en-de: untokenized text in en" in caplog.text) is told

@@ -17,7 +17,7 @@ from interlace.experiments.evaluate import evaluate, target_of
 from interlace.experiments.export import average_checkpoints, export_model
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
-from interlace.experiments.run_state import finished
+from interlace.experiments.run_state import is_finished
 from interlace.experiments.translation import TranslationModel
 from interlace.models.build import load
 from interlace.report import write_report
@@ -106,7 +106,7 @@ def test_where_nothing_may_be_written_is_told_before_anything_is_read(tmp_path):
 
 def test_a_run_without_checkpoints_is_named(run, tmp_path):
     shutil.rmtree(run / "checkpoints")
-    with pytest.raises(SettingsError, match="keeps no checkpoints"):
+    with pytest.raises(SettingsError, match="no checkpoints"):
         average_checkpoints(run, tmp_path / "mean", 1)
 
 
@@ -129,18 +129,18 @@ def stopped(small, tmp_path, monkeypatch):
 def test_a_best_checkpoint_that_stands_apart_is_none_of_the_last(stopped, tmp_path, caplog):
     run = stopped(best=4, keep=2)
     assert sorted(path.name[-2:] for path in (run / "checkpoints").iterdir()) == ["04", "08", "10"]
-    with pytest.raises(SettingsError, match=r"keeps 2 checkpoints \(steps 8, 10\) besides its best one, of step 4"):
+    with pytest.raises(SettingsError, match=r"has 2 checkpoints \(steps 8, 10\) and the best one, step 4"):
         average_checkpoints(run, tmp_path / "mean", 3)
     average_checkpoints(run, tmp_path / "mean", 2)
     assert json.loads((tmp_path / "mean/averaged.json").read_text())["steps"] == [8, 10]
-    assert "step 4 is the best, and the run's model; those averaged came later: 8, 10" in caplog.text
-    assert "takes it in" not in caplog.text
+    assert "early stopping chose step 4; all averaged checkpoints are later: 8, 10" in caplog.text
+    assert "includes it" not in caplog.text
 
 
 def test_a_best_checkpoint_among_the_last_is_averaged_where_it_is_asked_for(stopped, tmp_path, caplog):
     run = stopped(best=6, keep=3)
     average_checkpoints(run, tmp_path / "mean", 2)
-    assert "those averaged came later: 8, 10; --average 3 takes it in" in caplog.text
+    assert "are later: 8, 10; --average 3 includes it" in caplog.text
     caplog.clear()
     average_checkpoints(run, tmp_path / "mean", 3)
     assert not [each for each in caplog.records if each.name == averaging.__name__]
@@ -149,7 +149,7 @@ def test_a_best_checkpoint_among_the_last_is_averaged_where_it_is_asked_for(stop
 
 def test_what_cannot_be_averaged_is_refused(run, tmp_path):
     into = tmp_path / "mean"
-    with pytest.raises(SettingsError, match=r"--average 5: .*keeps 3 checkpoints \(steps 2, 4, 6\).*train.keep=5"):
+    with pytest.raises(SettingsError, match=r"--average 5: .*has 3 checkpoints \(steps 2, 4, 6\).*train.keep=5"):
         average_checkpoints(run, into, 5)
     with pytest.raises(DataError, match="no such folder"):
         average_checkpoints(tmp_path / "nowhere", into)
@@ -177,17 +177,17 @@ def test_an_averaged_run_knows_what_its_run_knew(tmp_path, small):
     pretrain(read_recipe(str(small), changes), tmp_path / "run")
     folder = average_checkpoints(tmp_path / "run", tmp_path / "mean", 2)
     before, after = (TranslationModel.of(str(each)) for each in (tmp_path / "run", folder))
-    assert after.knowledge.normalization.romanian == "strip"
-    assert after.known() == before.known() == ["en-xx"]
+    assert after.metadata.normalization.romanian == "strip"
+    assert after.directions() == before.directions() == ["en-xx"]
     assert after.longest("en", "xx") == before.longest("en", "xx") == 22
-    with pytest.raises(SettingsError, match="it learnt en-xx"):
-        after.must_know("xx", "en")
-    assert (after.knowledge.name, finished(folder)) == ("small-mean-of-2", True)
+    with pytest.raises(SettingsError, match="it learned en-xx"):
+        after.metadata.check_direction("xx", "en")
+    assert (after.metadata.name, is_finished(folder)) == ("small-mean-of-2", True)
     shutil.copytree(folder / "model", tmp_path / "copied")
     copied = TranslationModel.of(str(tmp_path / "copied"))  # even a copy of the model alone
-    assert (copied.known(), copied.knowledge.normalization) == (after.known(), after.knowledge.normalization)
-    with pytest.raises(SettingsError, match="it learnt en-xx"):
-        copied.must_know("xx", "en")
+    assert (copied.directions(), copied.metadata.normalization) == (after.directions(), after.metadata.normalization)
+    with pytest.raises(SettingsError, match="it learned en-xx"):
+        copied.metadata.check_direction("xx", "en")
     assert "The mean of the checkpoints of steps 2, 4." in (folder / "model/README.md").read_text()
     (row,) = evaluate(target_of(str(folder)), ["mt"])
     assert row["language"] == "en-xx"

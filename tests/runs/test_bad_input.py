@@ -54,7 +54,7 @@ KEYS = {
     "an objective without its data": (
         "[objectives.tlm]\n",
         '[objectives.tlm]\ncorpora = ["text"]\n',
-        ["objectives.tlm.corpora: 'text' holds no pairs", "there are: en-xx, pairs"],
+        ["objectives.tlm.corpora: 'text' is not parallel", "there are: en-xx, pairs"],
     ),
 }
 
@@ -151,7 +151,7 @@ def test_a_mended_recipe_starts_where_a_failed_start_left_nothing(interlace, sma
     edit(small, "dve.{language}", "dev.{language}")
     code, message = interlace("pretrain", small, "--output", tmp_path / "run", "--set", "train.steps=1")
     assert code == 0, message
-    assert "came to no checkpoint" in message
+    assert "without a checkpoint" in message
     code, message = interlace("pretrain", small, "--output", tmp_path / "run", "--set", "train.steps=2")
     assert code == 2
     assert "train.steps was 1, is 2" in message

@@ -85,7 +85,7 @@ def test_where_pairs_come_from(small, tmp_path, caplog, changes, expected):
         run = trained(small, tmp_path / "run", ON | changes | more)
     assert rows(run)[0]["on"] == {"en-xx": expected}
     assert f"en-xx on {expected['pairs']} pairs" in caplog.text
-    assert ("which the model may have seen" in caplog.text) == (expected["from"] == "train")
+    assert ("which the model may have read" in caplog.text) == (expected["from"] == "train")
 
 
 def test_what_cannot_be_measured_is_left_out_or_refused_with_a_cure(small, tmp_path, caplog):
@@ -98,7 +98,7 @@ def test_what_cannot_be_measured_is_left_out_or_refused_with_a_cure(small, tmp_p
     with caplog.at_level(logging.INFO):
         pretrain(recipe, tmp_path / "run")
     assert {name.partition("/")[0] for name in rows(tmp_path / "run")[0]["scores"]} == {"accuracy"}
-    assert "cka is not measured: the recipe has no translations" in caplog.text
+    assert "cka is not measured: the recipe has no sentence pairs" in caplog.text
     data["train"]["diagnostics"]["measures"] = ["accuracy", "gap"]
     with pytest.raises(SettingsError, match=r"gap cannot be measured: .*corpora\.GROUP\.dev"):
         pretrain(type(recipe).read(data), tmp_path / "other")

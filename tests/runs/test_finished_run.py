@@ -84,7 +84,7 @@ def test_the_exported_tokenizer_normalises_as_the_recipe_says(small, tmp_path):
 
 def test_a_warm_up_longer_than_the_run_is_told(small, tmp_path, caplog):
     pretrain(read_recipe(str(small), {"train.steps": "1", "train.optimizer.warmup": "5"}), tmp_path / "run")
-    assert "the warm-up takes 5 steps and the run 1, so the learning rate never comes to" in caplog.text
+    assert "warm-up takes 5 steps and the run 1" in caplog.text
 
 
 def test_a_setting_that_is_new_since_the_run_does_not_make_it_another(run, small, tmp_path):

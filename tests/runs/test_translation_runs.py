@@ -98,7 +98,7 @@ def test_a_killed_run_that_uses_translations_again_ends_like_a_whole_one(unsuper
 def test_what_is_only_measured_cannot_be_learnt_from(unsupervised):
     text = unsupervised.read_text()
     unsupervised.write_text(text.replace("[objectives.denoise]", "[objectives.translation]\n[objectives.denoise]"))
-    with pytest.raises(SettingsError, match="reads pairs of sentences, and the recipe has none"):
+    with pytest.raises(SettingsError, match="reads sentence pairs, but the recipe has none"):
         read_recipe(str(unsupervised))
     unsupervised.write_text(text.replace("[objectives.denoise]", '[objectives.denoise]\ncorpora = ["held"]'))
     with pytest.raises(SettingsError, match="no corpus 'held'"):
@@ -136,7 +136,7 @@ def test_rows_that_do_not_fit_are_left_out_and_told(unsupervised, tmp_path, capl
         mixture = build_mixture(recipe, materials, model.traits)
     source = next(source for source in mixture.sources if source.name == "denoise/en")
     lengths = materials.train["en"].lengths
-    told = f"denoise: {(lengths > 8).sum()} of 200 rows of 'en' are longer than 8 subwords and are left out"
+    told = f"denoise: skipping long rows: {(lengths > 8).sum()} of 200 rows of 'en' are longer than 8 tokens"
     assert told in caplog.text
     rows = [row for index in range(len(source.plan)) for row in source.plan.examples(index).lengths]
     assert sorted(rows) == sorted(lengths[lengths <= 8])
@@ -247,7 +247,7 @@ def said(line):
 
 def test_round_trips_need_a_way_back(small):
     objectives = '{ translation = { max_length = 32, directions = "forward" } }'
-    with pytest.raises(SettingsError, match=r"stop_by = 'round-trip': en-xx is learnt and the way back is not"):
+    with pytest.raises(SettingsError, match=r"stop_by = 'round-trip': en-xx is learned but its reverse is not"):
         read_recipe(str(small), {"train.stop_by": "round-trip", "objectives": objectives})
 
 

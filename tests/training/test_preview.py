@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from interlace.experiments.preview import Example
+from interlace.experiments.preview import PreviewPair
 from interlace.objectives import OBJECTIVES, Batch
 from interlace.training.preview import preview_batch
 
-EXAMPLE = Example()
+EXAMPLE = PreviewPair()
 VOCAB = EXAMPLE.vocab()
 SOURCE, TARGET = (f"<s> {side} </s>".split() for side in (EXAMPLE.source, EXAMPLE.target))
 

@@ -47,7 +47,7 @@ def back_translate(
     check_direction([run], source, target)
     lines = Shard.read(part).lines_of(text)
     interpreter = LineTranslator(
-        [run], source, target, settings.search, anyway=anyway, rows=batch, tokens=tokens, precision=precision
+        [run], source, target, settings.search, force=anyway, rows=batch, tokens=tokens, precision=precision
     )
     with saying(), watching() as watch:
         made = make(interpreter, lines, into, settings, watch)

@@ -17,7 +17,7 @@ from interlace.core.errors import SettingsError
 if TYPE_CHECKING:
     from interlace.core.progress import Progress
     from interlace.data.inspection import Finding, InspectionReport
-    from interlace.experiments.checking import Cost
+    from interlace.experiments.checking import TrainingVolume
 
 
 def check(
@@ -41,15 +41,15 @@ def check(
             from interlace.experiments.recipe import read_recipe
 
             checked = check_recipe(read_recipe(what[0], parse_changes(changes)), watch)
-            reports, cost = checked.reports, checked.cost
+            reports, volume = checked.reports, checked.volume
         else:
             codes = [code.strip() for code in languages.split(",") if code.strip()]
-            reports, cost = check_files([Path(name) for name in what], codes, reader, word_tokenizer, watch), None
+            reports, volume = check_files([Path(name) for name in what], codes, reader, word_tokenizer, watch), None
     if as_json:
-        found = {"reports": [report.dump() for report in reports], "cost": cost and cost.dump()}
+        found = {"reports": [report.dump() for report in reports], "volume": volume and volume.dump()}
         output.print_json(json.dumps({**found, "failed": any(report.failed for report in reports)}))
     else:
-        show(reports, cost)
+        show(reports, volume)
     if any(report.failed for report in reports):
         raise typer.Exit(2)
 
@@ -83,18 +83,18 @@ def check_files(
     return [inspector.inspect(name, READERS.build(reader), paths, languages)]
 
 
-def show(reports: list[InspectionReport], cost: Cost | None) -> None:
-    """Print reports, the cost of training and a summary."""
+def show(reports: list[InspectionReport], volume: TrainingVolume | None) -> None:
+    """Print reports, the volume of training and a summary."""
     output.print(_facts(reports))
     for report in reports:
         if report.findings:
             output.print(f"\n[bold]{escape(report.name)}[/]", highlight=False)
             for finding in sorted(report.findings, key=lambda finding: list(_COLOUR).index(finding.level)):
                 _show_finding(finding)
-    if cost is not None:
+    if volume is not None:
         output.print(
-            f"\ncost: {cost.steps:,} steps read at most {cost.subwords:,} subwords; the training text holds about "
-            f"{cost.text:,} (estimated from its characters): about {cost.passes:.1f} passes",
+            f"\ncost: {volume.steps:,} steps read at most {volume.tokens:,} tokens; the training text holds about "
+            f"{volume.text:,} (estimated from its characters): about {volume.passes:.1f} passes",
             highlight=False,
             soft_wrap=True,
         )

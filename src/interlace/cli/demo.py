@@ -42,7 +42,7 @@ def demo(
         with training_bar(f"pre-training {recipe.name}", recipe.train.steps) as watch:
             pretrain(recipe, run, watch)
         with training_bar("fine-tuning", None) as watch:
-            scores[recipe.name] = evaluate(target_of(str(run)), TASKS, watch=partial(_same, watch))
+            scores[recipe.name] = evaluate(target_of(str(run)), TASKS, callback=partial(_same, watch))
     page = write_report([into / name for name in scores], into / "report.html")
     output.print(comparison_table(scores))
     notes.print(f"done in {time.perf_counter() - start:.0f} s", highlight=False)

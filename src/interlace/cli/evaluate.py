@@ -39,7 +39,7 @@ def evaluate(
     given = parse_changes(changes)
     target = target_of(model, read_recipe(recipe, given) if recipe else None, into)
     if given and not recipe:
-        target = target.changed(change_recipe(target.recipe, given))
+        target = target.with_recipe(change_recipe(target.recipe, given))
     names = [name.strip() for part in on for name in part.split(",") if name.strip()]
     if on and not names:
         raise SettingsError(f"--tasks is empty; the recipe has {', '.join(target.recipe.evaluate.tasks) or 'none'}")

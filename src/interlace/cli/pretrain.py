@@ -77,7 +77,7 @@ def _facts(found: Estimate) -> Iterator[tuple[str, str]]:
         yield "text", f"{here:,} of {found.text.files:,} files, {found.text.bytes / 1e6:,.2f} MB on disk"
     yield (
         "tokens",
-        f"{found.subwords:,}: {found.steps:,} steps of {found.subwords_a_step:,}, padding included, on one process",
+        f"{found.tokens:,}: {found.steps:,} steps of {found.tokens_per_step:,}, padding included, on one process",
     )
     if (cost := found.cost) is None:
         return

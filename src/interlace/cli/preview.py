@@ -10,7 +10,7 @@ import typer
 from interlace.cli import Code, Json, load_plugins, output
 
 if TYPE_CHECKING:
-    from interlace.experiments.preview import Example
+    from interlace.experiments.preview import PreviewPair
     from interlace.objectives import Objective
 
 _Changes = Annotated[
@@ -74,7 +74,7 @@ def preview(
         output.print(line, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
-def _before(example: Example, objective: Objective) -> list[str]:
+def _before(example: PreviewPair, objective: Objective) -> list[str]:
     """Return the sentences, and the dictionary or alignments that the objective uses."""
     lines = [f"{example.languages[0]}: {example.source}", f"{example.languages[1]}: {example.target}"]
     pairs = " ".join("-".join(words) for words in example.linked())
@@ -85,9 +85,9 @@ def _before(example: Example, objective: Objective) -> list[str]:
     return lines
 
 
-def _example(source: str, target: str, links: str, languages: str, word_tokenizer: str) -> Example:
+def _example(source: str, target: str, links: str, languages: str, word_tokenizer: str) -> PreviewPair:
     from interlace.core.errors import SettingsError
-    from interlace.experiments.preview import Example
+    from interlace.experiments.preview import PreviewPair
 
     codes = languages.split(",")
     if len(codes) != 2 or not all(codes) or codes[0] == codes[1]:
@@ -97,7 +97,7 @@ def _example(source: str, target: str, links: str, languages: str, word_tokenize
     own: dict[str, Any] = {"source": source, "target": target, "links": links} if source else {}
     if links and not source:
         own = {"links": links}
-    return Example(languages=(codes[0], codes[1]), word_tokenizer=word_tokenizer, **own)
+    return PreviewPair(languages=(codes[0], codes[1]), word_tokenizer=word_tokenizer, **own)
 
 
 def _objective(name: str, changes: list[str]) -> Objective:

@@ -93,7 +93,7 @@ def translate(
     check_direction(runs, source, target)
     text = None if input_ is None else taken.lines_of(input_)
     interpreter = LineTranslator(
-        runs, source, target, search, anyway=anyway, rows=batch, tokens=tokens, precision=precision
+        runs, source, target, search, force=anyway, rows=batch, tokens=tokens, precision=precision
     )
     size = window or (1 if input_ is None and sys.stdin.isatty() else WINDOW)
     work = Work(interpreter, Form(search.n_best, scores, as_json), size, long == "cut")

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from interlace.core.errors import DataError, did_you_mean
-from interlace.core.files import must_exist
+from interlace.core.files import atomic, must_exist
+from interlace.core.names import file_in
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 from interlace.text.lines import read_lines, write_lines
@@ -99,13 +100,19 @@ class WordVectors:
         return replace(self, vectors=vectors)
 
     def save(self, folder: Path | str) -> None:
-        """Write `LANGUAGE.safetensors` and `LANGUAGE.words` (a word per line) into a folder."""
+        """Write `LANGUAGE.safetensors` and `LANGUAGE.words` (a word per line) into a folder.
+
+        Raises:
+            DataError: the language is not a valid file name.
+        """
         from safetensors.numpy import save_file
 
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        write_lines(folder / f"{self.language}.words", _escaped_lines(self.words))
-        save_file({"vectors": np.ascontiguousarray(self.vectors)}, folder / f"{self.language}{_SUFFIX}")
+        words, vectors = (file_in(folder, f"{self.language}{suffix}") for suffix in (".words", _SUFFIX))
+        write_lines(words, _escaped_lines(self.words))
+        with atomic(vectors) as partial:  # replaces a symbolic link instead of following it
+            save_file({"vectors": np.ascontiguousarray(self.vectors)}, partial)
 
     @classmethod
     def load(cls, folder: Path | str, language: str) -> WordVectors:

@@ -1,4 +1,4 @@
-"""A recipe's data looked over before training: each corpus, held-out text in training text, what training reads."""
+"""Check the data of a recipe before training: each corpus, contamination, and the number of passes over the text."""
 
 from __future__ import annotations
 
@@ -21,55 +21,56 @@ if TYPE_CHECKING:
     from interlace.experiments.recipe import CorpusGroup, Recipe
     from interlace.text import Text
 
-_SPACED, _UNSPACED = 4.5, 1.5  # characters a subword: of alphabets, and of scripts without blanks
+_SPACED, _UNSPACED = 4.5, 1.5  # characters per token: of alphabets, and of scripts without spaces
 
 
 @dataclass(frozen=True)
-class Cost:
-    """What training reads, in padded subwords, beside what there is.
+class TrainingVolume:
+    """Tokens that training reads on one process, with padding, and tokens of the training text.
 
-    text: subwords of all training text, estimated from its characters. passes: how often training goes through it, on
-    one process.
+    text: estimated from the number of characters.
     """
 
     steps: int
-    subwords: int
+    tokens: int
     text: int
 
     @property
     def passes(self) -> float:
-        """Over all training text together."""
-        return self.subwords / max(self.text, 1)
+        """Passes over the training text."""
+        return self.tokens / max(self.text, 1)
 
     def dump(self) -> dict[str, Any]:
-        """Plain data for JSON."""
+        """Return plain data for JSON."""
         return {**asdict(self), "passes": round(self.passes, 2)}
 
 
 @dataclass(frozen=True)
-class Checked:
-    """All that was found about a recipe."""
+class CheckedRecipe:
+    """The reports of a recipe's corpora, and its training volume."""
 
     reports: list[InspectionReport]
-    cost: Cost
+    volume: TrainingVolume
 
     @property
     def failed(self) -> bool:
-        """Whether training could not begin."""
+        """Whether training cannot start."""
         return any(report.failed for report in self.reports)
 
 
-def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> Checked:
-    """Look at all that the recipe trains on, held-out text first.
+def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> CheckedRecipe:
+    """Inspect all corpora of a recipe, held-out text first; errors of files become findings.
 
     Raises:
-        DataError: there is no data root. What is wrong with a file becomes a finding.
+        DataError: there is no data root.
     """
     root = data_root(recipe)
     contamination = ContaminationCheck()
     dev_text: dict[tuple[str, str], list[str]] = {}  # by corpus and language
     rules = {rule.name: rule for rule in build_filters(recipe.filters)}
-    inspector = Inspector(WORD_TOKENIZERS.build(recipe.word_tokenizer), rules, progress, partial(_unknown, recipe))
+    inspector = Inspector(
+        WORD_TOKENIZERS.build(recipe.word_tokenizer), rules, progress, partial(_unknown_script, recipe)
+    )
 
     def hold_out(name: str) -> Callable[[Text, Callable[[int], str]], None]:
         return lambda text, _where: dev_text.setdefault((name, text.language), []).extend(text.lines)
@@ -82,33 +83,33 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> Checked:
             tests = len(contamination)
             for (name, language), lines in dev_text.items():
                 contamination.hold_out(HeldOutSet(name, language, {"text": lines}))
-        for group, name, corpus in _corpora(recipe, split):
+        for group, name, corpus in _corpora_of(recipe, split):
             observer = hold_out(name) if split == "dev" else contamination.search
             paths, languages = group.files(split, corpus, root), corpus.split("-")
             reports.append(inspector.inspect(name, group.reading(split), paths, languages, observer))
     results = enumerate(contamination.results())
     findings = [finding for number, found in results for finding in found.findings(ngrams=number < tests)]
     reports.append(InspectionReport("held-out text in training text", {"sets": len(contamination)}, findings))
-    return Checked(reports, _cost(recipe, reports))
+    return CheckedRecipe(reports, _volume(recipe, reports))
 
 
-def _unknown(recipe: Recipe, language: str) -> str:
-    """What to do about a language whose scripts nobody knows."""
+def _unknown_script(recipe: Recipe, language: str) -> str:
+    """Return advice on a language of unknown scripts."""
     if language not in recipe.derived:
-        return f"filters.script.expected.{language} = ['Latin'] says them, and drops the lines in others"
+        return f"filters.script.expected.{language} = ['Latin'] sets them, and drops lines in others"
     derived = recipe.derived[language]
     changes = "+".join(derived.transformations)
-    return f"it is made of {derived.of!r} by {changes}, so what is wrong with a line is mended in {derived.of!r}"
+    return f"it is derived from {derived.of!r} by {changes}; correct the lines of {derived.of!r}"
 
 
-def _corpora(recipe: Recipe, split: str) -> Iterator[tuple[CorpusGroup, str, str]]:
+def _corpora_of(recipe: Recipe, split: str) -> Iterator[tuple[CorpusGroup, str, str]]:
     for name, group in recipe.corpora.items():
         for corpus in [*group.languages, *group.pairs]:
             if getattr(group, split):
                 yield group, f"{name} {corpus} ({split})", corpus
 
 
-def _cost(recipe: Recipe, reports: list[InspectionReport]) -> Cost:
+def _volume(recipe: Recipe, reports: list[InspectionReport]) -> TrainingVolume:
     train = recipe.train
     text = 0.0
     for report in reports:
@@ -116,4 +117,4 @@ def _cost(recipe: Recipe, reports: list[InspectionReport]) -> Cost:
             for language, side in report.facts.get("sides", {}).items():
                 unspaced = bool(scripts_of(language) & UNSPACED)
                 text += side["characters"] / (_UNSPACED if unspaced else _SPACED)
-    return Cost(train.steps, train.steps * train.micro_batches * train.tokens_per_batch, round(text))
+    return TrainingVolume(train.steps, train.steps * train.micro_batches * train.tokens_per_batch, round(text))

@@ -1,4 +1,4 @@
-"""From a recipe to what is measured while it trains: fixed pairs, dictionaries and held-out text."""
+"""The data of cross-lingual diagnostics: fixed pairs, dictionaries and held-out text; samples for reports."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from interlace.training.loop import Training
 
 log = logging.getLogger(__name__)
-FEWEST = 8  # pairs: fewer tell nothing, and CKA is not defined for less than four
-MOST_SUBWORDS = 4  # of a dictionary's words: longer ones are spelt in letters that all words share (as in `align_mlm`)
-_FROM = {
+MIN_PAIRS = 8  # CKA needs at least four
+MAX_TOKENS = 4  # of a dictionary word, as in `align_mlm`: longer words are spelled in shared letters
+_ORIGINS = {
     "dev": "of its held-out files",
     "task": "of the dev split of evaluate.tasks.retrieval",
-    "train": "at the end of its training text, which the model may have seen: name others in corpora.GROUP.dev",
+    "train": "at the end of its training text, which the model may have read: set corpora.GROUP.dev",
 }
 
 
@@ -55,17 +55,17 @@ def diagnostics_callbacks(
     held_out: Sequence[HeldOutBatches],
     record: Callable[[dict[str, Any]], None],
 ) -> list[DiagnosticsCallback]:
-    """The observer that the recipe asks for, on the main process; none where it asks for none.
+    """Return the callback of `train.diagnostics` on the main process, if it is switched on.
 
     Raises:
-        SettingsError: something is to be measured that the recipe has no data for; names the key that gives it.
+        SettingsError: the recipe has no data for a measure; names the key that adds it.
     """
     settings, accelerator = recipe.train.diagnostics, training.accelerator
     if not settings.every:
         return []
     backbone = accelerator.unwrap_model(training.model).backbone
-    learnt = {source.objective: source.prepared.dictionaries for source in training.mixture.sources}
-    probes = probes_of(recipe, materials, backbone.traits, held_out, learnt)
+    learned = {source.objective: source.prepared.dictionaries for source in training.mixture.sources}
+    probes = probes_of(recipe, materials, backbone.traits, held_out, learned)
     if not accelerator.is_main_process:
         return []
     return [
@@ -84,9 +84,9 @@ def probes_of(
     materials: Materials,
     traits: Traits,
     held_out: Sequence[HeldOutBatches],
-    learnt: dict[str, Dictionaries | None],
+    learned: dict[str, Dictionaries | None],
 ) -> DiagnosticProbes:
-    """What the recipe's diagnostics look at; raises as `diagnostics_callbacks` does."""
+    """Return the data of the recipe's diagnostics; raise as `diagnostics_callbacks`."""
     settings = recipe.train.diagnostics
     wanted = frozenset(settings.measures or MEASURES)
     retrieval = _retrieval(recipe)
@@ -94,24 +94,24 @@ def probes_of(
     dictionaries = _dictionaries(recipe, materials) if "alignment" in wanted else {}
     text = [first_batches(corpus, settings.tokens) for corpus in held_out] if "accuracy" in wanted else []
     there = {
-        "alignment": bool(dictionaries) or any(one is not None for one in learnt.values()),
+        "alignment": bool(dictionaries) or any(one is not None for one in learned.values()),
         **dict.fromkeys(PAIR_MEASURES, bool(pairs)),
         "accuracy": bool(text),
     }
     measured = _measurable(wanted, there, named=bool(settings.measures))
     for rows in pairs:
-        log.info("diagnostics: %s on %d pairs %s", rows.name, len(rows.pairs), _FROM[rows.origin])
+        log.info("diagnostics: %s on %d pairs %s", rows.name, len(rows.pairs), _ORIGINS[rows.origin])
     debiased = settings.cka == "debiased"
-    return DiagnosticProbes(materials.vocab, retrieval, measured, pairs, dictionaries, learnt, text, debiased)
+    return DiagnosticProbes(materials.vocab, retrieval, measured, pairs, dictionaries, learned, text, debiased)
 
 
 def _measurable(wanted: frozenset[str], there: dict[str, bool], *, named: bool) -> frozenset[str]:
-    """What there is data for; all that was asked for by name, and at least one, must be."""
-    pairs = "translations: name held-out ones in corpora.GROUP.dev, or the files of evaluate.tasks.retrieval"
+    """Return the measures with data; explicitly `named` ones, and at least one, are required."""
+    pairs = "sentence pairs: set corpora.GROUP.dev, or evaluate.tasks.retrieval.files"
     cures = {
-        "alignment": "dictionary: name one in evaluate.dictionary",
+        "alignment": "dictionary: set evaluate.dictionary",
         **dict.fromkeys(PAIR_MEASURES, pairs),
-        "accuracy": "held-out text: name some in corpora.GROUP.dev",
+        "accuracy": "held-out text: set corpora.GROUP.dev",
     }
     measured = frozenset(name for name in wanted if there[name])
     for name in (name for name in MEASURES if name in wanted - measured):
@@ -122,46 +122,46 @@ def _measurable(wanted: frozenset[str], there: dict[str, bool], *, named: bool) 
 
 
 def _retrieval(recipe: Recipe) -> Retrieval:
-    """How sentences are compared: as the recipe's own task does, in batches no larger than those of training."""
+    """Return the recipe's retrieval task, with batches no larger than those of training."""
     task = recipe.evaluate.task("retrieval")
     task = task if isinstance(task, Retrieval) else Retrieval()
-    most = min(task.tokens_per_batch, recipe.train.tokens_per_batch)
-    return task.model_copy(update={"tokens_per_batch": most})
+    limit = min(task.tokens_per_batch, recipe.train.tokens_per_batch)
+    return task.model_copy(update={"tokens_per_batch": limit})
 
 
 def _pairs(recipe: Recipe, materials: Materials, traits: Traits, task: Retrieval) -> Iterator[ProbePairs]:
-    """Of each two languages the first that there is: held-out pairs, those of the task, the last that are learnt."""
-    most, seen = recipe.train.diagnostics.pairs, set()
-    for origin, pairs in _candidates(recipe, materials, task, most):
+    """Yield pairs per language pair: held-out ones, else those of the task, else the last training pairs."""
+    limit, seen = recipe.train.diagnostics.pairs, set()
+    for origin, pairs in _candidates(recipe, materials, task, limit):
         languages = frozenset((pairs.source.language, pairs.target.language))
         known = not traits.languages or languages <= set(traits.languages)
         chosen = _filled(pairs)
-        if languages in seen or not known or len(chosen) < FEWEST:
+        if languages in seen or not known or len(chosen) < MIN_PAIRS:
             continue
         seen.add(languages)
         yield ProbePairs(chosen, origin)
 
 
-def _candidates(recipe: Recipe, materials: Materials, task: Retrieval, most: int) -> Iterator[tuple[str, Pairs]]:
+def _candidates(recipe: Recipe, materials: Materials, task: Retrieval, limit: int) -> Iterator[tuple[str, Pairs]]:
     for corpus in materials.dev.values():
         if isinstance(corpus, ParallelCorpus):
-            yield "dev", corpus.take(_evenly(len(corpus), most))
+            yield "dev", corpus.take(_evenly(len(corpus), limit))
     if "retrieval" in recipe.evaluate.tasks:
         for language in recipe.languages:
             if (pairs := _of_task(task, language, materials)) is not None:
-                yield "task", pairs.take(_evenly(len(pairs), most))
+                yield "task", pairs.take(_evenly(len(pairs), limit))
     for corpus in materials.train.values():
         if isinstance(corpus, ParallelCorpus):
-            yield "train", _plain(corpus).take(np.arange(max(0, len(corpus) - most), len(corpus)))
+            yield "train", _plain(corpus).take(np.arange(max(0, len(corpus) - limit), len(corpus)))
 
 
-def _evenly(count: int, most: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """So many rows or all there are, evenly over the corpus."""
-    return np.arange(min(count, most)) * count // max(min(count, most), 1)
+def _evenly(count: int, limit: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Return up to `limit` rows, evenly spaced."""
+    return np.arange(min(count, limit)) * count // max(min(count, limit), 1)
 
 
 def _of_task(task: Retrieval, language: str, materials: Materials) -> Pairs | None:
-    """The dev split beside the task's source; None where there is none, or where it is the test set as well."""
+    """Return the dev split of a language with the task's source; None if it is missing or equals the test set."""
     if language == task.source:
         return None
     dev, test = (_file(task, split, language, materials.root) for split in ("dev", "test"))
@@ -176,17 +176,17 @@ def _file(task: Retrieval, split: str, language: str, root: Path) -> Path | None
 
 
 def _plain(corpus: ParallelCorpus) -> ParallelCorpus:
-    """The corpus without what was laid beside it: links are not looked at."""
+    """Return the corpus without alignments."""
     return ParallelCorpus(corpus.folder, corpus.meta, corpus.vocab)
 
 
 def _filled(pairs: Pairs) -> Pairs:
-    """The pairs with text on both sides."""
+    """Return the pairs with text on both sides."""
     return pairs.take(np.flatnonzero((pairs.source.lengths > 0) & (pairs.target.lengths > 0)))
 
 
 def _dictionaries(recipe: Recipe, materials: Materials) -> dict[str, Dictionaries]:
-    """The evaluation's word lists from the source language, whole; those that the vocabulary cannot spell are told."""
+    """Return the evaluation's dictionaries from the source language; log those that the vocabulary cannot represent."""
     pattern, source = recipe.evaluate.dictionary, recipe.evaluate.source
     found: dict[str, Dictionaries] = {}
     for target in recipe.languages if pattern is not None else ():
@@ -195,23 +195,20 @@ def _dictionaries(recipe: Recipe, materials: Materials) -> dict[str, Dictionarie
         lexicon = Lexicon.read(materials.root / str(pattern).format(source=source, target=target))
         try:
             found[f"{source}-{target}"] = Dictionary().prepare(
-                {(source, target): lexicon}, materials.vocab, "evaluate.dictionary", seed=0, max_tokens=MOST_SUBWORDS
+                {(source, target): lexicon}, materials.vocab, "evaluate.dictionary", seed=0, max_tokens=MAX_TOKENS
             )
         except DataError as error:
             log.info("diagnostics: %s", error)
     return found
 
 
-# FROM _link_samples:
-# A few linked pairs of each corpus, for the reports of runs.
-
-
-_LOOKED_AT = 1000  # pairs, from the first on
-_FEWEST, _MOST = 5, 14  # words of a side that make a picture worth drawing, and one that can be read
+_SAMPLED_FROM = 1000  # first pairs of a corpus
+_MIN_WORDS, _MAX_WORDS = 5, 14  # per side of a sample
+MAX_CONCEPTS = 24  # of the embedding plot
 
 
 def sample_alignments(corpora: Mapping[str, AnyCorpus], pairs: int = 2) -> list[dict[str, Any]]:
-    """Words, links and confidences of the first pairs of middling length; nothing of corpora without links."""
+    """Return words, links and confidences of the first pairs of medium length of each aligned corpus."""
     found = {
         name: corpus.alignments
         for name, corpus in corpora.items()
@@ -221,7 +218,7 @@ def sample_alignments(corpora: Mapping[str, AnyCorpus], pairs: int = 2) -> list[
 
 
 def _samples(name: str, aligned: WordAlignments, pairs: int) -> list[dict[str, Any]]:
-    source, target = aligned.words(np.arange(min(len(aligned), _LOOKED_AT)))
+    source, target = aligned.words(np.arange(min(len(aligned), _SAMPLED_FROM)))
     rows = _chosen(source, target, pairs)
     links = aligned.take(rows)
     return [
@@ -237,34 +234,27 @@ def _samples(name: str, aligned: WordAlignments, pairs: int) -> list[dict[str, A
 
 
 def _chosen(source: Ragged, target: Ragged, pairs: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """The first rows of middling length; of a text that has too few, those nearest to it."""
+    """Return the first rows of medium length, or those nearest to it."""
     lengths = np.stack([source.lengths, target.lengths])
-    off = (np.maximum(_FEWEST - lengths, 0) + np.maximum(lengths - _MOST, 0)).sum(axis=0)
+    off = (np.maximum(_MIN_WORDS - lengths, 0) + np.maximum(lengths - _MAX_WORDS, 0)).sum(axis=0)
     return np.sort(np.argsort(off, kind="stable")[:pairs])
 
 
-# FROM concepts:
-# Words that translate each other in all languages of a recipe: what the embedding picture shows.
-
-
-MOST = 24  # more words than that cannot be told apart in a picture
-
-
 def concepts(recipe: Recipe, root: Path) -> list[dict[str, str]]:
-    """Up to `MOST` words of the source language with a word in every other language, evenly over the dictionary."""
+    """Return up to `MAX_CONCEPTS` source words with translations in all languages, evenly spaced, to plot."""
     pattern, source = recipe.evaluate.dictionary, recipe.evaluate.source
     others = [language for language in recipe.languages if language != source]
     if pattern is None or not others:
         return []
     tables = {target: _table(root / pattern.format(source=source, target=target)) for target in others}
     shared = [word for word in tables[others[0]] if all(word in table for table in tables.values())]
-    places = np.linspace(0, len(shared) - 1, min(MOST, len(shared))).round().astype(np.int64).tolist()
+    places = np.linspace(0, len(shared) - 1, min(MAX_CONCEPTS, len(shared))).round().astype(np.int64).tolist()
     chosen = [shared[place] for place in places]
     return [{source: word, **{target: tables[target][word] for target in others}} for word in chosen]
 
 
 def _table(path: Path) -> dict[str, str]:
-    """The first translation of each word; lines are `source<TAB or blank>target`."""
+    """Read the first translation of each word; lines are `source<TAB or space>target`."""
     table: dict[str, str] = {}
     for line in read_lines(path):
         source, _, target = line.replace("\t", " ").partition(" ")

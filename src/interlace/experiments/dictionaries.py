@@ -1,7 +1,7 @@
-"""The dictionaries of a recipe's objectives: read from files, counted from word links or found in word vectors.
+"""The dictionaries of a recipe's objectives: read from files, counted from alignments or induced from word vectors.
 
-The split is written into the run's folder, an entry per line: source, target, part (see `DictionaryPart`) and status
-(see `EntryStatus`). A resumed run must have the same split.
+The split into training and held-out entries is written into the run's folder, an entry per line: source,
+target, part (see `DictionaryPart`) and status (see `EntryStatus`). A resumed run must have the same split.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from interlace.core.names import file_in
 from interlace.data.cache import cached
 from interlace.data.corpus import ParallelCorpus
 from interlace.embeddings import WordVectors, induce_lexicon, languages_in
-from interlace.experiments.word_alignment import linked, version
+from interlace.experiments.word_alignment import align_corpus, version
 from interlace.objectives.common.dictionaries import Dictionary, DictionaryPart, EntryStatus
 from interlace.tasks.common.dictionaries import DICTIONARIES
 from interlace.text.lines import read_lines, write_lines
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from interlace.training.mixture import Mixture
 
 log = logging.getLogger(__name__)
-FOLDER = DICTIONARIES
 _HEADER = "source\ttarget\tpart\tstatus"
 _Pair = tuple[str, str]
 
@@ -43,14 +42,14 @@ _Pair = tuple[str, str]
 def lexicons_of(
     recipe: Recipe, name: str, objective: Objective, corpora: list[str], materials: Materials
 ) -> dict[_Pair, Lexicon]:
-    """The dictionaries that an objective learns from, by languages; none where it needs none.
+    """Return the dictionaries that an objective learns from, by language pair; empty if it needs none.
 
-    Without `dictionary.pairs` those of all two languages of the recipe that one of its corpora is in, as far as there
-    is a file, or a corpus of translations.
+    Without `dictionary.pairs`: all language pairs of the recipe with a language of the objective's corpora, if there is
+    a file or a parallel corpus.
 
     Raises:
-        DataError: there is no dictionary at all, one is missing that was asked for, or a file is not as expected.
-        SettingsError: `dictionary.pairs` names a language that the recipe does not have.
+        DataError: there is no dictionary, one of `dictionary.pairs` is missing, or a file is malformed.
+        SettingsError: `dictionary.pairs` names an unknown language.
     """
     if "lexicon" not in objective.needs:
         return {}
@@ -65,7 +64,7 @@ def lexicons_of(
 
 
 def _pairs(recipe: Recipe, settings: Dictionary, where: str, corpora: list[str]) -> list[_Pair]:
-    """Pairs of languages that dictionaries are wanted for."""
+    """Return the language pairs of dictionaries."""
     languages = recipe.languages
     if settings.pairs:
         for language in [language for pair in settings.pairs for language in pair.split("-")]:
@@ -77,12 +76,12 @@ def _pairs(recipe: Recipe, settings: Dictionary, where: str, corpora: list[str])
 
 
 def _read(settings: Dictionary, where: str, root: Path, wanted: list[_Pair]) -> dict[_Pair, Lexicon]:
-    """Files in one direction or the other; those that were asked for by name must be there."""
+    """Read files of either direction; those of `dictionary.pairs` are required."""
     pattern = settings.files or ""
     if len(wanted) > 1 and pattern == pattern.format(source="", target=""):
         raise SettingsError(
-            f"{where}.files: {pattern!r} is one file for {len(wanted)} pairs of languages; say which in {where}.pairs, "
-            "or put {source} and {target} into it"
+            f"{where}.files: {pattern!r} is one file for {len(wanted)} language pairs; set {where}.pairs, or use "
+            "{source} and {target} in the pattern"
         )
     found: dict[_Pair, Lexicon] = {}
     for source, target in wanted:
@@ -94,22 +93,22 @@ def _read(settings: Dictionary, where: str, root: Path, wanted: list[_Pair]) -> 
         elif settings.pairs:
             raise DataError(f"{where}: no dictionary {paths[source, target]}")
     if not found:
-        looked = ", ".join(str(root / pattern.format(source=source, target=target)) for source, target in wanted[:3])
-        raise DataError(f"{where}: no dictionary is there; looked for {looked or 'none: the recipe has one language'}")
+        searched = ", ".join(str(root / pattern.format(source=source, target=target)) for source, target in wanted[:3])
+        raise DataError(f"{where}: no dictionary found; looked for {searched or 'none: the recipe has one language'}")
     return found
 
 
 def _induced(settings: Dictionary, where: str, folder: Path, wanted: list[_Pair]) -> dict[_Pair, Lexicon]:
-    """Words that are each other's nearest among word vectors; languages that were asked for by name must be there."""
-    folder = folder / "vectors" if (folder / "vectors").is_dir() else folder  # a run's, or the folder itself
+    """Induce dictionaries of mutual nearest neighbors; languages of `dictionary.pairs` are required."""
+    folder = folder / "vectors" if (folder / "vectors").is_dir() else folder
     there = languages_in(folder)
     if missing := [pair for pair in wanted if settings.pairs and not {*pair} <= {*there}]:
         raise DataError(f"{where}: {folder} has no vectors of {' and '.join(missing[0])}; it has {there or 'none'}")
     usable = [pair for pair in wanted if {*pair} <= {*there}]
     if not usable:
         raise DataError(
-            f"{where}: {folder} has word vectors of {there or 'no language'}, and two languages of the recipe are "
-            "needed; make some by `interlace pretrain` with a recipe that has [embeddings]"
+            f"{where}: {folder} has word vectors of {there or 'no language'}; two languages of the recipe are needed: "
+            "learn them by `interlace pretrain` with a recipe that has [embeddings]"
         )
     vectors = {language: WordVectors.load(folder, language) for pair in usable for language in pair}
     found = {
@@ -117,14 +116,14 @@ def _induced(settings: Dictionary, where: str, folder: Path, wanted: list[_Pair]
         for source, target in usable
     }
     for (source, target), lexicon in found.items():
-        log.info("%s-%s: %d words of %s are each other's nearest", source, target, len(lexicon), folder)
+        log.info("%s-%s: %d mutual nearest neighbors in %s", source, target, len(lexicon), folder)
     return found
 
 
 def _counted(
     recipe: Recipe, settings: Dictionary, where: str, materials: Materials, wanted: list[_Pair]
 ) -> dict[_Pair, Lexicon]:
-    """Mutually best translations in the links of the recipe's parallel corpora."""
+    """Count mutually best translations in the alignments of the recipe's parallel corpora."""
     found: dict[_Pair, list[Lexicon]] = {}
     for group, corpus in _parallel(recipe, materials):
         source, target = corpus.split("-")
@@ -135,14 +134,14 @@ def _counted(
             found.setdefault((target, source), []).append(lexicon)
     if missing := [pair for pair in wanted if settings.pairs and pair not in found]:
         raise DataError(
-            f"{where}: the recipe has no translations between {' and '.join(missing[0])} to count a dictionary from; "
-            f"add them to [corpora], or name files in {where}.files"
+            f"{where}: the recipe has no parallel text of {' and '.join(missing[0])} to count a dictionary from; "
+            f"add it to [corpora], or set {where}.files"
         )
     lexicons = {pair: _joined(parts) for pair, parts in found.items()}
     lexicons = {pair: lexicon for pair, lexicon in lexicons.items() if len(lexicon)}
     if not lexicons:
         cure = f"lower {where}.min_count" if found else "add a group with 'pairs' to [corpora]"
-        raise DataError(f"{where}: no entry could be counted from translations; {cure}, or name files in {where}.files")
+        raise DataError(f"{where}: no entry could be counted from parallel text; {cure}, or set {where}.files")
     return lexicons
 
 
@@ -154,8 +153,8 @@ def _parallel(recipe: Recipe, materials: Materials) -> Iterator[tuple[CorpusGrou
 
 
 def _count(recipe: Recipe, settings: Dictionary, group: CorpusGroup, corpus: str, root: Path) -> Lexicon:
-    """The entries of one corpus, from the cache."""
-    aligned = linked(recipe, group, corpus, root)
+    """Count the entries of one corpus, or load them from the cache."""
+    aligned = align_corpus(recipe, group, corpus, root)
 
     def build(into: Path) -> None:
         log.info("counting a dictionary of %s", corpus)
@@ -176,43 +175,43 @@ def _joined(lexicons: list[Lexicon]) -> Lexicon:
 
 
 def store_dictionaries(mixture: Mixture, into: Path) -> None:
-    """Write what each objective drew into the run's folder; a run that goes on must have drawn the same.
+    """Write the dictionary splits of all objectives into the run's folder; check those of a resumed run.
 
     Raises:
-        RunError: the run began with other dictionaries.
+        RunError: a split differs from the stored one.
     """
-    drawn = _named(mixture)
-    files = {path: [_HEADER, *_lines(one)] for path, one in _files(drawn, into).items()}
+    splits = _named(mixture)
+    files = {path: [_HEADER, *_lines(one)] for path, one in _files(splits, into).items()}
     if checkpoint.steps_in(into / "checkpoints"):
         for path, lines in files.items():
             if not path.exists() or list(read_lines(path)) != lines:
                 raise RunError(
-                    f"{path}: the run began with other entries than are drawn now; a dictionary, or the text it is "
-                    "counted from, has changed: bring it back, or choose another folder"
+                    f"{path}: the entries have changed since the run started; restore the dictionary (or the text "
+                    "it is counted from), or choose another folder"
                 )
         return
-    write_dictionaries(drawn, into)
+    write_dictionaries(splits, into)
 
 
-def write_dictionaries(drawn: Mapping[str, DictionarySplit], into: Path) -> None:
-    """Write dictionaries into the run's folder, by the names of their files, in place of any that are there."""
-    shutil.rmtree(into / FOLDER, ignore_errors=True)
-    for path, one in _files(drawn, into).items():
+def write_dictionaries(splits: Mapping[str, DictionarySplit], into: Path) -> None:
+    """Replace the dictionaries in the run's folder; names are those of files."""
+    shutil.rmtree(into / DICTIONARIES, ignore_errors=True)
+    for path, one in _files(splits, into).items():
         path.parent.mkdir(exist_ok=True)
         write_lines(path, [_HEADER, *_lines(one)])
 
 
-def _files(drawn: Mapping[str, DictionarySplit], into: Path) -> dict[Path, DictionarySplit]:
-    return {file_in(into / FOLDER, f"{name}.tsv"): one for name, one in drawn.items()}
+def _files(splits: Mapping[str, DictionarySplit], into: Path) -> dict[Path, DictionarySplit]:
+    return {file_in(into / DICTIONARIES, f"{name}.tsv"): one for name, one in splits.items()}
 
 
 def _named(mixture: Mixture) -> dict[str, DictionarySplit]:
-    """What each objective drew, by objective and languages."""
+    """Return the splits by objective and languages."""
     return {
-        f"{source.objective}.{drawn.name}": drawn
+        f"{source.objective}.{split.name}": split
         for source in mixture.sources
         if source.prepared.dictionaries is not None
-        for drawn in source.prepared.dictionaries.splits
+        for split in source.prepared.dictionaries.splits
     }
 
 

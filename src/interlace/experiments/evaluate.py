@@ -1,4 +1,4 @@
-"""Score a finished run, or any checkpoint, on the tasks of a recipe: a cell a task and seed, kept as it is done."""
+"""Score a finished run, or any checkpoint, on the tasks of a recipe; each task and seed is stored when it is done."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Target:
-    """What is scored: a model folder (or hub name), the recipe that says on what, and where scores go.
+    """A model folder or hub name, the recipe of its evaluation, and the folder of its scores.
 
-    trained: the recipe that the model was pre-trained with; None: not known, so leaks are not looked for.
+    trained: the recipe that the model was pre-trained with; None: unknown, so contamination is not checked.
     """
 
     model: str
@@ -57,88 +57,93 @@ class Target:
 
     @property
     def run(self) -> Path | None:
-        """The folder of the run that the model comes from; None for a plain checkpoint."""
+        """The folder of the run that the model belongs to; None for a plain checkpoint."""
         return Path(self.model).parent if self.trained is not None else None
 
-    def changed(self, recipe: Recipe) -> Target:
-        """The same model under another recipe."""
+    def with_recipe(self, recipe: Recipe) -> Target:
+        """Return the same model with another recipe."""
         return replace(self, recipe=recipe)
 
 
 def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None) -> Target:
-    """A finished run with its own recipe, or a plain checkpoint; another recipe may say what it is scored on.
+    """Find a finished run or a plain checkpoint; `recipe` replaces the run's own recipe for the evaluation.
 
     Raises:
-        RunError: the run is not finished, or what it has learnt is gone; DataError: a checkpoint needs a place for
-            its scores.
+        RunError: the run is not finished, or its model is missing; DataError: a checkpoint needs a folder for its
+            scores.
     """
     folder = Path(path)
     if (found := read_json(folder / RECIPE)) is not None:
         if not (read_json(folder / RUN) or {}).get("finished"):
-            raise RunError(f"{folder}: this run is not finished; start it again with `interlace pretrain`")
+            raise RunError(f"{folder}: this run is not finished; resume it with `interlace pretrain`")
         trained = Recipe.read(found, str(folder / RECIPE))
         kept = VECTORS if trained.embeddings else "model"
         if not (folder / kept).exists():
             raise RunError(
-                f"{folder / kept}: missing, though the run is finished; remove {folder / RUN} and start it again with "
-                "`interlace pretrain`, which goes on from the last checkpoint"
+                f"{folder / kept}: missing, although the run is finished; remove {folder / RUN} and resume with "
+                "`interlace pretrain` from the last checkpoint"
             )
         return Target(str(folder / kept), recipe or trained, into or folder, trained)
     if into is None:
-        what = "no run folder" if folder.exists() else "no such folder"
-        raise DataError(f"{path}: {what}; for a plain checkpoint, or a model of the hub, say --output, where scores go")
+        what = "not a run" if folder.exists() else "no such folder"
+        raise DataError(f"{path}: {what}; a plain checkpoint or a model of the hub needs --output for its scores")
     return Target(path, recipe or Recipe(name=folder.name), into)
 
 
 def evaluate(
     target: Target,
-    on: Sequence[str] = (),
+    tasks: Sequence[str] = (),
     seeds: int | None = None,
-    watch: Callable[[str, int], Callable[[TrainingStep], None]] = lambda _name, _seed: lambda _step: None,
+    callback: Callable[[str, int], Callable[[TrainingStep], None]] = lambda _name, _seed: lambda _step: None,
 ) -> list[Score]:
-    """All rows of the tasks and seeds asked for (none: the recipe's).
+    """Return the scores of tasks and seeds; None given: the recipe's.
 
-    What `scores.json` holds for this very model, these settings and what their files hold is not made again. What it
-    holds of a task from another model or under other settings is dropped, so that means over seeds never mix.
+    Scores of this model under these settings and files are reused. Scores of a task under other settings are replaced
+    once the task is scored again, so that means over seeds never mix; a task that fails keeps its earlier scores.
+
+    Args:
+        target: the model.
+        tasks: names of tasks in the recipe, or of the registry.
+        seeds: number of fine-tuning seeds.
+        callback: gets a task and a seed, returns a function that is called after each training step.
 
     Raises:
-        IncompleteError: some of several tasks or languages cannot be scored; it holds the rows of the others.
+        IncompleteError: some of several tasks or languages failed; it holds the rows of the others.
         RunError: the folder holds scores of another checkpoint.
-        InterlaceError: the only one cannot.
+        InterlaceError: all failed; the first error.
     """
     settings = target.recipe.evaluate
-    names = list(on) or list(settings.tasks)
+    names = list(tasks) or list(settings.tasks)
     if not names:
-        raise DataError(f"recipe {target.recipe.name!r} names no tasks; choose some with --on")
-    tasks = {name: _task(target, name) for name in names}
+        raise DataError(f"recipe {target.recipe.name!r} has no tasks; choose some with --tasks")
+    bound = {name: _task(target, name) for name in names}
     train = target.recipe.train
     accelerator = accelerator_for(train.precision, train.threads)
-    vectors = static_vectors(target.model, tasks)
+    vectors = static_vectors(target.model, bound)
     vocab: Any = Vocab.load(target.model) if vectors is None else None
     model = model_key(target.model)
     failures: list[InterlaceError] = []
     with locked(target.into) if accelerator.is_main_process else nullcontext():
         store = ScoreStore(
             target.into,
-            lambda: _written(target),
+            lambda: _write_records(target),
             writes=accelerator.is_main_process,
             model=target.model if target.trained is None else None,
             model_key=model,
         )
-        for name, task in tasks.items():
-            cell = replace(_cell(target, name, task, vocab, accelerator), vectors=vectors)
+        for name, task in bound.items():
+            job = replace(_job(target, name, task, vocab, accelerator), vectors=vectors)
             count = (seeds or settings.seeds) if isinstance(task, FineTuneTask) else 1
             try:
-                cells = [replace(cell, seed=seed, on_step=watch(name, seed)) for seed in range(count)]
-                failures += _score(target, model, store, cells)
+                jobs = [replace(job, seed=seed, on_step=callback(name, seed)) for seed in range(count)]
+                failures += _score(target, model, store, jobs)
             except InterlaceError as error:
                 failures.append(error)
-            cell.cache.clear()  # shared by the seeds
+            job.cache.clear()  # shared by its seeds
         if accelerator.is_main_process and target.trained is not None and store.requested:
             scored = {place[0] for place in store.requested}
-            store.add(
-                _leaks(target, [name for name in names if name in scored], [str(failure) for failure in failures])
-            )
+            reported = [str(failure) for failure in failures]
+            store.add(_contamination(target, [name for name in names if name in scored], reported))
     if failures and not store.requested:
         raise failures[0]
     if failures:
@@ -147,7 +152,7 @@ def evaluate(
 
 
 def _task(target: Target, name: str) -> Task:
-    """A task of the recipe as it scores this model; lines are translated as `interlace translate` does it."""
+    """Return a task bound to the model; translation tasks take its learned directions and lengths."""
     task = target.recipe.evaluate.task(name)
     languages = [target.recipe.evaluate.source, *(task.targets or target.recipe.targets)]
     task = task.bind(languages, target.run)
@@ -160,114 +165,119 @@ def _task(target: Target, name: str) -> Task:
     )
     if known is None:
         return task
-    task, learnt = with_learned_directions(task, target.recipe, known.longest), known.longest
-    asked = [str(task.direction(language)) for language in task.targets or target.recipe.evaluate.targets]
-    if guessed := [direction for direction in asked if direction not in learnt]:
+    task, learned = with_learned_directions(task, target.recipe, known.max_source_lengths), known.max_source_lengths
+    wanted = [str(task.direction(language)) for language in task.targets or target.recipe.evaluate.targets]
+    if untrained := [direction for direction in wanted if direction not in learned]:
         log.warning(
-            "%s: the run never learnt to translate %s, so a score there is of guesses; it learnt %s",
-            name, " and ".join(guessed), ", ".join(learnt) or "nothing of the kind",
+            "%s: the model was not trained to translate %s; learned directions: %s",
+            name, " and ".join(untrained), ", ".join(learned) or "none",
         )  # fmt: skip
-    return task.with_trained_lengths(learnt)
+    return task.with_trained_lengths(learned)
 
 
 class IncompleteError(RunError):
-    """Some of what was asked for could not be scored; `rows` are those of the rest."""
+    """Some tasks could not be scored; `rows` are those of the others."""
 
     def __init__(self, failures: Sequence[InterlaceError], rows: list[Score]) -> None:
         super().__init__("; ".join(str(failure) for failure in failures) + "; everything else was scored")
         self.rows = rows
 
 
-def _score(target: Target, model: str, store: ScoreStore, cells: list[EvaluationJob]) -> list[InterlaceError]:
-    """What is missing of one task, a cell a seed; what cannot be scored is told and costs the rest nothing."""
-    planned = [
-        (cell, fit, identity_of(target.recipe, model, cell, fit)) for cell in cells for fit in fine_tune_runs(cell)
-    ]
+def _score(target: Target, model: str, store: ScoreStore, jobs: list[EvaluationJob]) -> list[InterlaceError]:
+    """Compute the missing scores of one task, a job per seed; return errors, which do not stop the other jobs."""
+    name, is_main = jobs[0].name, jobs[0].accelerator.is_main_process
+    planned = [(job, run, identity_of(target.recipe, model, job, run)) for job in jobs for run in fine_tune_runs(job)]
     if not planned:
-        name = cells[0].name
-        raise DataError(f"{name}: no language to score it in; name some: --set 'evaluate.tasks.{name}.targets=[..]'")
-    store.drop(cells[0].name, {identity for _, _, identity in planned})
+        raise DataError(f"{name}: no language to score; name some: --set 'evaluate.tasks.{name}.targets=[..]'")
+    identities = {identity for _, _, identity in planned}
     keyed = {
-        (cell.seed, identity): replace(cell, output=target.into, key=identity.outcomes_key)
-        for cell, _, identity in planned
+        (job.seed, identity): replace(job, output=target.into, key=identity.outcomes_key)
+        for job, _, identity in planned
     }
-    kept = target.into / "tuning" / safe_file_name(cells[0].name)
-    if cells[0].accelerator.is_main_process:
-        remove_other_sweeps(kept, {identity.outcomes_key for _, _, identity in planned})
+    sweeps = target.into / "tuning" / safe_file_name(name)
+    if is_main:
+        remove_other_sweeps(sweeps, {identity.outcomes_key for identity in identities})
     failures: list[InterlaceError] = []
-    for cell, fit, identity in planned:
+    for job, run, identity in planned:
         try:
-            lost = _score_missing(store, keyed[cell.seed, identity], fit, identity, kept)
-        except InterlaceError as error:
-            lost = error
-        if lost and str(lost) not in map(str, failures):  # one file may be missed by every seed, and both directions
-            log.warning("%s, seed %d: %s", cell.name, cell.seed, lost)
-            failures.append(lost)
+            error = _score_missing(store, keyed[job.seed, identity], run, identity, identities, sweeps)
+        except InterlaceError as raised:
+            error = raised
+        if error and str(error) not in map(str, failures):  # several seeds and directions may miss the same file
+            log.warning("%s, seed %d: %s", name, job.seed, error)
+            failures.append(error)
     return failures
 
 
 def _score_missing(
-    store: ScoreStore, cell: EvaluationJob, fit: FineTuneRun, identity: ScoreIdentity, kept: Path
+    store: ScoreStore,
+    job: EvaluationJob,
+    run: FineTuneRun,
+    identity: ScoreIdentity,
+    identities: set[ScoreIdentity],
+    sweeps: Path,
 ) -> InterlaceError | None:
     """Compute the missing scores of one fine-tuning run or probe and store them; return the error of missing files.
 
-    kept: folder of the learning-rate sweeps of the task that are not finished.
+    identities: of all runs of the task; scores with others are discarded. sweeps: folder of unfinished learning-rate
+    sweeps of the task.
     """
-    lost, identity, places = None, with_files(identity, cell, fit), _places(cell, fit)
-    if fit.train_languages and not store.holds(places, identity):
-        fit, lost = readable(cell, fit)
-        if lost:
-            identity, places = with_files(identity, cell, fit), _places(cell, fit)
-    if not store.holds(places, identity):
-        log.info("scoring %s, seed %d", cell.name, cell.seed)
-        sweep = kept / f"{cell.key}.{identity.files}.{cell.seed}" if fit.train_languages else None
-        rows = score_within_memory(replace(cell, sweep=sweep) if sweep else cell, fit)  # a probe's share its model
+    error, identity, places = None, with_files(identity, job, run), _places(job, run)
+    if run.train_languages and not store.holds(places, identity):
+        run, error = readable(job, run)
+        if error:
+            identity, places = with_files(identity, job, run), _places(job, run)
+    if store.holds(places, identity):
+        store.drop(job.name, identities)
+    else:
+        log.info("scoring %s, seed %d", job.name, job.seed)
+        sweep = sweeps / f"{job.key}.{identity.files}.{job.seed}" if run.train_languages else None
+        rows = score_within_memory(replace(job, sweep=sweep) if sweep else job, run)
+        store.drop(job.name, identities)  # only now: a task that fails keeps its earlier scores
         store.put(places, identity, rows)
-        if sweep and cell.accelerator.is_main_process:
+        if sweep and job.accelerator.is_main_process:
             remove_sweep(sweep)
     store.requested += places
-    return lost
+    return error
 
 
-def _places(cell: EvaluationJob, fit: FineTuneRun) -> list[Place]:
-    return [(cell.name, cell.seed, *item) for item in fit.items]
+def _places(job: EvaluationJob, run: FineTuneRun) -> list[Place]:
+    return [(job.name, job.seed, *item) for item in run.items]
 
 
-def _leaks(target: Target, names: list[str], told: list[str]) -> dict[tuple[str, str], dict[str, Any]]:
-    """By task and language, what of the test text stands in the pre-training text, in percent of the examples.
+def _contamination(target: Target, names: list[str], reported: list[str]) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return the contamination of test sets by task and language, in percent of the examples.
 
-    `unknown` beside it names models whose text nobody could look at.
-
-    told: what people know already that could not be read.
+    reported: messages that the user has already seen.
     """
     if target.trained is None:
         return {}
     try:
-        found = stored_contamination(target.into, target.trained, target.recipe, names, told)
+        found = stored_contamination(target.into, target.trained, target.recipe, names, reported)
     except InterlaceError as error:
-        log.warning("test text was not looked for in the pre-training text: %s", error)
+        log.warning("contamination could not be checked: %s", error)
         return {}
     facts = ("exact", "ngram", "n", "unknown")
     return {
-        (leak["task"], leak["language"]): {"contamination": {key: leak[key] for key in facts if key in leak}}
-        for leak in found
+        (row["task"], row["language"]): {"contamination": {key: row[key] for key in facts if key in row}}
+        for row in found
     }
 
 
-def _written(target: Target) -> None:
+def _write_records(target: Target) -> None:
     if Path(target.model) == target.into / "model":
         write_card(target.into)
     if target.trained is None:
         write_json(target.into / EVALUATION, target.recipe.dump())
 
 
-def _cell(target: Target, name: str, task: Task, vocab: Vocab, accelerator: Accelerator) -> EvaluationJob:
-    """That of the first seed."""
+def _job(target: Target, name: str, task: Task, vocab: Vocab, accelerator: Accelerator) -> EvaluationJob:
+    """Return the job of the first seed."""
     recipe = target.recipe
     return EvaluationJob(
         name=name,
         task=task,
-        load=partial(_open, target.model, task, vocab),
+        load=partial(_load, target.model, task, vocab),
         vocab=vocab,
         root=data_root(recipe),
         source=recipe.evaluate.source,
@@ -277,11 +287,11 @@ def _cell(target: Target, name: str, task: Task, vocab: Vocab, accelerator: Acce
     )
 
 
-def _open(model: str, task: Task, vocab: Vocab | None = None) -> Backbone:
-    """The model as a task wants it; what is fine-tuned of a translation model is its encoder.
+def _load(model: str, task: Task, vocab: Vocab | None = None) -> Backbone:
+    """Load the model; a fine-tuning task takes the encoder of a translation model.
 
     Raises:
-        CheckpointError: it is missing or damaged, or the tokenizer beside it is another model's.
+        CheckpointError: it is missing or damaged, or its tokenizer belongs to another model.
     """
     from interlace.models.seq2seq import Seq2Seq
 
@@ -289,37 +299,33 @@ def _open(model: str, task: Task, vocab: Vocab | None = None) -> Backbone:
     return found.encoder if isinstance(found, Seq2Seq) and isinstance(task, FineTuneTask) else found
 
 
-# FROM _within_memory:
-# A task that the GPU's memory does not hold: told with what makes it smaller, so that the other tasks go on.
-
-
-def score_within_memory(cell: EvaluationJob, fit: FineTuneRun) -> list[Score]:
-    """The rows of one fine-tuning, or of a probe.
+def score_within_memory(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
+    """Return the rows of one fine-tuning run or probe.
 
     Raises:
-        RunError: it does not fit; names the settings to change. Of several processes the others would wait for ever
-            for the one that went on, so there it is torch's error, which ends them all.
+        RunError: the GPU's memory is too small; names the settings to change. With several processes torch's error is
+            raised instead, because the other processes would wait forever.
         InterlaceError: as `score_run`.
     """
     import torch
 
     try:
-        return score_run(cell, fit)
+        return score_run(job, run)
     except torch.OutOfMemoryError:
-        if cell.accelerator.num_processes > 1:
+        if job.accelerator.num_processes > 1:
             raise
-    cell.accelerator.free_memory()  # outside of `except`, where what the task held is free again
-    raise RunError(f"{cell.name}: the GPU's memory does not hold this task{_cure(cell)}")
+    job.accelerator.free_memory()  # after `except`, which holds references to the task's tensors
+    raise RunError(f"{job.name}: the GPU's memory is too small for this task{_smaller_settings(job)}")
 
 
-def _cure(cell: EvaluationJob) -> str:
-    """The settings of a task that its memory follows, halved, as the end of a message."""
-    task = cell.task
+def _smaller_settings(job: EvaluationJob) -> str:
+    """Return the settings that reduce a task's memory, halved, as the end of a message."""
+    task = job.task
     found = {
         "tuning.tokens_per_batch": task.tuning.tokens_per_batch if isinstance(task, FineTuneTask) else None,
         "tokens_per_batch": getattr(task, "tokens_per_batch", None),
         "max_length": getattr(task, "max_length", None),
     }
     halved = {name: value // 2 for name, value in found.items() if isinstance(value, int) and value >= 32}
-    told = [f"--set evaluate.tasks.{cell.name}.{name}={value}" for name, value in halved.items()]
-    return f"; smaller batches and shorter rows need less: {' or '.join(told)}" if told else ""
+    options = [f"--set evaluate.tasks.{job.name}.{name}={value}" for name, value in halved.items()]
+    return f"; reduce batches or sequences: {' or '.join(options)}" if options else ""

@@ -1,4 +1,4 @@
-"""What a run is measured on while it learns: fixed rows of its held-out text, read as its objectives read."""
+"""Held-out evaluation during training: perplexity on fixed rows, and translation scores for early stopping."""
 
 from __future__ import annotations
 
@@ -36,128 +36,123 @@ if TYPE_CHECKING:
     from interlace.tasks.common.translation import SourceLines, TranslationTask
 
 log = logging.getLogger(__name__)
-MAIN = "perplexity"  # the name of what early stopping looks at
+MAIN = "perplexity"  # the score of early stopping
 
 
 def held_out(recipe: Recipe, materials: Materials, traits: Traits) -> list[HeldOutBatches]:
-    """The evaluation rows of every language with held-out text, read as the run's objectives read.
+    """Return the evaluation batches of every language with held-out text, in the form of the run's objectives.
 
-    But for that and the longest row they do not depend on the objectives. Where all held-out text is translations, each
-    side is measured; those were held out for more than that, so a side too short for one row is only told of.
-
-    A translation model is measured by the translations that are held out, each in the directions that it learns; where
-    there are none, by what else it learns to write: noised sentences, or hidden fragments.
+    They depend on the objectives only by their kind and maximum length. If all held-out text is parallel, each side is
+    evaluated. A translation model is evaluated on held-out pairs in its learned directions; without any, on its other
+    sequence-to-sequence objective: denoising or MASS.
     """
-    longest = max((recipe.objective(name).max_length for name in recipe.objectives), default=256)
-    ways = {recipe.objective(name).architecture for name in recipe.objectives}
-    found = list(_translated(recipe, materials, traits, longest))
-    if not found and (measured := _written(recipe, longest)) is not None:
-        found = list(_restored(recipe, materials, traits, measured))
-    for score, measured in _measured(ways, longest).items():
-        found += _running(recipe, materials, traits, measured, score)
+    max_length = max((recipe.objective(name).max_length for name in recipe.objectives), default=256)
+    architectures = {recipe.objective(name).architecture for name in recipe.objectives}
+    found = list(_on_pairs(recipe, materials, traits, max_length))
+    if not found and (measured := _sentence_objective(recipe, max_length)) is not None:
+        found = list(_on_sentences(recipe, materials, traits, measured))
+    for score, measured in _text_objectives(architectures, max_length).items():
+        found += _on_text(recipe, materials, traits, measured, score)
     return found
 
 
-def _measured(ways: set[str], longest: int) -> dict[str, Objective]:
-    """Name of the perplexity -> what it measures of running text: masks, what comes next, or both if both are learnt.
+def _text_objectives(architectures: set[str], max_length: int) -> dict[str, Objective]:
+    """Return the objectives of perplexity on running text by score name: masked, causal, or both.
 
-    The first thing that a run learns is called perplexity alone: to translate, then to fill masks, then to go on.
+    The first of translation, masked and causal perplexity that a run has is called `perplexity`.
     """
     measured: dict[str, Objective] = {}
-    if not ways or "masked" in ways:
-        measured[f"masked_{MAIN}" if "seq2seq" in ways else MAIN] = Mlm(max_length=longest)
-    if "causal" in ways:
-        measured[MAIN if ways == {"causal"} else f"causal_{MAIN}"] = Clm(max_length=longest)
+    if not architectures or "masked" in architectures:
+        measured[f"masked_{MAIN}" if "seq2seq" in architectures else MAIN] = Mlm(max_length=max_length)
+    if "causal" in architectures:
+        measured[MAIN if architectures == {"causal"} else f"causal_{MAIN}"] = Clm(max_length=max_length)
     return measured
 
 
-def _running(
+def _on_text(
     recipe: Recipe, materials: Materials, traits: Traits, measured: Objective, score: str
 ) -> Iterator[HeldOutBatches]:
-    """Full rows of each language's text."""
-    longest, prepared = measured.max_length, measured.prepare(Resources(materials.vocab, traits))
-    for name, corpus in _texts(materials).items():
-        streams = Streams(corpus, longest - 2, materials.vocab.end)
+    """Yield full sequences of each language's text."""
+    max_length, prepared = measured.max_length, measured.prepare(Resources(materials.vocab, traits))
+    for name, corpus in _monolingual(materials).items():
+        streams = Streams(corpus, max_length - 2, materials.vocab.end)
         if not len(streams) and name not in materials.dev:
-            log.info("perplexity: the held-out text of %r does not fill one row of %d subwords", name, longest)
+            log.info("perplexity: the held-out text of %r is shorter than one sequence of %d tokens", name, max_length)
             continue
-        most = max(1, recipe.train.evaluate_tokens // longest)
-        rows = streams.take(np.arange(min(len(streams), most)))
+        limit = max(1, recipe.train.evaluate_tokens // max_length)
+        rows = streams.take(np.arange(min(len(streams), limit)))
         yield hold_out(name, rows, measured, prepared, score)
 
 
-def _translated(recipe: Recipe, materials: Materials, traits: Traits, longest: int) -> Iterator[HeldOutBatches]:
-    """The held-out translations in each direction that is learnt, under its name: `en-de`, `de-en`."""
-    learnt = directions(recipe)
+def _on_pairs(recipe: Recipe, materials: Materials, traits: Traits, max_length: int) -> Iterator[HeldOutBatches]:
+    """Yield the held-out pairs of each learned direction, named `en-de`, `de-en`."""
+    learned = directions(recipe)
     for name, corpus in materials.dev.items():
         if not isinstance(corpus, ParallelCorpus):
             continue
         group, _, _ = name.rpartition(":")
         for backward in (False, True):
             source, target = corpus.languages[::-1] if backward else corpus.languages
-            if (source, target) not in learnt:
+            if (source, target) not in learned:
                 continue
-            rows = _first(*corpus.side_lengths, longest, recipe.train.evaluate_tokens)
+            rows = _short_rows(*corpus.side_lengths, max_length, recipe.train.evaluate_tokens)
             if not len(rows):
-                log.info("perplexity: no held-out row of %r is as short as %d subwords", name, longest - 2)
+                log.info("perplexity: all held-out rows of %r are longer than %d tokens", name, max_length - 2)
                 continue
-            measured = Translation(directions="backward" if backward else "forward", max_length=longest)
+            measured = Translation(directions="backward" if backward else "forward", max_length=max_length)
             prepared = measured.prepare(Resources(materials.vocab, traits))
             label = f"{group}:{source}-{target}" if group else f"{source}-{target}"
             yield hold_out(label, corpus.take(rows), measured, prepared, MAIN)
 
 
-def _written(recipe: Recipe, longest: int) -> Objective | None:
-    """What measures a model by sentences of one language, which it writes after reading something else.
+def _sentence_objective(recipe: Recipe, max_length: int) -> Objective | None:
+    """Return the objective that evaluates a translation model on monolingual sentences, if it has one.
 
-    A run of fragments alone writes no whole sentence, so it is measured by fragments, of sentences as they
-    are. Back-translation is measured by noise: what it reads itself hangs on the model.
+    MASS alone is evaluated on fragments of sentences without code-switching. Back-translation is evaluated by
+    denoising, because its own input depends on the model.
     """
     if recipe.objectives.keys() & {"denoise", "back_translation"}:
-        return Denoise(max_length=longest)
+        return Denoise(max_length=max_length)
     if "mass" in recipe.objectives:
         return recipe.objective("mass").model_copy(update={"code_switched": False})
     return None
 
 
-def _restored(recipe: Recipe, materials: Materials, traits: Traits, measured: Objective) -> Iterator[HeldOutBatches]:
-    """Each language's sentences, to be written as `measured` asks for it."""
+def _on_sentences(
+    recipe: Recipe, materials: Materials, traits: Traits, measured: Objective
+) -> Iterator[HeldOutBatches]:
+    """Yield each language's sentences."""
     prepared = measured.prepare(Resources(materials.vocab, traits))
-    for name, corpus in _texts(materials).items():
-        rows = _first(corpus.lengths, corpus.lengths, measured.max_length, recipe.train.evaluate_tokens)
+    for name, corpus in _monolingual(materials).items():
+        rows = _short_rows(corpus.lengths, corpus.lengths, measured.max_length, recipe.train.evaluate_tokens)
         if len(rows):
             yield hold_out(name, corpus.take(rows), measured, prepared, MAIN)
 
 
-def _texts(materials: Materials) -> dict[str, Corpus]:
-    """Held-out text of one language: that which stands alone, or the sides of translations."""
+def _monolingual(materials: Materials) -> dict[str, Corpus]:
+    """Return monolingual held-out text, or the sides of parallel text if there is none."""
     alone = {name: corpus for name, corpus in materials.dev.items() if not isinstance(corpus, ParallelCorpus)}
     return alone or sides_of(materials.dev)
 
 
-def _first(
+def _short_rows(
     source: np.ndarray[tuple[int], np.dtype[np.int32]],
     target: np.ndarray[tuple[int], np.dtype[np.int32]],
-    longest: int,
+    max_length: int,
     tokens: int,
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """The first rows that fit, as many as hold `tokens` subwords and at least one; short ones first."""
-    fits = np.flatnonzero((source <= longest - 2) & (target <= longest - 2))
+    """Return the first rows within `max_length`, up to `tokens` tokens and at least one row, sorted by length."""
+    fits = np.flatnonzero((source <= max_length - 2) & (target <= max_length - 2))
     lengths = (source + target)[fits].astype(np.int64) + 4
     rows = fits[np.cumsum(lengths) - lengths < tokens]
     return rows[np.argsort((source + target)[rows], kind="stable")]
 
 
-# FROM scoring:
-# A translation run scored while it learns: greedy translations of the dev text that one of its tasks names.
-#
-# By BLEU, as XLM's code stops unsupervised translation, or by BLEU of round trips, which needs no translations at all
-# (Lample et al. 2018a). All processes translate, each its own lines, and all come to the same score.
-
-
 @dataclass(frozen=True)
 class DevScores:
-    """Scores a model as it is.
+    """Scores greedy translations of dev text, by BLEU (as XLM's code) or BLEU of round trips (Lample et al. 2018a).
+
+    All processes translate their own lines and return the same score.
 
     by: a key of `STOPPING_TASKS`. sets: lines by direction, such as `en-de`.
     """
@@ -176,7 +171,7 @@ class DevScores:
         }
 
     def _score(self, backbone: Backbone, lines: SourceLines) -> float:
-        """Of all lines, from the counts that every process makes of its own."""
+        """Return the score of all lines from the counts of all processes."""
         mine = lines.part(slice(self.accelerator.process_index, None, self.accelerator.num_processes))
         measured: Any = self.task.measure(backbone, self.vocab, mine) if len(mine) else None
         made = gather_object([None if measured is None else measured.outcomes])
@@ -185,24 +180,23 @@ class DevScores:
 
 
 def dev_scores(recipe: Recipe, materials: Materials, accelerator: Accelerator) -> DevScores:
-    """The scorer of a recipe's run: in every direction that it learns, so many lines as `evaluate_tokens` hold.
+    """Return the scorer of a recipe: all learned directions, with lines of up to `evaluate_tokens` source tokens.
 
-    What only `interlace evaluate` is asked for is left out: beams, round trips beside BLEU and the words of tokenised
-    BLEU.
+    Beam search, tokenized BLEU and round trips besides BLEU are left to `interlace evaluate`.
 
     Raises:
-        DataError: the dev text of a direction is not there.
+        DataError: the dev text of a direction is missing.
     """
-    by, learnt = recipe.train.stop_by, max_source_lengths(recipe)
+    by, learned = recipe.train.stop_by, max_source_lengths(recipe)
     task: Any = recipe.evaluate.task(STOPPING_TASKS[by])
     search = task.search.model_copy(update={"beam": 1, "n_best": 1, "sample": False})
     quick = {"round_trip": False, "word_tokenizer": "whitespace"} if by == "bleu" else {}
-    task = task.with_trained_lengths(learnt).model_copy(update={"search": search, **quick})
-    sets = {name: task.examples("dev", name, materials.vocab, materials.root) for name in learnt}
+    task = task.with_trained_lengths(learned).model_copy(update={"search": search, **quick})
+    sets = {name: task.examples("dev", name, materials.vocab, materials.root) for name in learned}
     first = {name: lines.part(slice(_count(lines, recipe))) for name, lines in sets.items()}
     return DevScores(by, task, materials.vocab, first, accelerator)
 
 
 def _count(lines: SourceLines, recipe: Recipe) -> int:
-    """How many of the first lines are scored, at least one."""
+    """Return the number of first lines to score, at least one."""
     return int((np.cumsum(lines.lengths) - lines.lengths < recipe.train.evaluate_tokens).sum())

@@ -1,4 +1,4 @@
-"""From a recipe's objectives and corpora to the mixture the loop draws from."""
+"""Build the mixture of a recipe: a source of batches for each objective and corpus."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ log = logging.getLogger(__name__)
 
 
 def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixture:
-    """A source for every objective and corpus it reads, with language shares q ~ p^alpha."""
+    """Return a source for every objective and each of its corpora, with language shares q ~ p^alpha."""
     sources = []
     for name, entry in recipe.objectives.items():
         objective = recipe.objective(name)
         if objective.max_length > traits.max_length:
             raise SettingsError(
-                f"objectives.{name}.max_length = {objective.max_length}, but the model reads rows of at most "
-                f"{traits.max_length} subwords"
+                f"objectives.{name}.max_length = {objective.max_length}, but the model's maximum is "
+                f"{traits.max_length} tokens"
             )
         corpora = _corpora_of(objective, entry.corpora, materials)
         prepared = objective.prepare(_resources(recipe, name, objective, corpora, materials, traits))
@@ -57,9 +57,9 @@ def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixtu
 
 
 def _corpora_of(objective: Objective, wanted: list[str], materials: Materials) -> list[str]:
-    """Names of the corpora an objective reads: those asked for, else all of the kind it reads.
+    """Return the names of an objective's corpora: those of its settings, else all that it can read.
 
-    Of translations an objective of single sentences reads both sides; unasked, only where there is no other text.
+    Monolingual objectives read both sides of parallel text; by default only if there is no other text.
     """
     chosen = [corpus for group in wanted for corpus in materials.groups.get(group, [group])] or list(materials.train)
     pairs = [name for name in chosen if isinstance(materials.readable[name], ParallelCorpus)]
@@ -70,7 +70,7 @@ def _corpora_of(objective: Objective, wanted: list[str], materials: Materials) -
 
 
 def _with_sides(names: list[str], materials: Materials) -> list[str]:
-    """The names with both sides in place of translations, each once."""
+    """Replace parallel corpora by both sides; return each name once."""
     sides = {name: list(sides_of({name: materials.readable[name]})) for name in names}
     return list(dict.fromkeys(read for name in names for read in sides[name] or [name]))
 
@@ -96,13 +96,13 @@ def _resources(
 def _plan(recipe: Recipe, objective: Objective, materials: Materials, corpus: str, number: int) -> BatchPlan:
     data: Any = materials.readable[corpus]
     budget = recipe.train.tokens_per_batch
-    room = objective.packed_length(materials.vocab)
-    if room is not None:
-        data = PackedSentences(data, room, materials.vocab.end, _fitting(objective, corpus, data, room))
+    max_length = objective.packed_length(materials.vocab)
+    if max_length is not None:
+        data = PackedSentences(data, max_length, materials.vocab.end, _fitting(objective, corpus, data, max_length))
     elif objective.streams and not isinstance(data, ParallelCorpus):
         streams = Streams(data, objective.max_length - 2, materials.vocab.end)
         if len(streams) == 0:
-            raise DataError(f"corpus {corpus!r} holds less than one row of {objective.max_length} subwords")
+            raise DataError(f"corpus {corpus!r} has fewer than {objective.max_length} tokens")
         return StreamedBatches(streams, StreamPlan(len(streams), budget, objective.max_length, recipe.seed, number))
     rows = _fitting(objective, corpus, data, objective.max_length - SPECIALS) if objective.drops_long else None
     sides = data.side_lengths if rows is None else [side[rows] for side in data.side_lengths]
@@ -110,13 +110,13 @@ def _plan(recipe: Recipe, objective: Objective, materials: Materials, corpus: st
     return BucketedBatches(data, BucketPlan(costs, budget, seed=recipe.seed, corpus=number), rows)
 
 
-def _fitting(objective: Objective, corpus: str, data: Any, room: int) -> NDArray[np.int64] | None:
-    """The rows whose every side fits into so many subwords; None: all of them."""
-    fits = np.logical_and.reduce([side <= room for side in data.side_lengths])
+def _fitting(objective: Objective, corpus: str, data: Any, max_length: int) -> NDArray[np.int64] | None:
+    """Return the rows whose sides all have at most `max_length` tokens; None: all rows."""
+    fits = np.logical_and.reduce([side <= max_length for side in data.side_lengths])
     if fits.all():
         return None
-    about = f"{len(fits) - fits.sum():,} of {len(fits):,} rows of {corpus!r} are longer than {room} subwords"
+    about = f"{len(fits) - fits.sum():,} of {len(fits):,} rows of {corpus!r} are longer than {max_length} tokens"
     if not fits.any():
         raise DataError(f"{about}; raise {objective.term}.max_length")
-    log.info("%s: %s and are left out; none is cut", objective.term, about)
+    log.info("%s: skipping long rows: %s", objective.term, about)
     return np.flatnonzero(fits)

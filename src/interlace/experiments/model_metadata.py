@@ -1,4 +1,4 @@
-"""What the weights of a translation model do not tell, kept beside them, so that a copy of its folder knows it too."""
+"""Metadata of a translation model, stored with its weights: learned directions, lengths and normalization."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ METADATA = "interlace.json"
 
 @dataclass(frozen=True)
 class ModelMetadata:
-    """Which directions a model learnt, and how the text was written that it learnt from.
+    """The directions that a model learned, and the normalization of its training text.
 
-    name: of its recipe. normalization: what was done to each line. longest: by direction, such as `en-de`, most subwords of
-    a source that it learnt to translate, without specials; a longer sentence is unlike all that it read.
+    name: of its recipe. max_source_lengths: by direction, such as `en-de`, the maximum tokens of a source sentence in
+    training, without special tokens.
     """
 
     name: str
     normalization: Normalization
-    longest: Mapping[str, int]
+    max_source_lengths: Mapping[str, int]
 
     @classmethod
     def of(cls, recipe: Recipe) -> ModelMetadata:
-        """What a run of the recipe learns."""
+        """Return the metadata of a recipe's model."""
         return cls(recipe.name, recipe.normalization, max_source_lengths(recipe))
 
     @classmethod
     def read(cls, folder: Path) -> ModelMetadata | None:
-        """What was written down in a model's folder; None: nobody knows, as of models that are not interlace's.
+        """Return the metadata in a model's folder; None for models of other libraries.
 
         Raises:
             DataError: the file is damaged.
@@ -49,32 +49,29 @@ class ModelMetadata:
         if found is None:
             return None
         try:
-            longest = {str(direction): int(most) for direction, most in found["longest"].items()}
-            return cls(str(found["name"]), Normalization.read(found["normalization"]), longest)
+            lengths = {str(direction): int(length) for direction, length in found["max_source_lengths"].items()}
+            return cls(str(found["name"]), Normalization.read(found["normalization"]), lengths)
         except (KeyError, TypeError, ValueError, AttributeError, SettingsError) as error:
             raise DataError(f"{folder / METADATA}: damaged ({error!r}); copy the model again, or remove it") from error
 
     def write(self, folder: Path) -> None:
-        """Into a model's folder."""
-        known = {"name": self.name, "normalization": self.normalization.dump(), "longest": dict(self.longest)}
-        write_json(folder / METADATA, known)
+        """Write the metadata into a model's folder."""
+        lengths = dict(self.max_source_lengths)
+        data = {"name": self.name, "normalization": self.normalization.dump(), "max_source_lengths": lengths}
+        write_json(folder / METADATA, data)
 
-    def must_cover(self, source: str, target: str) -> None:
-        """Refuse a direction that was not learnt.
-
-        Raises:
-            SettingsError: names those that were.
-        """
-        if f"{source}-{target}" in self.longest:
+    def check_direction(self, source: str, target: str) -> None:
+        """Raise a SettingsError if the direction was not learned; it names those that were."""
+        if f"{source}-{target}" in self.max_source_lengths:
             return
-        known = ", ".join(self.longest)
-        trained = f"it learnt {known}" if known else "no objective of it translates"
+        known = ", ".join(self.max_source_lengths)
+        trained = f"it learned {known}" if known else "none of its objectives translates"
         message = f"{self.name!r} was not trained to translate {source}-{target}: {trained}"
-        raise SettingsError(f"{message}; --force translates all the same")
+        raise SettingsError(f"{message}; --force translates anyway")
 
 
-def export(backbone: Backbone, vocab: Vocab, recipe: Recipe, folder: Path) -> None:
-    """Write a model as a folder by itself, with what it knows beside it where it translates."""
+def save_model(backbone: Backbone, vocab: Vocab, recipe: Recipe, folder: Path) -> None:
+    """Write a model as a self-contained folder, with metadata if it translates."""
     backbone.save_pretrained(folder, vocab, fold_language=recipe.export.fold_language)
     if recipe.seq2seq:
         ModelMetadata.of(recipe).write(folder)

@@ -1,4 +1,4 @@
-"""From a recipe to what training works on: the data root, the vocabulary, the corpora; all of it cached."""
+"""Prepare the data of a recipe: the data root, the vocabulary and the corpora, all cached."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from interlace.data.vocab import Extension, Vocab
 from interlace.experiments.deriving import derived_key, with_derived
 from interlace.experiments.recipe import tokenizer_of
 from interlace.experiments.sections import VocabSettings
-from interlace.experiments.training_text import filters_of, text_key, training_lines, training_pairs, words_key
-from interlace.experiments.word_alignment import beside, needs
+from interlace.experiments.training_text import corpora_with, filters_of, side_texts, text_key, words_key
+from interlace.experiments.word_alignment import needs, with_alignments
 from interlace.models.token_embeddings import check_vectors
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.toy import toy_version, write_toy
@@ -33,12 +33,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 AnyCorpus = Corpus | ParallelCorpus
-Groups = dict[str, "CorpusGroup"]
 
 
 @dataclass(frozen=True)
 class Materials:
-    """What a recipe's data comes to: corpora by name, and the names of each group's."""
+    """The prepared data of a recipe: the vocabulary, corpora by name, and the corpus names of each group."""
 
     root: Path
     vocab: Vocab
@@ -48,12 +47,12 @@ class Materials:
 
     @cached_property
     def readable(self) -> dict[str, AnyCorpus]:
-        """All that an objective may read, by name: the training corpora, and after them the sides of translations."""
+        """All that an objective may read, by name: the training corpora, then the sides of parallel ones."""
         return {**self.train, **sides_of(self.train)}
 
 
 def sides_of(corpora: Mapping[str, AnyCorpus]) -> dict[str, Corpus]:
-    """Both sides of each corpus of translations as `CORPUS:LANGUAGE`, such as `en-de:en`: views, nothing is copied."""
+    """Return both sides of each parallel corpus as `CORPUS:LANGUAGE`, such as `en-de:en`, without copying."""
     return {
         f"{name}:{side.language}": side
         for name, corpus in corpora.items()
@@ -63,10 +62,12 @@ def sides_of(corpora: Mapping[str, AnyCorpus]) -> dict[str, Corpus]:
 
 
 def prepare(recipe: Recipe, *, dev: bool = True) -> Materials:
-    """Everything from the cache, built where it is not there yet; without `dev` no held-out text.
+    """Load the data of a recipe from the cache, or build it.
+
+    dev: include held-out text.
 
     Raises:
-        DataError: the data root is missing or a file is not as its reader expects.
+        DataError: the data root is missing, or a reader cannot read a file.
     """
     root = data_root(recipe)
     vocab = _vocab(recipe, root).with_normalization(recipe.normalization)
@@ -82,30 +83,30 @@ def prepare(recipe: Recipe, *, dev: bool = True) -> Materials:
             if group.train:
                 train[key] = built = _corpus(recipe, group, corpus, "train", root, vocab)
                 if isinstance(built, ParallelCorpus) and (wanted := needs(recipe, name, key)):
-                    train[key] = beside(recipe, group, corpus, root, built, wanted)
+                    train[key] = with_alignments(recipe, group, corpus, root, built, wanted)
             if group.dev and dev:
                 held_out[key] = _corpus(recipe, group, corpus, "dev", root, vocab)
     return Materials(root, vocab, train, held_out, groups)
 
 
 def data_root(recipe: Recipe) -> Path:
-    """The folder that the recipe's paths stand under; derived languages and the toy corpus are made where asked for.
+    """Return the folder that the recipe's paths are relative to; write its toy corpus and derived languages if needed.
 
     Raises:
-        DataError: there is none, or a file that derived languages need is missing.
+        DataError: there is no such folder, or a file that derived languages need is missing.
     """
     root = _root(recipe)
     return with_derived(recipe, root) if recipe.derived else root
 
 
 def data_key(recipe: Recipe) -> Any:
-    """What names a recipe's data in keys of scores, but for the content of its files, which a run is done with."""
+    """Return the identity of a recipe's data in keys of scores, except the contents of its files."""
     original = [recipe.toy.dump(), toy_version()] if recipe.toy else str(_root(recipe))
     return [original, derived_key(recipe, _root(recipe))] if recipe.derived else original
 
 
 def _root(recipe: Recipe) -> Path:
-    """Where original text stands."""
+    """Return the folder of the original text."""
     if recipe.toy is not None:
         toy = recipe.toy
 
@@ -115,37 +116,37 @@ def _root(recipe: Recipe) -> Path:
 
         return cached("toy", {**toy.dump(), "version": toy_version()}, build)
     if recipe.data_root is None:
-        raise DataError(f"recipe {recipe.name!r} has no data: give --set data_root=FOLDER, or a [toy] section")
+        raise DataError(f"recipe {recipe.name!r} has no data: set --set data_root=FOLDER, or a [toy] section")
     found = os.path.expandvars(recipe.data_root)
     root = Path(found).expanduser()
     if not found or not root.is_dir():
         named = re.findall(r"\$\{?(\w+)", recipe.data_root)
         hint = f"; set the environment variable {' and '.join(named)}" if named else ""
-        raise DataError(f"data_root {found!r} is no folder{hint}")
+        raise DataError(f"data_root {found!r} is not a folder{hint}")
     return root
 
 
 def _vocab(recipe: Recipe, root: Path) -> Vocab:
     start = tokenizer_of(recipe)
     if start is None:
-        return _learnt(recipe, root)
+        return _learned(recipe, root)
     if start == recipe.model.vectors:
-        check_vectors(recipe.model)  # what is wrong with them says more than that no tokenizer lies beside them
+        check_vectors(recipe.model)  # its errors are clearer than that of a missing tokenizer
     vocab = Vocab.load(start)
     if recipe.vocab.size not in {VocabSettings().size, vocab.size}:
         log.warning(
-            "vocab.size = %s is not read: the %s subwords are those of %s; vocab.extend adds some",
-            f"{recipe.vocab.size:,}", f"{vocab.size:,}", start,
+            "vocab.size = %s has no effect: %s has %s tokens; set vocab.extend to add tokens",
+            f"{recipe.vocab.size:,}", start, f"{vocab.size:,}",
         )  # fmt: skip
     return _extended(recipe, root, vocab) if recipe.vocab.extend else vocab
 
 
-def _learnt(recipe: Recipe, root: Path) -> Vocab:
+def _learned(recipe: Recipe, root: Path) -> Vocab:
     settings = recipe.vocab
     languages, key = _vocab_text(recipe, root)
 
     def build(into: Path) -> None:
-        log.info("learning %d subwords", settings.size)
+        log.info("learning a vocabulary of %d tokens", settings.size)
         size, alpha, kind, seed = settings.size, settings.alpha, settings.kind, settings.seed
         Vocab.learn(languages(), size=size, alpha=alpha, kind=kind, seed=seed).save(into)
 
@@ -157,7 +158,7 @@ def _extended(recipe: Recipe, root: Path, vocab: Vocab) -> Vocab:
     languages, key = _vocab_text(recipe, root)
 
     def build(into: Path) -> None:
-        log.info("learning %d more subwords for %s", settings.extend, vocab.name)
+        log.info("learning %d new tokens for %s", settings.extend, vocab.name)
         grown = extend_vocab(
             vocab,
             languages(),
@@ -174,20 +175,20 @@ def _extended(recipe: Recipe, root: Path, vocab: Vocab) -> Vocab:
     folder = cached("vocab", {**key, "start": "", "size": 0, "kind": "", **more}, build)
     extension = Extension.open(folder)
     if len(extension.pieces) < settings.extend:
-        log.info("the text gives %d new subwords, not %d", len(extension.pieces), settings.extend)
+        log.info("the text gives %d new tokens, not %d", len(extension.pieces), settings.extend)
     return vocab.with_tokenizer(Vocab.load(folder).tokenizer, extension)
 
 
 def _vocab_text(recipe: Recipe, root: Path) -> tuple[Callable[[], dict[str, Iterator[str]]], dict[str, Any]]:
-    """Streams of the lines a vocabulary is learnt from, a language each, and all that it then depends on."""
+    """Return a function that opens streams of training lines by language, and everything that they depend on."""
     settings = recipe.vocab
-    groups = {name: group for name, group in recipe.corpora.items() if not settings.corpora or name in settings.corpora}
-    languages = [language for language in recipe.languages if any(_sides(groups, language))]
+    groups = [group for name, group in recipe.corpora.items() if not settings.corpora or name in settings.corpora]
+    languages = [language for language in recipe.languages if any(corpora_with(groups, language))]
     key = {
-        **settings.learning(),
+        **settings.learning_key(),
         "corpora": {},
         "normalization": recipe.normalization.dump(),
-        "text": {language: _files(groups, language, root) for language in languages},
+        "text": {language: _text_files(groups, language, root) for language in languages},
     }
     if recipe.filters:
         key["filters"] = [list(item) for item in recipe.filters.items()]
@@ -195,44 +196,26 @@ def _vocab_text(recipe: Recipe, root: Path) -> tuple[Callable[[], dict[str, Iter
     return lambda: {language: _lines(recipe, groups, language, root) for language in languages}, key
 
 
-def _sides(groups: Groups, language: str) -> Iterator[tuple[CorpusGroup, str, int]]:
-    """Where a language's training text stands: group, corpus, and which side of it."""
-    for group in groups.values():
-        for corpus in group.trained:
-            parts = corpus.split("-")
-            if language in parts:
-                yield group, corpus, parts.index(language)
-
-
-def _files(groups: Groups, language: str, root: Path) -> list[Any]:
-    """All that a language's training text depends on: contents, reader and side of each corpus."""
+def _text_files(groups: list[CorpusGroup], language: str, root: Path) -> list[Any]:
+    """Return contents, reader and side of each training corpus of a language."""
     found = []
-    for group, corpus, position in _sides(groups, language):
+    for group, corpus, side in corpora_with(groups, language):
         files = [content_key(path) for path in group.files("train", corpus, root)]
-        found.append([group.reader, *group.part().values(), position, files])
+        found.append([group.reader, *group.subset_key().values(), side, files])
     return found
 
 
-def _lines(recipe: Recipe, groups: Groups, language: str, root: Path) -> Iterator[str]:
-    """The language's training lines from every corpus it stands in; those that filters drop are not learnt from."""
-    for group, corpus, position in _sides(groups, language):
+def _lines(recipe: Recipe, groups: list[CorpusGroup], language: str, root: Path) -> Iterator[str]:
+    """Yield a language's training lines from all corpora; without filters no words are needed, which is faster."""
+    for group, corpus, side in corpora_with(groups, language):
         if recipe.filters:
-            yield from _kept_lines(recipe, group, corpus, position, root)
+            for text in side_texts(recipe, group, corpus, side, root):
+                yield from text.where(text.words.lengths > 0).lines
             continue
         reader: Any = group.reading()
         for chunk in reader.read_chunks(group.files("train", corpus, root), corpus.split("-")):
-            side = chunk if "-" not in corpus else (chunk.source, chunk.target)[position]
-            yield from recipe.normalization.lines(side.lines, side.language)
-
-
-def _kept_lines(recipe: Recipe, group: CorpusGroup, corpus: str, position: int, root: Path) -> Iterator[str]:
-    """The lines of one side of a corpus that pass the filters: words have to be found for that."""
-    if "-" not in corpus:
-        sides = training_lines(recipe, group, corpus, root)
-    else:
-        sides = ((pair.source, pair.target)[position] for pair in training_pairs(recipe, group, corpus, root))
-    for side in sides:
-        yield from side.where(side.words.lengths > 0).lines
+            text = chunk if "-" not in corpus else (chunk.source, chunk.target)[side]
+            yield from recipe.normalization.lines(text.lines, text.language)
 
 
 def _corpus(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: Path, vocab: Vocab) -> AnyCorpus:

@@ -1,4 +1,4 @@
-"""Run a recipe: prepare, train, export. The same call goes on where a killed one stopped."""
+"""Pre-train a model by a recipe: prepare data, train, export. The same call resumes an interrupted run."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import SettingsError
-from interlace.experiments.card import data_of, write_card
+from interlace.experiments.card import write_card
 from interlace.experiments.diagnostics import concepts, diagnostics_callbacks, sample_alignments
 from interlace.experiments.dictionaries import store_dictionaries
 from interlace.experiments.embeddings import learn_vectors
 from interlace.experiments.held_out import MAIN, DevScores, dev_scores, held_out
-from interlace.experiments.lineage import describe
 from interlace.experiments.mixing import build_mixture
-from interlace.experiments.model_metadata import export
+from interlace.experiments.model_metadata import save_model
 from interlace.experiments.prepare import prepare
 from interlace.experiments.recipe import STOPPING_TASKS
-from interlace.experiments.run_state import check_run_state, claim, finished
+from interlace.experiments.run_record import data_of, run_record
+from interlace.experiments.run_state import check_run_state, claim_folder, is_finished
 from interlace.models.build import build_model
 from interlace.models.languages import check_fold_language
 from interlace.objectives.common.dictionaries import dictionary_scores
@@ -53,7 +53,7 @@ from interlace.training.run_folder import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -74,51 +74,43 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Clock:
-    """Seconds by stage."""
+    """Measures the seconds of each stage."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     last: float = field(default_factory=time.perf_counter)
 
     def lap(self, stage: str) -> None:
-        """Count the time since the last lap to `stage`."""
+        """Add the time since the last lap to a stage."""
         now = time.perf_counter()
         self.seconds[stage] = round(self.seconds.get(stage, 0.0) + now - self.last, 3)
         self.last = now
 
 
-def pretrain(recipe: Recipe, into: Path, watch: Callable[[TrainingStep], None] = lambda _: None) -> Path:
-    """Train what the recipe says into the folder `into`; returns the finished `model/`.
+def pretrain(recipe: Recipe, into: Path, callback: Callable[[TrainingStep], None] = lambda _: None) -> Path:
+    """Train the model of a recipe in the folder `into`; return the finished `model/`.
 
-    watch: called after every step, for progress bars.
+    callback: called after every step, for progress bars.
 
     Raises:
         RunError: the folder is in use, or holds a run of another recipe, or training diverged.
-        SettingsError, DataError: the recipe asks for what cannot be; found before training starts.
+        SettingsError, DataError: the recipe or its data is invalid; raised before training starts.
     """
     if recipe.embeddings is not None:
         return learn_vectors(recipe, into)
-    recipe.must_train()
+    recipe.check_trainable()
     train = recipe.train
     accelerator = accelerator_for(train.precision, train.threads, train.trackers, into)
     if not accelerator.is_main_process:
-        return into / "model" if finished(into) else _run(recipe, into, accelerator, watch)
+        return into / "model" if is_finished(into) else _run(recipe, into, accelerator, callback)
     with locked(into):
-        claim(recipe, into)
-        if finished(into):
+        claim_folder(recipe, into)
+        if is_finished(into):
             log.info("%s is finished; nothing to do", into)
             return into / "model"
-        return _run(recipe, into, accelerator, watch)
+        return _run(recipe, into, accelerator, callback)
 
 
-def _look_at_warmup(settings: OptimizerSettings, last: int) -> None:
-    if settings.warmup >= last:
-        log.warning(
-            "the warm-up takes %d steps and the run %d, so the learning rate never comes to %g; lower "
-            "train.optimizer.warmup", settings.warmup, last, settings.learning_rate,
-        )  # fmt: skip
-
-
-def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[TrainingStep], None]) -> Path:
+def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callable[[TrainingStep], None]) -> Path:
     clock = Clock()
     with accelerator.main_process_first():
         materials = prepare(recipe)
@@ -140,16 +132,16 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[
     objectives = {source.objective: source.learner for source in mixture.sources}
     model = accelerator.prepare(TrainingModel(backbone, objectives, recipe.seed))
     settings = recipe.train.optimizer
-    _look_at_warmup(settings, recipe.train.steps)
+    _check_warmup(settings, recipe.train.steps)
     training = Training(
         model, mixture, settings.build(model), settings, accelerator, recipe.train.steps, recipe.train.micro_batches
     )
     progress = Progress()
     rows = held_out(recipe, materials, backbone.traits)
-    _check_end(recipe, materials, backbone.traits, rows)
+    _check_export(recipe, materials, backbone.traits, rows)
     if recipe.train.trackers:
         accelerator.init_trackers("trackers")
-    _train(training, progress, [*_observers(recipe, into, training, progress, rows, materials), watch], into)
+    _train(training, progress, [*_callbacks(recipe, into, training, progress, rows, materials), callback], into)
     for tracker in accelerator.trackers:
         tracker.finish()
     clock.lap("training")
@@ -159,17 +151,25 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, watch: Callable[[
     return into / "model"
 
 
-def _check_end(recipe: Recipe, materials: Materials, traits: Traits, rows: Sequence[HeldOutBatches]) -> None:
-    """Find before training what would only be missed at its end."""
+def _check_warmup(settings: OptimizerSettings, last: int) -> None:
+    if settings.warmup >= last:
+        log.warning(
+            "warm-up takes %d steps and the run %d, so the learning rate does not reach %g; lower "
+            "train.optimizer.warmup", settings.warmup, last, settings.learning_rate,
+        )  # fmt: skip
+
+
+def _check_export(recipe: Recipe, materials: Materials, traits: Traits, rows: Sequence[HeldOutBatches]) -> None:
+    """Find errors before training that would otherwise occur at its end."""
     by_perplexity = recipe.train.stop_by == MAIN
     if recipe.train.patience and by_perplexity and not any(corpus.name == MAIN for corpus in rows):
-        raise SettingsError("train.patience: there is no held-out text to stop by; name some under corpora.*.dev")
+        raise SettingsError("train.patience: early stopping needs held-out text; name some in corpora.GROUP.dev")
     if (language := recipe.export.fold_language) is not None:
         check_fold_language(traits.languages, language)
     concepts(recipe, materials.root)
 
 
-def _observers(
+def _callbacks(
     recipe: Recipe, into: Path, training: Training, progress: Progress, rows: list[HeldOutBatches], materials: Materials
 ) -> list[Callback]:
     accelerator, train = training.accelerator, recipe.train
@@ -179,10 +179,10 @@ def _observers(
             append_line(into / METRICS, row)
         accelerator.log(row["scores"], step=row["step"])
 
-    scored = dev_scores(recipe, materials, accelerator) if train.stop_by in STOPPING_TASKS else None
+    scorer = dev_scores(recipe, materials, accelerator) if train.stop_by in STOPPING_TASKS else None
     evaluation = (
         HeldOutEvaluation(
-            measure=_measuring(training, rows, scored),
+            measure=_measure(training, rows, scorer),
             every=train.evaluate_every or train.steps,
             patience=train.patience,
             progress=progress,
@@ -190,51 +190,51 @@ def _observers(
             record=record,
             by=train.stop_by,
         )
-        if rows or scored
+        if rows or scorer
         else None
     )
-    observers: list[Callback] = [MetricsWriter(into / METRICS)] if accelerator.is_main_process else []
-    observers += [CopyingWarning()] if accelerator.is_main_process else []
-    observers += [TrackerCallback(accelerator)] if train.trackers else []
-    observers += diagnostics_callbacks(recipe, materials, training, rows, record)
-    observers += [evaluation] if evaluation else []
+    callbacks: list[Callback] = [MetricsWriter(into / METRICS)] if accelerator.is_main_process else []
+    callbacks += [CopyingWarning()] if accelerator.is_main_process else []
+    callbacks += [TrackerCallback(accelerator)] if train.trackers else []
+    callbacks += diagnostics_callbacks(recipe, materials, training, rows, record)
+    callbacks += [evaluation] if evaluation else []
     folder = into / "checkpoints"
-    return [*observers, CheckpointCallback(folder, train.checkpoint_every, train.keep, training, progress, evaluation)]
+    return [*callbacks, CheckpointCallback(folder, train.checkpoint_every, train.keep, training, progress, evaluation)]
 
 
-def _measuring(
-    training: Training, rows: list[HeldOutBatches], scored: DevScores | None
+def _measure(
+    training: Training, rows: list[HeldOutBatches], scorer: DevScores | None
 ) -> Callable[[], dict[str, float]]:
-    """What measures the model as it is: perplexities, its dictionaries, and translations where the run goes by them."""
+    """Return a function that measures perplexity, dictionary scores and, for early stopping by them, translations."""
     accelerator = training.accelerator
     backbone = accelerator.unwrap_model(training.model).backbone
     known = {source.objective: source.prepared.dictionaries for source in training.mixture.sources}
 
     def measure() -> dict[str, float]:
         found = perplexities(backbone, rows, accelerator.device) | dictionary_scores(backbone, known)
-        if scored is not None:
+        if scorer is not None:
             with accelerator.autocast():
-                found |= scored(backbone)
+                found |= scorer(backbone)
         return found
 
     return measure
 
 
-def _train(training: Training, progress: Progress, observers: Sequence[Any], into: Path) -> None:
+def _train(training: Training, progress: Progress, callbacks: Sequence[Any], into: Path) -> None:
     """Resume and run the loop to its end."""
-    saved = next(observer for observer in observers if isinstance(observer, CheckpointCallback))
+    saved = next(each for each in callbacks if isinstance(each, CheckpointCallback))
     done = saved.resume()
     if done:
-        log.info("going on from step %d", done)
+        log.info("resuming from step %d", done)
     if training.accelerator.is_main_process:
-        cut_metrics(into / METRICS, done or -1)  # what a run wrote that came to no checkpoint is written again
+        cut_metrics(into / METRICS, done or -1)  # steps after the checkpoint are repeated
     if progress.stop:
         return
-    for observer in observers if not done else ():
-        if isinstance(observer, DiagnosticsCallback):
-            observer.begin()
+    for each in callbacks if not done else ():
+        if isinstance(each, DiagnosticsCallback):
+            each.begin()
     for step in steps(training, progress):
-        run_callbacks(step, observers)
+        run_callbacks(step, callbacks)
     if progress.reason:
         log.info("stopped at step %d: %s", progress.done, progress.reason)
 
@@ -248,43 +248,34 @@ def _finish(
     clock: Clock,
     before: NDArray[np.float32],
 ) -> None:
-    """Export the model and write what reports need; `run.json` comes last and says the run is finished.
+    """Export the model and write the records for reports; `run.json` is last and marks the run as finished.
 
-    before: the vectors of the recipe's concepts as they were when training began.
+    before: the vectors of the recipe's concepts before training.
     """
     model: TrainingModel = training.accelerator.unwrap_model(training.model)
-    _take_best(into, model, recipe)
+    _load_best(into, model, recipe)
     backbone: Backbone = model.backbone.eval()
-    _export(backbone, into, materials, recipe)
+    shutil.rmtree(into / "model", ignore_errors=True)
+    save_model(backbone, materials.vocab, recipe, into / "model")
     write_json(into / SAMPLES, training_samples(training.mixture, materials.vocab))
     words = concepts(recipe, materials.root)
     write_json(into / EMBEDDING, embedding_picture(backbone, materials.vocab, words))
     write_words(into / WORDS, words, before, concept_vectors(backbone, materials.vocab, words))
-    if links := sample_alignments(materials.train):
-        write_json(into / ALIGNMENTS, links)
+    if alignments := sample_alignments(materials.train):
+        write_json(into / ALIGNMENTS, alignments)
     clock.lap("export")
-    rows = list(_recorded(into / METRICS))
-    about = describe(recipe, training, progress, clock.seconds, rows) | {"data": data_of(recipe, materials)}
+    lines = (into / METRICS).read_text(encoding="utf-8").split("\n")
+    rows = [json.loads(line) for line in lines if line]
+    about = run_record(recipe, training, progress, clock.seconds, rows) | {"data": data_of(recipe, materials)}
     write_card(into, about)
     write_json(into / RUN, about)
 
 
-def _take_best(into: Path, model: TrainingModel, recipe: Recipe) -> None:
-    """With early stopping the best checkpoint is the result, not the last."""
+def _load_best(into: Path, model: TrainingModel, recipe: Recipe) -> None:
+    """With early stopping, load the best checkpoint instead of the last."""
     folder = into / "checkpoints"
     state = read_json(checkpoint.path_of(folder, checkpoint.steps_in(folder)[-1]) / checkpoint.STATE)
     best = (state.get("evaluation") or {}).get("best_step")
     if recipe.train.patience and best and best in checkpoint.steps_in(folder):
-        log.info("the model is that of step %d, the best by %s", best, recipe.train.stop_by)
+        log.info("exporting step %d, the best by %s", best, recipe.train.stop_by)
         checkpoint.load(checkpoint.path_of(folder, best), model)
-
-
-def _export(backbone: Backbone, into: Path, materials: Materials, recipe: Recipe) -> None:
-    shutil.rmtree(into / "model", ignore_errors=True)
-    export(backbone, materials.vocab, recipe, into / "model")
-
-
-def _recorded(path: Path) -> Iterator[dict[str, Any]]:
-    for line in path.read_text(encoding="utf-8").split("\n"):
-        if line:
-            yield json.loads(line)

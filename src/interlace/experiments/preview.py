@@ -1,6 +1,6 @@
-"""What an objective makes of one sentence and its translation: for people who want to see it, and for the docs.
+"""Preview an objective: the batches that it builds from one sentence and its translation.
 
-The batches come from the objective itself, over a vocabulary in which every word is a subword unless one is given.
+Without a given vocabulary every word is a token.
 """
 
 from __future__ import annotations
@@ -32,16 +32,15 @@ if TYPE_CHECKING:
     from interlace.data import Sentences
     from interlace.objectives import Batch, Objective
 
-LONGEST = 512
+MAX_LENGTH = 512
 
-
-# Words beside those of the sentences, so that a random subword in the place of a masked one is a word.
-_OTHERS = "sea house garden small buys bread yesterday Meer Haus Garten kleine kauft Brot gestern"
+# Further words of the vocabulary, so that random replacements are words.
+_OTHER_WORDS = "sea house garden small buys bread yesterday Meer Haus Garten kleine kauft Brot gestern"
 
 
 @dataclass(frozen=True)
-class Example:
-    """A sentence, its translation, and which words translate which (Pharaoh's form, counted from 0)."""
+class PreviewPair:
+    """A sentence, its translation, and their word alignment in Pharaoh format."""
 
     source: str = "today the old doctor reads three letters"
     target: str = "heute liest der alte Arzt drei Briefe"
@@ -50,37 +49,33 @@ class Example:
     word_tokenizer: str = "whitespace"
 
     def words(self) -> tuple[list[str], list[str]]:
-        """The words of both sides.
-
-        Raises:
-            DataError: a side has none.
-        """
+        """Return the words of both sides; raise a DataError if a side has none."""
         texts = self._texts()
         return texts.source.tokens(0), texts.target.tokens(0)
 
     def linked(self) -> list[tuple[str, str]]:
-        """The words that translate each other.
+        """Return the aligned words.
 
         Raises:
-            DataError: something is no link, or names a word that is not there.
+            DataError: a link is malformed or out of range.
         """
         source, target = self.words()
         links = self._links().flat.tolist()
         for i, j in links:
             if i >= len(source) or j >= len(target):
                 raise DataError(
-                    f"links: {i}-{j} names a word that is not there; the sentences have {len(source)} and "
+                    f"links: {i}-{j} is out of range; the sentences have {len(source)} and "
                     f"{len(target)} words, counted from 0"
                 )
         return [(source[i], target[j]) for i, j in links]
 
     def vocab(self) -> Vocab:
-        """A vocabulary that holds every word of the sentences whole, and a few others."""
+        """Return a vocabulary of the words of both sentences and a few others."""
         source, target = self.words()
-        return Vocab(word_level_tokenizer([*source, *target, *_OTHERS.split()]), ROLES, {}, "words")
+        return Vocab(word_level_tokenizer([*source, *target, *_OTHER_WORDS.split()]), ROLES, {}, "words")
 
     def pairs(self, vocab: Vocab, rows: int = 1) -> Pairs:
-        """The pair `rows` times, with its links and with its phrases as a table of this one pair knows them."""
+        """Return the pair `rows` times, with its alignment, and phrases and lexicon extracted from it."""
         self.linked()
         texts, links = self._texts(), self._links()
         words = WordPairs.of([texts])
@@ -105,16 +100,16 @@ class Example:
         step: int = 1,
         embeddings: bool = False,
     ) -> list[tuple[str, Batch]]:
-        """(corpus, batch): one of the pair, or one of each language where the objective reads single sentences.
+        """Return (corpus, batch): one of the pair, or one per language if the objective reads single sentences.
 
-        rows: how often the same sentences stand in a batch. embeddings: as for a model that has language embeddings.
+        rows: how often the pair is repeated in a batch. embeddings: with language embeddings.
 
         Raises:
-            DataError, SettingsError: the objective cannot work on these sentences.
+            DataError, SettingsError: the objective cannot process these sentences.
         """
         pairs = self.pairs(vocab, rows)
         languages = {language: number for number, language in enumerate(self.languages)} if embeddings else {}
-        traits = Traits("bert", LONGEST, languages, "token_type_ids" if embeddings else None)
+        traits = Traits("bert", MAX_LENGTH, languages, "token_type_ids" if embeddings else None)
         frequencies = np.bincount(np.concatenate([pairs.source.ids.flat, pairs.target.ids.flat]), minlength=vocab.size)
         lexicon = Lexicon.of((source, target, 1.0) for source, target in self.linked())
         prepared = objective.prepare(Resources(vocab, traits, frequencies, seed, {self.languages: lexicon}))

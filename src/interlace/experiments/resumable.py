@@ -1,7 +1,7 @@
-"""A file that is written a window at a time, and goes on where a killed process stopped.
+"""Output files that are written in windows and resumed after an interruption.
 
-Beside the file stand what is written so far and a note of how far that is: of what text, by what settings, to which
-byte. What was written behind the note is cut off and made again.
+Next to the output file are a partial file and its progress: the source text, the settings and the number of bytes.
+Bytes after the recorded progress are discarded.
 """
 
 from __future__ import annotations
@@ -31,16 +31,15 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-EVERY = 2.0  # seconds between two notes
-_BLOCK = 10_000  # lines that are held at a time where they are only read over
+_SAVE_EVERY = 2.0  # seconds
+_BLOCK = 10_000  # lines hashed at a time
 
 
 @dataclass
 class ResumableFile:
-    """The lines that are still to be read, and where their results go.
+    """The remaining lines of a source, and the partial file of their results.
 
-    lines: those that are still to be read. done: how many lines' results are written. counts: what was counted on the
-    way, kept with the rest.
+    lines: the remaining lines. done: number of lines whose results are written. counts: summed over windows.
     """
 
     path: Path
@@ -50,51 +49,51 @@ class ResumableFile:
     done: int = field(init=False)
     counts: dict[str, int] = field(init=False)
     lines: Iterator[str] = field(init=False)
-    _known: dict[str, Any] = field(init=False)
+    _progress: dict[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._begin()
-        self._noted = -EVERY  # a first note at once
-        self.lines = self._left()
+        self._reset()
+        self._saved = -_SAVE_EVERY  # save at once
+        self.lines = self._remaining()
 
     def write(self, read: Sequence[str], rows: Sequence[str], counts: Mapping[str, int]) -> None:
-        """Add the rows that came of some lines."""
+        """Append the results of some lines."""
         data = "".join(f"{row}\n" for row in rows).encode()
         data = gzip.compress(data, mtime=0) if self.path.suffix == ".gz" else data
         self.file.write(data)
         self._count(read)
         self.counts = {name: self.counts.get(name, 0) + count for name, count in counts.items()}
-        self._known = self._told(int(self._known["bytes"]) + len(data))
-        if time.monotonic() - self._noted >= EVERY:
-            self.note()
+        self._progress = self._state(int(self._progress["bytes"]) + len(data))
+        if time.monotonic() - self._saved >= _SAVE_EVERY:
+            self.save()
 
     @property
     def digest(self) -> str:
-        """As `digest_of` has it, of the lines that are done."""
+        """The `digest_of` the lines that are done."""
         return self._digest.hexdigest()
 
-    def note(self) -> None:
-        """Write down how far it is."""
+    def save(self) -> None:
+        """Store the progress."""
         self.sync()
-        write_json(_state(self.path), self._known)
-        self._noted = time.monotonic()
+        write_json(_state_path(self.path), self._progress)
+        self._saved = time.monotonic()
 
-    def leave(self) -> None:
-        """Stop here; where nothing is done yet, nothing is left behind."""
+    def interrupt(self) -> None:
+        """Store the progress, or remove the partial file if no line is done."""
         if self.done:
-            self.note()
+            self.save()
             return
         _partial(self.path).unlink()
-        _state(self.path).unlink(missing_ok=True)
+        _state_path(self.path).unlink(missing_ok=True)
 
     def sync(self) -> None:
-        """Have all that is written on the disk."""
+        """Flush the partial file to the disk."""
         self.file.flush()
         os.fsync(self.file.fileno())
 
-    def _left(self) -> Iterator[str]:
-        """The lines behind those that are done; all of them where the note is of other text or settings."""
-        state = read_json(_state(self.path))
+    def _remaining(self) -> Iterator[str]:
+        """Return the lines that are not done; all lines if the partial file has another text or other settings."""
+        state = read_json(_state_path(self.path))
         if state is None:
             self.file.truncate(0)
             return iter(self.source)
@@ -103,23 +102,23 @@ class ResumableFile:
             for block in _blocks(islice(lines, state["lines"])):
                 self._count(block)
             self.counts = state["counts"]
-            self._known = self._told(state["bytes"])
-            if self._known == state:
+            self._progress = self._state(state["bytes"])
+            if self._progress == state:
                 self.file.truncate(state["bytes"])
                 if self.done:
-                    log.info("%s: going on behind line %s", self.path, f"{self.source.first + self.done:,}")
+                    log.info("%s: resuming after line %s", self.path, f"{self.source.first + self.done:,}")
                 return lines
-        log.info("%s: what is there of it is of another text or other settings; it starts anew", self.path)
-        self._begin()
+        log.info("%s: the partial file belongs to another text or other settings; starting over", self.path)
+        self._reset()
         self.file.truncate(0)
-        _state(self.path).unlink()
+        _state_path(self.path).unlink()
         return iter(self.source)
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         self.done, self.counts, self._digest = 0, {}, _hasher()
-        self._known = self._told(0)
+        self._progress = self._state(0)
 
-    def _told(self, size: int) -> dict[str, Any]:
+    def _state(self, size: int) -> dict[str, Any]:
         return {"key": self.key, "lines": self.done, "bytes": size, "read": self.digest, "counts": self.counts}
 
     def _count(self, lines: Sequence[str]) -> None:
@@ -129,51 +128,51 @@ class ResumableFile:
 
 @contextmanager
 def resumable(source: LineRange, path: Path, key: dict[str, Any]) -> Iterator[ResumableFile]:
-    """Go on with the file `path`, made of the lines of `source` under the settings `key`; or begin it.
+    """Write the file `path` from the lines of `source` under the settings `key`; resume an interrupted one.
 
     Raises:
         RunError: another process writes it.
-        DataError: the text cannot be read, or something that is no file stands at `path`.
+        DataError: the text cannot be read, or `path` cannot be a file.
     """
     must_take_a_file(path)
     if path.exists() and path.samefile(source.path):
-        raise DataError(f"{path}: is what is read; write to another file")
+        raise DataError(f"{path}: is the source text; write to another file")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise DataError(f"{path}: {path.parent} is no folder to write in") from None
+        raise DataError(f"{path}: {path.parent} is not a folder") from None
     with _opened(_partial(path)) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise RunError(f"{path}: another process is writing it") from None
-        at_work = ResumableFile(path, json.loads(json.dumps({**key, "first": source.first})), file, source)
+        result = ResumableFile(path, json.loads(json.dumps({**key, "first": source.first})), file, source)
         try:
-            yield at_work
+            yield result
         except BaseException:
-            at_work.leave()
+            result.interrupt()
             raise
-        at_work.sync()
+        result.sync()
         os.replace(_partial(path), path)
-        _state(path).unlink(missing_ok=True)
+        _state_path(path).unlink(missing_ok=True)
 
 
 def _opened(path: Path) -> BinaryIO:
-    """A file to append to, made where there is none.
+    """Open a file for appending; create it if missing.
 
     Raises:
-        DataError: a symbolic link or no file stands there.
+        DataError: the path is a symbolic link.
     """
     try:
         return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | NO_LINK, 0o666), "ab")
     except OSError as error:
         if error.errno != errno.ELOOP:
             raise
-        raise DataError(f"{path}: a symbolic link where lines are to be kept; remove it") from None
+        raise DataError(f"{path}: is a symbolic link; remove it") from None
 
 
 def digest_of(lines: Iterable[str]) -> str:
-    """A hash of a text that hangs on nothing but its lines."""
+    """Return a hash of a text's lines."""
     digest = _hasher()
     for block in _blocks(lines):
         _digest(digest, block)
@@ -198,5 +197,5 @@ def _partial(path: Path) -> Path:
     return path.parent / f".{path.name}.partial"
 
 
-def _state(path: Path) -> Path:
+def _state_path(path: Path) -> Path:
     return path.parent / f".{path.name}.partial.json"

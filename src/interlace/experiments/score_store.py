@@ -143,7 +143,10 @@ def _files_read(task: Task, source: str, root: Path, fit: FineTuneRun) -> Iterat
             yield from task.model_copy(update={"files": files}).read_files("test", source, root)
         else:
             yield from task.read_files("test", language, root)
-    for split, languages in (("dev", [judge for group in groups for judge in group.dev_languages]), ("train", fit.train_languages)):
+    for split, languages in (
+        ("dev", [judge for group in groups for judge in group.dev_languages]),
+        ("train", fit.train_languages),
+    ):
         for language in dict.fromkeys(languages):
             yield from task.read_files(split, language, root)
             for other in tuned.held_out_splits(split):

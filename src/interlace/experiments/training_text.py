@@ -1,4 +1,4 @@
-"""The text of a recipe's corpora, and what it hangs on: shared by all that is made from it and cached."""
+"""The training text of a recipe's corpora and the cache keys of it, shared by everything that is made from text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from interlace.data.filters import build_filters
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from interlace.data.filters import Filter
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def text_key(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: Path) -> dict[str, Any]:
-    """The files by content, how they are read, rewritten and filtered, what a word is; the same key, the same rows.
+    """Return everything that the text of a corpus depends on: file contents, reader, normalization, filters, words.
 
     Raises:
         DataError: a file is missing. MissingDependencyError: a word tokenizer needs a package.
@@ -29,7 +29,7 @@ def text_key(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: 
     return {
         "languages": languages,
         "reader": group.reader,
-        **group.part(split),
+        **group.subset_key(split),
         "files": [content_key(path) for path in group.files(split, corpus, root)],
         "word_tokenizer": words_key(recipe, languages),
         "normalization": recipe.normalization.dump(),
@@ -38,27 +38,42 @@ def text_key(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: 
 
 
 def words_key(recipe: Recipe, languages: list[str]) -> list[str]:
-    """What words depend on: the word tokenizer, and for each language the versions of the packages that it asks."""
+    """Return everything that words depend on: the word tokenizer, and the package versions for each language."""
     word_tokenizer = WORD_TOKENIZERS.build(recipe.word_tokenizer)
     return [recipe.word_tokenizer, *(word_tokenizer.of(language).package_versions for language in languages)]
 
 
 def filters_of(recipe: Recipe, split: str) -> list[Filter]:
-    """The recipe's filters for training text; what a model is measured on is left as it is."""
+    """Return the recipe's filters for training text; held-out text is not filtered."""
     return build_filters(recipe.filters) if split == "train" else []
 
 
 def training_lines(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Iterator[Text]:
-    """The text of one language as `training_pairs` gives that of two."""
-    return filtered_lines(*_how(recipe, group, corpus, root))
+    """Yield the training text of a monolingual corpus; lines that filters drop have no words."""
+    return filtered_lines(*_sources(recipe, group, corpus, root))
 
 
 def training_pairs(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Iterator[TextPairs]:
-    """All pairs of the training files; those that the corpus leaves out have no words."""
-    return filtered_pairs(*_how(recipe, group, corpus, root))
+    """Yield the training pairs of a parallel corpus; pairs that filters drop have no words."""
+    return filtered_pairs(*_sources(recipe, group, corpus, root))
 
 
-def _how(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Any:
+def corpora_with(groups: Iterable[CorpusGroup], language: str) -> Iterator[tuple[CorpusGroup, str, int]]:
+    """Yield group, corpus and side of each training corpus of a language."""
+    for group in groups:
+        for corpus in group.trained:
+            if language in (sides := corpus.split("-")):
+                yield group, corpus, sides.index(language)
+
+
+def side_texts(recipe: Recipe, group: CorpusGroup, corpus: str, side: int, root: Path) -> Iterator[Text]:
+    """Yield the training text of one side of a corpus; lines that filters drop have no words."""
+    if "-" not in corpus:
+        return training_lines(recipe, group, corpus, root)
+    return ((pair.source, pair.target)[side] for pair in training_pairs(recipe, group, corpus, root))
+
+
+def _sources(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Any:
     reader, word_tokenizer = group.reading(), WORD_TOKENIZERS.build(recipe.word_tokenizer)
     chunks = reader.read_chunks(group.files("train", corpus, root), corpus.split("-"))
     return chunks, word_tokenizer, recipe.normalization, Counter(), filters_of(recipe, "train")

@@ -1,7 +1,7 @@
-"""Word links and phrases as a step of recipes: found once for the text of a corpus, whatever its vocabulary; cached.
+"""Word alignments and phrases of a recipe's parallel corpora, cached independently of the vocabulary.
 
-The key of links holds all that they depend on: the files and how they are read, the aligner with its settings and its
-code, and what it knew beforehand. That of phrases holds the links and the rules. The vocabulary is in neither.
+Alignments are cached by the files and their reading, the aligner with its settings and code, and its prior lexicon;
+phrases by the alignments and the extraction rules.
 """
 
 from __future__ import annotations
@@ -44,66 +44,62 @@ if TYPE_CHECKING:
     from interlace.text import TextPairs
 
 log = logging.getLogger(__name__)
-_EVERY = 10.0  # seconds between two lines on how far an aligner is
+_LOG_EVERY = 10.0  # seconds
 
 
 def needs(recipe: Recipe, group: str, corpus: str) -> frozenset[str]:
-    """What the training corpus `corpus` of a group needs beside its pairs: `links`, `phrases`, `known`; mostly nothing.
+    """Return the annotations that a training corpus of a group needs: a subset of `links`, `phrases`, `known`.
 
-    An objective that needs links has them found for the corpora it reads. Where none does, a recipe with an `[align]`
-    section has them found for all its translations: so links can be looked at before an objective is chosen.
+    Objectives determine them for the corpora that they read. If no objective needs any, an `[align]` section applies to
+    all parallel corpora, so that alignments can be inspected before an objective is chosen.
     """
-    asked = {name: recipe.objective(name).needs - {"lexicon"} for name in recipe.objectives}  # stands beside no corpus
-    if not any(asked.values()):
-        return _section(recipe.align)
+    needed = {name: recipe.objective(name).needs - {"lexicon"} for name in recipe.objectives}
+    if not any(needed.values()):
+        if recipe.align is None:
+            return frozenset()
+        return frozenset({"links"} if recipe.align.phrases is None else {"links", "phrases"})
     found: frozenset[str] = frozenset()
-    for name, wanted in asked.items():
+    for name, wanted in needed.items():
         chosen = recipe.objectives[name].corpora
         if not chosen or group in chosen or corpus in chosen:
             found |= wanted
     return found
 
 
-def _section(align: AlignSettings | None) -> frozenset[str]:
-    if align is None:
-        return frozenset()
-    return frozenset({"links"}) if align.phrases is None else frozenset({"links", "phrases"})
-
-
-def beside(
+def with_alignments(
     recipe: Recipe, group: CorpusGroup, corpus: str, root: Path, built: ParallelCorpus, wanted: frozenset[str]
 ) -> ParallelCorpus:
-    """The corpus with what is wanted beside its pairs, from the cache, made where it is not there yet.
+    """Return the corpus with the wanted annotations, from the cache or computed.
 
     Raises:
-        DataError: as `linked`; or phrases are wanted, and there are none.
-        SettingsError: as `linked`.
+        DataError: as `align_corpus`; or phrases are wanted, but none is found.
+        SettingsError: as `align_corpus`.
     """
-    aligned = linked(recipe, group, corpus, root)
+    aligned = align_corpus(recipe, group, corpus, root)
     if not aligned.counts["links"]:
         log.warning(
-            "%s: no word of %s pairs is linked; are its sides translations line by line? Else take another aligner "
-            "(align.name)",
+            "%s: no alignment links in %s pairs; check that both sides are parallel line by line, or set another "
+            "aligner (align.name)",
             corpus, f"{len(aligned):,}",
         )  # fmt: skip
     if not wanted & {"phrases", "known"}:
         return built.with_alignments(aligned)
-    store = _stored(recipe, aligned)
+    store = _phrases(recipe, aligned)
     if "known" in wanted and built.vocab is not None:
         _encode(store, built.vocab)
     return built.with_alignments(aligned, store, known="known" in wanted)
 
 
-def _stored(recipe: Recipe, aligned: WordAlignments) -> PhraseStore:
-    """The phrases in the links of a corpus."""
+def _phrases(recipe: Recipe, aligned: WordAlignments) -> PhraseStore:
+    """Return the phrases of an aligned corpus."""
     rules = (recipe.align.phrases if recipe.align is not None else None) or TableRules()
     for name in recipe.objectives:
         code_switching = getattr(recipe.objective(name), "code_switching", None)
         wanted = 0 if code_switching is None else code_switching.max_phrase_length
         if wanted > rules.max_phrase_length:
             raise SettingsError(
-                f"objectives.{name}.code_switching.max_phrase_length = {wanted}, but phrases of at most "
-                f"{rules.max_phrase_length} words are stored; set align.phrases.max_phrase_length = {wanted} too"
+                f"objectives.{name}.code_switching.max_phrase_length = {wanted}, but phrases are extracted up to "
+                f"{rules.max_phrase_length} words; set align.phrases.max_phrase_length = {wanted} too"
             )
 
     def build(into: Path) -> None:
@@ -119,15 +115,15 @@ def _stored(recipe: Recipe, aligned: WordAlignments) -> PhraseStore:
     store = PhraseStore.open(cached("phrases", key, build), aligned)
     if not store.counts["phrases"]:
         raise DataError(
-            f"{'-'.join(aligned.languages)}: of {aligned.counts['links']:,} links in {len(aligned):,} pairs no phrase "
-            f"is found that stands there {rules.min_count} times; lower align.phrases.min_count or "
-            "align.phrases.min_confidence, or take another aligner (align.name)"
+            f"{'-'.join(aligned.languages)}: no phrase occurs {rules.min_count} times in {len(aligned):,} pairs with "
+            f"{aligned.counts['links']:,} links; lower align.phrases.min_count or align.phrases.min_confidence, or set "
+            "another aligner (align.name)"
         )
     return store
 
 
 def _encode(store: PhraseStore, vocab: Vocab) -> None:
-    """Have the phrases of the table encoded once for a vocabulary."""
+    """Encode the phrases of the table for a vocabulary, once."""
 
     def build(into: Path) -> None:
         log.info("encoding the phrases of %s", "-".join(store.alignments.languages))
@@ -137,12 +133,12 @@ def _encode(store: PhraseStore, vocab: Vocab) -> None:
     store.read_encoded(vocab, cached("encoded-phrases", key, build))
 
 
-def linked(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> WordAlignments:
-    """The words and links of a group's training pairs, from the cache, found where they are not there yet.
+def align_corpus(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> WordAlignments:
+    """Return the word alignments of a group's training pairs, from the cache or computed.
 
     Raises:
-        DataError: a file is not as its reader expects, or the aligner cannot work on it.
-        SettingsError: the section's priors name a group without this pair of languages.
+        DataError: the reader cannot read a file, or the aligner fails on it.
+        SettingsError: `align.priors` names a group without this language pair.
     """
     settings = recipe.align or AlignSettings()
     aligner = settings.aligner(names_of(corpus))
@@ -156,20 +152,20 @@ def linked(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> WordA
     }
 
     def build(into: Path) -> None:
-        log.info("linking the words of %s with the aligner %r", corpus, aligner.name)
-        spool = into / "words"  # goes when the links take the folder's place
+        log.info("aligning the words of %s with %r", corpus, aligner.name)
+        spool = into / "words"  # removed when the alignments replace the folder
         spool.mkdir()
         pairs = training_pairs(recipe, group, corpus, root)
-        words = WordPairs.of(pairs if recipe.toy else _looked_over(pairs, corpus), spool)  # the world is as it is
-        fitted = aligner.fit(words, _lexicon(priors), _watch(corpus))
+        words = WordPairs.of(pairs if recipe.toy else _check_tokenized(pairs, corpus), spool)
+        fitted = aligner.fit(words, _lexicon(priors), _progress(corpus))
         about = {"aligner": aligner.name, "settings": aligner.dump()}
         WordAlignments.write(into, _aligned(words, fitted), about=about)
 
-    return WordAlignments.open(cached("links", key, build))
+    return WordAlignments.open(cached("alignments", key, build))
 
 
 def _files(aligner: Aligner) -> dict[str, str]:
-    """The files that an aligner's settings name, by field."""
+    """Return the files in an aligner's settings by field."""
     return {name: path for name in aligner.files if (path := getattr(aligner, name))}
 
 
@@ -178,17 +174,17 @@ def _contents(aligner: Aligner) -> dict[str, str]:
 
 
 def _priors(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Path | WordAlignments | None:
-    """What the aligner may know beforehand: a dictionary's path, or the links of another group's pairs."""
+    """Return the source of the prior lexicon: a dictionary's path, or the alignments of another group."""
     wanted = recipe.align.priors if recipe.align is not None else None
     if wanted is None:
         return None
     if (other := recipe.corpora.get(wanted)) is None:
         return root / wanted.format(**names_of(corpus))
     if other is group:
-        return None  # they come first, without any
+        return None  # aligned first, without priors
     if corpus not in other.pairs:
         raise SettingsError(f"align.priors: the group {wanted!r} has no pair {corpus!r}{did_you_mean('', other.pairs)}")
-    return linked(recipe, other, corpus, root)
+    return align_corpus(recipe, other, corpus, root)
 
 
 def _key(priors: Path | WordAlignments) -> str:
@@ -203,8 +199,8 @@ def _lexicon(priors: Path | WordAlignments | None) -> Lexicon | None:
     return None if priors is None else Lexicon.read(priors)
 
 
-def _looked_over(chunks: Iterator[TextPairs], corpus: str) -> Iterator[TextPairs]:
-    """The same chunks; says where `whitespace` takes punctuation, or a clause of Chinese, for a part of a word."""
+def _check_tokenized(chunks: Iterator[TextPairs], corpus: str) -> Iterator[TextPairs]:
+    """Yield the same chunks; warn if the text is not tokenized but the word tokenizer is `whitespace`."""
     for number, chunk in enumerate(chunks):
         sides = [
             side
@@ -213,7 +209,7 @@ def _looked_over(chunks: Iterator[TextPairs], corpus: str) -> Iterator[TextPairs
         ]
         if number == 0 and sides:
             log.warning(
-                "%s: plain text in %s, and words are what stands between blanks; say word_tokenizer = 'unicode' or "
+                "%s: untokenized text in %s, but words are split at whitespace; set word_tokenizer = 'unicode' or "
                 "'by_language' in the recipe",
                 corpus, " and ".join(side.language for side in sides),
             )  # fmt: skip
@@ -231,7 +227,7 @@ def version(kind: type[Aligner] | None = None) -> str:
         for path in folder.rglob("*.py")
     }
     if kind is not None:
-        module = Path(inspect.getfile(kind))  # of a plugin, maybe
+        module = Path(inspect.getfile(kind))  # may be of a plugin
         sources[f"kind/{module.name}"] = module.read_bytes()
     digest = blake2b(digest_size=8)
     for name, code in sorted(sources.items()):
@@ -240,9 +236,9 @@ def version(kind: type[Aligner] | None = None) -> str:
 
 
 def _aligned(words: WordPairs, fitted: FittedAligner) -> Iterator[tuple[WordPairs, Ragged, NDArray[np.float32]]]:
-    """The links of all pairs that the corpus holds, chunk by chunk.
+    """Yield the alignments of all pairs of the corpus, chunk by chunk.
 
-    Pairs that it leaves out were there without words until now, so that links from a file are found by their line.
+    Dropped pairs are removed only now, so that alignments from a file match by line.
     """
     for chunk in words.chunks():
         found = fitted.align_training_pairs(chunk)
@@ -255,13 +251,13 @@ def _aligned(words: WordPairs, fitted: FittedAligner) -> Iterator[tuple[WordPair
             yield words_kept, found.links.take(kept), confidence
 
 
-def _watch(corpus: str) -> Progress:
-    """Logs a step now and then, so that hours of alignment are not silent and seconds of it are."""
+def _progress(corpus: str) -> Progress:
+    """Return a callback that logs a step every ten seconds."""
     last = time.monotonic()
 
     def progress(what: str, done: int, total: int) -> None:
         nonlocal last
-        if time.monotonic() - last >= _EVERY:
+        if time.monotonic() - last >= _LOG_EVERY:
             last = time.monotonic()
             log.info("%s: %s, %d of %d", corpus, what, done, total)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from interlace.experiments.evaluate import Target, _cell
+from interlace.experiments.evaluate import Target, _job
 from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.experiments.studies.folder import requested_items
 from interlace.training.fine_tuning import fine_tune_runs
@@ -38,5 +38,5 @@ def test_what_is_asked_is_what_is_scored(
     data["evaluate"] |= evaluation
     recipe = Recipe.read(data, "here")
     target = Target("model", recipe, tmp_path)
-    cell = _cell(target, name, recipe.evaluate.task(name), None, None)  # as an evaluation makes it
+    cell = _job(target, name, recipe.evaluate.task(name), None, None)  # as an evaluation makes it
     assert requested_items(recipe, name) == {item for fit in fine_tune_runs(cell) for item in fit.items}

@@ -1,6 +1,6 @@
 """What training really read, by hand."""
 
-from interlace.experiments.lineage import mixture_of
+from interlace.experiments.run_record import mixture_of
 
 
 def step(objective, corpus, tokens, rows, languages=None):
@@ -20,7 +20,3 @@ def test_the_realised_mixture():
     assert found["steps"] == {"mlm/en": 2, "tlm/en-de": 1, "word_aligned/other:en-de": 1}
     assert found["objectives"] == {"mlm": 160, "tlm": 50, "word_aligned": 40}
     assert found["languages"] == {"en": 200, "de": 50}
-
-
-def test_records_of_before_have_no_rows():
-    assert mixture_of([{"objective": "mlm", "corpus": "en", "tokens": 5}])["rows"] == {"mlm/en": 0}

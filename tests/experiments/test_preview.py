@@ -5,10 +5,10 @@ import pytest
 
 from interlace.core.errors import DataError
 from interlace.data.vocab import Vocab
-from interlace.experiments.preview import Example
+from interlace.experiments.preview import PreviewPair
 from interlace.objectives import OBJECTIVES
 
-EXAMPLE = Example()
+EXAMPLE = PreviewPair()
 
 
 def test_every_word_of_the_sentences_is_a_subword():
@@ -58,11 +58,11 @@ def test_words_of_several_subwords_are_read_with_a_real_vocabulary():
 @pytest.mark.parametrize(
     ("example", "message"),
     [
-        (Example(links="0-0 7-1"), "7-1 names a word that is not there; the sentences have 7 and 7 words"),
-        (Example(links="0-0 a-b"), "links, line 1"),
-        (Example(source=" "), "the sentence in 'en' has no words"),
+        (PreviewPair(links="0-0 7-1"), "7-1 is out of range; the sentences have 7 and 7 words"),
+        (PreviewPair(links="0-0 a-b"), "links, line 1"),
+        (PreviewPair(source=" "), "the sentence in 'en' has no words"),
     ],
 )
 def test_what_cannot_be_is_refused(example, message):
     with pytest.raises(DataError, match=message):
-        example.pairs(Example().vocab())
+        example.pairs(PreviewPair().vocab())
