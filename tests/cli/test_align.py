@@ -236,7 +236,7 @@ def test_options_that_cannot_be_are_refused(text, monkeypatch, options, said):
         ("a.en empty.de", "the file is empty"),
         ("a.en a.de --gold short.gold", "alignments of 1 pairs, but the text has 200"),
         ("a.en a.de --gold a.de", "no known alignment format"),
-        ("a.en a.de --gold none", "no such file of gold links"),
+        ("a.en a.de --gold none", "no such gold alignment file"),
         ("a.en a.de --priors none", "no such dictionary"),
         ("a.en a.de --load-model a.en", "no such saved aligner"),
         ("a.en a.de --load-model .", "aligner.json: no such saved aligner"),

@@ -168,7 +168,7 @@ def test_blanks_keep_words_with_marks_inside(files, tmp_path):
     assert "U.S." in dict(entry.split("\t") for entry in read_lines(tmp_path / "out" / "dictionary.en-en_x.txt"))
 
 
-@pytest.mark.parametrize("whitespace", [(), ("--blanks",)])
+@pytest.mark.parametrize("blanks", [(), ("--blanks",)])
 def test_derived_files_are_restored(files, tmp_path, blanks):
     (files / "qa.json").unlink()
     write_lines(files / "cost.en.txt", ["It costs $3.50 in the U.S. now. Wow!"])
