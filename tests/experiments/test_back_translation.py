@@ -120,7 +120,7 @@ def test_other_folders_are_left_alone(mono, tmp_path):
     (tmp_path / "mine/notes").write_text("x", encoding="utf-8")
     with pytest.raises(DataError, match="mine: holds other files than back-translations"):
         back_translate(Backwards(), mono, tmp_path / "mine", BackTranslationSettings())
-    with pytest.raises(DataError, match="no pair of it and its translation is left: 6 dropped as empty"):
+    with pytest.raises(DataError, match="no pair is left: 6 dropped by empty"):
         back_translate(Backwards(lambda _: ""), mono, tmp_path / "made", BackTranslationSettings())
     assert not list((tmp_path / "made").glob("train.*"))
 

@@ -190,6 +190,23 @@ def test_scores_under_other_settings_are_never_mixed(target, made):
     assert list(dict.fromkeys((row["task"], row["seed"]) for row in kept)) == [("xnli", 0), ("xnli", 1), ("pos", 0)]
 
 
+def test_a_failed_evaluation_keeps_earlier_scores(target, made, monkeypatch):
+    run(target, ["pos", "xnli"], seeds=1)
+    more = {"evaluate.tasks.pos.tuning.epochs": "1", "evaluate.tasks.xnli.tuning.epochs": "1"}
+    succeeds = evaluate.score_within_memory
+
+    def scored(cell, fit):
+        if cell.name == "pos":
+            raise DataError("pos: no such file")
+        return succeeds(cell, fit)
+
+    scored_by(monkeypatch, scored)
+    with pytest.raises(evaluate.IncompleteError):
+        run(target.with_recipe(change_recipe(target.recipe, more)), ["pos", "xnli"], seeds=1)
+    kept = {(row["task"], row["score"]) for row in json.loads((target.into / "scores.json").read_text())}
+    assert kept == {("pos", 1), ("xnli", 3)}
+
+
 def test_a_setting_asked_for_later_leaves_the_others_be(target, made):
     run(target, ["xnli"], seeds=1)
     more = {"evaluate.tasks.xnli.settings": '["zero-shot", "translate-train"]'}

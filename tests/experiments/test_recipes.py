@@ -96,6 +96,7 @@ def test_no_data_root_says_how_to_give_one(tmp_path, monkeypatch):
         ({"corpora.text.reader": "lins"}, "did you mean 'lines'"),
         ({"toy.languages": '["en", "dee"]'}, "did you mean 'de'"),
         ({"objectives.mlm.masking.rate": "2"}, r"masking\.rate.*\[0, 1\]"),
+        ({"data_root": "elsewhere"}, r"data_root: a recipe with a \[toy\] section"),
         ({"train.trackers": '["tensorbord"]'}, r"train\.trackers\.0: input should be .*'tensorboard'"),
         ({"corpora.text.train": "train.{lang}"}, r"corpora\.text\.train.*{lang}.*'language'"),
         ({"corpora.text.languages": '["pt-BR"]'}, "write 'pt_BR'"),
