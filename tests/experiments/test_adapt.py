@@ -181,8 +181,8 @@ def test_a_language_that_the_checkpoint_lacks_is_named(starts, text, tmp_path) -
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model.language_names.zh_cn": "zh"}, "there is none"),
-        ({"model.language_copies.gsw": "de", "model.languages": "embeddings"}, "there is none"),
+        ({"model.language_names.zh_cn": "zh"}, "need a 'start'"),
+        ({"model.language_copies.gsw": "de", "model.languages": "embeddings"}, "need a 'start'"),
     ],
 )
 def test_names_without_a_start_say_nothing(changes, message) -> None:

@@ -137,8 +137,8 @@ def test_a_dictionary_has_one_origin(root, vectors):
 @pytest.mark.parametrize(
     ("dictionary", "error", "message"),
     [
-        ("dict/{source}.{target}", DataError, r"no dictionary is there; looked for .*dict/en\.de, .*dict/en\.es"),
-        ("en-de.txt", SettingsError, r"one file for 3 pairs .*dictionary\.pairs, or put {source} and {target}"),
+        ("dict/{source}.{target}", DataError, r"no dictionary found; looked for .*dict/en\.de, .*dict/en\.es"),
+        ("en-de.txt", SettingsError, r"one file for 3 language pairs; set .*dictionary\.pairs, or use {source} and {target}"),
         (
             {"files": "{source}-{target}.txt", "pairs": ["en-dee"]},
             SettingsError,

@@ -176,7 +176,7 @@ def test_a_run_in_the_place_of_its_vectors_is_told_so_and_so_is_a_binary_file(da
     with pytest.raises(DataError, match="a run; name its vectors"):
         pretrain(model_of(data, vectors.parent), data / "run")
     (data / "cc.bin").write_bytes(b"no text")
-    with pytest.raises(DataError, match=r"cc\.bin: vectors are read from a folder .* the text format of fastText"):
+    with pytest.raises(DataError, match=r"cc\.bin: expected a folder .* fastText's text format"):
         pretrain(model_of(data, data / "cc.bin"), data / "run")
 
 
@@ -202,7 +202,7 @@ def test_what_is_wrong_is_found_before_training(data):
         pretrain(model_of(data, data / "emb/vectors"), data / "run")
     vectors = learn_vectors(recipe_of(data), data / "emb")
     wide = MODEL["model"] | {"vectors": str(vectors), "shape": {"width": 16, "heads": 1, "layers": 1}}
-    with pytest.raises(SettingsError, match="8 wide, the model 16"):
+    with pytest.raises(SettingsError, match="width 8, the model 16"):
         pretrain(model_of(data, vectors, model=wide), data / "run")
     assert not (data / "run/metrics.jsonl").exists()
 

@@ -81,6 +81,8 @@ def _recipe(folder, changes=None, align=True) -> Recipe:
         "objectives": {"tlm": {}},
         **(changes or {}),
     }
+    if "toy" in data:
+        del data["data_root"]
     if align:
         data["align"] = {"name": "straight", "log": str(folder / "log"), **data.get("align", {})}
     return Recipe.read(data)

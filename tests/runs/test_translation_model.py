@@ -115,7 +115,7 @@ def test_it_begins_from_a_masked_model_of_another_run(family: str, small: Path, 
 
 
 def test_what_says_nothing_is_refused(small: Path) -> None:
-    with pytest.raises(SettingsError, match=r"\[model\.decoder\] no objective of the recipe trains a decoder"):
+    with pytest.raises(SettingsError, match=r"\[model\.decoder\]: no objective of the recipe trains a decoder"):
         read_recipe(str(small), {"model.decoder.layers": "1"})
     data = translating(small).dump()
     with pytest.raises(SettingsError, match=r"export\.fold_language: not available"):
