@@ -171,7 +171,7 @@ def test_figures_of_language_models_embeddings_and_alms_translation():
 def test_weams_recipes_score_both_tasks_of_the_paper(name):
     recipe = read_recipe(name)
     assert set(recipe.evaluate.tasks) == {"mlqa", "xnli"}
-    assert recipe.evaluate.task("mlqa").normalisation == "mlqa"
+    assert recipe.evaluate.task("mlqa").normalization == "mlqa"
     head = RECIPES.find(name).path.read_text(encoding="utf-8")
     assert all(file in head for file in ("qa/squad/", "qa/mlqa/test/", "nli/train.en.tsv"))
 
