@@ -70,10 +70,6 @@ def test_a_difference_that_all_pairs_share_is_certain_and_one_of_a_single_pair_i
     assert one.apart("enfr") == "0.0 to 50.0"
 
 
-def test_without_the_peer_there_is_no_difference_to_tell(quality, given):
-    assert quality.Results(None, None, 1, sets={"enfr": given}).apart("enfr") == ""
-
-
 @pytest.mark.parametrize(
     ("name", "pairs", "sure", "possible"),
     [
@@ -98,10 +94,3 @@ def test_other_text_comes_before_gold_text_and_has_words_on_both_sides(real_data
     assert all((side.lengths[: read.extra] > 0).all() for side in (read.pairs.source, read.pairs.target))
     first = [read.pairs.source_types[word] for word in read.own.source[0]]
     assert " ".join(first) == "resumption of the session"
-
-
-def test_every_language_of_the_micro_world_is_a_set_beside_english(sets, monkeypatch):
-    monkeypatch.setattr(sets, "WORLD_PAIRS", 5)
-    names = [given.name for given in sets.micro_world() if len(given.pairs) == len(given.sure) == 5]
-    assert len(names) == len(sets.world.LANGUAGES.names()) - 1
-    assert "en-zh" in names

@@ -54,12 +54,6 @@ def test_both_sides_end_where_they_should_and_say_the_same(sides, beam):
     assert len({tuple(row[:2]) for row in mine}) > 1  # what is said hangs on what is read
 
 
-def test_some_rows_are_those_that_are_named(sides):
-    compared, rows = sides(1), np.array([7, 2, 9])
-    all_of_them = compared.mine(np.arange(12))
-    assert compared.mine(rows) == [all_of_them[row] for row in rows]
-
-
 def test_an_end_is_forced_where_it_is_due_and_nowhere_else(decoding):
     scores = torch.zeros(2, 4) - 3
     found = decoding.forced(scores, torch.tensor([True, False]), end=2)
@@ -76,13 +70,3 @@ def test_ratios_are_those_of_turns_that_alternate(decoding, sides, capsys):
     assert "1.00 (least 1.00, most 1.00)" in said
     assert next(ticks) == 16  # two works a turn, a beginning and an end each
     assert "of 24 translations the same" in said
-
-
-def test_made_up_lines_are_paired_and_mixed_in_length(decoding, monkeypatch):
-    monkeypatch.setenv("INTERLACE_DATA", "absent")
-    lines, references = decoding.text("multi30k")
-    lengths = np.array([len(line.split()) for line in lines])
-    assert len(lines) == len(references) == 2000
-    assert lengths.min() < 5
-    assert lengths.max() > 30
-    assert abs(np.mean([len(line.split()) for line in references]) / lengths.mean() - 1.05) < 0.05

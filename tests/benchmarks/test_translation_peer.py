@@ -113,14 +113,6 @@ def test_when_time_is_up_it_goes_on_from_where_it_stood(peer, module, vocab):
     assert (peer.into / "translated.step").read_text() == "4"
 
 
-def test_its_files_hold_our_subwords(peer, vocab):
-    known = (peer.into / "vocab.txt").read_text(encoding="utf-8").splitlines()
-    assert known[:4] == ["<unk>", "<pad>", "<s>", "</s>"]
-    words = (peer.into / "train.de").read_text(encoding="utf-8").split()
-    assert set(words) <= set(known)
-    assert len(words) == sum(vocab.encode(LINES["de"], language="de").lengths)
-
-
 def test_small_numbers_are_numbers_to_its_reader(peer):
     """PyYAML takes 1e-09 for a word."""
     path = peer._keep({"rates": [1e-9, 5e-05, 1.5e-7, 0.001, 98, 1e-10]}, "config.yaml")
@@ -130,13 +122,6 @@ def test_small_numbers_are_numbers_to_its_reader(peer):
     config = yaml.safe_load(peer._keep(peer._config(peer.into / "s", 10, 4, 5e-5, 2), "train.yaml").read_text())
     assert config["training"]["learning_rate_min"] == 1e-9
     assert config["training"]["learning_rate"] == 5e-5
-
-
-def test_what_fails_is_told_with_the_end_of_its_log(module, tmp_path):
-    command = [sys.executable, "-c", "print('what went wrong'); raise SystemExit(3)"]
-    with pytest.raises(SystemExit, match=r"ended with 3; the end of .*\n.*what went wrong"):
-        module.ended(command, tmp_path / "log", 60.0)
-    assert module.ended([sys.executable, "-c", ""], tmp_path / "log", 60.0)
 
 
 def test_both_are_scored_on_the_same_sentences(monkeypatch, tmp_path):

@@ -1,6 +1,5 @@
 """`interlace align`: links for every line, where they go, what is said of them, and what it refuses."""
 
-import gzip
 import json
 import subprocess
 import sys
@@ -9,9 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from interlace.aligners import DEFAULT_ALIGNER
 from interlace.cli import application
-from interlace.cli.common.alignment_options import With
 from interlace.core.errors import DataError, MissingDependencyError, SettingsError
 from interlace.text.lines import read_lines, write_lines
 
@@ -77,13 +74,6 @@ def test_every_line_gets_a_line_whatever_it_holds(text):
     assert len(set(" ".join(grades).split())) > 2
 
 
-def test_a_file_of_links_is_gzip_by_its_name_and_its_path_is_said(text):
-    into = text / "out" / "links.gz"
-    done = run(*sides(text), "--aligner", "diagonal", "--output", into)
-    assert done.stdout.strip() == str(into)
-    assert gzip.decompress(into.read_bytes()).decode() == run(*sides(text), "--aligner", "diagonal").stdout
-
-
 def test_the_summary_holds_what_was_done(text):
     found = json.loads(
         run(*sides(text), "--aligner", "diagonal", "--set", "null=0.1", "--symmetrization", "intersection", "--output",
@@ -95,19 +85,6 @@ def test_the_summary_holds_what_was_done(text):
     drawn = sum(len(line.split()) for line in read_lines(text / "a.gold"))
     assert found["gold"]["aer"] == pytest.approx(1 - 2 * found["gold"]["in_sure"] / (found["links"] + drawn))
     assert found["gold"]["format"] == "pharaoh"
-
-
-def test_lists_can_be_set(text):
-    found = json.loads(run(*sides(text), "--set", "views=[0, 4]", "--output", text / "links", "--json").stdout)
-    assert found["settings"]["views"] == [0, 4]
-
-
-def test_gold_counted_from_one_is_understood(text):
-    rows = [[link.split("-") for link in line.split()] for line in read_lines(text / "a.gold")]
-    write_lines(text / "one", [" ".join(f"{int(i) + 1}-{int(j) + 1}" for i, j in row) for row in rows])
-    done = {name: run(*sides(text), "--aligner", "diagonal", "--gold", text / name) for name in ("a.gold", "one")}
-    assert "counted from 1" in done["one"].stderr
-    assert done["one"].stderr.splitlines()[-1] == done["a.gold"].stderr.splitlines()[-1]
 
 
 def test_a_saved_model_links_new_text(text):
@@ -125,10 +102,6 @@ def test_a_saved_model_links_new_text(text):
     ]
     assert together.stdout.splitlines(keepends=True)[:3] == alone
     assert float(together.stderr.split("AER ")[1].split("%")[0]) < 10
-
-
-def test_the_help_names_the_default():
-    assert f"none: {DEFAULT_ALIGNER}." in With.__metadata__[0].help
 
 
 def test_a_saved_model_says_where_the_text_does_not_suit_it(text, caplog):
@@ -266,17 +239,6 @@ def test_png_without_its_package_names_the_package(text, monkeypatch):
     monkeypatch.setitem(sys.modules, "resvg_py", None)
     with pytest.raises(MissingDependencyError, match="pip install resvg_py"):
         run(*sides(text), "--figure", text / "pair.png")
-
-
-def test_a_reader_that_leaves_early_ends_it_quietly(text):
-    command = [sys.executable, "-m", "interlace", "align", *map(str, sides(text)), "--aligner", "diagonal"]
-    for path in sides(text):  # more than a pipe holds
-        write_lines(path, list(read_lines(path)) * 30)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
-        started.stdout.readline()
-        started.stdout.close()
-        said = started.stderr.read().decode()
-    assert (started.returncode, said) == (141, "")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["align", "--help"]])

@@ -63,27 +63,15 @@ def test_what_a_device_is_given_to_do_reaches_the_interpreter(called, tmp_path):
     assert (tmp_path / "second/train.en").read_text(encoding="utf-8") == "TREI PATRU\n"
 
 
-def test_a_wrong_setting_is_named(called, tmp_path):
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--set", "serach.beam=2"], "did you mean 'search'"),
+        (["--tag", "y", "--set", "tag=x"], "--set tag: --tag"),
+    ],
+)
+def test_a_wrong_setting_is_named(called, tmp_path, options, message):
     (tmp_path / "mono").write_text("unu\n", encoding="utf-8")
-    with pytest.raises(SettingsError, match="did you mean 'search'"):
-        run(
-            "RUN",
-            tmp_path / "mono",
-            "--from",
-            "ro",
-            "--to",
-            "en",
-            "--output",
-            tmp_path / "made",
-            "--set",
-            "serach.beam=2",
-        )
+    with pytest.raises(SettingsError, match=message):
+        run("RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--output", tmp_path / "made", *options)
     assert called == {}
-
-
-def test_a_tag_is_said_once(called, tmp_path):
-    (tmp_path / "mono").write_text("unu\n", encoding="utf-8")
-    with pytest.raises(SettingsError, match="--set tag: --tag says the same"):
-        run(
-            "RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--output", tmp_path, "--tag", "y", "--set", "tag=x"
-        )

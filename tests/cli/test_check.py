@@ -89,11 +89,6 @@ def test_warnings_exit_with_nought_and_show_examples(tmp_path):
     assert "1 warning" in done.stdout
 
 
-def test_clean_text_has_a_clean_verdict(tmp_path):
-    write_lines(tmp_path / "a.en", ["one", "two"])
-    assert "nothing to complain about" in check(tmp_path / "a.en").stdout
-
-
 def test_a_table_of_two_languages(tmp_path):
     write_lines(tmp_path / "a.tsv", ["en\tzh", "the cat\t猫", "one\tone"])
     code, found = checked(tmp_path / "a.tsv", "--reader", "tsv", "--languages", "en,zh")
@@ -119,12 +114,6 @@ def test_a_recipe_with_its_leaks_and_cost(recipe):
     ]
     assert found["volume"]["tokens"] == 10 * 2 * 100
     assert found["volume"]["passes"] > 1
-
-
-def test_a_recipe_can_be_changed(recipe):
-    done = check(recipe, "--set", "filters.length.max_words=3")
-    assert "max_words = 3" in done.stdout
-    assert "training: 10 steps" in done.stdout
 
 
 def test_a_note_on_a_derived_language_says_what_it_is_made_of(recipe):

@@ -69,15 +69,6 @@ def test_every_format_is_kept(files, tmp_path):
     assert pairs.target.lines == ["read is what?"]
 
 
-@pytest.mark.parametrize("first", ["1-2\tOldDogs", "0.1\tThe"])
-def test_trees_after_a_range_or_an_empty_node_are_read(files, tmp_path, first):
-    rows = TREE.replace("1\tOld", f"{first}\t_\t_\t_\t_\t_\t_\t_\t_\n1\tOld")
-    (files / "a.conllu").write_text(rows, encoding="utf-8")
-    run(files / "a.conllu", "--transformations", "invert", "-o", tmp_path / "out")
-    (tree,) = READERS.build({"name": "conllu", "trees": True}).read_chunks([tmp_path / "out" / "a.conllu"], ["en_x"])
-    assert tree.heads.to_lists() == [[-1, 0, 1, 0]]
-
-
 def test_a_passage_is_written_once_for_all_its_questions_in_a_row(files, tmp_path):
     questions = [PASSAGE["qas"][0] | {"id": f"q{number}"} for number in range(4)]
     other = {"context": "Anna sleeps.", "qas": questions[3:]}
@@ -89,12 +80,6 @@ def test_a_passage_is_written_once_for_all_its_questions_in_a_row(files, tmp_pat
     (pairs,) = READERS.build("squad").read_chunks([tmp_path / "out" / "qa.json"], ["en_x"])
     assert pairs.ids == ["q0", "q1", "q2", "q3"]
     assert pairs.answers[:3] == [["books old"]] * 3
-
-
-def test_only_the_tags_that_were_read_are_written(files, tmp_path):
-    run(files / "a.conllu", "--transformations", "invert", "-o", tmp_path / "out")
-    cells = [line.split("\t") for line in read_lines(tmp_path / "out" / "a.conllu") if "\t" in line]
-    assert [(row[3], row[4]) for row in cells] == [("VERB", "_"), ("NOUN", "_"), ("ADJ", "_"), ("PUNCT", "_")]
 
 
 def test_the_record_of_transformations(files, tmp_path):
@@ -121,13 +106,6 @@ def test_the_dictionary_is_the_map_of_words_with_a_letter(files, tmp_path):
     assert all(word in words for word in entries.values())
 
 
-def test_the_language_is_detected_from_file_names(files, tmp_path):
-    write_lines(files / "dev.hi.txt", ["एक दो"])
-    run(files / "dev.hi.txt", "--transformations", "invert", "-o", tmp_path / "out")
-    assert (tmp_path / "out" / "dictionary.hi-hi_x.txt").is_file()
-    assert list(read_lines(tmp_path / "out" / "dev.hi.txt")) == ["दो एक"]
-
-
 def test_the_detected_language_is_printed(files, tmp_path):
     write_lines(files / "this.or.txt", ["now"])
     changed = ["--transformations", "invert", "-o", tmp_path / "out"]
@@ -140,11 +118,6 @@ def test_the_detected_language_is_printed(files, tmp_path):
     )
     assert "language 'en'" not in run(files / "this.or.txt", *again, "--language", "en").stderr
     assert "language 'or'" not in run(files / "this.or.txt", *changed, "--json").stderr
-
-
-def test_blanks_separate_all_words(files, tmp_path):
-    run(files / "a.en.txt", "--transformations", "invert", "--blanks", "-o", tmp_path / "out")
-    assert list(read_lines(tmp_path / "out" / "a.en.txt")) == ["bark Dogs . not do Cats !", "", "yes"]
 
 
 def test_blanks_keep_words_with_marks_inside(files, tmp_path):
@@ -275,10 +248,7 @@ def test_syntax_with_treebank_and_parses(files, tmp_path):
         (["--transformations", "invert", "--reader", "xml"], r"there is no reader 'xml'"),
         (["--transformations", "exchange"], r"needs a list of words"),
         (["--transformations", "syntax"], r"needs a treebank"),
-        (
-            ["--transformations", "invert", "--name", "en"],
-            r"--name en: is the name of the original",
-        ),
+        (["--transformations", "invert", "--name", "en"], r"--name en: is the name of the original"),
         (
             ["--transformations", "invert", "--name", "a/b"],
             r"--name 'a/b': expected letters, digits and '_', such as en_x",

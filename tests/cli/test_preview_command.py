@@ -44,10 +44,6 @@ def test_machines_get_columns():
     assert found["en"]["rows"][0]["next"]["0"] == "today"
 
 
-def test_brackets_and_colons_are_text():
-    assert "[b] :smile: x" in shown("mlm", "--source", "[b] :smile: x", "--target", "y").splitlines()[0]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

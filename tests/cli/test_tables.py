@@ -93,18 +93,6 @@ def test_what_rests_on_a_collapsed_fine_tuning_has_a_sign_and_the_caption_counts
     assert "‡: includes a collapsed fine-tuning (1 of 2 here)" in str(table.caption)
 
 
-def test_without_a_collapse_no_caption_speaks_of_it() -> None:
-    table = score_table([tuned("en", 80.0, 0, False)])
-    assert table.caption is None
-    assert cells(table) == [["pos\n(accuracy, %)", "80.0", "–"]]
-
-
-def test_a_spread_is_spoken_of_only_where_there_are_seeds() -> None:
-    once = [row("en", 80.0), row("de", 40.0)]
-    assert str(score_table(once).title) == "Scores (mean: without the source)"
-    assert str(score_table([*once, row("de", 50.0, seed=1)]).title).startswith("Scores over seeds, ± standard")
-
-
 def test_where_lower_is_better_an_arrow_and_the_caption_say_so() -> None:
     errors = {**row("en-de", 30.0), "task": "word_alignment", "metric": "aer", "greater_is_better": False}
     table = score_table([row("de", 40.0), errors])

@@ -68,14 +68,6 @@ def test_windows_change_nothing(window, run_folder, expected):
         assert done.stdout.split("\n")[:-1] == expected
 
 
-def test_what_is_asked_for_of_a_batch_reaches_the_search(run_folder, monkeypatch):
-    given = {}
-    made = Translator.__init__
-    monkeypatch.setattr(Translator, "__init__", lambda *args, **named: given.update(named) or made(*args, **named))
-    translate(run_folder, *DIRECTION, "--batch", 2, "--tokens", 60)
-    assert (given["rows"], given["tokens"]) == (2, 60)
-
-
 def test_a_last_line_without_a_line_feed_counts_and_no_lines_are_no_lines(run_folder, expected):
     assert translate(run_folder, *DIRECTION, text="\r\n".join(LINES)).stdout.split("\n")[:-1] == expected
     assert translate(run_folder, *DIRECTION).stdout == ""
@@ -187,12 +179,6 @@ def test_lines_that_the_vocabulary_cannot_spell_are_told(run_folder, caplog):
     caplog.clear()
     translate(run_folder, *DIRECTION, text=as_text(["the cat"]))
     assert "the vocabulary lacks" not in caplog.text
-
-
-def test_nothing_comes_of_an_empty_file(run_folder, tmp_path):
-    (tmp_path / "a.en").write_text("")
-    translate(run_folder, *DIRECTION, "--input", tmp_path / "a.en", "--output", tmp_path / "a.de")
-    assert (tmp_path / "a.de").read_text() == ""
 
 
 def test_what_may_be_cut_short_is_told(run_folder, caplog):
@@ -496,13 +482,6 @@ def test_what_is_read_from_a_file_is_not_written_over(python, run_folder, source
     assert wrong.returncode == 2
     assert b"is what is read" in told
     assert source.read_bytes() == before
-
-
-def test_files_that_cannot_be_are_named(run_folder, source):
-    with pytest.raises(DataError, match="no such file"):
-        translate(run_folder, *DIRECTION, "--input", source.with_name("b.en"), "--output", source.with_name("b.de"))
-    with pytest.raises(DataError, match="a folder where a file"):
-        translate(run_folder, *DIRECTION, "--input", source, "--output", source.parent)
 
 
 def test_a_pipe_is_not_replaced_by_a_file(run_folder, source):

@@ -265,9 +265,3 @@ def test_links_of_a_chain_are_composed(change, text):
     for line in range(len(text)):
         steps = [dict(one.links[line].tolist()) for one in (first, second, third)]
         assert dict(done.links[line].tolist()) == {i: steps[2][steps[1][j]] for i, j in steps[0].items()}
-
-
-def test_empty_text(change):
-    empty = Text.of([], "en")
-    assert change.apply(empty).text.lines == []
-    assert len(change.apply(empty).links) == 0

@@ -51,11 +51,6 @@ def test_margins_by_hand():
     assert ratio.argmax(dim=1).tolist() == distance.argmax(dim=1).tolist() == [0, 1]
 
 
-def test_a_block_of_the_queries_takes_their_surroundings():
-    last = MarginScorer("ratio", *AROUND).margins(COSINES[1:], slice(1, 2))
-    np.testing.assert_allclose(last, [[1.0, 0.7 / 0.575]], rtol=1e-6)
-
-
 def test_a_ratio_to_surroundings_below_zero_keeps_the_order():
     around = MarginScorer("ratio", np.array([-0.5, -0.4], np.float32), np.array([-0.5], np.float32))
     margins = around.margins(torch.tensor([[-0.1, 0.2]]), slice(0, 1))
@@ -91,10 +86,6 @@ def test_csls_pushes_back_a_hub():
     assert ranks(words, candidates, rows([0], [1]), around).tolist() == [1, 1]
 
 
-def test_fewer_than_k_neighbours_are_all_taken():
-    np.testing.assert_allclose(mean_neighbor_similarity(at(0), at(0, 90), 10), [0.5], atol=1e-6)
-
-
 def test_directions_turn_round():
     queries, candidates = vectors(5, 1), vectors(7, 2)
     there = MarginScorer.of("distance", queries, candidates, 3).reversed()
@@ -104,10 +95,6 @@ def test_directions_turn_round():
 
 
 # ---- the nearest, and places ----
-
-
-def test_the_nearest_by_angle_not_by_length():
-    assert nearest(unit(np.array([[1, 0]])), unit(np.array([[9.0, 9.0], [0.1, 0.0]])))[0].tolist() == [1]
 
 
 def test_the_rank_is_that_of_the_best_right_candidate():
@@ -130,10 +117,6 @@ def test_a_barred_candidate_is_no_rival():
 
 def test_nothing_is_like_zeros():
     assert ranks(unit(np.zeros((1, 2))), at(0, 90), rows([0])).tolist() == [2]
-
-
-def test_the_only_candidate_is_the_nearest():
-    assert ranks(at(0), at(180), rows([0])).tolist() == [1]
 
 
 def test_rounding_parts_no_equals():

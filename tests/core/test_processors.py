@@ -18,9 +18,3 @@ def test_only_those_count_that_the_process_may_use():
     finally:
         os.sched_setaffinity(0, allowed)
     assert processors() == len(allowed)
-
-
-def test_a_system_that_does_not_say_has_at_least_one(monkeypatch):
-    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    monkeypatch.setattr(os, "cpu_count", lambda: None)
-    assert processors() == 1

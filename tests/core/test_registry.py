@@ -8,7 +8,6 @@ import pytest
 from interlace.core import registry
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.registry import Registry, register_plugin
-from interlace.core.settings import Settings
 
 CONTRACT = """
 from interlace.core.settings import Settings
@@ -106,17 +105,6 @@ def test_what_cannot_be_built_is_told(room, data, message):
     assert str(caught.value) == message
 
 
-def test_without_a_place_the_member_is_named(room):
-    with pytest.raises(SettingsError, match=r"^greeting 'hello': unknown key 'too'"):
-        room.build({"name": "hello", "too": "you"})
-
-
-def test_building_leaves_the_mapping_as_it_is(room):
-    data = {"name": "hello"}
-    room.build(data)
-    assert data == {"name": "hello"}
-
-
 def test_a_summary_is_read_without_importing(room):
     assert room.summary("hello") == "Says hello."
     assert room.summary("bye") == ""
@@ -183,10 +171,6 @@ def test_a_missing_or_foreign_file_is_told(room, guest, tmp_path):
         register_plugin(tmp_path / "gone.py", {"greetings": room})
     with pytest.raises(DataError, match="not a Python file"):
         register_plugin(guest("", "notes.txt"), {"greetings": room})
-
-
-def test_the_contract_itself_is_no_member():
-    assert registry._contract_classes(sys.modules[Settings.__module__], Settings) == []
 
 
 def test_a_guest_called_like_one_of_ours_is_refused(tmp_path):

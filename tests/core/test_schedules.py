@@ -20,15 +20,10 @@ class Masking(Settings):
 
 
 @pytest.mark.parametrize(
-    ("step", "value"),
-    [(0, 1.0), (50_000, 0.55), (100_000, 0.1), (200_000, 0.05), (300_000, 0.0), (10**9, 0.0)],
+    ("step", "value"), [(0, 1.0), (50_000, 0.55), (100_000, 0.1), (200_000, 0.05), (300_000, 0.0), (10**9, 0.0)]
 )
 def test_linear_between_points_and_constant_outside(step, value):
     assert value_at("0:1,100000:0.1,300000:0", step) == pytest.approx(value)
-
-
-def test_before_the_first_point_its_value_holds():
-    assert value_at("10:2,20:4", 0) == 2
 
 
 @given(st.floats(-1e6, 1e6), st.integers(0, 10**9))

@@ -91,15 +91,6 @@ def test_the_plain_types_of_a_union_are_told_together(data, message):
     assert str(caught.value).removesuffix(" (found 'x')") == message
 
 
-def test_several_mistakes_are_told_at_once():
-    assert complaint({"sed": 1, "name": "a b"}).count("\n") == 1
-
-
-def test_a_missing_key_is_named():
-    with pytest.raises(SettingsError, match="key 'seed' is required"):
-        Training()  # type: ignore[call-arg]
-
-
 def test_construction_complains_as_reading_does():
     with pytest.raises(SettingsError, match=r"^unknown key 'step'; did you mean 'steps'\?$"):
         Warmup(step=1)  # type: ignore[call-arg]

@@ -11,7 +11,6 @@ from interlace.data.build import build_corpus, filtered_pairs
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.filters import build_filters
 from interlace.readers import READERS
-from interlace.text import Text, TextPairs
 from interlace.text.lines import write_lines
 from interlace.text.normalization import Normalization
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
@@ -51,15 +50,6 @@ def test_pairs_go_together_when_a_side_is_empty(tmp_path, vocab):
     assert pairs.target.ids == vocab.encode(["eins", "drei"]).ids
 
 
-def test_pairs_that_are_left_out_stay_in_place_without_words():
-    lines = ["one", "", "three four"], ["eins", "zwei", "drei vier"]
-    sides = [Text(language, rows, BLANKS.split(rows)) for language, rows in zip(("en", "de"), lines, strict=True)]
-    skipped = Counter()
-    (pairs,) = filtered_pairs([TextPairs(*sides)], BLANKS, Normalization(), skipped)
-    assert [pairs.target.tokens(row) for row in range(3)] == [["eins"], [], ["drei", "vier"]]
-    assert (len(pairs.source), skipped) == (3, {"empty": 1})
-
-
 def test_chunks_make_no_difference(tmp_path, vocab, monkeypatch, lines):
     rows = [line for some in lines.values() for line in some]
     whole = _build(tmp_path, vocab, {"a.txt": rows}, ["en"]).take(range(len(rows)))
@@ -67,29 +57,6 @@ def test_chunks_make_no_difference(tmp_path, vocab, monkeypatch, lines):
     parts = _build(tmp_path, vocab, {"a.txt": rows}, ["en"]).take(range(len(rows)))
     assert whole.ids == parts.ids
     assert whole.words == parts.words
-
-
-def test_lines_are_normalised_before_words_are_found(tmp_path, vocab):
-    unicode = WORD_TOKENIZERS.build("unicode")
-    normalization = Normalization(form="NFKC", lower_case=True)
-    corpus = _build(tmp_path, vocab, {"a.txt": ["The ﬁne CAFE\u0301, 1"]}, ["en"], "lines", unicode, normalization)
-    expected = vocab.encode(["the fine café, 1"], unicode)
-    assert corpus.take([0]).words == expected.words
-    assert corpus.take([0]).ids == expected.ids
-    assert corpus.word_tokenizer == "unicode"
-    assert corpus.meta["normalization"]["form"] == "NFKC"
-
-
-def test_tables_with_missing_cells(tmp_path, vocab):
-    rows = ["verse\ten\tzh", "1\tthe doctor\t医生", "2\t\t柏林", "3\tBerlin\t"]
-    corpus = _build(tmp_path, vocab, {"a.tsv": rows}, ["en", "zh"], "tsv")
-    assert (len(corpus), corpus.meta["skipped"]) == (1, 2)
-
-
-def test_files_of_other_readers_give_running_text(tmp_path, vocab):
-    rows = ["Anton\tB-PER", "reads\tO", "", "He\tO", "works\tO"]
-    corpus = _build(tmp_path, vocab, {"a.iob": rows}, ["en"], "iob")
-    assert corpus.take([0, 1]).ids == vocab.encode(["Anton reads", "He works"]).ids
 
 
 def test_what_is_wrong_leaves_nothing_behind(tmp_path, vocab):
@@ -173,7 +140,3 @@ def test_text_beside_a_corpus_keeps_its_rows_and_loses_the_same_words(tmp_path, 
 def test_filters_that_leave_nothing_say_what_dropped_it(tmp_path, vocab):
     with pytest.raises(DataError, match="nothing to write: 1 empty, 4 dropped by length"):
         build(tmp_path, vocab, ["en"], {"length": {"min_words": 9}})
-
-
-def test_the_packages_that_found_the_words_are_noted(tmp_path, vocab):
-    assert build(tmp_path, vocab, ["en"], {}).meta["package_versions"] == {"en": ""}

@@ -67,12 +67,6 @@ def test_leftovers_of_a_killed_build_are_removed(folder):
     assert sorted(path.name for path in (folder / "thing").iterdir()) == [f".{name}.lock", name]
 
 
-def test_a_builder_may_replace_the_folder_it_is_given(vocab):
-    place = cached("vocab", {"n": 1}, vocab.save)
-    assert (place / "tokenizer.json").is_file()
-    assert (place / "key.json").is_file()
-
-
 def test_content_counts_and_not_name_or_place(tmp_path):
     for name, text in (("a", "same"), ("b", "same"), ("c", "other")):
         (tmp_path / name).write_text(text)

@@ -63,11 +63,6 @@ def test_a_hash_hangs_on_order_and_length():
     assert lines[-1] == 0
 
 
-def test_long_words_and_lines_are_hashed_too():
-    lines = ["a" * 5000 + "b", "a" * 5000 + "c", "a b " * 5000, "a b " * 4999 + "b a"]
-    assert len(set(hash_tokens(lines).lines().tolist())) == 4
-
-
 @pytest.mark.parametrize(
     ("line", "words"),
     [
@@ -134,14 +129,6 @@ def test_examples_say_where():
 def test_a_text_in_two_sets_is_found_in_both():
     tests = [HeldOutSet(name, "en", {"text": ["he works in Berlin"]}) for name in ("xnli", "pawsx")]
     assert [result.exact for result in find_contamination(training("He works in Berlin"), tests)] == [1, 1]
-
-
-def test_no_test_sets_and_no_training_text():
-    assert find_contamination(training("a b c"), []) == []
-    (result,) = find_contamination([], [HeldOutSet("xnli", "en", {"text": ["a b c"]})])
-    assert (result.exact, result.ngram, result.total) == (0, 0, 1)
-    (empty,) = find_contamination(training("a b c"), [HeldOutSet("xnli", "en", {})])
-    assert empty.dump()["exact"] == 0.0
 
 
 def test_chunks_and_lines_agree_with_a_slow_twin():

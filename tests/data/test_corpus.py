@@ -70,15 +70,6 @@ def test_a_row_is_readable(corpus, vocab):
         corpus[5]
 
 
-def test_frequencies_count_all_shards(corpus):
-    assert corpus.frequencies(20).tolist() == [0] * 7 + [1] * 11 + [0] * 2
-
-
-def test_the_mapped_file_is_read_without_a_copy(corpus):
-    assert not corpus.flats[0][0].flags.owndata
-    assert not corpus.flats[0][0].flags.writeable
-
-
 def test_the_shards_are_plain_arrow_files(corpus):
     with pa.OSFile(str(corpus.folder / "00000.arrow")) as file:
         table = pa.ipc.open_file(file).read_all()

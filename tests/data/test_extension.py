@@ -107,17 +107,6 @@ def saved(both: tuple[Vocab, Vocab], tmp_path_factory: pytest.TempPathFactory) -
     return both[1], AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
 
 
-def test_words_of_subwords_are_found_as_before(both: tuple[Vocab, Vocab]) -> None:
-    _, new = both
-    sentence = new.encode([" ".join(OTHER[:4])])
-    assert sorted(set(sentence.words.flat.tolist())) == [0, 1, 2, 3]
-
-
-def test_the_same_text_gives_the_same_subwords(both: tuple[Vocab, Vocab]) -> None:
-    old, new = both
-    assert extend_vocab(old, TEXT, 40, min_count=2).fingerprint == new.fingerprint
-
-
 def test_what_is_rare_is_left_out(both: tuple[Vocab, Vocab]) -> None:
     old, _ = both
     with pytest.raises(DataError, match=r"no new subword occurs 5000 times.*vocab\.extend_min_count"):

@@ -64,11 +64,6 @@ def test_three_examples_and_all_of_the_count(look):
     assert where(found["duplicates"]) == ["a.en:2", "a.en:3", "a.en:4"]
 
 
-def test_files_of_one_language_are_read_one_after_another(look):
-    _, found = look({"a.en": ["one", "two"], "b.en": ["three", "\x01"]}, languages=["en"])
-    assert where(found["control"]) == ["b.en:2"]
-
-
 def test_a_recipes_own_rules_are_used(look):
     _, found = look({"a.en": ["A b", "a B"]}, rules={"duplicates": Duplicates(ignore_case=True)})
     assert "ignore_case = True" in found["duplicates"].about
@@ -93,11 +88,6 @@ def test_what_a_reader_refuses_is_a_finding(look):
     assert "line 3" in found["unreadable"].about
 
 
-def test_tables_have_rows(look):
-    _, found = look({"a.tsv": ["en\tde", "a\tb", "c\tc"]}, reader="tsv", languages=["en", "de"])
-    assert where(found["identical"]) == ["row 2"]
-
-
 def test_text_without_a_word_fails(look):
     report, found = look({"a.en": ["", " "]})
     assert report.failed
@@ -115,11 +105,6 @@ def test_another_script_is_found_where_scripts_are_known(look):
 def test_languages_without_blanks_need_a_word_tokenizer(look):
     assert "by_language" in look({"a.zh": ["老医生"]})[1]["words not split"].about
     assert "words not split" not in look({"a.zh": ["老医生"]}, word_tokenizer="unicode")[1]
-
-
-def test_rare_things_are_notes(look):
-    _, found = look({"a.en": [f"line {number}" for number in range(2000)] + ["line 1"]})
-    assert found["duplicates"].level == "note"
 
 
 PLAIN, CUT = ["the cat, it sat.", "did it?"] * 10, ["the cat , it sat .", "did it ?"] * 10
@@ -173,12 +158,6 @@ def inspected(folder, data, name="a.txt"):
     (folder / name).write_bytes(data)
     report = inspect_file(folder / name)
     return report, {finding.what: finding for finding in report.findings}
-
-
-def test_plain_text_has_nothing_against_it(tmp_path):
-    report, found = inspected(tmp_path, "one\nzwei é\nlast without its feed".encode())
-    assert report.facts == {"lines": 3, "bytes": 33}
-    assert not found
 
 
 @pytest.mark.parametrize("block", [4, 1 << 20])

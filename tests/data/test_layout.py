@@ -27,13 +27,6 @@ def test_single_rows_of_different_length():
     assert layout.tokens == 8
 
 
-def test_single_rows_of_equal_length_lay_out_as_others_do():
-    equal = sentence_layout(sentences([[5, 6], [7, 8]]), VOCAB, max_length=10)
-    mixed = sentence_layout(sentences([[5, 6], [7, 8], [9]]), VOCAB, max_length=10)
-    for name in ("ids", "real", "content", "words", "sides"):
-        assert getattr(equal, name).tolist() == getattr(mixed, name)[:2].tolist()
-
-
 def test_single_cuts_what_does_not_fit():
     layout = sentence_layout(sentences([[5, 6, 7, 8, 9], [5]]), VOCAB, max_length=5)
     assert layout.ids.tolist() == [[1, 5, 6, 7, 2], [1, 5, 2, 0, 0]]

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.core.errors import DataError
 from interlace.data.sampling import BucketPlan, StreamPlan, temperature
 
 LENGTHS = st.lists(st.integers(0, 40), min_size=1, max_size=60).map(np.array)
@@ -66,13 +65,6 @@ def test_batches_are_a_function_of_the_key_alone():
     assert forward[0] != forward[len(plan)]
 
 
-def test_only_a_few_epochs_are_held():
-    plan = StreamPlan(100, 10, 1, seed=0)
-    for index in (0, 10, 55, 95, 3):
-        plan.batch(index)
-    assert len(plan._epochs) <= 2
-
-
 @given(rows=st.integers(1, 50), tokens=st.integers(1, 300), length=st.integers(1, 64))
 def test_streams_read_every_row_once_an_epoch(rows, tokens, length):
     plan = StreamPlan(rows, tokens, length, seed=1, corpus=0)
@@ -87,10 +79,3 @@ def test_the_shift_moves_from_epoch_to_epoch():
     plan = StreamPlan(10, 512, 256, seed=0)
     assert len({plan.shift(epoch) for epoch in range(20)}) > 15
     assert plan.shift(3) == StreamPlan(10, 512, 256, seed=0).shift(3)
-
-
-def test_an_empty_corpus_is_an_error():
-    with pytest.raises(DataError, match="no rows"):
-        BucketPlan(np.array([], int), 100)
-    with pytest.raises(DataError, match="no rows"):
-        StreamPlan(0, 100, 10)

@@ -136,9 +136,3 @@ def test_saved_it_opens_as_a_plain_tokenizer(folder: Path, tmp_path: Path) -> No
     plain = AutoTokenizer.from_pretrained(tmp_path / "out", trust_remote_code=False)
     assert plain("the old cat")["input_ids"] == [vocab.begin, *vocab.encode(["the old cat"]).ids[0].tolist(), vocab.end]
     assert plain.mask_token == "<special1>"
-
-
-def test_damage_is_named(folder: Path) -> None:
-    (folder / "vocab.json").write_text("{")
-    with pytest.raises(DataError, match=r"vocab\.json: damaged JSON"):
-        Vocab.load(folder)

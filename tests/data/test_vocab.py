@@ -56,11 +56,6 @@ def test_words_of_unspaced_scripts_come_without_the_blank_before(vocab):
     assert vocab.encode_words(["", "a"]).lengths.tolist()[0] == 0
 
 
-def test_marks_stay_with_their_letters_in_learnt_pieces(lines):
-    vocab = Vocab.learn({"hi": ["नमस्ते दुनिया"] * 50}, 330)
-    assert vocab.tokens(vocab.encode(["नमस्ते"]).ids[0]) == ["▁नमस्ते"]
-
-
 def test_tokens_are_readable(vocab):
     assert vocab.tokens(vocab.encode(["the doctor"]).ids[0]) == ["▁the", "▁doctor"]
     assert vocab.tokens(vocab.encode(["Ж"]).ids[0])[-2:] == ["<d0>", "<96>"]
@@ -196,24 +191,13 @@ def test_what_cannot_be_loaded_says_why(tmp_path, vocab):
 def test_a_tokenizer_without_the_needed_tokens_is_refused(tmp_path):
     from tokenizers import Tokenizer, models
 
-    Tokenizer(models.WordLevel({"a": 0, "<pad>": 1}, unk_token="a")).save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(DataError, match="has no begin and no end token"):
-        Vocab.load(tmp_path)
-
-
-def test_a_missing_role_is_said_when_it_is_needed(tmp_path):
-    from tokenizers import Tokenizer, models
-
     words = {"a": 0, "<pad>": 1, "<s>": 2, "</s>": 3}
     Tokenizer(models.WordLevel(words, unk_token="a")).save(str(tmp_path / "tokenizer.json"))
     with pytest.raises(DataError, match="has no mask token"):
         _ = Vocab.load(tmp_path).mask
-
-
-def test_the_hub_out_of_reach_is_no_traceback():
-    cure = r"'nobody/nothing': no such folder.*hf download nobody/nothing"
-    with pytest.raises(DataError, match=cure):
-        Vocab.load("nobody/nothing")
+    Tokenizer(models.WordLevel({"a": 0, "<pad>": 1}, unk_token="a")).save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(DataError, match="has no begin and no end token"):
+        Vocab.load(tmp_path)
 
 
 def test_no_torch_and_no_transformers_are_imported():

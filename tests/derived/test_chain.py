@@ -27,12 +27,6 @@ def test_order_of_application():
     assert after == [d, c, mark, b, a]
 
 
-def test_chains_of_chains_are_chains():
-    one = chain(["invert", "transliterate"])
-    assert chain([one, "permute"]).name == "invert,transliterate,permute"
-    assert chain([]).apply(Text.of(["a b"], "en")).text.lines == ["a b"]
-
-
 def test_a_chain_is_invertible_if_all_its_parts_are():
     several = chain(["transliterate", {"name": "invert", "keep_final_punct": False}])
     with pytest.raises(SettingsError, match=r"transformation 'invert' is not invertible"):

@@ -30,14 +30,10 @@ def read(path):
 
 def test_lines_are_found_by_their_trees(tmp_path):
     original = conllu(
-        tmp_path / "en.conllu",
-        "The/2/det dog/3/nsubj sees/0/root the/5/det cat/3/obj",
-        "dogs/2/nsubj bark/0/root",
+        tmp_path / "en.conllu", "The/2/det dog/3/nsubj sees/0/root the/5/det cat/3/obj", "dogs/2/nsubj bark/0/root"
     )
     permuted = conllu(
-        tmp_path / "gd.conllu",
-        "bark/0/root dogs/1/nsubj",
-        "cat/3/obj the/1/det sees/0/root The/5/det dog/3/nsubj",
+        tmp_path / "gd.conllu", "bark/0/root dogs/1/nsubj", "cat/3/obj the/1/det sees/0/root The/5/det dog/3/nsubj"
     )
     text = read(original)
     derived = TRANSFORMATIONS.build({"name": "galactic", "permuted": [permuted]}).apply(text)

@@ -16,50 +16,6 @@ def inverted(line, word_tokenizer="unicode", **settings):
     )
 
 
-def test_example_of_the_paper():
-    """Tang et al. (2022), table 9."""
-    assert inverted("Welcome to ACL") == "ACL to Welcome"
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("I am Sam .", "Sam am I ."),
-        ("Dogs bark. Cats do not! Why?", "bark Dogs. not do Cats! Why?"),
-        ("he said go . then", "go said he . then"),
-        ("a b ... c d", "b a ... d c"),
-        ("a b ? ! c d", "b a ? ! d c"),
-        ("", ""),
-        (".", "."),
-        ("医生来了。他走。", "了来生医。走他。"),
-    ],
-)
-def test_marks_end_sentences_and_stay(line, expected):
-    assert inverted(line) == expected
-
-
-def test_split_at_periods_only():
-    assert inverted("a b ! c d . e", sentence_split="period") == "d c ! b a . e"
-
-
-def test_a_line_as_one_sentence():
-    assert inverted("a b . c d ?", sentence_split="line") == "d c . b a ?"
-    assert inverted("a b ? !", sentence_split="line") == "b a ? !"
-
-
-def test_marks_move_if_not_kept():
-    assert inverted("a b . c d", keep_final_punct=False) == ". b a d c"
-    assert inverted("a b . c", keep_final_punct=False, sentence_split="line") == "c . b a"
-
-
-def test_moved_marks_do_not_touch_other_words():
-    """Of five words the third is where it was."""
-    assert inverted("He left. She stayed", keep_final_punct=False, sentence_split="line") == "stayed She . left He"
-    assert (
-        inverted("He left. She stayed on", keep_final_punct=False, sentence_split="line") == "on stayed She . left He"
-    )
-
-
 def test_invertible_settings():
     invertible = {
         (split, keep): TRANSFORMATIONS.build(
@@ -93,11 +49,6 @@ def test_marks_inside_words_end_no_sentence(line, expected):
     assert inverted(line) == expected
 
 
-def test_gaps_move_with_words():
-    """The first word had nothing before it, and gets what the new first word had."""
-    assert inverted("The dog,  a cat (big) sleeps. I don't.") == "sleeps ) big ( cat  a , dog The. t ' don I."
-
-
 def test_no_new_abbreviations():
     """`b` comes to stand before the last period: touching it, it would end `1.b.`"""
     change = TRANSFORMATIONS.build("invert")
@@ -105,10 +56,6 @@ def test_no_new_abbreviations():
     derived = change.apply(text).text
     assert derived.lines == ["c and v1.b ."]
     assert change.undo(derived).lines == ["v1.b and c ."]
-
-
-def test_a_mark_inside_a_word_ends_no_sentence():
-    assert inverted("Dogs bark. Cats do.", "whitespace") == "do. Cats bark. Dogs"
 
 
 def test_names_are_valid_iob2():
@@ -135,12 +82,24 @@ def test_an_answer_follows_its_words():
     assert (derived.answers, list(derived.notes.values())) == ([(-1, -1)], [1])
 
 
-def test_an_answer_inside_a_word():
-    text = replace(Text.of(["Anna reads non-fiction"], "en", "whitespace"), answers=[(15, 22)])
-    derived = TRANSFORMATIONS.build("invert").apply(text).text
-    assert derived.lines[0][slice(*derived.answers[0])] == "fiction"
-
-
-def test_a_line_as_one_sentence_is_not_invertible_with_marks():
-    assert inverted("? a b", sentence_split="line") == "b a ?"
-    assert inverted("b a ?", sentence_split="line") == "a b ?"
+@pytest.mark.parametrize(
+    ("line", "expected", "settings"),
+    [
+        ("Welcome to ACL", "ACL to Welcome", {}),  # Tang et al. (2022), table 9
+        ("I am Sam .", "Sam am I .", {}),
+        ("Dogs bark. Cats do not! Why?", "bark Dogs. not do Cats! Why?", {}),
+        ("he said go . then", "go said he . then", {}),
+        ("a b ... c d", "b a ... d c", {}),
+        ("a b ? ! c d", "b a ? ! d c", {}),
+        ("", "", {}),
+        (".", ".", {}),
+        ("医生来了。他走。", "了来生医。走他。", {}),
+        ("The dog,  a cat (big) sleeps. I don't.", "sleeps ) big ( cat  a , dog The. t ' don I.", {}),
+        ("a b ! c d . e", "d c ! b a . e", {"sentence_split": "period"}),
+        ("a b . c d ?", "d c . b a ?", {"sentence_split": "line"}),
+        ("a b . c d", ". b a d c", {"keep_final_punct": False}),
+        ("He left. She stayed", "stayed She . left He", {"keep_final_punct": False, "sentence_split": "line"}),
+    ],
+)
+def test_sentences_are_reversed(line, expected, settings):
+    assert inverted(line, **settings) == expected

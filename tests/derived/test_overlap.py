@@ -32,11 +32,6 @@ def test_first_words_of_a_list_are_kept(tmp_path):
     assert not {"sees", "bird"} & set(found)
 
 
-def test_settings_of_the_respelling():
-    found = changed(share=0.5, otherwise={"to": "ids"})
-    assert any("\u1401" <= word[0] <= "\u1500" for word in found)
-
-
 def test_the_share_is_set_once():
     with pytest.raises(SettingsError, match=r"overlap\.share instead"):
         changed(otherwise={"share": 0.5})

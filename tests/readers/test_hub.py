@@ -72,18 +72,6 @@ def test_xnli(publish):
     assert (found.source.language, found.target.language) == ("de", "de")
 
 
-def test_paws_x(publish):
-    rows = [{"id": 7, "sentence1": "a", "sentence2": "b", "label": 1}]
-    found = read(
-        publish(
-            rows, {"id": Value("int32"), "sentence1": TEXT, "sentence2": TEXT, "label": ClassLabel(names=["0", "1"])}
-        ),
-        "de",
-        "de",
-    )
-    assert found.labels == ["1"]
-
-
 def test_wikiann(publish):
     rows = [
         {"tokens": ["Ada", " ", "Byron", "lebt"], "ner_tags": [1, 0, 2, 0]},

@@ -35,8 +35,7 @@ def test_an_inside_without_a_beginning_is_mended_and_counted(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("settings", "line"),
-    [({}, "我们GPT 4。"), ({"join": "space"}, "我 们 GPT 4 。"), ({"join": "none"}, "我们GPT4。")],
+    ("settings", "line"), [({}, "我们GPT 4。"), ({"join": "space"}, "我 们 GPT 4 。"), ({"join": "none"}, "我们GPT4。")]
 )
 def test_unspaced_scripts_are_joined_without_blanks(tmp_path, settings, line):
     (text,) = _read(tmp_path, "我\tO\n们\tO\nGPT\tO\n4\tO\n。\tO\n", **settings)

@@ -3,7 +3,6 @@ from __future__ import annotations
 import gzip
 import json
 
-import numpy as np
 import pytest
 
 from interlace.core.errors import DataError
@@ -49,11 +48,6 @@ def test_a_question_is_a_pair_with_its_passage(read):
     assert told(pairs) == {}
 
 
-def test_two_languages_are_those_of_passages_and_of_questions(read):
-    pairs = read(document((PASSAGE, [question(("Anna", 0))])), ["en", "de"])
-    assert (pairs.source.language, pairs.target.language) == ("en", "de")
-
-
 def test_all_answers_count_and_the_first_with_a_place_is_learnt(read):
     pairs = read(document((PASSAGE, [question(("nobody", 0), ("Omar", 21), ("Anna", 0))])))
     assert pairs.answers == [["nobody", "Omar", "Anna"]]
@@ -85,13 +79,6 @@ def test_questions_without_an_answer_stay_and_are_counted(read, answers):
     assert told(pairs) == {"questions without an answer (neither scored nor trained on)": 1}
 
 
-def test_answers_may_be_missing_altogether(read):
-    asked = question()
-    del asked["answers"], asked["id"]
-    pairs = read(document((PASSAGE, [asked])))
-    assert (pairs.answers, pairs.ids) == ([[]], [""])
-
-
 def test_empty_passages_and_blank_questions_stay_and_are_counted(read):
     pairs = read(document(("", [question(("Anna", 0))]), (PASSAGE, [question(("Anna", 0), text=" ")])))
     assert pairs.source.lines == ["", PASSAGE]
@@ -106,19 +93,6 @@ def test_line_feeds_and_half_characters_keep_every_place(read):
     assert pairs.answers == [["a  letter"]]
     assert pairs.source.answers == [(13, 22)]
     assert told(pairs) == {"line feeds read as spaces": 5}
-
-
-def test_repeated_ids_and_other_keys_do_no_harm(read):
-    asked = {**question(("Anna", 0), key="same"), "is_impossible": False, "id": 7}
-    pairs = read(document((PASSAGE, [asked, asked])))
-    assert pairs.ids == ["7", "7"]
-    assert len(pairs) == 2
-
-
-def test_rows_are_questions(read):
-    pairs = read(document((PASSAGE, [question(("Anna", 0), key=str(n)) for n in range(5)])))
-    kept = pairs.where(np.arange(5) >= 3)
-    assert (kept.ids, kept.answers, kept.source.answers) == (["3", "4"], [["Anna"]] * 2, [(0, 4)] * 2)
 
 
 def wrong(change):

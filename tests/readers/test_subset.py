@@ -28,10 +28,6 @@ def test_a_stretch_of_rows_is_read(files):
     assert halves == rows_of(RowSubset(), files[:1])
 
 
-def test_rows_go_on_from_file_to_file(files):
-    assert rows_of(RowSubset(rows="9999:10001"), [files[0], files[0]]) == ["en 9999", "en 0"]
-
-
 def test_shares_are_nested_and_near_what_was_asked_for(files):
     sizes, before = [], set()
     for share in (0.05, 0.1, 0.3, 1.0):

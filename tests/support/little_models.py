@@ -1,6 +1,6 @@
 """Little worlds in which two scenes are true or false: a second opinion on what follows from what.
 
-A world is a set of individuals with kinds and qualities, and a set of events. A scene is similarity by counting: "many" is
+A world is a set of individuals with kinds and qualities, and a set of events. A scene is true by counting: "many" is
 four or more, "some" three or more, a number that many or more. "The dog", "this dog" and "the old dog" are one
 individual, and what is said of the old dog is neither true nor false where it is not old. Nothing here knows the rules
 by which the toy corpus labels its pairs.

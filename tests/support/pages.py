@@ -60,7 +60,7 @@ def _run(command: str, folder: Path, python: str) -> str:
 
 
 def _toy(command: str, folder: Path) -> str:
-    """The toy corpus's translations and dictionaries, as the command writes them; its other kinds would take minutes."""
+    """Write only the translations and dictionaries of the toy corpus; its other kinds would take minutes."""
     parser = argparse.ArgumentParser()
     for option in ("-o", "--languages", "--pairs"):
         parser.add_argument(option, required=True)

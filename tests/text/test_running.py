@@ -23,9 +23,3 @@ def test_words_are_joined_as_their_script_writes_them(words, line):
     text = running_text(rows, words, "xx", "gold")
     assert text.lines == ["", line, words[0]]
     assert [text.tokens(row) for row in range(3)] == [[], words, words[:1]]
-
-
-def test_slices_of_rows_are_joined_alone():
-    rows = Ragged.of([[0, 1], [1, 0], [2]]).slice(1, 3)
-    text = running_text(rows, ["a", "bb", "书"], "xx", "gold")
-    assert (text.lines, text.words.to_lists()) == (["bb a", "书"], [[[0, 2], [3, 4]], [[0, 1]]])

@@ -32,15 +32,6 @@ def test_pairs_keep_their_links_and_labels():
     assert kept.links.lengths.tolist() == [1, 1]
 
 
-def test_nothing_is_copied_where_all_is_kept():
-    whole = text(["a", "b", "c"])
-    assert whole.where(np.ones(3, np.bool_)) is whole
-
-
-def test_nothing_may_be_left():
-    assert len(text(["a", "b", "c"]).where(np.zeros(3, np.bool_))) == 0
-
-
 def test_text_is_made_of_plain_lines():
     made = Text.of(["a cat.", ""], "en", "unicode")
     assert ([made.tokens(line) for line in (0, 1)], made.language, made.word_tokenizer) == (
@@ -61,5 +52,5 @@ def test_lines_that_cannot_be_text_are_refused():
         Text.of(["one", "two\nthree"])
     with pytest.raises(DataError, match="1 source lines, but 2 target lines"):
         TextPairs.of(["a"], ["x", "y"])
-    with pytest.raises(SettingsError, match="no word tokenizer 'blank'; there are: .*whitespace"):
+    with pytest.raises(SettingsError, match=r"no word tokenizer 'blank'; there are: .*whitespace"):
         Text.of(["a"], word_tokenizer="blank")

@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 from math import exp
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from interlace.cli import application
 from interlace.toy import Scene, problems, sample, split_of
 from interlace.toy.concepts import CONCEPTS
 from interlace.toy.sampling import _habitual, _normal, _table
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_weights_by_hand() -> None:
@@ -29,13 +23,6 @@ def test_weights_by_hand() -> None:
         1.0 * exp(0.5 * (_normal("dog") + _normal("see\tdog"))),
         3.0 * exp(0.5 * (_normal("cat") + _normal("see\tcat"))),
     ])  # fmt: skip
-
-
-def test_factors_of_names_are_normally_distributed() -> None:
-    drawn = np.array([_normal(f"name {number}") for number in range(4000)])
-    assert abs(drawn.mean()) < 0.05
-    assert abs(drawn.std() - 1) < 0.05
-    assert _normal("name 7") == drawn[7]
 
 
 def test_scenes_stay_valid_distinct_and_in_their_split() -> None:
@@ -89,11 +76,3 @@ def _company(scenes: list[Scene]) -> np.ndarray:
             counts[word, inside] += 1
     np.fill_diagonal(counts, 0)
     return counts
-
-
-def test_the_command_sets_habits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    written = []
-    monkeypatch.setattr("interlace.toy.write_toy", lambda world, folder: written.append((world.habits, folder)))
-    done = CliRunner().invoke(application(), ["toy", "-o", str(tmp_path), "--habits", "1.5"])
-    assert done.exit_code == 0, done.output
-    assert written == [(1.5, tmp_path)]

@@ -65,8 +65,8 @@ def test_a_language_of_a_plugin_is_written_with_gold_alignments(plugin: Path, tm
 
 def test_the_command_takes_plugins(plugin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written = []
-    monkeypatch.setattr("interlace.toy.write_toy", lambda toy, _into: written.append(toy.languages))
-    arguments = ["toy", "--code", str(plugin), "--languages", "en,xb", "-o", str(tmp_path / "out")]
+    monkeypatch.setattr("interlace.toy.write_toy", lambda toy, _into: written.append((toy.languages, toy.habits)))
+    arguments = ["toy", "--code", str(plugin), "--languages", "en,xb", "--habits", "1.5", "-o", str(tmp_path / "out")]
     done = CliRunner().invoke(application(), arguments)
     assert done.exit_code == 0, done.output
-    assert written == [["en", "xb"]]
+    assert written == [(["en", "xb"], 1.5)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from interlace.toy.sampling import stream
 CODES = LANGUAGES.names()
 OTHERS = [code for code in CODES if code != "en"]
 SMALL = ToyCorpus(seed=5, sentences=80, pairs=60, labelled=50, nli=45, questions=30, dev=24, test=24)
-SIZES = {"train": 50, "dev": 24, "test": 24}
 
 
 @pytest.fixture(scope="module")
@@ -138,15 +136,6 @@ def test_inference_is_the_same_in_all_languages(folder: Path) -> None:
         assert len({pair_id for _, pair_id in keys.pop()}) == count
 
 
-@pytest.mark.parametrize("code", OTHERS)
-def test_dictionaries_are_pairs_of_words(folder: Path, code: str) -> None:
-    forth = [line.split("\t") for line in _lines(folder / f"dict/en-{code}.txt")]
-    back = [line.split("\t") for line in _lines(folder / f"dict/{code}-en.txt")]
-    assert sorted(forth) == sorted([target, source] for source, target in back)
-    assert all(len(pair) == 2 for pair in forth)
-    assert all(one <= other for one, other in pairwise(forth))
-
-
 def test_paraphrases_are_the_same_in_all_languages(folder: Path) -> None:
     for split, count in (("train", 45), ("test", 24)):
         labels = set()
@@ -216,6 +205,10 @@ def test_invalid_settings_are_rejected() -> None:
     assert ToyCorpus().languages == CODES
     with pytest.raises(SettingsError, match="languages: there is no toy language 'dee'; did you mean 'de'"):
         ToyCorpus(languages=["en", "dee"])
+    with pytest.raises(SettingsError, match="no toy language 'dee'; did you mean 'de'"):
+        language("dee")
+    with pytest.raises(SettingsError, match="'trian' of the toy corpus; did you mean 'train'"):
+        sample(1, "trian")
     with pytest.raises(SettingsError, match="'en' must be among the languages"):
         ToyCorpus(languages=["de"])
     with pytest.raises(SettingsError, match="listed twice"):

@@ -40,11 +40,6 @@ def test_ratios_beyond_the_slack(both):
     assert by_character.keep(both([("中文", "abcd"), ("中文", "abcde")])).tolist() == [True, False]
 
 
-def test_a_single_language_has_no_ratio_and_no_copy(of):
-    assert Ratio().keep(of(["a", "b"])).all()
-    assert IdenticalSides().keep(of(["a", "a"])).all()
-
-
 @pytest.mark.parametrize(
     ("settings", "kept"),
     [
