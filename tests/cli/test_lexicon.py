@@ -60,5 +60,5 @@ def test_a_file_can_be_read_again_and_is_a_prior():
 
 def test_links_of_another_text_are_refused():
     write_lines("links", ["0-0 9-9", "", "", ""])
-    with pytest.raises(DataError, match="links of another text"):
+    with pytest.raises(DataError, match="belong to another text"):
         run("a.en", "a.de", "links")

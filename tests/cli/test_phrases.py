@@ -89,11 +89,10 @@ def test_both_sides_may_stand_in_one_file():
     [
         ("a.en", DataError, "line 1: 0 separators"),
         ("a.en a.de links more", SettingsError, "found 4 files"),
-        ("a.en a.de", DataError, r"is the file of links missing\? SOURCE TARGET LINKS"),
         ("a.en a.de link", DataError, "did you mean 'links'"),
         ("a.en a.de a.de", DataError, "no known alignment format"),
         ("a.en a.de short", DataError, "alignments of 1 pairs, but the text has 4"),
-        ("a.en a.de beyond", DataError, "links of another text"),
+        ("a.en a.de beyond", DataError, "belong to another text"),
         ("a.en a.de links --json", SettingsError, "--output FILE"),
     ],
 )
