@@ -45,14 +45,14 @@ def updates(objective: Objective, corpus: Pairs) -> tuple[Callable[[], float], B
     learning = TrainingModel(from_shape(SHAPE, VOCAB), {"only": objective}, 0)
     prepared = objective.prepare(Resources(VOCAB, learning.backbone.traits))
     batch = objective.batch(corpus, prepared, 1, generator(Purpose.BATCH, 0))
-    optimiser, moved = OptimizerSettings().build(learning), batch.to(torch.device("cpu"))
+    optimizer, moved = OptimizerSettings().build(learning), batch.to(torch.device("cpu"))
 
     def update() -> float:
         start = time.process_time()
         loss, _ = learning("only", moved, batch.counts)
         loss.backward()
-        optimiser.step()
-        optimiser.zero_grad()
+        optimizer.step()
+        optimizer.zero_grad()
         return time.process_time() - start
 
     return update, batch

@@ -401,12 +401,12 @@ def test_a_missing_language_is_named_with_what_there_is(run_folder):
         (("--set", "max_ration=2"), r"did you mean 'max_ratio'"),
         (("--beam", 3, "--set", "beam=4"), r"--set beam: --beam says the same"),
         (("--set", "temperature=0"), r"temperature: .*greater than 0"),
-        (("--set", "temperature=0.7"), r"temperature = 0\.7 is for draws, but .*; set sample = true too"),
-        (("--set", "top=10", "--set", "sample=false"), r"top = 10 is for draws"),
-        (("--set", "seed=3"), r"seed = 3 is for draws"),
-        (("--beam", 3, "--set", "sample=true"), r"beam = 3 is for a search, but sample = true draws"),
-        (("--length-penalty", 2, "--set", "sample=true"), r"length_penalty = 2\.0 is for a search"),
-        (("--set", "sample=true", "--set", "stop=full"), r"stop = full is for a search"),
+        (("--set", "temperature=0.7"), r"temperature = 0\.7 is for sampling, but .*; set sample = true too"),
+        (("--set", "top_k=10", "--set", "sample=false"), r"top_k = 10 is for sampling"),
+        (("--set", "seed=3"), r"seed = 3 is for sampling"),
+        (("--beam", 3, "--set", "sample=true"), r"beam = 3 is for beam search"),
+        (("--length-penalty", 2, "--set", "sample=true"), r"length_penalty = 2\.0 is for beam search"),
+        (("--set", "sample=true", "--set", "stop=full"), r"stop = full is for beam search"),
     ],
 )
 def test_wrong_settings_are_named(run_folder, options, said):

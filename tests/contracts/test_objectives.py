@@ -267,15 +267,15 @@ def test_the_loss_falls(objective, vocab, backbone):
     batch = batch_of(objective, vocab, backbone.traits).to(DEVICE)
     torch.manual_seed(torch_seed(Purpose.HEADS, 0))
     heads = objective.modules(backbone)
-    optimiser = torch.optim.AdamW([*backbone.parameters(), *heads.parameters()], lr=1e-2)
+    optimizer = torch.optim.AdamW([*backbone.parameters(), *heads.parameters()], lr=1e-2)
     losses = []
     for _ in range(25):
         terms = objective.loss(backbone, heads, batch)
         loss = sum(term.weight * term.total / batch.counts[key] for key, term in terms.items())
         losses.append(loss.item())
         loss.backward()
-        optimiser.step()
-        optimiser.zero_grad()
+        optimizer.step()
+        optimizer.zero_grad()
     assert losses[-1] < 0.7 * losses[0]
 
 

@@ -371,17 +371,17 @@ def train(task, examples, vocab, backbone, updates):
     learner = task.head()
     heads = heads_of(learner, backbone)
     batch = batch_of(task, examples, vocab, backbone).to(CPU)
-    optimiser = torch.optim.AdamW([*backbone.parameters(), *heads.parameters()], lr=1e-2)
+    optimizer = torch.optim.AdamW([*backbone.parameters(), *heads.parameters()], lr=1e-2)
     losses = []
     for _ in range(updates):
         terms = learner.loss(backbone, heads, batch)
         assert set(terms) == set(batch.counts)
         loss = sum(term.weight * term.total / batch.counts[key] for key, term in terms.items())
         losses.append(loss.item())
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
         yield losses, heads
-        optimiser.step()
+        optimizer.step()
 
 
 @for_fine_tuned

@@ -141,12 +141,12 @@ def test_the_copy_of_the_start_is_saved_but_not_learnt_and_not_exported(backbone
 
 def test_a_resumed_run_holds_to_the_start_of_the_first(backbone, tmp_path):
     learning = TrainingModel(backbone, {"word_aligned": WordAligned()}, seed=0)
-    optimiser = OptimizerSettings(warmup=0).build(learning)
+    optimizer = OptimizerSettings(warmup=0).build(learning)
     batch = make(WordAligned()).to(CPU)
     loss, parts = learning("word_aligned", batch, batch.counts)
     loss.backward()
-    optimiser.step()
-    path = checkpoint.save(tmp_path, 1, learning, optimiser, {})
+    optimizer.step()
+    path = checkpoint.save(tmp_path, 1, learning, optimizer, {})
     after = learning("word_aligned", batch, batch.counts)[1]
 
     other = TrainingModel(from_shape(SHAPE, VOCAB, seed=7), {"word_aligned": WordAligned()}, seed=0)

@@ -16,12 +16,12 @@ def learner(width=4):
     return model, torch.optim.AdamW(model.parameters(), lr=0.1)
 
 
-def train(model, optimiser, steps):
+def train(model, optimizer, steps):
     for step in range(steps):
         torch.manual_seed(step)
         model(torch.randn(5, 3)).square().sum().backward()
-        optimiser.step()
-        optimiser.zero_grad()
+        optimizer.step()
+        optimizer.zero_grad()
 
 
 def test_training_goes_on_bit_for_bit(tmp_path):
@@ -48,9 +48,9 @@ def test_shared_tensors_are_written_once_and_stay_shared(tmp_path):
 @pytest.mark.parametrize("name", [checkpoint.WEIGHTS, checkpoint.OPTIMIZER, checkpoint.STATE])
 @pytest.mark.parametrize("damage", ["truncate", "flip", "remove"])
 def test_damage_is_named_with_the_cure(tmp_path, name, damage):
-    model, optimiser = learner()
-    train(model, optimiser, 1)
-    path = checkpoint.save(tmp_path, 7, model, optimiser, {})
+    model, optimizer = learner()
+    train(model, optimizer, 1)
+    path = checkpoint.save(tmp_path, 7, model, optimizer, {})
     content = (path / name).read_bytes()
     if damage == "remove":
         (path / name).unlink()
@@ -104,10 +104,10 @@ def test_the_state_is_plain_json(tmp_path):
     assert json.loads((path / checkpoint.STATE).read_text())["drawn"] == [1, 2]
 
 
-def test_the_optimisers_step_goes_where_the_weights_are(tmp_path):
-    model, optimiser = learner()
-    train(model, optimiser, 1)
-    path = checkpoint.save(tmp_path, 1, model, optimiser, {})
+def test_the_optimizers_step_goes_where_the_weights_are(tmp_path):
+    model, optimizer = learner()
+    train(model, optimizer, 1)
+    path = checkpoint.save(tmp_path, 1, model, optimizer, {})
     elsewhere = learner()[0].to("meta")  # stands for a GPU, on which fused AdamW refuses a step on the CPU
     resumed = torch.optim.AdamW(elsewhere.parameters())
     checkpoint._restore(elsewhere, resumed, checkpoint.load_file(path / checkpoint.OPTIMIZER))

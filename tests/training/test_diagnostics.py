@@ -148,11 +148,11 @@ def test_the_accuracy_of_a_translation_model_is_that_of_what_it_writes():
     objective, net = Translation(directions="forward"), model(init_std=0.4).eval()
     prepared = objective.prepare(Resources(VOCAB, net.traits))
     held_out = hold_out("en-de", pairs, objective, prepared)
-    optimiser = torch.optim.Adam(net.parameters(), lr=2e-2)
+    optimizer = torch.optim.Adam(net.parameters(), lr=2e-2)
     for _ in range(6):  # until it knows some of it
         objective.loss(net, torch.nn.ModuleDict(), held_out.batches[0].to(CPU))["translation"].total.backward()
-        optimiser.step()
-        optimiser.zero_grad()
+        optimizer.step()
+        optimizer.zero_grad()
     right = []
     with torch.no_grad():
         for read, written in zip(pairs.source.ids, pairs.target.ids, strict=True):

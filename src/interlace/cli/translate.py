@@ -45,7 +45,7 @@ _Sets = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Search settings: stop, penalty, max_ratio, max_extra, unknown, sample, temperature, top, seed.",
+        help="Search settings: stop, penalty, max_ratio, max_extra, allow_unk, sample, temperature, top_k, seed.",
     ),
 ]
 _Scores = Annotated[bool, typer.Option("--scores", help="Write score and tab before each translation.")]

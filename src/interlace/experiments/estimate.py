@@ -193,7 +193,7 @@ class _Benchmark:
         self._row = self._length + self._target
         self._most = max(recipe.train.tokens_per_batch // self._row, 1)
         self._backbone, self._vocab, self._device = backbone, vocab, device
-        self._optimiser = recipe.train.optimizer.build(backbone)
+        self._optimizer = recipe.train.optimizer.build(backbone)
         self._bf16 = resolved(recipe.train.precision) == "bf16"
 
     def run(self) -> tuple[float, float]:
@@ -251,8 +251,8 @@ class _Benchmark:
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._bf16):
             total: Any = loss()
         total.backward()
-        self._optimiser.step()
-        self._optimiser.zero_grad()
+        self._optimizer.step()
+        self._optimizer.zero_grad()
         return self._now() - start
 
     def _now(self) -> float:
