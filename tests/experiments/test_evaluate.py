@@ -381,5 +381,5 @@ def test_the_tokenizer_of_another_model_is_refused(tmp_path):
     vocab = Vocab.learn({"en": ["a few words"] * 9}, size=300)
     BertModel(encoder_config(Shape(family="bert", layers=1, width=16, heads=2), vocab)).save_pretrained(tmp_path)
     assert _load(str(tmp_path), Pos(), vocab).vocab_size == vocab.size
-    with pytest.raises(CheckpointError, match=f"the model has {vocab.size} subwords, the vocabulary 9"):
+    with pytest.raises(CheckpointError, match=f"the model has {vocab.size} tokens, the vocabulary 9"):
         _load(str(tmp_path), Pos(), Vocab.learn({"en": [f"w{n} x{n}" for n in range(999)]}, size=900))
