@@ -138,7 +138,7 @@ def test_a_dictionary_has_one_origin(root, vectors):
     ("dictionary", "error", "message"),
     [
         ("dict/{source}.{target}", DataError, r"no dictionary found; looked for .*dict/en\.de, .*dict/en\.es"),
-        ("en-de.txt", SettingsError, r"one file for 3 language pairs; set .*dictionary\.pairs, or use {source} and {target}"),
+        ("en-de.txt", SettingsError, r"one file for 3 language pairs; set .*dictionary\.pairs, or use {source}"),
         (
             {"files": "{source}-{target}.txt", "pairs": ["en-dee"]},
             SettingsError,

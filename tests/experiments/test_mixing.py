@@ -1,13 +1,20 @@
-"""Objectives together in one run: in turn, by temperature, measured as they read, and told of in the end."""
+"""The mixture: objectives, corpora, sides of parallel text and batches."""
 
 import json
 
+import numpy as np
 import pytest
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
 
 from interlace.core.errors import DataError, SettingsError
+from interlace.data.packing import Streams
+from interlace.experiments.held_out import held_out
+from interlace.experiments.mixing import build_mixture
+from interlace.experiments.prepare import prepare
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, read_recipe
+from interlace.models.families import Traits
+from interlace.text.lines import write_lines
 from toy_settings import TOY
 
 SMALL = TOY | {
@@ -107,3 +114,153 @@ def test_weights_say_nothing_beside_alternation(weight):
     corpora = {"text": {"languages": ["en"], "train": "a"}}
     with pytest.raises(SettingsError, match=r"objectives\.mlm\.weight = .* has no effect with train\.alternate"):
         Recipe(name="x", corpora=corpora, objectives={"mlm": {"weight": weight}}, train={"alternate": True})
+
+
+EN = "old house small garden green river long street".split()
+DE = "alt Haus klein Garten grün Fluss lang Straße".split()
+ES = "viejo casa pequeño jardín verde río largo calle".split()
+TRAITS = Traits("bert", 64)
+
+
+def _lines(words, count):
+    return [f"{words[i % 8]} {words[(i + 1) % 8]} {words[(3 * i) % 8]} {i % 3}" for i in range(count)]
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    """Two pairs, en-es half as long as en-de, with held-out text; the words are linked one by one."""
+    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+    for split, longer, shorter in (("train", 80, 40), ("dev", 40, 3)):
+        for pair, other, count in (("en-de", DE, longer), ("en-es", ES, shorter)):
+            write_lines(tmp_path / f"{split}.{pair}.en", _lines(EN, count))
+            write_lines(tmp_path / f"{split}.{pair}.{pair[-2:]}", _lines(other, count))
+    write_lines(tmp_path / "links.en-de", ["0-0 1-1 2-2 3-3"] * 80)
+    write_lines(tmp_path / "links.en-es", ["0-0 1-1 2-2 3-3"] * 40)
+    return tmp_path
+
+
+def pairs_only(root, objectives, **more):
+    return Recipe.read({
+        "name": "small",
+        "data_root": str(root),
+        "corpora": {
+            "web": {
+                "pairs": ["en-de", "en-es"],
+                "train": ["train.{pair}.{source}", "train.{pair}.{target}"],
+                "dev": ["dev.{pair}.{source}", "dev.{pair}.{target}"],
+            },
+        },
+        "align": {"name": "pharaoh", "links": str(root / "links.{pair}")},
+        "vocab": {"size": 400},
+        "objectives": {name: {"max_length": 32, **settings} for name, settings in objectives.items()},
+        **more,
+    })  # fmt: skip
+
+
+SIDES = ["en-de:en", "en-de:de", "en-es:en", "en-es:es"]
+
+
+def sources(recipe):
+    mixture = build_mixture(recipe, prepare(recipe), TRAITS)
+    return {name: [one.corpus for one in mixture.sources if one.objective == name] for name in recipe.objectives}
+
+
+def test_sentences_come_from_both_sides_of_translations(root):
+    found = sources(pairs_only(root, {"mlm": {}, "clm": {"corpora": ["web"]}, "align_mlm": {}, "tlm": {}}))
+    assert found == {"mlm": SIDES, "clm": SIDES, "align_mlm": SIDES, "tlm": ["en-de", "en-es"]}
+
+
+def test_an_objective_may_name_a_pair_or_one_side_of_it(root):
+    named = {
+        "mlm": {"corpora": ["en-es"]},
+        "clm": {"corpora": ["en-de:de"]},
+        "align_mlm": {"corpora": ["en-es", "web"]},
+    }
+    found = sources(pairs_only(root, named))
+    assert found["mlm"] == ["en-es:en", "en-es:es"]
+    assert found["clm"] == ["en-de:de"]
+    assert found["align_mlm"] == [*SIDES[2:], *SIDES[:2]]  # each once
+
+
+def test_text_of_one_language_is_enough_where_nothing_is_named(root):
+    text = {"languages": ["en"], "train": "train.en-de.en"}
+    corpora = pairs_only(root, {"mlm": {}}).dump()["corpora"]
+    assert sources(pairs_only(root, {"mlm": {}}, corpora={"text": text, **corpora})) == {"mlm": ["en"]}
+    both = pairs_only(root, {"mlm": {"corpora": ["text", "web"]}}, corpora={"text": text, **corpora})
+    assert sources(both) == {"mlm": ["en", *SIDES]}
+
+
+def test_a_side_is_no_pair(root):
+    with pytest.raises(SettingsError, match=r"'en-de:en' is not parallel, but 'tlm' reads pairs; did you mean 'en-de'"):
+        pairs_only(root, {"tlm": {"corpora": ["en-de:en", "en-es"]}})
+    with pytest.raises(
+        SettingsError, match=r"objectives\.mlm\.corpora: no corpus 'en-de:es'; did you mean 'en-(de:|es:)e"
+    ):
+        pairs_only(root, {"mlm": {"corpora": ["en-de:es"]}})
+
+
+def test_the_sides_are_the_text_of_their_languages(root):
+    """A run on the pairs sees what a run on the same files as single sentences sees."""
+    recipe = pairs_only(root, {"mlm": {}})
+    alone = {"text": {"languages": ["de"], "train": "train.en-de.{language}"}}
+    whole = pairs_only(root, {"mlm": {}}, corpora={**alone, **recipe.dump()["corpora"]})
+    materials = prepare(whole)
+    german, side = materials.readable["de"], materials.readable["en-de:de"]
+    assert side.language == "de"
+    assert side.counts == german.counts
+    assert np.array_equal(side.frequencies(materials.vocab.size), german.frequencies(materials.vocab.size))
+    one, other = (Streams(corpus, 14, materials.vocab.end) for corpus in (german, side))
+    rows = np.arange(len(one))
+    assert len(one) == len(other) > 10
+    for shift in (0, 5):
+        assert one.take(rows, shift) == other.take(rows, shift)
+
+
+def test_languages_are_drawn_by_temperature_whatever_pairs_they_stand_in(root):
+    recipe = pairs_only(root, {"mlm": {}}, train={"language_alpha": "0.5", "steps": 4000})
+    mixture = build_mixture(recipe, prepare(recipe), TRAITS)
+    drawn = np.bincount([draw.source for draw in mixture.draws(0, 4000, (), 1)]) / 4000
+    roots = np.sqrt([120, 80, 40])  # en, de, es
+    english, german, spanish = roots / roots.sum()
+    assert drawn == pytest.approx([english * 2 / 3, german, english / 3, spanish], abs=0.025)
+
+
+def test_no_two_corpora_are_read_in_the_same_order(root):
+    recipe = pairs_only(root, {"align_mlm": {}})
+    mixture = build_mixture(recipe, prepare(recipe), TRAITS)
+    keys = [source.plan.plan.corpus for source in mixture.sources]
+    assert len(set(keys)) == 4
+
+
+def test_each_side_of_held_out_translations_is_measured(root):
+    recipe = pairs_only(root, {"mlm": {}})
+    found = held_out(recipe, prepare(recipe), TRAITS)
+    assert [one.corpus for one in found] == ["en-de:en", "en-de:de"]  # three lines of en-es fill no row
+
+
+def test_all_objectives_train_on_one_group_of_pairs(root):
+    model = {"shape": {"layers": 1, "width": 16, "heads": 2, "max_length": 64}}
+    train = {
+        "steps": 8,
+        "alternate": True,
+        "tokens_per_batch": 128,
+        "threads": 1,
+        "precision": "no",
+        "evaluate_tokens": 256,
+    }
+    train["diagnostics"] = {"every": 8, "pairs": 8}
+    objectives = {"mlm": {}, "alm": {}, "weam": {}, "align_mlm": {"dictionary": {"share": 1.0, "min_count": 1}}}
+    recipe = pairs_only(root, objectives, model=model, train=train)
+    pretrain(recipe, root / "run")
+    facts = json.loads((root / "run" / "run.json").read_text())
+    read = {name.partition("/")[0] for name in facts["mixture"]["steps"]}
+    assert read == set(objectives)
+    assert set(facts["mixture"]["languages"]) == {"en", "de", "es"}
+    assert {row["corpus"] for row in facts["data"]} == {"en-de", "en-es"}
+    rows = [json.loads(line) for line in (root / "run" / "metrics.jsonl").read_text().splitlines()]
+    for row in rows:
+        if row["kind"] == "step" and row["objective"] in {"mlm", "align_mlm"}:
+            assert row["languages"] == {row["corpus"][-2:]: row["tokens"]}
+    assert {"perplexity/en-de:en", "perplexity/en-de:de"} < set(rows[-1]["scores"])
+    kept = {path.name for path in (root / "run" / "dictionaries").iterdir()}
+    assert kept == {"align_mlm.en-de.tsv", "align_mlm.en-es.tsv"}
