@@ -242,6 +242,6 @@ def test_settings_that_the_papers_name():
         5,
         31_250,
     )
-    assert (rules.wrong_label, rules.smoothed) == (0.1, "spread")
+    assert (rules.wrong_label, rules.smoothing_kind) == (0.1, "spread")
     assert (rules.beta, rules.words, muse.mapping.criterion_words, muse.mapping.neighbors) == (0.01, 50_000, 10_000, 10)
     assert (muse.mapping.normalization, muse.mapping.refinements) == ([], 5)
