@@ -106,10 +106,10 @@ def test_what_emb_begins_from(other):
     assert (vectors.vocab, vectors.normalization) == (masked.vocab, masked.normalization)
     assert vectors.corpora["text"].train == masked.corpora["text"].train
     assert vectors.languages == masked.languages == model.languages
-    learnt = vectors.embeddings.method().skipgram
+    grams = vectors.embeddings.method().skipgram
     assert (vectors.embeddings.name, vectors.embeddings.units) == ("concat", "subwords")
-    assert (learnt.window, learnt.negatives, learnt.epochs, learnt.min_count) == (5, 10, 10, 1)  # their get_data_enfr.sh
-    assert learnt.width == model.model.shape.width == 1024
+    assert (grams.window, grams.negatives, grams.epochs, grams.min_count) == (5, 10, 10, 1)  # their get_data_enfr.sh
+    assert grams.width == model.model.shape.width == 1024
     assert model.model.vectors == f"runs/{vectors.name}/vectors"
     assert (model.model.vectors_spread, model.model.decoder.embeddings) == ("own", "own")
     random = read_recipe(f"xlm/unmt:en-{other}-random-random")
