@@ -123,7 +123,7 @@ def test_a_note_on_a_derived_language_says_what_it_is_made_of(recipe):
     recipe.write_text(recipe.read_text().replace('["de"]', '["en_x"]') + derived + 'train = "train.{language}"\n')
     reports = {report["name"]: report for report in checked(recipe)[1]["reports"]}
     notes = [finding["about"] for finding in reports["made en_x (train)"]["findings"] if finding["level"] == "note"]
-    made = "it is made of 'en' by invert+transliterate, so what is wrong with a line is mended in 'en'"
+    made = "it is derived from 'en' by invert+transliterate; correct the lines of 'en'"
     assert f"the scripts of 'en_x' are not known; {made}" in notes
     assert "--languages" not in str(notes)  # which a recipe does not take
 

@@ -179,7 +179,7 @@ def test_an_averaged_run_knows_what_its_run_knew(tmp_path, small):
     before, after = (TranslationModel.of(str(each)) for each in (tmp_path / "run", folder))
     assert after.metadata.normalization.romanian == "strip"
     assert after.directions() == before.directions() == ["en-xx"]
-    assert after.longest("en", "xx") == before.longest("en", "xx") == 22
+    assert after.metadata.max_source_lengths == before.metadata.max_source_lengths == {"en-xx": 22}
     with pytest.raises(SettingsError, match="it learned en-xx"):
         after.metadata.check_direction("xx", "en")
     assert (after.metadata.name, is_finished(folder)) == ("small-mean-of-2", True)
@@ -188,7 +188,7 @@ def test_an_averaged_run_knows_what_its_run_knew(tmp_path, small):
     assert (copied.directions(), copied.metadata.normalization) == (after.directions(), after.metadata.normalization)
     with pytest.raises(SettingsError, match="it learned en-xx"):
         copied.metadata.check_direction("xx", "en")
-    assert "The mean of the checkpoints of steps 2, 4." in (folder / "model/README.md").read_text()
+    assert "Mean of the checkpoints of steps 2, 4." in (folder / "model/README.md").read_text()
     (row,) = evaluate(target_of(str(folder)), ["mt"])
     assert row["language"] == "en-xx"
     page = write_report([tmp_path / "run", folder], tmp_path / "report.html").read_text()

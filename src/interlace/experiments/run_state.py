@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from interlace.core.errors import RunError
+from interlace.core.errors import InterlaceError, RunError
 from interlace.experiments.lineage import differences
+from interlace.experiments.recipe import Recipe
 from interlace.training import checkpoint
 from interlace.training.run_folder import METRICS, RECIPE, RUN, read_json, write_json
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from interlace.data.vocab import Vocab
-    from interlace.experiments.recipe import Recipe
     from interlace.models.backbone import Backbone
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ def claim_folder(recipe: Recipe, into: Path) -> None:
     if found is None:
         if foreign := [name for name in ("model", "checkpoints", "vectors", METRICS) if (into / name).exists()]:
             raise RunError(f"{into}: holds {foreign[0]!r} but no {RECIPE}, so it is not a run; choose another folder")
-    elif changed := differences(found, recipe.dump()):
+    elif changed := differences(_with_defaults(found), recipe.dump()):
         if is_finished(into) or checkpoint.steps_in(into / "checkpoints"):
             raise RunError(f"{into} holds a run of another recipe: {'; '.join(changed[:5])}; choose another folder")
         log.info("%s holds a run without a checkpoint; restarting it with the changed recipe", into)
@@ -64,3 +64,11 @@ def check_run_state(into: Path, vocab: Vocab, backbone: Backbone) -> None:
             "tokenizer (or the text it was learned from), or choose another folder"
         )
     backbone.initialization = found["initialization"]
+
+
+def _with_defaults(stored: dict[str, Any]) -> dict[str, Any]:
+    """Return a stored recipe with the defaults of settings that are newer than the run."""
+    try:
+        return Recipe.read(stored).dump()
+    except InterlaceError:
+        return stored
