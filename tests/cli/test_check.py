@@ -131,7 +131,7 @@ def test_a_note_on_a_derived_language_says_what_it_is_made_of(recipe):
 def test_a_recipe_may_say_the_scripts_of_a_language(recipe):
     recipe.write_text(recipe.read_text().replace("en-de", "en-tlh"))
     (recipe.parent / "train.de").rename(recipe.parent / "train.tlh")
-    assert "filters.script.expected.tlh = ['Latin'] says them" in check(recipe).stdout
+    assert "filters.script.expected.tlh = ['Latin'] sets them" in check(recipe).stdout
     said = check(recipe, "--set", "filters.script.expected.tlh=['Latin']")
     assert "script not checked" not in said.stdout
 
