@@ -125,7 +125,7 @@ def test_what_a_run_would_refuse_is_refused():
     with pytest.raises(SettingsError, match="there is no language to translate 'en' into"):
         estimate(Recipe.read(alone))
     narrow = read_recipe("tiny/mt", {"model.decoder": '{ shape = { family = "modernbert", width = 32, heads = 2 } }'})
-    with pytest.raises(SettingsError, match="the decoder 32; give model.decoder a start or a shape"):
+    with pytest.raises(SettingsError, match=r"the decoder 32; give model\.decoder a start or a shape"):
         estimate(narrow)
 
 
