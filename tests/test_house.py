@@ -138,6 +138,48 @@ def test_commands_data_and_public_members_start_without_torch(ours):
     assert brought_by(light) == ""
 
 
+# ---- structure ----
+
+BUDGETS = {"lines": 60_000, "files": 320, "private": 15, "header": 19}  # never to be raised; docs/architecture.md
+
+
+def test_no_module_imports_a_private_module_of_another_package(ours):
+    assert list(house.private_imports(ours)) == []
+
+
+def test_an_import_of_a_private_module_is_found(build):
+    package = build(
+        {"text/_a.py": "", "text/b.py": "from interlace.text._a import x", "data/c.py": "from interlace.text import _a"}
+    )
+    assert [complaint.partition(":")[0] for complaint in house.private_imports(package)] == ["data/c.py"]
+
+
+def test_no_modules_import_each_other(ours):
+    assert house.cycles(ours) == []
+
+
+def test_modules_that_import_each_other_are_found(build):
+    files = {
+        "text/a.py": "from interlace.text.b import x",
+        "text/b.py": "import interlace.text.c",
+        "text/c.py": "from interlace.text import a",
+        "text/d.py": "def f():\n    from interlace.text.e import x",
+        "text/e.py": "from interlace.text.d import f",
+    }
+    assert house.cycles(build(files)) == [["text.a", "text.b", "text.c"]]
+
+
+def test_the_package_stays_within_its_budgets(ours):
+    figures = house.figures(ours)
+    assert {name: value for name, value in figures.items() if value > BUDGETS[name]} == {}
+
+
+def test_figures_of_a_package(build):
+    source = "import os\n\n\ndef f():\n    pass\n"
+    found = house.figures(build({"text/a.py": source, "text/_b.py": "X = 1\n" * 5}))
+    assert found == {"lines": 10, "files": 2, "private": 50, "header": 90}
+
+
 # ---- lengths ----
 
 

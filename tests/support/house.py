@@ -19,6 +19,7 @@ LAYERS = (  # a package imports only packages above it in this list
     *("core", "scores", "text", "alignment", "readers", "data", "embeddings", "derived", "toy", "models", "aligners"),
     *("objectives", "tasks", "training", "experiments", "report", "integrations", "cli", "__main__"),
 )
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 LAYER_OF = {package: layer for layer, package in enumerate(LAYERS)}
 LIGHT = {*LAYERS[: LAYERS.index("toy") + 1], "aligners"}
 HEAVY = {"torch", "transformers", "accelerate"}
@@ -109,6 +110,80 @@ def _imported(module: Module, node: ast.AST) -> Iterator[tuple[str, bool]]:
             above = [PACKAGE, *filter(None, package.split("."))]
             base = ".".join([*above[: len(above) - node.level + 1], *filter(None, [base])])
         yield from ((f"{base}.{alias.name}", True) for alias in node.names)
+
+
+def private_imports(package: list[Module]) -> Iterator[str]:
+    """Imports of a module whose name begins with `_` from another package."""
+    names = {module.name for module in package}
+    for module in package:
+        for node, target in _imports_of_ours(module, names):
+            if (
+                target in names
+                and target.rpartition(".")[2].startswith("_")
+                and target.partition(".")[0] != module.room
+            ):
+                yield f"{module.at(node)}: imports {target}, a private module of another package"
+
+
+def cycles(package: list[Module]) -> list[list[str]]:
+    """Groups of modules that import each other when they are loaded."""
+    names = {module.name for module in package}
+    graph = {
+        module.name: {
+            target
+            for node in _run_on_import(module.tree.body)
+            for imported, is_member in _imported(module, node)
+            if (target := _module_of(imported, is_member, names)) is not None and target != module.name
+        }
+        for module in package
+    }
+    return sorted(sorted(group) for group in _components(graph) if len(group) > 1)
+
+
+def _module_of(imported: str, is_member: bool, names: set[str]) -> str | None:
+    head, _, target = imported.partition(".")
+    if head != PACKAGE:
+        return None
+    target = target.rpartition(".")[0] if is_member and target not in names else target
+    return target if target in names and target else None
+
+
+def _components(graph: dict[str, set[str]]) -> Iterator[set[str]]:
+    """Strongly connected components: modules that reach each other."""
+    reached = {name: _reachable(name, graph) for name in graph}
+    done: set[str] = set()
+    for name in graph:
+        if name not in done:
+            group = {name} | {other for other in reached[name] if name in reached[other]}
+            done |= group
+            yield group
+
+
+def _reachable(start: str, graph: dict[str, set[str]]) -> set[str]:
+    found, todo = set(), [start]
+    while todo:
+        for target in graph[todo.pop()]:
+            if target not in found:
+                found.add(target)
+                todo.append(target)
+    return found
+
+
+def figures(package: list[Module]) -> dict[str, float]:
+    """Lines, files, and the shares of private modules and of lines before the first definition, in percent."""
+    files = [module for module in package if module.lines > 3]
+    lines = sum(module.lines for module in files)
+    private = sum(module.name.rpartition(".")[2].startswith("_") for module in files)
+    header = sum(
+        next((node.lineno for node in module.tree.body if isinstance(node, DEFINITIONS)), module.lines)
+        for module in files
+    )
+    return {
+        "lines": lines,
+        "files": len(files),
+        "private": 100 * private / len(files),
+        "header": 100 * header / lines,
+    }
 
 
 def heavy_imports(house: list[Module]) -> Iterator[str]:
