@@ -129,9 +129,6 @@ def test_an_empty_output_is_refused(tmp_path: Path, monkeypatch, option: list[st
     assert "expected a path" in done.output
 
 
-# ---- links that somebody planted ----
-
-
 def test_a_link_at_the_name_of_a_partial_file_is_not_followed(tmp_path: Path, monkeypatch) -> None:
     victim = tmp_path / "victim"
     victim.write_text("kept")
@@ -161,9 +158,6 @@ def test_a_link_in_place_of_word_vectors_is_replaced(tmp_path: Path) -> None:
     WordVectors("en", ["word"], np.ones((1, 2), np.float32)).save(tmp_path)
     assert (tmp_path / "victim").read_text() == "kept"
     assert WordVectors.load(tmp_path, "en").words == ["word"]
-
-
-# ---- model cards ----
 
 
 def test_a_card_holds_no_html_of_a_recipe(tmp_path: Path) -> None:

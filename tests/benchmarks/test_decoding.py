@@ -54,12 +54,6 @@ def test_both_sides_end_where_they_should_and_say_the_same(sides, beam):
     assert len({tuple(row[:2]) for row in mine}) > 1  # what is said hangs on what is read
 
 
-def test_an_end_is_forced_where_it_is_due_and_nowhere_else(decoding):
-    scores = torch.zeros(2, 4) - 3
-    found = decoding.forced(scores, torch.tensor([True, False]), end=2)
-    assert found.tolist() == [[decoding.NEVER, decoding.NEVER, 0.0, decoding.NEVER], [-3.0] * 4]
-
-
 def test_ratios_are_those_of_turns_that_alternate(decoding, sides, capsys):
     """A clock that counts calls: each piece of work takes one tick."""
     ticks = iter(range(100))

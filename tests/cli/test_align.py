@@ -165,13 +165,6 @@ def test_plain_text_is_pointed_out(text, caplog):
     assert not caplog.text
 
 
-def test_text_without_blanks_is_pointed_out(tmp_path, caplog):
-    write_lines(tmp_path / "a.zh", ["我们今天去学校看书写字"] * 5)
-    write_lines(tmp_path / "a.en", ["we go to school today to read and write"] * 5)
-    run(tmp_path / "a.zh", tmp_path / "a.en", "--aligner", "diagonal")
-    assert "a.zh: looks like plain text" in caplog.text
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -250,14 +243,6 @@ def test_help_loads_neither_torch_nor_numba(arguments):
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "0 []"
-
-
-def test_numbered_text_meets_its_gold_links_by_number(text):
-    for name, lines in zip(("a.en", "a.de", "a.gold"), shuffled(200, 1), strict=True):
-        write_lines(text / name, [f"{3 * number}\t{line}" for number, line in enumerate(lines, 1)])
-    done = run(*sides(text), "--aligner", "diagonal", "--reader", "gold", "--gold", text / "a.gold")
-    assert float(done.stderr.split("AER ")[1].split("%")[0]) < 5
-    assert "talp" in done.stderr
 
 
 def test_real_numbered_text(real_data):

@@ -89,13 +89,6 @@ def test_warnings_exit_with_nought_and_show_examples(tmp_path):
     assert "1 warning" in done.stdout
 
 
-def test_a_table_of_two_languages(tmp_path):
-    write_lines(tmp_path / "a.tsv", ["en\tzh", "the cat\t猫", "one\tone"])
-    code, found = checked(tmp_path / "a.tsv", "--reader", "tsv", "--languages", "en,zh")
-    assert code == 0
-    assert {"identical", "script"} <= {finding["what"] for finding in found["reports"][0]["findings"]}
-
-
 def test_a_recipe_with_its_leaks_and_cost(recipe):
     code, found = checked(recipe)
     assert code == 0

@@ -69,19 +69,6 @@ def test_every_format_is_kept(files, tmp_path):
     assert pairs.target.lines == ["read is what?"]
 
 
-def test_a_passage_is_written_once_for_all_its_questions_in_a_row(files, tmp_path):
-    questions = [PASSAGE["qas"][0] | {"id": f"q{number}"} for number in range(4)]
-    other = {"context": "Anna sleeps.", "qas": questions[3:]}
-    passages = [PASSAGE | {"qas": questions[:3]}, other]
-    (files / "qa.json").write_text(json.dumps({"data": [{"title": "Anna", "paragraphs": passages}]}), encoding="utf-8")
-    run(files / "qa.json", "--transformations", "invert", "-o", tmp_path / "out")
-    (article,) = json.loads((tmp_path / "out" / "qa.json").read_text(encoding="utf-8"))["data"]
-    assert [[one["id"] for one in passage["qas"]] for passage in article["paragraphs"]] == [["q0", "q1", "q2"], ["q3"]]
-    (pairs,) = READERS.build("squad").read_chunks([tmp_path / "out" / "qa.json"], ["en_x"])
-    assert pairs.ids == ["q0", "q1", "q2", "q3"]
-    assert pairs.answers[:3] == [["books old"]] * 3
-
-
 def test_the_record_of_transformations(files, tmp_path):
     path = files / "a.en.txt"
     settings = ["--set", "transliterate.script=cherokee", "--seed", 3, "--json"]

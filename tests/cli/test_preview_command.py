@@ -20,9 +20,9 @@ def test_the_sentences_and_what_is_made_of_them():
 
 
 def test_what_an_objective_looks_at_is_told():
-    assert "\nlinks: today-heute the-der old-alte doctor-Arzt " in shown("weam")
+    assert "\nalignments: today-heute the-der old-alte doctor-Arzt " in shown("weam")
     assert "\ndictionary: today-heute the-der " in shown("align_mlm")
-    assert "links" not in shown("mlm")
+    assert "alignments" not in shown("mlm")
 
 
 def test_settings_are_those_of_the_objective():
@@ -33,7 +33,7 @@ def test_settings_are_those_of_the_objective():
 
 def test_own_sentences():
     own = ["--source", "the cat sleeps", "--target", "le chat dort", "--languages", "en,fr"]
-    text = shown("word_aligned", *own, "--links", "1-1")
+    text = shown("word_aligned", *own, "--alignments", "1-1")
     assert ["aligned", "to", "chat"] in [line.split() for line in text.splitlines()]
     assert "en-fr:" in text
     assert "counts: mlm" in shown("mlm", *own)
@@ -62,4 +62,4 @@ def test_what_cannot_be_is_explained(arguments, message):
 
 def test_a_link_beyond_the_sentence_is_named():
     with pytest.raises(DataError, match="9-0 names a word that is not there"):
-        shown("weam", "--links", "9-0")
+        shown("weam", "--alignments", "9-0")

@@ -35,12 +35,3 @@ def test_who_stops_a_training_learns_how_to_go_on(capfd):
     with pytest.raises(KeyboardInterrupt), _progress.training_bar("small", 10):
         raise KeyboardInterrupt
     assert "the same command goes on" in capfd.readouterr().err
-
-
-def test_losses_of_another_training_are_forgotten(monkeypatch, caplog):
-    monkeypatch.setattr(_progress, "LOG_EVERY", 0.0)
-    steps = [(1, {"classification": 0.7}), (2, {"classification": 0.5}), (1, {"tagging": 2.5})]
-    with caplog.at_level(logging.INFO, logger="interlace"), _progress.training_bar("fine-tuning", None) as watch:
-        for index, losses in steps:
-            watch(SimpleNamespace(index=index, tokens=100, seconds=0.1, losses=losses))
-    assert caplog.records[-1].getMessage() == "fine-tuning: step 1, 1.0k tokens/s  tagging 2.500"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
 from interlace.cli.common.tables import comparison_table, score_table
 
 if TYPE_CHECKING:
@@ -52,24 +50,6 @@ def test_scores_over_held_out_words_say_so_beside_those_over_all() -> None:
         ["pos\n(accuracy, held-out, %)", "align_mlm", "30.0", "30.0"],
         ["pos\n(accuracy, all, %)", "mlm", "50.0", "50.0"],
     ]
-
-
-def test_names_and_scores_stay_whole_on_a_narrow_terminal() -> None:
-    found = [
-        row(language, 50.0 + 20 * seed, seed=seed) | {"task": task}
-        for task in ("pos", "embedding_alignment")
-        for language in ("en", "de", "es", "hi")
-        for seed in (0, 1)
-    ]
-    learnt = [one | {"scores": {"accuracy": 30.0, "accuracy, all": 60.0, "held out": 50.0}} for one in found]
-    console = Console(width=80)
-    with console.capture() as capture:
-        console.print(comparison_table({"mlm": found, "align-mlm": learnt}))
-    shown = capture.get()
-    for whole in ("embedding_alignment", "(accuracy, held-out, %)", "align-mlm", "mean", "60.0", "±14.1"):
-        assert whole in shown
-    assert max(map(len, shown.splitlines())) <= 80
-    assert "…" not in shown
 
 
 def test_the_mean_is_said_to_leave_out_the_source_where_that_is_there() -> None:

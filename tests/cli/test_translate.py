@@ -48,9 +48,6 @@ def expected(run_folder):
     return translate(run_folder, *DIRECTION, text=as_text(LINES)).stdout.split("\n")[:-1]
 
 
-# ---- what it writes ----
-
-
 def test_each_line_has_its_translation_in_its_place(run_folder, vocab, expected):
     model = little_model("modernbert", vocab)
     assert expected == [one.text for one in Translator([model], vocab, "en", "de").lines(LINES)]
@@ -122,9 +119,6 @@ def test_two_runs_translate_together(run_folder, vocab, expected, tmp_path):
     assert both != expected
 
 
-# ---- lines that are too long ----
-
-
 def test_a_long_line_is_translated_in_pieces_cut_where_sentences_end(run_folder, caplog):
     first = "the old doctor reads three letters in the big house and a dog sees the young cat on the table."
     second = f"a cat sees two red books on the table and {first[:-1]}!"
@@ -185,9 +179,6 @@ def test_what_may_be_cut_short_is_told(run_folder, caplog):
     translate(run_folder, *DIRECTION, "--set", "max_extra=0", "--set", "max_ratio=0.5", text=as_text(LINES))
     assert "translations are as long as they may be" in caplog.text
     assert "see --set max_ratio=3 (the model writes at most 63 subwords)" in caplog.text
-
-
-# ---- files ----
 
 
 @pytest.fixture
@@ -304,9 +295,6 @@ def test_two_commands_do_not_write_one_file(run_folder, source):
         translate(run_folder, *DIRECTION, "--input", source, "--output", into)
 
 
-# ---- processes ----
-
-
 def start(python, *arguments, **options):
     command = [python, "-m", "interlace", "translate", *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
@@ -382,9 +370,6 @@ def test_a_mistake_ends_with_its_message_and_code_2(python, run_folder, argument
     assert said in told.decode()
     assert out == b""
     assert b"Traceback" not in told
-
-
-# ---- what is refused ----
 
 
 def test_a_missing_language_is_named_with_what_there_is(run_folder):

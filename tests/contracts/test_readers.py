@@ -1,4 +1,4 @@
-"""What every reader keeps, whichever is listed in the room. A reader without an example here fails."""
+"""The contract of readers, for every entry of the registry. A reader without an example here fails."""
 
 from __future__ import annotations
 

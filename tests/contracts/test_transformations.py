@@ -1,4 +1,4 @@
-"""What every change keeps, whichever is listed in the room."""
+"""The contract of transformations, for every entry of the registry."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ TREEBANK = """1\tA\ta\tX\t_\t_\t2\tdep\t_\t_
 """
 
 
-# Orders of other programs are found by the trees of the text itself; `tests/synthetic/test_galactic.py` has its own.
+# Orders of other programs are found by the trees of the text itself; `tests/derived/test_galactic.py` has its own.
 ANY_TEXT = [name for name in TRANSFORMATIONS.names() if name != "galactic"]
 
 

@@ -1,4 +1,4 @@
-"""What every word tokenizer keeps, whichever is listed in the room."""
+"""The contract of word tokenizers, for every entry of the registry."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LINES = st.lists(st.text(ANY, max_size=20) | st.text(LETTERS, max_size=20), max_
 
 
 def member(name):
-    """A member of the room, skipped where a package of its own is not there."""
+    """An entry, skipped where its package is not installed."""
     try:
         WORD_TOKENIZERS.build(name)
     except MissingDependencyError as error:

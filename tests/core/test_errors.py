@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.core.errors import did_you_mean
+from interlace.core.errors import MissingDependencyError, did_you_mean
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,9 @@ def test_a_long_list_is_cut():
 def test_every_advice_names_an_option(word, options):
     advice = did_you_mean(word, options)
     assert any(option in advice or repr(option) in advice for option in options)
+
+
+def test_a_missing_package_comes_with_its_command():
+    assert str(MissingDependencyError("the word tokenizer 'jieba'", "jieba")) == (
+        "the word tokenizer 'jieba' needs the package 'jieba': pip install jieba"
+    )

@@ -37,9 +37,6 @@ def vectors(count, seed):
     return unit(np.random.default_rng(seed).normal(size=(count, 6)))
 
 
-# ---- margins ----
-
-
 def test_margins_by_hand():
     ratio = MarginScorer("ratio", *AROUND).margins(COSINES, BOTH)
     np.testing.assert_allclose(ratio, [[0.9 / 0.675, 0.1 / 0.45], [0.8 / 0.8, 0.7 / 0.575]], rtol=1e-6)
@@ -94,9 +91,6 @@ def test_directions_turn_round():
     np.testing.assert_allclose(there.candidates, back.candidates)
 
 
-# ---- the nearest, and places ----
-
-
 def test_the_rank_is_that_of_the_best_right_candidate():
     candidates = at(0, 10, 20, 30)
     assert ranks(at(0), candidates, rows([3, 2])).tolist() == [3]
@@ -139,9 +133,6 @@ def test_half_precision_around_it_changes_nothing():
         found = nearest(queries, candidates)
     assert (found[0] == expected[0]).all()
     assert (found[1] == expected[1]).all()
-
-
-# ---- against the whole table ----
 
 
 @pytest.fixture(params=[1, 40, 1 << 24])

@@ -29,8 +29,8 @@ class _Private(Greeting): ...
 
 
 @pytest.fixture
-def room(tmp_path, monkeypatch):
-    """A room of two members and a private module, in a package of its own."""
+def entries(tmp_path, monkeypatch):
+    """A registry of two entries and a private module, in a package of its own."""
     folder = tmp_path / "greetings"
     folder.mkdir()
     (folder / "__init__.py").write_text(CONTRACT)
@@ -48,7 +48,7 @@ def room(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def guest(tmp_path):
+def plugin(tmp_path):
     """Writes a file of the user's own."""
 
     def write(text, name="mine.py"):
@@ -61,34 +61,34 @@ def guest(tmp_path):
         del sys.modules[name]
 
 
-def test_contract_classes_are_listed_without_importing_them(room):
-    assert room.names() == ["bye", "hello", "two"]
+def test_contract_classes_are_listed_without_importing_them(entries):
+    assert entries.names() == ["bye", "hello", "two"]
     assert "greetings.bye" not in sys.modules
 
 
-def test_a_member_is_the_one_public_class(room):
-    assert room.get("hello").__name__ == "Hello"
+def test_an_entry_is_the_one_public_class(entries):
+    assert entries.get("hello").__name__ == "Hello"
     with pytest.raises(SettingsError, match="should define one public Greeting, found 2"):
-        room.get("two")
+        entries.get("two")
 
 
-def test_a_room_without_contract_holds_functions_named_like_their_files(room, tmp_path):
+def test_a_registry_without_contract_holds_functions_named_like_their_files(entries, tmp_path):
     (tmp_path / "greetings" / "wave.py").write_text("def wave(): return 'o/'\n")
     assert Registry("greetings", "greeting").get("wave")() == "o/"
 
 
-def test_the_nearest_name_is_told(room):
+def test_the_nearest_name_is_given(entries):
     with pytest.raises(SettingsError, match=r"^there is no greeting 'helo'; did you mean 'hello'\?$"):
-        room.get("helo")
+        entries.get("helo")
     with pytest.raises(SettingsError, match="there is no greeting '_helper'; there are: bye, hello, two"):
-        room.get("_helper")
+        entries.get("_helper")
     with pytest.raises(SettingsError, match="there is no greeting 'helo'"):
-        room.summary("helo")
+        entries.summary("helo")
 
 
-def test_building_takes_a_name_or_a_mapping(room):
-    assert room.build("hello").to == "world"
-    assert room.build({"name": "hello", "to": "you"}).to == "you"
+def test_building_takes_a_name_or_a_mapping(entries):
+    assert entries.build("hello").to == "world"
+    assert entries.build({"name": "hello", "to": "you"}).to == "you"
 
 
 @pytest.mark.parametrize(
@@ -99,28 +99,28 @@ def test_building_takes_a_name_or_a_mapping(room):
         ({"name": "hello", "too": "you"}, "a.toml: unknown key 'too'; did you mean 'to'?"),
     ],
 )
-def test_what_cannot_be_built_is_told(room, data, message):
+def test_what_cannot_be_built_is_named(entries, data, message):
     with pytest.raises(SettingsError) as caught:
-        room.build(data, "a.toml")
+        entries.build(data, "a.toml")
     assert str(caught.value) == message
 
 
-def test_a_summary_is_read_without_importing(room):
-    assert room.summary("hello") == "Says hello."
-    assert room.summary("bye") == ""
+def test_a_summary_is_read_without_importing(entries):
+    assert entries.summary("hello") == "Says hello."
+    assert entries.summary("bye") == ""
     assert not {"greetings.hello", "greetings.bye"} & set(sys.modules)
 
 
-def test_a_guest_joins_by_its_file(room, guest):
-    path = guest('"""Says mine."""\nfrom greetings import Greeting\n\nclass Mine(Greeting):\n    size: int = 1\n')
-    register_plugin(path, {"greetings": room})
-    assert room.names() == ["bye", "hello", "mine", "two"]
-    assert room.build({"name": "mine", "size": 2}).size == 2
-    assert room.summary("mine") == "Says mine."
+def test_a_plugin_joins_by_its_file(entries, plugin):
+    path = plugin('"""Says mine."""\nfrom greetings import Greeting\n\nclass Mine(Greeting):\n    size: int = 1\n')
+    register_plugin(path, {"greetings": entries})
+    assert entries.names() == ["bye", "hello", "mine", "two"]
+    assert entries.build({"name": "mine", "size": 2}).size == 2
+    assert entries.summary("mine") == "Says mine."
 
 
-def test_a_guest_may_postpone_its_annotations(room, guest):
-    path = guest(
+def test_a_plugin_may_postpone_its_annotations(entries, plugin):
+    path = plugin(
         "from __future__ import annotations\n"
         "from typing import Annotated\n"
         "from pydantic import Field\n"
@@ -129,23 +129,23 @@ def test_a_guest_may_postpone_its_annotations(room, guest):
         "class Mine(Greeting):\n"
         "    size: Size = 1\n"
     )
-    register_plugin(path, {"greetings": room})
-    assert room.build({"name": "mine", "size": 2}).size == 2
+    register_plugin(path, {"greetings": entries})
+    assert entries.build({"name": "mine", "size": 2}).size == 2
     with pytest.raises(SettingsError, match="size: input should be greater than 0"):
-        room.build({"name": "mine", "size": 0})
+        entries.build({"name": "mine", "size": 0})
 
 
-def test_guests_come_by_entry_point(room, tmp_path, monkeypatch):
+def test_plugins_are_found_by_entry_point(entries, tmp_path, monkeypatch):
     (tmp_path / "friends.py").write_text(
         '"""A friend."""\nfrom greetings import Greeting\nclass Friend(Greeting): ...\n'
     )
     points = [EntryPoint("friend", "friends:Friend", "interlace.greetings")]
     monkeypatch.setattr(registry, "_installed_plugins", registry._installed_plugins.__wrapped__)  # without its memory
     monkeypatch.setattr(registry, "entry_points", lambda group: [p for p in points if p.group == group])
-    assert room.names() == ["bye", "friend", "hello", "two"]
-    assert room.summary("friend") == "A friend."
+    assert entries.names() == ["bye", "friend", "hello", "two"]
+    assert entries.summary("friend") == "A friend."
     assert "friends" not in sys.modules
-    assert room.get("friend").__name__ == "Friend"
+    assert entries.get("friend").__name__ == "Friend"
 
 
 @pytest.mark.parametrize(
@@ -158,22 +158,22 @@ def test_guests_come_by_entry_point(room, tmp_path, monkeypatch):
         ("import not_there\n", "--code {path}:1: ModuleNotFoundError: No module named 'not_there'"),
     ],
 )
-def test_a_guest_that_cannot_be_taken_in_is_told(room, guest, text, message):
-    path = guest(text)
+def test_a_plugin_that_fails_to_load_is_named(entries, plugin, text, message):
+    path = plugin(text)
     with pytest.raises(DataError) as caught:
-        register_plugin(path, {"greetings": room})
+        register_plugin(path, {"greetings": entries})
     assert str(caught.value) == message.format(path=path)
-    assert room.names() == ["bye", "hello", "two"]
+    assert entries.names() == ["bye", "hello", "two"]
 
 
-def test_a_missing_or_foreign_file_is_told(room, guest, tmp_path):
+def test_a_missing_or_foreign_file_is_told(entries, plugin, tmp_path):
     with pytest.raises(DataError, match="no such file"):
-        register_plugin(tmp_path / "gone.py", {"greetings": room})
+        register_plugin(tmp_path / "gone.py", {"greetings": entries})
     with pytest.raises(DataError, match="not a Python file"):
-        register_plugin(guest("", "notes.txt"), {"greetings": room})
+        register_plugin(plugin("", "notes.txt"), {"greetings": entries})
 
 
-def test_a_guest_called_like_one_of_ours_is_refused(tmp_path):
+def test_a_plugin_with_the_name_of_a_built_in_entry_is_refused(tmp_path):
     from interlace.core.registry import register_plugin
     from interlace.objectives import OBJECTIVES
 

@@ -150,3 +150,12 @@ def test_types_are_told_in_a_recipes_terms():
         "dict[str, list[int]]",
         "tuple[str, ...]",
     ]
+
+
+def test_a_missing_key_is_named():
+    with pytest.raises(SettingsError, match="key 'seed' is required"):
+        Training()  # type: ignore[call-arg]
+
+
+def test_several_mistakes_are_told_at_once():
+    assert complaint({"sed": 1, "name": "a b"}).count("\n") == 1

@@ -104,20 +104,6 @@ def test_numbers_of_every_size_come_back(tmp_path_factory, links):
     assert aligned.words(range(len(links))) == tuple(lists)
 
 
-def test_a_link_takes_three_bytes(tmp_path):
-    rows, words = 2_000, 20
-    side = Ragged.from_lengths(np.zeros(rows * words, np.int32), [words] * rows)
-    links = Ragged.from_lengths(np.tile(np.arange(words), (2, rows)).T.astype(np.int32), [words] * rows)
-    pairs = WordPairs(side, side, ["w"], ["w"])
-    chunk = (pairs, links, np.ones(rows * words, np.float32))
-    bare = (pairs, Ragged.of([[]] * rows, width=2), np.ones(0, np.float32))
-    sizes = []
-    for name, chunks in (("with", [chunk]), ("without", [bare])):
-        WordAlignments.write(tmp_path / name, chunks)
-        sizes.append((tmp_path / name / "00000.arrow").stat().st_size)
-    assert (sizes[0] - sizes[1]) / (rows * words) == pytest.approx(3, abs=0.1)
-
-
 @pytest.mark.parametrize(
     ("links", "message"),
     [

@@ -84,16 +84,6 @@ def test_a_digest_is_kept_until_the_file_changes(tmp_path, monkeypatch):
     assert content_key(path) == "taken again"
 
 
-def test_a_damaged_digest_is_taken_again(tmp_path, folder):
-    path = tmp_path / "a"
-    path.write_text("one")
-    first = content_key(path)
-    (memo,) = (folder / "digests").iterdir()
-    for damage in ("{", "[]", "{}"):
-        memo.write_text(damage)
-        assert content_key(path) == first
-
-
 def test_a_missing_file_is_named(tmp_path):
     (tmp_path / "train.en").touch()
     with pytest.raises(DataError, match=r"did you mean 'train\.en'"):

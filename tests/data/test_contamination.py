@@ -27,9 +27,6 @@ def found(train, test, language="en", rules=None):
     return result.exact, result.ngram
 
 
-# ---- hashes of words ----
-
-
 @given(lines_of)
 @settings(deadline=None)
 def test_lines_have_as_many_hashes_as_words(lines):
@@ -77,9 +74,6 @@ def test_what_counts_as_a_word(line, words):
     assert hash_tokens([line]).lengths.tolist() == [len(words)]
 
 
-# ---- overlap ----
-
-
 def test_a_whole_text_is_found_whatever_its_case_and_punctuation():
     assert found(["A new line.", "“He works — in Berlin!”"], ["he works in Berlin.", "She works in Paris."]) == (1, 1)
 
@@ -92,10 +86,6 @@ def test_eight_words_in_a_row_are_found_within_longer_text():
 
 def test_words_do_not_run_on_over_lines():
     assert found(["one two three four", "five six seven eight nine ten"], [TEN]) == (0, 0)
-
-
-def test_short_texts_are_the_same_everywhere():
-    assert found(["Yes.", "Oh yes.", "Oh yes indeed."], ["yes", "oh yes", "oh yes indeed"]) == (1, 1)
 
 
 def test_chinese_is_compared_by_characters():
@@ -124,11 +114,6 @@ def test_examples_say_where():
         ("train:3", "He works in Berlin."),
         ("train:2", ".. one two three four five six seven eight .."),
     ]
-
-
-def test_a_text_in_two_sets_is_found_in_both():
-    tests = [HeldOutSet(name, "en", {"text": ["he works in Berlin"]}) for name in ("xnli", "pawsx")]
-    assert [result.exact for result in find_contamination(training("He works in Berlin"), tests)] == [1, 1]
 
 
 def test_chunks_and_lines_agree_with_a_slow_twin():

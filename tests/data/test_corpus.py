@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import numpy as np
 import pyarrow as pa
@@ -159,11 +158,6 @@ def test_nothing_to_write_is_an_error(tmp_path, vocab):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_corpus_can_be_moved(corpus, tmp_path):
-    moved = shutil.move(corpus.folder, tmp_path / "elsewhere")
-    assert Corpus.open(moved)[0].tokens == ["7", "8", "9"]
-
-
 SOURCE = [[7, 8], [9], [10, 11, 12]]
 TARGET = [[20], [21, 22], [23]]
 LINKS = [[(0, 0), (1, 0)], [], [(2, 0)]]
@@ -228,12 +222,3 @@ def test_links_and_phrases_come_back(tmp_path, vocab):
     pairs = corpus.take([2, 1, 0, 2])
     assert pairs.links == Ragged.of([LINKS[2], LINKS[1], LINKS[0], LINKS[2]], width=2)
     assert pairs.phrases == Ragged.of([PHRASES[2], PHRASES[1], PHRASES[0], PHRASES[2]], width=4)
-
-
-def test_a_pair_is_readable(tmp_path, vocab):
-    pair = _write(tmp_path / "c", vocab, links=True)[0]
-    assert (pair.source.language, pair.source.tokens) == ("en", vocab.tokens(SOURCE[0]))
-    assert pair.links == [(0, 0), (1, 0)]
-    assert str(pair).endswith("0-0 1-0")
-    with pytest.raises(IndexError):
-        _write(tmp_path / "c", vocab, links=True)[3]

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
 from interlace.core.ragged import Ragged
-from interlace.data import encoding
 from interlace.data.tokenizer_files import special_tokens
 from interlace.data.vocab import Vocab
 from interlace.text import Text
@@ -121,28 +120,6 @@ def test_words_follow_the_rule(kind, word_tokenizer, lines):
     assert found.language == "xx"
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=40)
-@given(lines=TEXT)
-def test_spelling_and_offsets_agree(kind, lines):
-    vocab = _vocab(kind)
-    words = SPLIT["unicode"].split(lines)
-    text = Text("xx", lines, words, "unicode")
-    encodings = vocab.tokenizer.encode_batch(lines, add_special_tokens=False)
-    exact = encoding._by_offsets(text, encodings)
-    spelled, _ = encoding._by_spelling(vocab.tokenizer, vocab.surfaces, text, encodings)
-    assert exact.words == spelled.words
-
-
-@pytest.mark.parametrize("kind", ["byte-bpe", "bpe", "wordpiece", "unigram", "gpt2", "xlm-r"])
-def test_ordinary_lines_need_no_offsets(kind, monkeypatch):
-    vocab = _vocab(kind)
-    asked = []
-    monkeypatch.setattr(encoding, "_offsets", lambda *arguments: asked.append(arguments))
-    vocab.encode([line.replace("e\u0301", "e") for line in TRAINING])
-    assert asked == []
-
-
 def test_a_word_with_blanks_inside_keeps_its_subwords(vocab):
     from interlace.core.ragged import Ragged
 
@@ -233,11 +210,3 @@ def test_words_are_in_order_and_whole_for_any_borders(data):
         if len(text.words[line]):
             touching = [w for w, (a, _) in enumerate(spans[line]) if w and spans[line][w - 1][1] == a]
             assert set(touching) <= set(row.tolist())
-
-
-def test_no_blank_is_put_inside_a_line():
-    vocab = Vocab.learn({"xx": LINES * 30}, size=420)
-    sentences = vocab.encode_words_apart(text_of(["我", "+喜歡", "+喝", "+茶"]))
-    assert vocab.tokens(vocab.encode(["喝"]).ids[0])[0] == "▁"
-    assert vocab.tokens(sentences.ids[0])[:2] == ["▁我", "喜歡"]
-    assert "▁" not in vocab.tokens(sentences.ids[0])

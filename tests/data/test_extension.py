@@ -52,14 +52,6 @@ def test_all_old_ids_and_roles_stay(both: tuple[Vocab, Vocab]) -> None:
     assert new.fingerprint != old.fingerprint
 
 
-def test_new_ids_follow_the_old_ones(both: tuple[Vocab, Vocab]) -> None:
-    old, new = both
-    assert new.extension is not None
-    assert new.extension.base == old.size
-    assert new.size == new.extension.size == old.size + len(new.extension.pieces)
-    assert set(range(old.size, new.size)) <= set(new.regular_ids.tolist())
-
-
 def test_text_that_it_was_learnt_from_takes_fewer_subwords(both: tuple[Vocab, Vocab]) -> None:
     old, new = both
     if old.unk not in ids_of(old, TEXT["xx"][0]):  # else a whole word is a single unknown subword
@@ -120,9 +112,6 @@ def test_an_extension_is_read_back(both: tuple[Vocab, Vocab], tmp_path: Path) ->
     again = Extension.open(tmp_path)
     assert again.base == extension.base
     assert [row.tolist() for row in again.pieces] == [row.tolist() for row in extension.pieces]
-
-
-# ---- by hand, a kind each ----
 
 
 def vocab_of(model: Any, pre: Any = None) -> Vocab:

@@ -88,12 +88,6 @@ def test_what_a_reader_refuses_is_a_finding(look):
     assert "line 3" in found["unreadable"].about
 
 
-def test_text_without_a_word_fails(look):
-    report, found = look({"a.en": ["", " "]})
-    assert report.failed
-    assert found["no words"].level == "error"
-
-
 def test_another_script_is_found_where_scripts_are_known(look):
     _, found = look({"a.ru": ["кошка", "the cat"]})
     assert where(found["script"]) == ["a.ru:2"]

@@ -212,13 +212,6 @@ def test_all_spans_by_hand():
     assert all_spans(rows, 2) == Ragged.of([[(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)], [], [(0, 1)]], width=2)
 
 
-def test_a_phrase_pair_takes_eight_bytes(tmp_path):
-    aligned = _world(tmp_path / "a", count=400)
-    store, _ = _store(tmp_path, aligned)
-    size = (store.folder / "00000.arrow").stat().st_size
-    assert (size - 8 * len(store) - 2000) / store.counts["phrases"] < 8
-
-
 def test_pairs_carry_phrases_and_what_the_table_knows(tmp_path, vocab):
     aligned = _aligned(tmp_path / "a")
     store, _ = _store(tmp_path, aligned)

@@ -11,7 +11,6 @@ from interlace.data.encoding import subwords_in_span
 from interlace.data.questions import Questions, cut_windows
 from interlace.data.vocab import Vocab
 from interlace.text import Text
-from interlace.text.normalization import Normalization
 
 LINES = {
     "en": ["Anna reads  a letter.", " Omar's book\t", "", "  "],
@@ -42,9 +41,6 @@ def asked(questions, passages, owners, spans):
         answers=[[] for _ in questions],
         ids=[str(number) for number in range(len(questions))],
     )
-
-
-# ---- windows ----
 
 
 def test_a_short_passage_is_one_window():
@@ -131,9 +127,6 @@ def test_taken_rows_keep_what_belongs_to_them():
     assert cut.take([3]).firsts.tolist() == cut.firsts[[3]].tolist()
 
 
-# ---- where subwords stand ----
-
-
 @pytest.fixture(scope="module", params=["byte-bpe", "bpe", "wordpiece", "unigram"])
 def vocab(request):
     return Vocab.learn(
@@ -164,16 +157,6 @@ def test_subwords_stand_at_the_characters_they_spell(vocab, language):
                 assert spelt in (piece, chr(0x10FFFF))
             reached = max(reached, end)
         assert reached == len(line.rstrip())
-
-
-def test_rewritten_lines_keep_the_places_of_the_given_ones(vocab):
-    vocab = vocab.with_normalization(Normalization(lower_case=True, remove_accents=True))
-    line = "ÜMLÄUTE Größe"
-    _, places = vocab.encode_with_offsets(Text.of([line], "de"))
-    rows = np.zeros(2, np.int64)
-    found = subwords_in_span(places, rows, np.array([(0, 7), (8, 13)], np.int32))
-    spans = [(places[0][first, 0], places[0][last, 1]) for first, last in found]
-    assert spans == [(0, 7), (8, 13)]
 
 
 def test_spans_of_characters_become_spans_of_subwords():

@@ -41,9 +41,6 @@ def read(path):
     return chunk
 
 
-# ---- the model ----
-
-
 def counted_out(before):
     """p(order) of every order, by the definition."""
     weights = {
@@ -117,9 +114,6 @@ def test_unseen_pairs_are_unknown_and_tags_back_off_to_relations():
     assert not known[1, 3]  # two of one relation that never stood together
 
 
-# ---- trees ----
-
-
 def forest(heads, relations=None):
     tags = ["X"] * len(heads)
     return Forest.of(Ragged.of([heads]), relations or ["dep"] * len(heads), tags)
@@ -184,9 +178,6 @@ def test_the_final_mark_is_no_family_member():
 def test_invalid_trees_are_named(heads):
     with pytest.raises(DataError, match=r"^line 2: its heads are no tree"):
         Forest.of(Ragged.of([[-1], heads]), ["dep"] * 3, ["X"] * 3)
-
-
-# ---- the change ----
 
 
 @pytest.fixture

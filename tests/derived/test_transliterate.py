@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -73,16 +72,6 @@ def test_shares_are_nested(to):
     assert abs(len(half - set(words)) - 250) < 45
     assert quarter - set(words) < half - set(words)
     assert changed(text, to=to, share=0.0).lines == text
-
-
-@pytest.mark.parametrize("name", ["transliterate", "overlap"])
-def test_opaque_words_are_cached(monkeypatch, name):
-    made, own = Counter(), OpaqueWords.__call__
-    monkeypatch.setattr(OpaqueWords, "__call__", lambda opaque, word: made.update([word]) or own(opaque, word))
-    settings = {"to": "ids"} if name == "transliterate" else {"share": 0.0, "otherwise": {"to": "ids"}}
-    text = Text.of([f"dogs {animal} bark ." for animal in ("cats", "owls")] * 7_500, "en")
-    TRANSFORMATIONS.build({"name": name, **settings}).apply(text, 4711)
-    assert made == Counter(["dogs", "cats", "owls", "bark"])
 
 
 @pytest.mark.parametrize("keep", [True, False])

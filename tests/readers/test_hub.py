@@ -59,9 +59,6 @@ def read(address, *languages, **settings):
     return chunk
 
 
-# ---- what the usual data sets become ----
-
-
 def test_xnli(publish):
     rows = [{"premise": "a\nb", "hypothesis": "c", "label": 0}, {"premise": "d", "hypothesis": "e", "label": -1}]
     found = read(publish(rows, {"premise": TEXT, "hypothesis": TEXT, "label": ClassLabel(names=NLI)}))
@@ -90,12 +87,6 @@ def test_a_treebank_whose_multiword_tokens_stand_before_their_words(publish):
     found = read(publish(rows, {"tokens": Sequence(TEXT), "upos": Sequence(ClassLabel(names=UPOS))}))
     assert found.lines == ["in dem Garten"]
     assert found.tags == {"pos": [["ADP", "DET", "NOUN"]]}
-
-
-def test_tags_that_are_written_out(publish):
-    rows = [{"tokens": ["我", "们"], "upos": ["PRON", "NOUN"]}]
-    found = read(publish(rows, {"tokens": Sequence(TEXT), "upos": Sequence(TEXT)}), "zh")
-    assert (found.lines, found.tags) == (["我们"], {"pos": [["PRON", "NOUN"]]})
 
 
 ANSWERS = {"text": Sequence(TEXT), "answer_start": Sequence(Value("int32"))}
@@ -179,9 +170,6 @@ def test_what_is_wrong_is_named_with_its_place(tmp_path, row, message):
     (tmp_path / "a.jsonl").write_text(row + "\n")
     with pytest.raises(DataError, match=message):
         read(tmp_path / "a.jsonl")
-
-
-# ---- names, and what cannot be opened ----
 
 
 def test_names_of_data_sets():

@@ -9,7 +9,7 @@ import pytest
 
 from interlace.core.errors import DataError
 from interlace.core.files import atomic, atomic_folder, remove_partials
-from interlace.text.lines import count_lines, lines_of, read_lines, write_lines
+from interlace.text.lines import Lines, count_lines, lines_of, read_lines, write_lines
 
 
 def test_only_line_feeds_end_lines(tmp_path):
@@ -165,3 +165,10 @@ def test_lines_are_counted_as_they_are_read(data, suffix, tmp_path):
     path = tmp_path / f"a.txt{suffix}"
     path.write_bytes(gzip.compress(data) if suffix else data)
     assert count_lines(path) == len(list(read_lines(path)))
+
+
+def test_lines_can_be_read_again(tmp_path):
+    write_lines(tmp_path / "a", ["1"])
+    write_lines(tmp_path / "b", ["2"])
+    lines = Lines(tmp_path / "a", tmp_path / "b")
+    assert list(lines) == list(lines) == ["1", "2"]

@@ -3,26 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
-from math import exp
 
 import numpy as np
-import pytest
 
 from interlace.toy import Scene, problems, sample, split_of
 from interlace.toy.concepts import CONCEPTS
-from interlace.toy.sampling import _habitual, _normal, _table
-
-
-def test_weights_by_hand() -> None:
-    even = _table({"dog": 1.0, "cat": 3.0})
-    options, cumulated = _habitual(even, "see", 0.5)
-    weights = [after - before for before, after in pairwise((0.0, *cumulated))]
-    assert options == ("dog", "cat")
-    assert weights == pytest.approx([
-        1.0 * exp(0.5 * (_normal("dog") + _normal("see\tdog"))),
-        3.0 * exp(0.5 * (_normal("cat") + _normal("see\tcat"))),
-    ])  # fmt: skip
 
 
 def test_scenes_stay_valid_distinct_and_in_their_split() -> None:
