@@ -14,7 +14,7 @@ def take_steps(count):
             watch(SimpleNamespace(index=index, tokens=100, seconds=0.1, losses={"mlm": 2.0}))
 
 
-def test_a_log_gets_a_line_now_and_then(monkeypatch, caplog):
+def test_progress_is_logged_at_intervals(monkeypatch, caplog):
     monkeypatch.setattr(_progress, "LOG_EVERY", 0.0)
     with caplog.at_level(logging.INFO, logger="interlace"):
         take_steps(2)
@@ -31,7 +31,7 @@ def test_a_short_training_leaves_a_log_without_empty_lines(capfd, caplog):
     assert not capfd.readouterr().err
 
 
-def test_who_stops_a_training_learns_how_to_go_on(capfd):
+def test_an_interrupt_prints_how_to_resume(capfd):
     with pytest.raises(KeyboardInterrupt), _progress.training_bar("small", 10):
         raise KeyboardInterrupt
-    assert "the same command goes on" in capfd.readouterr().err
+    assert "rerun the same command" in capfd.readouterr().err
