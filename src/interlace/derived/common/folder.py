@@ -46,7 +46,7 @@ _META_KEYS = {
     "transformations": list,
     "seed": int,
     "word_tokenizer": str,
-    "whitespace": bool,
+    "blanks": bool,
 }
 
 
@@ -156,7 +156,7 @@ def write_folder(derivation: Derivation, files: Sequence[FolderFile], into: Path
         "transformations": [{"name": one.name, **one.dump()} for one in derivation.transformations.transformations],
         "seed": derivation.seed,
         "word_tokenizer": derivation.word_tokenizer,
-        "whitespace": derivation.blanks,
+        "blanks": derivation.blanks,
         "invertible": derivation.transformations.invertible,
         "files": [],
     }
