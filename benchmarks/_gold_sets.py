@@ -1,7 +1,7 @@
 """Sets of gold word links, each with the text that aligners may learn from besides.
 
-Gold text is taken as its words are given; other text is split by the word tokenizer `unicode`. Everything stands below the
-folder of real data, and the toy corpus is made here.
+Gold text keeps its words; other text is split by the word tokenizer `unicode`. All files are in the folder of real data;
+the toy corpus is written here.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Claims: from two files of text to a file of links, `interlace align` takes no longer than eflomal; a second process
-has the links of ten pairs within a second; time grows no faster than the pairs, and memory as `max_training_cells` says.
+aligns ten pairs within a second; time grows no faster than the pairs, and memory as `max_training_cells` allows.
 
     python benchmarks/alignment_speed.py [--peer-python PYTHON] [--rounds N] [--growth] [--large]
 

@@ -62,7 +62,6 @@ def test_paraphrases_that_are_learnt_from_share_no_sentence_with_those_scored(vo
     assert [len(task.examples(split, "en", vocab, Path(DATA))) for split in ("train", "dev", "test")] == [794, 239, 500]
 
 
-
 SMALL = read_recipe("evaluation/small")
 ROWS = re.compile(r"\[(\d*):(\d*)\]$")
 LEARNT, SCORED = 24, 12  # rows of a training file, and of any other one

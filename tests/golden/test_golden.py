@@ -16,8 +16,8 @@ from interlace.experiments.recipe import RECIPES, read_recipe
 from toy_settings import TOY
 
 GOLDEN = Path(__file__).with_name("losses.json")
-# tiny/unmt:from-mlm learns from what it wrote itself, and a processor's rounding may change a word of that; tiny/unmt-align is
-# tiny/align-mlm over a dictionary that another run must find first, and tiny/unmt:from-emb begins with another's vectors.
+# tiny/unmt:from-mlm trains on its own output, which rounding on another processor may change; tiny/unmt-align is
+# tiny/align-mlm with a dictionary of another run, and tiny/unmt:from-emb starts from another run's vectors.
 APART = {"tiny/unmt:from-mlm", "tiny/unmt-align", "tiny/unmt:from-emb"}
 TINY = [
     name

@@ -547,8 +547,8 @@ def of_checkpoint(folder: Path, models: dict[str, str]) -> Path:
 def test_a_checkpoint_is_scored_again_by_its_name_and_the_kept_recipe(tmp_path: Path) -> None:
     folder = of_checkpoint(tmp_path / "xlmr", {"retrieval": "some/xlm-r", "mining": "some/xlm-r"})
     assert commands(folder) == [
-        "interlace evaluate some/xlm-r --recipe xlmr/evaluate.json --tasks retrieval,mining --seeds 2 "
-        "--output again/xlmr",
+        ("interlace evaluate some/xlm-r --recipe xlmr/evaluate.json --tasks retrieval,mining --seeds 2 "
+        "--output again/xlmr"),
         "interlace report again/xlmr --output again/report.html",
     ]
     assert "<dt>checkpoint</dt><dd>some/xlm-r</dd>" in section("setup", [folder], REPRODUCTION).body

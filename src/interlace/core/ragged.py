@@ -26,7 +26,7 @@ class Ragged:
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[Any]], dtype: DTypeLike = np.int32, width: int | None = None) -> Ragged:
-        """Build from lists; `width` is the size of the second axis for rows of tuples (required if all rows may be empty)."""
+        """Build from lists; `width` is the second axis of rows of tuples (required if all may be empty)."""
         values = np.asarray([item for row in rows for item in row], dtype=dtype)
         values = values if width is None else values.reshape(-1, width)
         return cls.from_lengths(values, [len(row) for row in rows])

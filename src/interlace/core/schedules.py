@@ -1,4 +1,4 @@
-"""Schedules: numbers that change during training, a constant or a piecewise linear string such as `"0:1,100000:0.1,300000:0"`.
+"""Schedules: numbers that change during training, constant or piecewise linear (`"0:1,100000:0.1,300000:0"`).
 
 The syntax is XLM's (Conneau & Lample 2019, public code): `step:value` pairs, linear between, constant outside.
 """

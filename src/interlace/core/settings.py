@@ -100,7 +100,7 @@ def _leads_to(key: Any, other: Any) -> bool:
 
 
 def _joined(items: list[Any], model: type) -> str:
-    """Join the messages for the members of a union of plain types: 'input should be a valid string, or a valid list'."""
+    """Join the messages of a union of plain types: 'input should be a valid string, or a valid list'."""
     texts = [item["msg"].removeprefix("Value error, ") for item in items]
     others = [f"{text[:1].lower()}{text[1:]}".removeprefix("input should be ") for text in texts[1:]]
     return _one({**items[0], "msg": ", or ".join(dict.fromkeys([texts[0], *others]))}, model)

@@ -21,7 +21,7 @@ _COMBINING = re.compile("([SsTtAaIi])[\u0326\u0306\u0302]")
 
 
 class Normalization(Settings):
-    """Normalization of lines before tokenization, in this order: Romanian letters, lower case, accents, Unicode form."""
+    """Normalization before tokenization, in this order: Romanian letters, lower case, accents, Unicode form."""
 
     form: Literal["NFC", "NFKC", "none"] = Field(
         "NFC", description="Unicode form of the result; NFKC also folds compatibility characters such as ligatures."

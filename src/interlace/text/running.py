@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def running_text(rows: Ragged, spellings: list[str], language: str, word_tokenizer: str) -> Text:
     """Join the words of each row with spaces, except where their scripts use none.
 
-    Encoders were trained on plain text: spaces between Chinese or Thai words, or before a full-width full stop, would be
-    subwords that do not occur in their training text.
+    Encoders were trained on plain text: spaces between Chinese or Thai words, or before a full-width stop, would be
+    subwords that do not occur there.
     """
     used, places = np.unique(rows.flat, return_inverse=True)
     words = [spellings[number] for number in used.tolist()]

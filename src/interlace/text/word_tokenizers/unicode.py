@@ -1,4 +1,4 @@
-"""Words are runs of letters and digits; punctuation marks and characters of unspaced scripts are words by themselves."""
+"""Words are runs of letters and digits; punctuation marks and characters of unspaced scripts are single words."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def trimmed(lines: Sequence[str], rows: Sequence[Sequence[Span]]) -> Ragged:
 def rejoined(lines: Sequence[str], words: Ragged) -> Ragged:
     """Rejoin words that a tokenizer for one unspaced script split between letters of another script.
 
-    Tokenizers for Chinese or Thai split words of scripts other than their own and ASCII into letters, or before accents.
+    Tokenizers for Chinese or Thai split words of scripts other than their own and ASCII into letters or at accents.
     Adjacent words are joined if neither letter at the boundary is of an unspaced script, or if the second begins with a
     combining mark.
     """
