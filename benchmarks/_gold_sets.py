@@ -1,6 +1,6 @@
 """Sets of gold word links, each with the text that aligners may learn from besides.
 
-Gold text keeps its words; other text is split by the word tokenizer `unicode`. All files are in the folder of real data;
+Gold text keeps its words; other text is split by the word tokenizer `unicode`. Files are in the folder of real data;
 the toy corpus is written here.
 """
 

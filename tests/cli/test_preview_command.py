@@ -61,5 +61,5 @@ def test_what_cannot_be_is_explained(arguments, message):
 
 
 def test_a_link_beyond_the_sentence_is_named():
-    with pytest.raises(DataError, match="9-0 names a word that is not there"):
+    with pytest.raises(DataError, match="9-0 is out of range"):
         shown("weam", "--alignments", "9-0")

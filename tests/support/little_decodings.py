@@ -57,9 +57,9 @@ def logprobs_of(seed: int, said: tuple[int, ...], size: int, steps: int = 0) -> 
     return torch.tensor(scores_of(seed, said, size, steps), dtype=torch.float64).log_softmax(0).numpy()
 
 
-def everything(seed: int, size: int, limit: int, never: tuple[int, ...] = (), steps: int = 0) -> Iterator[Any]:
+def everything(seed: int, size: int, limit: int, banned_ids: tuple[int, ...] = (), steps: int = 0) -> Iterator[Any]:
     """Every hypothesis of at most `limit` subwords, without its end, and its log-probability."""
-    may = [token for token in range(size) if token != END and token not in never]
+    may = [token for token in range(size) if token != END and token not in banned_ids]
     for length in range(limit + 1):
         for said in itertools.product(may, repeat=length):
             path = (*said, END)
