@@ -130,7 +130,7 @@ def test_a_long_line_is_translated_in_pieces_cut_where_sentences_end(run_folder,
     for key in ("logprob", "length"):
         assert whole[key] == pytest.approx(sum(part[key] for part in parts), abs=1e-3)
     assert whole["score"] == pytest.approx(sum(part["score"] for part in parts) / 2, abs=1e-3)
-    assert "1 of 2 lines were longer than the model reads, and were translated in pieces" in caplog.text
+    assert "1 of 2 lines exceed the maximum length" in caplog.text
 
 
 def test_the_best_translation_of_a_line_in_pieces_stands_first_and_does_not_hang_on_how_many_are_asked_for(run_folder):
@@ -169,15 +169,15 @@ def test_a_long_line_is_refused_by_number_where_that_is_asked_for(run_folder, tm
 
 def test_lines_that_the_vocabulary_cannot_spell_are_told(run_folder, caplog):
     translate(run_folder, *DIRECTION, text=as_text(["the cat", "the 猫 and the 犬", "a dog"]))
-    assert "1 of 3 lines hold characters that the vocabulary lacks" in caplog.text
+    assert "1 of 3 lines contain characters that are not in the vocabulary" in caplog.text
     caplog.clear()
     translate(run_folder, *DIRECTION, text=as_text(["the cat"]))
-    assert "the vocabulary lacks" not in caplog.text
+    assert "not in the vocabulary" not in caplog.text
 
 
 def test_what_may_be_cut_short_is_told(run_folder, caplog):
     translate(run_folder, *DIRECTION, "--set", "max_extra=0", "--set", "max_ratio=0.5", text=as_text(LINES))
-    assert "translations are as long as they may be" in caplog.text
+    assert "translations reached the maximum length" in caplog.text
     assert "see --set max_ratio=3 (the model writes at most 63 subwords)" in caplog.text
 
 
@@ -215,7 +215,7 @@ def test_parts_joined_in_order_are_the_whole(into, run_folder, source):
 
 
 def test_standard_input_has_no_parts(run_folder):
-    with pytest.raises(SettingsError, match="--shard: nobody knows how many lines standard input has"):
+    with pytest.raises(SettingsError, match="--shard needs the number of lines"):
         translate(run_folder, *DIRECTION, "--shard", "1/2", text="a\n")
 
 
@@ -269,7 +269,7 @@ def test_other_settings_or_another_text_begin_anew(run_folder, source, expected,
         translate(*command)
         monkeypatch.undo()
         assert begun[0] == 0
-        assert "starts anew" in caplog.text
+        assert "starting over" in caplog.text
     assert list(read_lines(into)) == [expected[1], *expected[1:], *expected * 2]
 
 
@@ -313,7 +313,7 @@ def test_a_killed_command_goes_on(python, run_folder, source, expected):
     assert partial.exists()
     done = start(python, *command)
     _, told = done.communicate()
-    assert b"going on behind line" in told
+    assert b"resuming after line" in told
     assert list(read_lines(into)) == expected * 8
 
 
@@ -359,7 +359,7 @@ def test_a_reader_that_leaves_early_is_no_error(python, run_folder):
     ("arguments", "text", "said"),
     [
         ((), b"good\nbad \xe9\n", "standard input, line 2: not valid UTF-8 at byte 5 (0xe9)"),
-        (("--to", "fr"), b"", "'little' was not trained to translate en-fr: it learnt en-de, de-en"),
+        (("--to", "fr"), b"", "'little' was not trained to translate en-fr: it learned en-de, de-en"),
         (("--to", "fr", "--force"), b"", "it has them for en, de"),
     ],
 )
@@ -373,7 +373,7 @@ def test_a_mistake_ends_with_its_message_and_code_2(python, run_folder, argument
 
 
 def test_a_missing_language_is_named_with_what_there_is(run_folder):
-    with pytest.raises(SettingsError, match=r"^--to LANGUAGE: missing, .*; trained in en-de, de-en$"):
+    with pytest.raises(SettingsError, match=r"^--to LANGUAGE: missing translation direction; trained in en-de, de-en$"):
         translate(run_folder, "--from", "en")
     with pytest.raises(SettingsError, match=r"^--from and --to LANGUAGE"):
         translate(run_folder)
@@ -384,7 +384,7 @@ def test_a_missing_language_is_named_with_what_there_is(run_folder):
     [
         (("--n-best", 6), r"n_best = 6, but beam = 5 finds no more"),
         (("--set", "max_ration=2"), r"did you mean 'max_ratio'"),
-        (("--beam", 3, "--set", "beam=4"), r"--set beam: --beam says the same"),
+        (("--beam", 3, "--set", "beam=4"), r"--set beam: --beam sets the same"),
         (("--set", "temperature=0"), r"temperature: .*greater than 0"),
         (("--set", "temperature=0.7"), r"temperature = 0\.7 is for sampling, but .*; set sample = true too"),
         (("--set", "top_k=10", "--set", "sample=false"), r"top_k = 10 is for sampling"),
@@ -465,7 +465,7 @@ def test_what_is_read_from_a_file_is_not_written_over(python, run_folder, source
         wrong = start(python, run_folder, *DIRECTION, "--output", source, stdin=stdin)
         _, told = wrong.communicate()
     assert wrong.returncode == 2
-    assert b"is what is read" in told
+    assert b"is also the input" in told
     assert source.read_bytes() == before
 
 

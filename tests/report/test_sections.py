@@ -247,7 +247,7 @@ def test_published_results_are_below_ours(make_run: Make) -> None:
     assert "82.6" in row
     assert "Tang et al. 2022" not in text_of(found)  # no languages there
     assert "not comparable" in found.lead
-    assert "(ours: source-dev). Learning rates of 5e-4 to 2e-4" in text_of(found)
+    assert "(ours: source-dev). The printed learning rates of 5e-4 to 2e-4" in text_of(found)
 
 
 def test_published_figures_are_below_our_metric_of_the_same_name(make_run: Make) -> None:
@@ -547,8 +547,10 @@ def of_checkpoint(folder: Path, models: dict[str, str]) -> Path:
 def test_a_checkpoint_is_scored_again_by_its_name_and_the_kept_recipe(tmp_path: Path) -> None:
     folder = of_checkpoint(tmp_path / "xlmr", {"retrieval": "some/xlm-r", "mining": "some/xlm-r"})
     assert commands(folder) == [
-        ("interlace evaluate some/xlm-r --recipe xlmr/evaluate.json --tasks retrieval,mining --seeds 2 "
-        "--output again/xlmr"),
+        (
+            "interlace evaluate some/xlm-r --recipe xlmr/evaluate.json --tasks retrieval,mining --seeds 2 "
+            "--output again/xlmr"
+        ),
         "interlace report again/xlmr --output again/report.html",
     ]
     assert "<dt>checkpoint</dt><dd>some/xlm-r</dd>" in section("setup", [folder], REPRODUCTION).body

@@ -50,7 +50,7 @@ KEYS = {
     "a misspelt objective": ("[objectives.tlm]", "[objectives.tml]", ["'tml'", "did you mean 'tlm'"]),
     "a value out of range": ("steps = 12", "steps = 0", ["train.steps", "greater than or equal to 1", "0"]),
     "an unknown corpus": ("[objectives.tlm]\n", '[objectives.tlm]\ncorpora = ["pears"]\n', ["did you mean 'pairs'"]),
-    "no TOML": ('name = "small"', "name = small", ["small.toml", "cannot be read"]),
+    "no TOML": ('name = "small"', "name = small", ["small.toml", "not a valid recipe"]),
     "an objective without its data": (
         "[objectives.tlm]\n",
         '[objectives.tlm]\ncorpora = ["text"]\n',
@@ -164,5 +164,5 @@ def test_ctrl_c_says_how_to_go_on(python, small, tmp_path):
     command = [python, "-c", driver, "pretrain", str(small), "--output", str(tmp_path / "run")]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 130
-    assert "the same command goes on" in done.stderr
+    assert "rerun the same command to resume" in done.stderr
     assert "Traceback" not in done.stderr

@@ -80,7 +80,7 @@ def test_killed_runs_end_like_whole_ones(python, pretrain, small, tmp_path):
         assert killed.returncode == -signal.SIGKILL, (where, killed.stderr)
         assert not (run / "run.json").exists()
         again = pretrain(run)
-        assert "going on from step" in again.stderr, where
+        assert "resuming from step" in again.stderr, where
         assert weights(run) == weights(whole), where
         assert losses(run) == losses(whole), where
 

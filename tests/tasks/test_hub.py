@@ -181,5 +181,5 @@ def test_their_text_is_compared_with_training_text(publish):
 def test_names_that_are_none_are_refused_where_they_are_set():
     with pytest.raises(SettingsError, match="expected hub:OWNER/NAME/CONFIGURATION/SPLIT"):
         TASKS.build({"name": "xnli", "files": "hub:facebook/xnli"})
-    with pytest.raises(SettingsError, match="tasks read data sets of the hub; training text stands in files"):
+    with pytest.raises(SettingsError, match="only tasks read data sets of the hub"):
         CorpusGroup.read({"languages": ["de"], "train": "hub:a/b/{language}/train"}, "corpora.text")
