@@ -152,7 +152,7 @@ def test_a_task_that_memory_does_not_hold_is_told_and_the_others_go_on(asked, mo
     predict = FineTuner.predict
 
     def predicting(self, examples):
-        if self.cell.name == "nli":
+        if self.job.name == "nli":
             raise torch.OutOfMemoryError("CUDA out of memory")
         return predict(self, examples)
 
