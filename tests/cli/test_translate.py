@@ -178,7 +178,7 @@ def test_lines_that_the_vocabulary_cannot_spell_are_told(run_folder, caplog):
 def test_what_may_be_cut_short_is_told(run_folder, caplog):
     translate(run_folder, *DIRECTION, "--set", "max_extra=0", "--set", "max_ratio=0.5", text=as_text(LINES))
     assert "translations reached the maximum length" in caplog.text
-    assert "see --set max_ratio=3 (the model writes at most 63 subwords)" in caplog.text
+    assert "see --set max_ratio=3 (the model generates at most 63 tokens)" in caplog.text
 
 
 @pytest.fixture
