@@ -120,7 +120,8 @@ def test_the_task_is_scored_on_its_own_files(name, checkpoint, tmp_path):
     done = CliRunner().invoke(application(), arguments, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     rows = json.loads(done.stdout)
-    assert {(row["setting"], row["language"]) for row in rows} >= {(setting, language) for setting in getattr(task, "settings", ["zero-shot"])}
+    settings = getattr(task, "settings", ["zero-shot"])
+    assert {(row["setting"], row["language"]) for row in rows} >= {(setting, language) for setting in settings}
     for row in rows:
         assert all(math.isfinite(value) for value in row["scores"].values()), row
         assert row["n"] > 0
