@@ -145,7 +145,7 @@ class Sides:
                 limits = torch.from_numpy(search.limits(ids.lengths[part], SHAPE.max_length - 1))
                 first = torch.full((len(part),), self.vocab.target(self.languages[1]))
                 found = generate(search, decoding, first, limits, rules)
-                said |= dict(zip(part.tolist(), found.best().to_lists(), strict=True))
+                said |= dict(zip(part.tolist(), found.ranked().to_lists(), strict=True))
         return [said[row] for row in range(len(rows))]
 
     def generated(self, rows: np.ndarray) -> list[list[int]]:

@@ -10,7 +10,6 @@ import torch
 import transformers
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-from interlace.core.errors import CheckpointError
 from interlace.core.ragged import Ragged
 from interlace.data.extension import extend_vocab
 from interlace.data.vocab import Extension, Vocab
@@ -88,31 +87,6 @@ def test_the_same_seed_draws_the_same_rows(start: tuple[Path, Vocab, Vocab]) -> 
     assert torch.equal(first[: old.size], other[: old.size])
     spread = first[old.size : new.size].std() / first[: old.size].std()
     assert 0.5 < spread < 2
-
-
-def test_loading_leaves_torchs_generator_alone(start: tuple[Path, Vocab, Vocab]) -> None:
-    torch.manual_seed(5)
-    expected = torch.rand(3)
-    torch.manual_seed(5)
-    load(start[0], start[2])
-    assert torch.equal(torch.rand(3), expected)
-
-
-def test_what_is_exported_is_extended_no_more(start: tuple[Path, Vocab, Vocab], tmp_path: Path) -> None:
-    folder, _, new = start
-    backbone = load(folder, new)
-    out = backbone.save_pretrained(tmp_path / "out", new)
-    vocab = Vocab.load(out)
-    assert vocab.extension is None
-    assert vocab.fingerprint == new.fingerprint
-    again = load(out, vocab)
-    assert torch.equal(again.input_embeddings, backbone.input_embeddings)
-
-
-def test_an_extension_of_another_tokenizer_is_refused(start: tuple[Path, Vocab, Vocab], tmp_path: Path) -> None:
-    other = save("mbert" if start[0] and start[1].size > 200 else "mmbert", tmp_path / "other")
-    with pytest.raises(CheckpointError, match="use the checkpoint's own tokenizer"):
-        load(other, start[2])
 
 
 # ---- by hand ----

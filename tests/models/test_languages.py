@@ -55,23 +55,6 @@ def test_noise_comes_from_the_generator_handed_in() -> None:
     torch.testing.assert_close(rows(first)[2], expected)
 
 
-def test_known_languages_are_not_added_again() -> None:
-    model = bert()
-    add_languages(model, ["en"])
-    table = rows(model)
-    add_languages(model, ["en"])
-    assert rows(model).data_ptr() == table.data_ptr()
-
-
-def test_gradients_reach_the_new_rows() -> None:
-    model = bert()
-    add_languages(model, ["en", "de"])
-    ids = torch.tensor([[1, 2, 3]])
-    model(input_ids=ids, token_type_ids=torch.tensor([[2, 2, 3]])).logits.square().sum().backward()
-    gradient = model.base_model.embeddings.token_type_embeddings.weight.grad
-    assert gradient.abs().sum(dim=1).gt(0).tolist() == [False, False, True, True]
-
-
 def test_folding_by_hand() -> None:
     """Row 0 becomes the language, row 1 keeps its distance from row 0, languages stay."""
     model = bert()
@@ -125,12 +108,6 @@ def test_a_recipes_name_stands_for_the_checkpoints_row() -> None:
     assert model.config.n_langs == 3
 
 
-def test_names_are_kept_without_new_languages_too() -> None:
-    model = xnli()
-    map_languages(model, [], LanguageMapping(names={"zh_cn": "zh"}))
-    assert language_ids(model.config)["zh_cn"] == 2
-
-
 def test_a_new_language_begins_as_the_mean_of_the_others() -> None:
     model = xnli()
     before = table_of(model).clone()
@@ -161,12 +138,6 @@ def test_languages_of_our_own_runs_are_continued_alike() -> None:
     assert rows(model)[5].tolist() == [3.0] * 4
 
 
-def test_without_any_language_there_is_no_mean() -> None:
-    model = bert()
-    map_languages(model, ["en"], LanguageMapping(mean=True))
-    assert torch.equal(rows(model)[2], rows(model)[0])
-
-
 @pytest.mark.parametrize(
     ("arrival", "message"),
     [
@@ -184,11 +155,6 @@ def test_without_any_language_there_is_no_mean() -> None:
 def test_names_that_lead_nowhere(arrival: LanguageMapping, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         map_languages(xnli(), ["gsw"], arrival)
-
-
-def test_names_for_a_checkpoint_without_languages() -> None:
-    with pytest.raises(SettingsError, match="it has no language embeddings"):
-        map_languages(bert(), [], LanguageMapping(names={"zh_cn": "zh"}))
 
 
 def test_both_names_open_the_exported_checkpoint(tmp_path: Path, vocab: Any) -> None:

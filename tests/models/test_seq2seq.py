@@ -114,26 +114,6 @@ def test_rows_may_be_kept_moved_and_repeated(family: str, rows: list[int], vocab
     torch.testing.assert_close(untouched, scores(model, states, mask, more)[:, 4], atol=1e-4, rtol=1e-4)
 
 
-def test_beams_of_a_source_are_reordered_time_and_again(vocab: Any) -> None:
-    model = pair("bert", vocab)
-    states, mask = source(model)
-    rng = torch.Generator().manual_seed(5)
-    memory = model.start(states, mask).select(torch.arange(3).repeat_interleave(4))
-    rows = torch.empty((12, 0), dtype=torch.long)
-    language = torch.full((12, 1), model.decoder_languages["de"])
-    for length in range(1, 19):
-        rows = torch.cat([rows, torch.randint(3, 40, (12, 1), generator=rng)], dim=1)
-        found = model.step(memory, rows[:, -1], language[:, 0])
-        inputs = {"input_ids": rows, "token_type_ids": language.expand(12, length)}
-        index = torch.arange(3).repeat_interleave(4)
-        torch.testing.assert_close(
-            found, scores(model, states[index], mask[index], inputs)[:, -1], atol=1e-4, rtol=1e-4
-        )
-        order = torch.randint(0, 4, (12,), generator=rng) + torch.arange(3).repeat_interleave(4) * 4
-        memory, rows = memory.select(order), rows[order]
-        assert memory.per_source == 4
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_subword_sees_a_later_one(family: str, vocab: Any) -> None:
     model = pair(family, vocab)
@@ -154,24 +134,6 @@ def test_what_pads_a_source_changes_nothing(family: str, vocab: Any) -> None:
     padded = scores(model, states, mask, inputs)
     alone = scores(model, states[1:2, :5], None, {name: tensor[1:2] for name, tensor in inputs.items()})
     torch.testing.assert_close(padded[1:2], alone, atol=1e-5, rtol=1e-4)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_what_is_written_hangs_on_the_source(family: str, vocab: Any) -> None:
-    model = pair(family, vocab)
-    states, _ = source(model)
-    same = {name: tensor[:1].expand(2, -1) for name, tensor in target(model).items()}
-    first, second = scores(model, torch.stack([states[0], -states[0]]), None, same)
-    assert not torch.allclose(first, second, atol=1e-3)
-
-
-def test_the_target_language_has_its_vector(vocab: Any) -> None:
-    model = pair("bert", vocab)
-    states, mask = source(model)
-    inputs = target(model)
-    other = {**inputs, "token_type_ids": torch.flip(inputs["token_type_ids"], [0])}
-    other["token_type_ids"] = torch.where(inputs["token_type_ids"] == 2, 3, 2)
-    assert not torch.allclose(scores(model, states, mask, inputs), scores(model, states, mask, other), atol=1e-3)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -198,25 +160,6 @@ def test_dropout_drops_while_training_only(family: str, vocab: Any) -> None:
     assert torch.equal(scores(model, states, mask, inputs), scores(model, states, mask, inputs))
     model.train()
     assert not torch.equal(scores(model, states, mask, inputs), scores(model, states, mask, inputs))
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_the_same_seed_gives_the_same_decoder(family: str, vocab: Any) -> None:
-    first, second, other = pair(family, vocab), pair(family, vocab), pair(family, vocab, seed=4)
-    ours, theirs = dict(first.named_parameters()), dict(second.named_parameters())
-    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
-    drawn = [name for name, weight in other.named_parameters() if weight.std() > 0]
-    assert drawn
-    assert all(not torch.equal(ours[name], dict(other.named_parameters())[name]) for name in drawn)
-
-
-def test_reading_like_a_backbone(vocab: Any) -> None:
-    model = pair("bert", vocab)
-    assert (model.width, model.vocab_size, model.causal) == (16, 40, False)
-    assert model.traits == model.encoder.traits
-    assert model.input_embeddings is model.encoder.input_embeddings
-    inputs = {"input_ids": torch.tensor([[0, 5, 2]])}
-    assert torch.equal(model.encode(inputs), model.hidden_states(inputs)[-1])
 
 
 def test_a_target_that_is_too_long_is_refused(vocab: Any) -> None:

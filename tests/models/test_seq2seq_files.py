@@ -134,24 +134,6 @@ def test_the_encoder_of_a_modernbert_model_is_an_ordinary_checkpoint(vocab: Any,
     assert not any("tok_embeddings" in name for name in stored)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_no_private_kernel_is_named_on_disk(family: str, vocab: Any, tmp_path: Path) -> None:
-    made(vocab, family).save_pretrained(tmp_path / "model", vocab)
-    for path in tmp_path.rglob("config.json"):
-        assert '"interlace"' not in path.read_text()
-
-
-@pytest.mark.parametrize("family", ["bert", "modernbert"])
-def test_half_precision_on_disk_opens_as_float32(family: str, vocab: Any, tmp_path: Path) -> None:
-    model = made(vocab, family)
-    model.save_pretrained(tmp_path / "model", vocab, dtype=torch.bfloat16)
-    stored = load_file(next(tmp_path.rglob("model.safetensors")))
-    assert {tensor.dtype for tensor in stored.values()} == {torch.bfloat16}
-    again: Any = load(tmp_path / "model", vocab).eval()
-    assert {each.dtype for each in again.parameters()} == {torch.float32}
-    torch.testing.assert_close(scores(again), scores(model), atol=0.3, rtol=0.3)
-
-
 def test_a_plain_model_of_transformers_opens_here(vocab: Any, tmp_path: Path) -> None:
     """As `EncoderDecoderModel.from_encoder_decoder_pretrained` of two ordinary checkpoints makes them."""
     from_shape(Shape(layers=1, width=8, heads=2, max_length=16), vocab, seed=1).save_pretrained(tmp_path / "one", vocab)

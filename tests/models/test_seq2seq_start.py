@@ -139,21 +139,6 @@ def test_one_start_gives_both_sides_one_table_and_one_head(family: str, words: A
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("table", ["shared", "own"])
-def test_without_a_start_each_side_is_drawn_for_itself(family: str, table: Any, words: Any) -> None:
-    model = build(settings_of(family, shape=shape(family), decoder=DecoderSettings(embeddings=table)), words)
-    layers, theirs = parts(model.decoder.model)[1], model.model.state_dict()
-    drawn = {name: each for name, each in layers.items() if each.std() > 0 and "layer" in name}
-    assert drawn
-    assert differs_all_over(drawn, theirs)
-    assert (
-        model.shared
-        == (table == "shared")
-        == torch.equal(model.input_embeddings, model.decoder.model.get_input_embeddings().weight)
-    )
-
-
-@pytest.mark.parametrize("family", FAMILIES)
 def test_cross_attention_is_drawn_by_the_seed(family: str, words: Any, tmp_path: Path) -> None:
     start = checkpoint(tmp_path, family, words, 7)
     one, same_seed, other = (build(settings_of(family, start=start), words, seed) for seed in (1, 1, 2))
@@ -177,12 +162,6 @@ def test_the_side_that_takes_a_table_gives_it_to_both(reads: str, words: Any, tm
     assert torch.equal(model.input_embeddings, table)
     none_taken = build(settings_of("bert", start=start, take="none", decoder=DecoderSettings(take="whole")), words)
     assert torch.equal(none_taken.input_embeddings, table)
-
-
-def test_one_start_may_be_named_in_two_ways(words: Any, tmp_path: Path) -> None:
-    start = checkpoint(tmp_path, "bert", words, 7)
-    model = build(settings_of("bert", start=start, decoder=DecoderSettings(start=f"{start}/../bert-7/")), words)
-    assert model.shared
 
 
 def test_a_decoder_of_fewer_layers_takes_the_lowest(words: Any, tmp_path: Path) -> None:

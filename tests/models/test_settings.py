@@ -13,11 +13,6 @@ from interlace.models.settings import ModelSettings, Shape
 TINY = {"layers": 1, "width": 8, "heads": 2, "max_length": 16}
 
 
-def test_settings_come_back_from_plain_data() -> None:
-    settings = ModelSettings(shape=Shape(family="roberta", **TINY), languages="embeddings")
-    assert ModelSettings.read(settings.dump()) == settings
-
-
 def test_start_and_shape_exclude_each_other() -> None:
     with pytest.raises(SettingsError, match="either 'start' or 'shape'"):
         ModelSettings(start="somewhere", shape=Shape())

@@ -148,15 +148,6 @@ def test_a_decoder_with_a_start_keeps_its_own_table(vocab: Vocab, folder: Path, 
     assert is_begun(table, drawn_table.get_input_embeddings().weight, vocab)
 
 
-def test_a_decoder_that_is_drawn_wider_begins_wider(vocab: Vocab, folder: Path) -> None:
-    decoder = DecoderSettings(embeddings="own", shape=shape(init_std=10 * SPREAD))
-    model: Any = build_model(settings_of(folder, decoder=decoder), vocab, (), 3, seq2seq=True)
-    rows = [
-        each[rows_of(vocab)] for each in (model.input_embeddings, model.decoder.model.get_input_embeddings().weight)
-    ]
-    assert spread_of(rows[1]) / spread_of(rows[0]) == pytest.approx(10, rel=0.2)
-
-
 def test_special_subwords_stay_drawn_even_where_there_is_a_vector(vocab: Vocab, tmp_path: Path) -> None:
     special = vocab.tokens(vocab.special_ids)
     WordVectors(SUBWORDS, [*WORDS, *special], np.vstack([VECTORS, np.ones((len(special), 8), np.float32)])).save(

@@ -19,7 +19,7 @@ from interlace.tasks.common.reading import read_parts
 from interlace.text import Text
 from interlace.training.device import accelerator_for
 from interlace.training.evaluation_job import EvaluationJob
-from interlace.training.fine_tuning import score_job
+from little_jobs import score_job
 
 RNG = generator(Purpose.BATCH, 0)
 CPU = torch.device("cpu")

@@ -22,8 +22,8 @@ from interlace.tasks.common.bleu import bleu
 from interlace.tasks.common.files import FilePart
 from interlace.tasks.common.reading import read_both_sides
 from interlace.training.evaluation_job import EvaluationJob
-from interlace.training.fine_tuning import score_job
 from interlace.training.predictions import outcomes_file, read_outcomes
+from little_jobs import score_job
 
 WORDS = {"the": "der", "doctor": "arzt", "reads": "liest", "letters": "briefe", "Ion": "Ion"}
 ENGLISH = ["the doctor reads letters", "letters the doctor reads", "the letters reads Ion the doctor"]

@@ -23,7 +23,7 @@ from interlace.tasks.common.likelihood import running_text
 from interlace.tasks.perplexity import Perplexity
 from interlace.training.device import accelerator_for
 from interlace.training.evaluation_job import EvaluationJob
-from interlace.training.fine_tuning import score_job
+from little_jobs import score_job
 
 LINES = ["the doctor reads letters", "letters", "the doctor reads the letters the doctor reads", "der arzt"]
 

@@ -1,7 +1,10 @@
-"""Observers of the loop: when they evaluate, stop and save, and what a resumed run is told."""
+"""Callbacks: evaluation, early stopping, checkpoints, and the warning of copying."""
+
+from __future__ import annotations
 
 import logging
 import math
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -9,7 +12,7 @@ import torch
 from torch import nn
 
 from interlace.training import checkpoint
-from interlace.training.callbacks import CheckpointCallback, HeldOutEvaluation, early_stopping_cost
+from interlace.training.callbacks import CheckpointCallback, CopyingWarning, HeldOutEvaluation
 from interlace.training.loop import Progress
 
 
@@ -38,17 +41,6 @@ def test_it_stops_when_patience_is_at_its_end():
     run(made, [9, 10])
     assert made.progress.stop
     assert made.best_step == 6  # an equal one is no fall
-
-
-def test_bleu_is_to_rise():
-    given = iter([{"perplexity/mean": cost, "bleu/mean": bleu} for cost, bleu in ((9, 1), (8, 3), (7, 2), (6, 3))])
-    made = HeldOutEvaluation(lambda: next(given), 2, 2, Progress(), 10, lambda _: None, by="bleu")
-    run(made, range(1, 9))
-    assert (made.best_step, made.progress.stop) == (4, True)
-    assert made.progress.reason == "BLEU has not risen for 2 evaluations"
-    assert min(
-        [{"bleu/mean": 1.0}, {"bleu/mean": 3.0}, {}], key=lambda scores: early_stopping_cost(scores, "bleu")
-    ) == {"bleu/mean": 3.0}
 
 
 @pytest.mark.parametrize("values", [[], [5.0]])
@@ -103,3 +95,46 @@ def test_another_number_of_processes_is_told(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         assert saver(tmp_path, processes=4).resume() == 2
     assert "2 micro-batches over all processes, and has 8" in caplog.text
+
+
+@pytest.fixture
+def warnings(caplog):
+    def of(shares, ratio=1.0, corpora=("de",), **settings):
+        caplog.clear()
+        observer = CopyingWarning(**settings)
+        with caplog.at_level(logging.WARNING):
+            for index, share in enumerate(shares, 1):
+                observer(
+                    SimpleNamespace(
+                        index=index,
+                        corpus=corpora[index % len(corpora)],
+                        losses={"copied_share": share, "length_ratio": ratio} if share is not None else {"mlm": 1.0},
+                    )
+                )
+        return [record.getMessage() for record in caplog.records]
+
+    return of
+
+
+def test_it_warns_once_when_the_window_is_full_of_copies(warnings):
+    (told,) = warnings([0.9, 0.9, None, 0.96, 0.96, 0.9, 0.9], window=4)
+    assert told.startswith("step 5: in 4 steps with source de, 93% of the tokens")
+
+
+def test_a_few_copies_are_no_collapse(warnings):
+    assert warnings([1.0, 0.5] * 10, window=4) == []
+    assert warnings([1.0] * 3, window=4) == []
+    assert warnings([0.8] * 9, window=4) == []
+
+
+@pytest.mark.parametrize(("ratio", "said"), [(0.05, "0.05 .* too short"), (2.5, "2.5 .* too long")])
+def test_it_warns_of_translations_that_are_far_too_short_or_too_long(warnings, ratio, said):
+    (told,) = warnings([0.0] * 6, ratio=ratio, window=4)
+    assert re.match(f"step 4: in 4 steps with source de, translations have {said}", told)
+    assert len(warnings([1.0] * 6, ratio=ratio, window=4)) == 2  # each once
+    assert warnings([0.0] * 6, ratio=0.3, window=4) == []
+
+
+def test_one_direction_that_collapses_beside_a_sound_one_is_told(warnings):
+    (told,) = warnings([1.0, 0.1] * 10, corpora=("de", "ro"), window=4)
+    assert told.startswith("step 7: in 4 steps with source ro, 100% of the tokens")

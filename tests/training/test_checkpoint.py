@@ -1,7 +1,5 @@
 """Checkpoints are whole or not there, and say what is wrong with a damaged one."""
 
-import json
-
 import pytest
 import torch
 from torch import nn
@@ -97,11 +95,6 @@ def test_pruning_keeps_the_newest_and_the_best(tmp_path):
         checkpoint.save(tmp_path, step, *learner(), {})
     checkpoint.prune(tmp_path, keep=2, best=1)
     assert checkpoint.steps_in(tmp_path) == [1, 4, 5]
-
-
-def test_the_state_is_plain_json(tmp_path):
-    path = checkpoint.save(tmp_path, 1, *learner(), {"drawn": (1, 2)})
-    assert json.loads((path / checkpoint.STATE).read_text())["drawn"] == [1, 2]
 
 
 def test_the_optimizers_step_goes_where_the_weights_are(tmp_path):

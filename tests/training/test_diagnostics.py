@@ -72,11 +72,6 @@ def test_a_gap_is_over_all_other_combinations():
     assert cosine_gap(source, target) == pytest.approx(np.diag(cosines).mean() - np.mean(others), abs=1e-6)
 
 
-def test_vectors_that_all_point_one_way_have_no_gap():
-    same = np.tile(np.array([0.6, 0.8], np.float32), (5, 1))
-    assert cosine_gap(same, same) == pytest.approx(0, abs=1e-6)
-
-
 # ---- CKA ----
 
 
@@ -115,17 +110,6 @@ def test_cka_sees_no_rotation_no_scale_and_no_shift(debiased):
     turned = (1e-7 * (source @ turn + 4)).astype(np.float32)
     assert linear_cka(source, 1e3 * source + 1, debiased=debiased) == pytest.approx(1, abs=1e-4)
     assert linear_cka(source, turned, debiased=debiased) == pytest.approx(1, abs=1e-3)
-
-
-def test_only_debiased_cka_of_unrelated_wide_sides_is_nothing():
-    sides = np.random.default_rng(3).normal(size=(10, 2, 20, 200)).astype(np.float32)
-    assert np.mean([linear_cka(*pair) for pair in sides]) == pytest.approx(0, abs=0.05)
-    assert np.mean([linear_cka(*pair, debiased=False) for pair in sides]) > 0.8
-
-
-def test_equal_rows_have_no_cka():
-    same = np.ones((6, 3), np.float32)
-    assert linear_cka(same, same) == linear_cka(same, np.eye(6, 3, dtype=np.float32), debiased=False) == 0
 
 
 # ---- accuracy ----

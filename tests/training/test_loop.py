@@ -1,6 +1,9 @@
-"""A step equals one large batch, whatever the split; dropout and data come from keys."""
+"""The training loop: one large batch equals micro-batches; counts agree between batches and processes."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,10 +15,10 @@ from interlace.data import Sentences
 from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
-from interlace.objectives import Resources
+from interlace.objectives import Batch, Resources
 from interlace.objectives.mlm import Mlm
 from interlace.training.device import accelerator_for
-from interlace.training.loop import Progress, Training, TrainingModel, steps
+from interlace.training.loop import Progress, StepCounts, Training, TrainingModel, steps
 from interlace.training.mixture import Mixture, MixtureSource
 from interlace.training.optimizer import OptimizerSettings
 
@@ -66,24 +69,6 @@ def test_micro_batches_equal_one_large_batch(vocab):
         assert a.gradient_norm == pytest.approx(b.gradient_norm, rel=1e-4)
     for name, value in weights(whole).items():
         torch.testing.assert_close(value, weights(split)[name], rtol=1e-3, atol=1e-5)
-
-
-def test_the_same_seed_gives_the_same_bits_with_dropout(vocab):
-    one, other = training(vocab, 4, 2, dropout=0.2), training(vocab, 4, 2, dropout=0.2)
-    torch.manual_seed(1)
-    list(steps(one, Progress()))
-    torch.manual_seed(2)  # what others drew before does not matter
-    list(steps(other, Progress()))
-    for name, value in weights(one).items():
-        assert torch.equal(value, weights(other)[name])
-
-
-def test_stopping_ends_the_loop(vocab):
-    progress = Progress()
-    for step in steps(training(vocab, 4, 1), progress):
-        progress.stop = step.index == 2
-    assert progress.done == 2
-    assert progress.drawn == (2,)
 
 
 def test_the_loop_starts_where_progress_stands(vocab):
@@ -140,3 +125,75 @@ def test_an_objective_that_changes_what_it_counts_stops_before_it_reaches_the_we
         next(run)
     for name, value in weights(made).items():
         assert torch.equal(value, before[name]), name
+
+
+SOURCE = SimpleNamespace(name="mine/en", objective="mine")
+
+
+def batch(counts, languages=("en",)):
+    none = np.zeros(0, np.int64)
+    ids = np.zeros((2, 5), np.int64)
+    return Batch({"input_ids": ids}, (none, none), none, counts, 10, languages=dict.fromkeys(languages, 5))
+
+
+class Processes:
+    """Two processes, of which the other one sends what it is told to."""
+
+    num_processes = 2
+    device = torch.device("cpu")
+
+    def __init__(self, sends):
+        self.sends = sends
+
+    def reduce(self, values, _how):
+        return values + torch.tensor(self.sends, dtype=values.dtype)
+
+
+def alone():
+    return StepCounts(SimpleNamespace(num_processes=1, device=torch.device("cpu")))
+
+
+def two(monkeypatch, sends, names):
+    monkeypatch.setattr("accelerate.utils.gather_object", lambda mine: [*mine, names])
+    return StepCounts(Processes(sends))
+
+
+@pytest.mark.parametrize(
+    ("later", "named"),
+    [
+        (batch({"mlm": 1}), "'mlm', 'share', 'en', another one 'mlm', 'en'"),
+        (batch({"share": 1, "mlm": 1}), "another one 'share', 'mlm', 'en'"),
+        (batch({"mlm": 1, "share": 1}, languages=("en", "de")), "another one 'mlm', 'share', 'en', 'de'"),
+        (batch({}, languages=()), "another one nothing"),
+    ],
+)
+def test_a_batch_that_counts_other_things_than_the_first_is_named(later, named):
+    first = batch({"mlm": 3, "share": 1})
+    message = f"mine/en: its first batch counts .*{named}; mine.batch must give the same"
+    counting = alone()
+    counting.of(SOURCE, [first])
+    with pytest.raises(RunError, match=message):
+        counting.of(SOURCE, [later])
+    with pytest.raises(RunError, match=message):
+        alone().of(SOURCE, [first, later])
+
+
+def test_what_processes_send_is_added_up_by_place(monkeypatch):
+    counting = two(monkeypatch, [7, 1, 2, 7, 0], ("tokens", "rows", "mlm", "tokens in en"))
+    assert counting.of(SOURCE, [batch({"mlm": 3})]) == {"tokens": 17, "rows": 3, "mlm": 5, "tokens in en": 12}
+
+
+def test_processes_whose_first_batches_differ_stop_before_they_add(monkeypatch):
+    counting = two(monkeypatch, [0] * 5, ("tokens", "rows", "mlm", "other", "tokens in en"))
+    with pytest.raises(RunError, match="counts 'mlm', 'en', another one 'mlm', 'other', 'en'; mine"):
+        counting.of(SOURCE, [batch({"mlm": 3})])
+
+
+def test_a_process_learns_that_another_one_counts_otherwise(monkeypatch):
+    names = ("tokens", "rows", "mlm", "tokens in en")
+    counting = two(monkeypatch, [0, 0, 0, 0, 0], names)
+    counting.of(SOURCE, [batch({"mlm": 3})])
+    counting._accelerator.sends[-1] = 1
+    monkeypatch.setattr("accelerate.utils.gather_object", lambda mine: [*mine, ("tokens", "rows", "mood")])
+    with pytest.raises(RunError, match="counts 'mlm', 'en', another one 'mood'; mine"):
+        counting.of(SOURCE, [batch({"mlm": 3})])

@@ -28,13 +28,6 @@ def test_a_run_can_start_anywhere():
     assert rest == whole[25:]
 
 
-def test_counters_advance_by_the_slots():
-    mixture = Mixture([source("mlm")], seed=0)
-    draws = list(mixture.draws(0, 3, (), slots=4))
-    assert [draw.first for draw in draws] == [0, 4, 8]
-    assert draws[-1].drawn == (12,)
-
-
 def test_a_source_may_give_the_same_batches_again():
     repeated = MixtureSource("back_translation", "en", None, None, range(10), repeats=3)
     mixture = Mixture([repeated, source("mlm")], seed=0)
@@ -42,13 +35,6 @@ def test_a_source_may_give_the_same_batches_again():
     firsts = [draw.first for draw in draws if draw.source == 0]
     assert firsts[:7] == [0, 0, 0, 2, 2, 2, 4]
     assert list(mixture.draws(11, 40, draws[10].drawn, slots=2)) == draws[11:]
-
-
-def test_a_scheduled_weight_turns_an_objective_off():
-    mixture = Mixture([source("mlm"), source("tlm", weight="0:0,100:0,101:1")], seed=0)
-    drawn = [draw.source for draw in mixture.draws(0, 300, (), 1)]
-    assert set(drawn[:100]) == {0}
-    assert np.mean(drawn[101:]) == pytest.approx(0.5, abs=0.15)
 
 
 def test_an_empty_mixture_says_so():
@@ -75,12 +61,6 @@ def test_who_is_switched_off_loses_its_turn():
     drawn = [sources[draw.source].objective for draw in Mixture(sources, 0, alternate=True).draws(0, 20, (), 1)]
     assert drawn[:10] == ["mlm", "clm"] * 5
     assert sorted(drawn[11:14]) == ["clm", "mlm", "tlm"]
-
-
-def test_alternation_can_start_anywhere():
-    mixture = Mixture([source("mlm"), source("tlm"), source("clm")], seed=3, alternate=True)
-    whole = list(mixture.draws(0, 40, (), slots=2))
-    assert list(mixture.draws(25, 40, whole[24].drawn, slots=2)) == whole[25:]
 
 
 def share_of(mixture, first, last, number):

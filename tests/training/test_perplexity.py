@@ -1,4 +1,6 @@
-"""Held-out perplexity: what is measured never changes, and what comes out by hand."""
+"""Held-out perplexity of masked and causal models, by hand and by properties."""
+
+from __future__ import annotations
 
 import math
 from types import SimpleNamespace
@@ -10,12 +12,14 @@ import torch
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
+from interlace.data.packing import Streams
 from interlace.data.vocab import Vocab
 from interlace.experiments.held_out import held_out
-from interlace.experiments.recipe import read_recipe
+from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Resources, Term
+from interlace.objectives.clm import Clm
 from interlace.objectives.mlm import Mlm
 from interlace.tasks.common.likelihood import HeldOutBatches, hold_out
 from interlace.training.diagnostics import perplexities
@@ -78,3 +82,77 @@ def test_means_by_hand(backbone):
     found = perplexities(backbone, measured, torch.device("cpu"))
     expected = {"perplexity/en": 2, "perplexity/de": 8, "perplexity/mean": 5, "perplexity/geometric": 4}
     assert found == pytest.approx(expected, rel=1e-5)
+
+
+TEXT = "a few words to learn the alphabet from"
+
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def causal_model(vocab):
+    return from_shape(Shape(layers=1, width=16, heads=2, max_length=128), vocab, seed=1, causal=True)
+
+
+def sentences(vocab, *lines):
+    ids = [vocab.encode_words(line.split()) for line in lines]
+    flat = Ragged.of([[int(piece) for word in line for piece in word] for line in ids])
+    words = Ragged.of([[number for number, word in enumerate(line) for _ in word] for line in ids])
+    return Sentences(
+        Ragged(flat.values.astype(np.int32), flat.offsets), Ragged(words.values.astype(np.int32), words.offsets), "en"
+    )
+
+
+def test_words_and_characters_of_what_is_predicted(vocab, causal_model):
+    text = sentences(vocab, "a few words", "to learn")
+    row = Streams(text, int(text.lengths.sum()) + 2, vocab.end).take([0])  # both sentences, each with its end
+    clm = Clm(max_length=64)
+    made = hold_out("en", row, clm, clm.prepare(Resources(vocab, causal_model.traits)))
+    assert made.words == 5 + 2
+    assert made.characters == len("a few words") + len("to learn") + 2  # sentences apart, and an end of each
+    assert sum(batch.counts["clm"] for batch in made.batches) == len(row.ids.flat)
+
+
+def test_three_units_by_hand(causal_model):
+    fixed = SimpleNamespace(loss=lambda *_: {"clm": Term(torch.tensor(60 * math.log(2)))})
+    batch = SimpleNamespace(to=lambda _device: None, counts={"clm": 20})
+    found = perplexities(causal_model, [HeldOutBatches("en", fixed, [batch], words=10, characters=40)], CPU)
+    expected = {"perplexity": 2**3, "perplexity_per_word": 2**6, "bits_per_character": 1.5}
+    assert {name: found[f"{name}/en"] for name in expected} == pytest.approx(expected, rel=1e-4)
+    assert "bits_per_character/geometric" not in found
+    assert found["perplexity/mean"] == found["perplexity/geometric"] == pytest.approx(8, rel=1e-4)
+
+
+def test_bits_of_a_character_do_not_hang_on_how_finely_words_are_cut(vocab, causal_model):
+    """Certain of everything, or knowing nothing: the same text costs what its subwords cost together."""
+    text = sentences(vocab, *[TEXT] * 8)
+    rows = Streams(text, 30, vocab.end)
+    clm = Clm(max_length=32)
+    made = hold_out("en", rows.take(np.arange(len(rows))), clm, clm.prepare(Resources(vocab, causal_model.traits)))
+    found = perplexities(causal_model, [made], CPU)
+    subwords = sum(batch.counts["clm"] for batch in made.batches)
+    bits = math.log2(found["perplexity/en"]) * subwords
+    assert found["bits_per_character/en"] * made.characters == pytest.approx(bits, rel=1e-4)
+    assert math.log2(found["perplexity_per_word/en"]) * made.words == pytest.approx(bits, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("objectives", "causal", "names"),
+    [
+        (["mlm"], False, {"perplexity"}),
+        (["clm"], True, {"perplexity", "perplexity_per_word", "bits_per_character"}),
+        (["mlm", "clm"], False, {"perplexity", "causal_perplexity", "perplexity_per_word", "bits_per_character"}),
+    ],
+)
+def test_a_recipe_is_measured_as_it_reads(vocab, causal_model, objectives, causal, names):
+    recipe = Recipe(
+        name="x",
+        corpora={"text": {"languages": ["en"], "train": "a", "dev": "b"}},
+        objectives={name: {"max_length": 32} for name in objectives},
+    )
+    materials = SimpleNamespace(vocab=vocab, dev={"en": sentences(vocab, *[TEXT] * 8)})
+    found = perplexities(causal_model, held_out(recipe, materials, causal_model.traits), CPU)
+    assert recipe.causal == causal
+    assert {name.partition("/")[0] for name in found} == names
+    assert {name.partition("/")[2] for name in found} == {"en", "mean", "geometric"}

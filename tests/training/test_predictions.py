@@ -1,4 +1,4 @@
-"""Files of predictions: what they hold, and what becomes of them when a language, a model or a setting is other."""
+"""Predictions and outcomes in a run's folder."""
 
 from __future__ import annotations
 
@@ -11,13 +11,22 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import LabeledExamples, Pairs
 from interlace.data.vocab import Vocab
 from interlace.scores.examples import Examples
 from interlace.tasks import TASKS, Scores
 from interlace.text import Text
-from interlace.training.predictions import outcomes_file, read_outcomes, write_predictions, write_probe_outcomes
+from interlace.training.predictions import (
+    confidence_interval,
+    outcomes_file,
+    read_outcomes,
+    write_predictions,
+    write_probe_outcomes,
+)
+from interlace.training.predictions import write_outcomes as keep
+from study_rows import write_outcomes
 
 
 @dataclass(frozen=True)
@@ -44,7 +53,7 @@ def xnli(vocab):
     )
 
 
-def keep(folder, cell, examples, predictions, gold=None, language="de"):
+def predicted(folder, cell, examples, predictions, gold=None, language="de"):
     if gold is not None:
         examples = replace(examples, labels=gold)
     written(folder, cell, examples, predictions, language)
@@ -63,7 +72,7 @@ def shown(path, language="de"):
 
 def test_classes_outcomes_and_confusion(tmp_path, xnli):
     cell, examples = xnli
-    path = keep(tmp_path, cell, examples, np.array([0, 2, -1], np.int32))
+    path = predicted(tmp_path, cell, examples, np.array([0, 2, -1], np.int32))
     arrays = load_file(path)
     assert arrays["de.predicted"].tolist() == [0, 2, -1]
     assert arrays["de.gold"].tolist() == [0, 1, 2]
@@ -79,9 +88,9 @@ def test_classes_outcomes_and_confusion(tmp_path, xnli):
 
 def test_languages_stand_beside_each_other_and_are_replaced_one_by_one(tmp_path, xnli):
     cell, examples = xnli
-    keep(tmp_path, cell, examples, np.array([0, 1, 2], np.int32))
-    keep(tmp_path, cell, examples, np.array([0, 0, 0], np.int32), language="es")
-    path = keep(tmp_path, cell, examples, np.array([1, 1, 1], np.int32))
+    predicted(tmp_path, cell, examples, np.array([0, 1, 2], np.int32))
+    predicted(tmp_path, cell, examples, np.array([0, 0, 0], np.int32), language="es")
+    path = predicted(tmp_path, cell, examples, np.array([1, 1, 1], np.int32))
     arrays = load_file(path)
     assert (arrays["de.predicted"].tolist(), arrays["es.predicted"].tolist()) == ([1, 1, 1], [0, 0, 0])
     assert shown(path, "es")["wrong"] == 2
@@ -89,8 +98,8 @@ def test_languages_stand_beside_each_other_and_are_replaced_one_by_one(tmp_path,
 
 def test_what_another_model_predicted_is_dropped(tmp_path, xnli):
     cell, examples = xnli
-    keep(tmp_path, cell, examples, np.array([0, 1, 2], np.int32), language="es")
-    path = keep(
+    predicted(tmp_path, cell, examples, np.array([0, 1, 2], np.int32), language="es")
+    path = predicted(
         tmp_path, Cell(cell.name, cell.task, cell.vocab, key="another"), examples, np.array([0, 1, 2], np.int32)
     )
     assert not [name for name in load_file(path) if name.startswith("es")]
@@ -98,24 +107,11 @@ def test_what_another_model_predicted_is_dropped(tmp_path, xnli):
     assert (list(kept["languages"]), kept["setting"], kept["seed"]) == (["de"], "zero-shot", 0)
 
 
-def test_words_keep_where_their_sentences_begin(tmp_path, vocab):
-    cell = Cell("ner", TASKS.build({"name": "ner", "types": ["PER"]}), vocab)
-    sentences = vocab.encode_text(Text.of(["the cat sees", "he sleeps"], "en"))
-    examples = LabeledExamples(sentences, tags=Ragged.of([[1, 2, 0], [0, -1]]))
-    path = keep(tmp_path, cell, examples, Ragged.of([[1, 0, 0], [0, 0]]))
-    arrays = load_file(path)
-    assert arrays["de.offsets"].tolist() == [0, 3, 5]
-    assert shown(path)["confusion"] == [[2, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0]]
-    (sample,) = shown(path)["samples"]
-    assert [word.strip() for word in sample["words"]] == ["the", "cat", "sees"]
-    assert sample["wrong"] == [{"word": 1, "gold": "I-PER", "predicted": "O"}]
-
-
 def test_few_wrong_examples_are_shown_from_all_over(tmp_path, vocab):
     lines = [f"he sleeps {number}" for number in range(100)]
     side = vocab.encode_text(Text.of(lines, "en"))
     examples = LabeledExamples(Pairs(side, side), labels=np.zeros(100, np.int32))
-    path = keep(tmp_path, Cell("xnli", TASKS.build("xnli"), vocab), examples, np.ones(100, np.int32))
+    path = predicted(tmp_path, Cell("xnli", TASKS.build("xnli"), vocab), examples, np.ones(100, np.int32))
     texts = [sample["texts"][0] for sample in shown(path)["samples"]]
     assert (len(texts), texts[0], texts[-1]) == (12, lines[0], lines[-1])
 
@@ -137,26 +133,6 @@ def test_a_task_without_classes_has_outcomes_alone(tmp_path, vocab):
     assert shown(path) == {"n": 2, "wrong": 1, "samples": []}
 
 
-def test_the_same_test_set_is_known_again_and_another_is_not(tmp_path, xnli):
-    cell, examples = xnli
-    guess = np.array([0, 1, 2], np.int32)
-
-    def identity(gold, language="de"):
-        return read_outcomes(
-            keep(tmp_path, cell, examples, guess, np.array(gold, np.int32), language), language
-        ).identity
-
-    assert identity([0, 1, 2]) == identity([0, 1, 2], "es")
-    assert identity([0, 1, 2]) != identity([2, 1, 0])
-
-
-def test_other_sentences_with_the_same_labels_are_other_examples(tmp_path, xnli):
-    cell, examples = xnli
-    turned = replace(examples, examples=Pairs(examples.examples.source, examples.examples.source))
-    found = [written(tmp_path, cell, some, some.labels)["examples"] for some in (examples, examples, turned)]
-    assert found[0] == found[1] != found[2]
-
-
 def test_hypotheses_of_one_premise_are_drawn_together(tmp_path, xnli, vocab):
     cell, _ = xnli
     sides = [
@@ -164,7 +140,7 @@ def test_hypotheses_of_one_premise_are_drawn_together(tmp_path, xnli, vocab):
         for lines in (["he sleeps", "a dog", "he sleeps"], ["a dog", "the cat", "the dog"])
     ]
     examples = LabeledExamples(Pairs(*sides), labels=np.array([0, 1, 2], np.int32))
-    path = keep(tmp_path, cell, examples, examples.labels)
+    path = predicted(tmp_path, cell, examples, examples.labels)
     assert read_outcomes(path, "de").groups.tolist() == [0, 1, 0]
 
 
@@ -173,7 +149,7 @@ def test_tags_tell_where_sentences_end(tmp_path, vocab):
     sentences = vocab.encode_text(Text.of(["the cat sees", "he sleeps"], "en"))
     found = set()
     for gold in (Ragged.of([[1, 2, 0], [0, -1]]), Ragged.of([[1, 2], [0, 0, -1]])):
-        path = keep(tmp_path, cell, LabeledExamples(sentences, tags=gold), gold)
+        path = predicted(tmp_path, cell, LabeledExamples(sentences, tags=gold), gold)
         found.add(read_outcomes(path, "de").identity)
     assert len(found) == 2
 
@@ -187,3 +163,103 @@ def test_a_probe_that_tells_outcomes_keeps_them_and_gets_an_interval(tmp_path, v
     read = read_outcomes(outcomes_file(tmp_path, "retrieval", 0), "de", "model")
     assert (read.total, read.identity) == (0.5, "three lines")
     assert write_probe_outcomes(tmp_path, cell, ("zero-shot", "es"), Scores({"p@1": 1.0})) == {}
+
+
+def test_scores_and_weights_come_back_by_language(tmp_path):
+    path = outcomes_file(tmp_path, "pos", 2, "translate-train")
+    assert path.relative_to(tmp_path).as_posix() == "predictions/pos.translate-train.2.safetensors"
+    write_outcomes(path, {"de": ([1, 3], [2, 4]), "zh-Hant": (np.ones(1), np.ones(1))})
+    found = read_outcomes(path, "de")
+    assert (found.score.tolist(), found.weight.tolist()) == ([1.0, 3.0], [2.0, 4.0])
+    assert len(read_outcomes(path, "zh-Hant").score) == 1
+
+
+def examples(*score, identity="these"):
+    return Examples(np.array(score, float), np.ones(len(score)), identity)
+
+
+def test_languages_keep_their_keys_and_identities(tmp_path):
+    path = outcomes_file(tmp_path, "pos", 0)
+    keep(path, "de", examples(1, 0), "model")
+    keep(path, "es", examples(1, 1, identity="those"), "model")
+    keep(path, "de", examples(0, 0), "model")
+    assert read_outcomes(path, "de", "model").score.tolist() == [0, 0]
+    assert [read_outcomes(path, language, "model").identity for language in ("de", "es")] == ["these", "those"]
+
+
+def test_what_another_model_got_is_dropped_and_never_read_as_this_ones(tmp_path):
+    path = outcomes_file(tmp_path, "pos", 0)
+    keep(path, "es", examples(1), "old")
+    keep(path, "de", examples(1), "new")
+    with pytest.raises(DataError, match="no language 'es'"):
+        read_outcomes(path, "es")
+    with pytest.raises(DataError, match=r"de: outcomes of another model"):
+        read_outcomes(path, "de", "old")
+
+
+@pytest.mark.parametrize("setting", ["translate-train", "supervised"])
+def test_fine_tunings_of_their_own_stand_beside_each_other(setting, tmp_path):
+    path = outcomes_file(tmp_path, "xnli", 0, setting)
+    keep(path, "de", examples(1), "tuned on de")
+    keep(path, "es", examples(0), "tuned on es")
+    assert read_outcomes(path, "de", "tuned on de").score.tolist() == [1]
+    assert read_outcomes(path, "es", "tuned on es").score.tolist() == [0]
+
+
+def test_the_interval_is_in_the_unit_of_the_score():
+    half = examples(*[1, 0] * 200)
+    found = confidence_interval(half)
+    assert found["low"] == pytest.approx(50 - 4.9, abs=0.6)  # 1.96 standard errors of a share of one half of 400
+    assert found["high"] == pytest.approx(50 + 4.9, abs=0.6)
+    assert confidence_interval(half, "")["low"] == pytest.approx(found["low"] / 100, abs=1e-4)
+    assert confidence_interval(examples(1)) == {}
+
+
+def test_names_never_leave_the_folder(tmp_path):
+    path = outcomes_file(tmp_path, "../my.task", 0, "a/b")
+    assert path.parent == tmp_path / "predictions"
+
+
+def test_what_cannot_be_read_says_why(tmp_path):
+    path = tmp_path / "a.safetensors"
+    with pytest.raises(DataError, match=r"a.safetensors: no such file"):
+        read_outcomes(path, "de")
+    write_outcomes(path, {"de": ([1.0], [1.0])})
+    with pytest.raises(DataError, match=r"no language 'dee'; did you mean 'de'"):
+        read_outcomes(path, "dee")
+    path.write_bytes(b"nonsense")
+    with pytest.raises(DataError, match=r"a.safetensors: damaged"):
+        read_outcomes(path, "de")
+
+
+@pytest.mark.parametrize(("score", "weight"), [([1.0], [1.0, 1.0]), ([], []), ([0.0], [0.0]), ([[1.0]], [[1.0]])])
+def test_rows_that_do_not_fit_are_refused(tmp_path, score, weight):
+    path = tmp_path / "a.safetensors"
+    write_outcomes(path, {"de": (score, weight)})
+    with pytest.raises(DataError, match="de: expected rows of one length with some weight"):
+        read_outcomes(path, "de")
+
+
+def test_a_perplexity_is_kept_with_its_measure_and_has_an_interval(tmp_path):
+    path = outcomes_file(tmp_path, "perplexity", 0)
+    keep(path, "de", Examples(np.array([4.0, 9.0]), np.array([2.0, 3.0]), "two", measure="perplexity"), "model")
+    found = read_outcomes(path, "de")
+    assert (found.measure, found.counts) == ("perplexity", None)
+    assert found.total == pytest.approx(np.exp(13 / 5))
+    ends = confidence_interval(found, "per word")
+    assert ends == {"low": pytest.approx(np.exp(2), abs=1e-3), "high": pytest.approx(np.exp(3), abs=1e-3)}
+
+
+def test_what_is_no_ratio_is_kept_with_its_counts(tmp_path):
+    path = outcomes_file(tmp_path, "mt", 0)
+    counts = np.array(
+        [[3.0, 3.0, 3.0, 2.0, 1.0, 0.0, 3.0, 2.0, 1.0, 0.0], [4.0, 5.0, 2.0, 1.0, 0.0, 0.0, 4.0, 3, 2, 1]]
+    )
+    scored = Examples(np.array([0.9, 0.3]), np.ones(2), "two", counts, "bleu")
+    keep(path, "en-de", scored, "model")
+    keep(path, "de-en", examples(1, 0), "model")
+    found = read_outcomes(path, "en-de")
+    assert found.measure == "bleu"
+    np.testing.assert_array_equal(found.counts, counts)
+    assert found.total == scored.total
+    assert read_outcomes(path, "de-en").counts is None

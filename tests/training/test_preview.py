@@ -66,13 +66,6 @@ def test_inputs_beside_the_subwords_are_shown():
     assert lines(drawn(found))["language id"] == {0: "0", 1: "0", 2: "1"}
 
 
-def test_partners_are_shown_as_they_were_before_they_were_masked():
-    words = "<s> the <mask> </s> der <mask> Arzt </s>".split()
-    found = batch(words, (2, 5), ("old", "alte"))
-    found.extra = {"which": np.array([0, 1]), "to": np.array([0, 0, 1]), "places": np.array([5, 6, 2])}
-    assert lines(drawn(found, "weam", ("en", "de")))["also from"] == {2: "alte+Arzt", 5: "old"}
-
-
 def test_aligned_entries_are_listed_up_to_a_dozen():
     found = batch("<s> old </s>".split())
     words = ids("old", "alte", "doctor", "Arzt")[0]
@@ -107,50 +100,3 @@ def test_what_is_read_with_what_is_predicted_is_the_sentence(name, seed):
     for corpus, words in (("en", SOURCE), ("de", TARGET)):
         found = lines(real(name, seed=seed, masking={"rate": 0.5}, **settings)[corpus])
         assert list((found["reads"] | found.get("predicts", {})).values()) == words
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_what_is_predicted_twice_comes_from_the_linked_word(seed):
-    found = lines(real("weam", seed=seed)["en-de"])
-    links = dict(EXAMPLE.linked()) | {target: source for source, target in EXAMPLE.linked()}
-    assert found["predicts"]
-    assert found["also from"] == {column: links[word] for column, word in found["predicts"].items()}
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_switched_rows_hold_a_word_or_its_translation_and_say_which(seed):
-    links = dict(EXAMPLE.linked())
-    language = dict.fromkeys(links, "en") | dict.fromkeys(links.values(), "de")
-    for row in real("alm", seed=seed, rows=6, masking={"rate": 0.0})["en-de"].rows:
-        found = {line.name: list(line.cells.values()) for line in row}
-        words, told = found["reads"][1:-1], found["language"][1:-1]
-        assert told == [language[word] for word in words]
-        assert sorted(links.get(word, word) for word in words) == sorted(links.values())
-        assert min(told.count("en"), told.count("de")) <= 2  # fewer than 30 % of seven
-
-
-def test_translated_labels_and_translated_input():
-    links = dict(EXAMPLE.linked())
-    label = lines(
-        real("dict_mlm", masking={"rate": 1.0, "mask_share": 1.0, "random_share": 0.0}, probability=1.0)["en"]
-    )
-    assert list(label["predicts"].values()) == list(links.values())
-    shown = lines(real("dict_mlm", mode="input", masking={"rate": 1.0}, probability=1.0)["en"])
-    assert list(shown["reads"].values())[1:-1] == list(links.values())
-    assert list(shown["predicts"].values()) == list(links)
-
-
-def test_linked_words_are_aligned_and_one_language_is_anchored():
-    rendering = real("word_aligned")["en-de"]
-    links = dict(EXAMPLE.linked())
-    english, german = lines(rendering), lines(rendering, 1)
-    assert {english["reads"][at]: word for at, word in english["aligned to"].items()} == links
-    assert {word: german["reads"][at] for at, word in german["aligned to"].items()} == links
-    assert set(english["anchored"]) == set(english["aligned to"])
-    assert "anchored" not in german
-
-
-def test_positions_restart_with_language_embeddings():
-    found = lines(real("tlm", embeddings=True)["en-de"])
-    assert [found["position"][at] for at in (8, 9, 16)] == ["8", "0", "7"]
-    assert "position" not in lines(real("tlm")["en-de"])

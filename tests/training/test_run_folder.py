@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from interlace.core.errors import RunError
-from interlace.training.run_folder import append_line, cut_metrics, locked, read_json, write_json
+from interlace.training.run_folder import append_line, cut_metrics, locked, read_json
 
 
 def test_a_folder_in_use_is_refused(tmp_path):
@@ -17,13 +17,6 @@ def test_a_folder_in_use_is_refused(tmp_path):
         other = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=False)
     assert "RunError" in other.stderr
     assert "in use by another process" in other.stderr
-
-
-def test_a_lock_is_free_again(tmp_path):
-    with locked(tmp_path):
-        pass
-    with locked(tmp_path):
-        pass
 
 
 def test_metrics_are_cut_back_to_the_checkpoint(tmp_path):
@@ -40,12 +33,6 @@ def test_damaged_json_names_file_and_line(tmp_path):
     (tmp_path / "run.json").write_text('{\n"a": 1,,\n}')
     with pytest.raises(RunError, match=r"run\.json: damaged.*line 2"):
         read_json(tmp_path / "run.json")
-
-
-def test_json_round_trip_and_default(tmp_path):
-    write_json(tmp_path / "x.json", {"ü": [1]})
-    assert read_json(tmp_path / "x.json") == {"ü": [1]}
-    assert read_json(tmp_path / "y.json", []) == []
 
 
 @pytest.mark.parametrize("below", ["", "/run"])

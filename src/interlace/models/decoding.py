@@ -79,12 +79,8 @@ class Hypotheses:
     lengths: Tensor
     logprobs: Tensor
 
-    def best(self) -> Ragged:
-        """Return the best hypothesis of each source, int64."""
-        return self.ranked(0)
-
-    def ranked(self, rank: int) -> Ragged:
-        """Return the hypothesis of each source at a rank, from 0; empty where it has fewer."""
+    def ranked(self, rank: int = 0) -> Ragged:
+        """Return the hypothesis of each source at a rank, int64; 0: the best; empty where it has fewer."""
         lengths = self.lengths[:, rank].cpu().numpy().clip(0)
         ids = self.ids[:, rank].cpu().numpy()
         return Ragged.from_lengths(ids[np.arange(ids.shape[1]) < lengths[:, None]], lengths)

@@ -46,15 +46,6 @@ _LATE = 0.75  # of the training: a model that still predicts one label will not 
 _STATE, _BEST = "state.json", "best.safetensors"
 
 
-def score_job(job: EvaluationJob) -> list[Score]:
-    """Return the score rows of all settings and languages: of a fine-tuned model, or of a probe.
-
-    Raises:
-        DataError: a file is missing or wrong; all files of a fine-tuning are read before it starts.
-    """
-    return [row for run in fine_tune_runs(job) for row in score_run(job, run)]
-
-
 def fine_tune_runs(job: EvaluationJob) -> list[FineTuneRun]:
     """Return the fine-tunings of a task, or the runs without training of a probe.
 

@@ -1,8 +1,15 @@
-"""Search over real encoder-decoders: nothing in a batch changes what is found for a row."""
+"""Translation of lines: search with whole models, batch budgets, and pieces of long lines."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from interlace.core.errors import SettingsError
 from interlace.models.decoding import (
@@ -15,7 +22,17 @@ from interlace.models.decoding import (
 )
 from interlace.models.generation import LengthPenalty, SearchSettings
 from interlace.models.search import beam_search, greedy_search
-from interlace.models.translator import Translator, batches
+from interlace.models.translator import (
+    MAX_SCORES,
+    SCORES,
+    TOKENS,
+    BatchBudget,
+    Translator,
+    batches,
+    cache_bytes,
+    join_pieces,
+    split_line,
+)
 from little_decodings import Little, logprobs_of
 from little_translators import LINES, little_model, little_vocab
 
@@ -52,7 +69,7 @@ def test_neither_company_nor_order_nor_padding_changes_what_is_found(family, nam
     ids = vocab.encode(LINES, language="en").ids
     limits = torch.tensor([20, 3, 30, 12, 0, 25])
     alone = [found_by(search, model, vocab, ids.take([row]), limits[row : row + 1]) for row in range(len(ids))]
-    assert len({tuple(one.best()[0].tolist()) for one in alone}) > 3
+    assert len({tuple(one.ranked()[0].tolist()) for one in alone}) > 3
     for order in ([0, 1, 2, 3, 4, 5], [5, 2, 4, 0, 3, 1], [1, 1, 2], [4]):
         together = found_by(search, model, vocab, ids.take(order), limits[order])
         for place, row in enumerate(order):
@@ -69,7 +86,7 @@ def test_a_log_probability_is_that_of_teacher_forcing(family, models, vocab):
     inputs = encoder_inputs(model, ids, vocab, "en")
     with torch.no_grad():
         states = model.encode(inputs)
-        said = found.best()
+        said = found.ranked()
         for row, hypothesis in enumerate(said):
             path = torch.tensor([[vocab.target("de"), *hypothesis.tolist()]])
             mask = inputs["attention_mask"][row : row + 1].bool()
@@ -135,13 +152,6 @@ def test_an_ensemble_means_probabilities():
     np.testing.assert_allclose(EnsembleState((one, two)).step(torch.tensor([2]))[0].exp(), mean, rtol=1e-5)
 
 
-def test_a_model_with_itself_is_itself(models, vocab):
-    model = models["modernbert"]
-    alone = Translator([model], vocab, "en", "de").lines(LINES)
-    twice = Translator([model, model], vocab, "en", "de").lines(LINES)
-    assert [one.text for one in alone] == [one.text for one in twice]
-
-
 def test_models_of_other_families_translate_together(models, vocab):
     both = Translator([models["bert"], models["modernbert"]], vocab, "en", "de", SearchSettings(beam=3)).lines(LINES)
     singles = [Translator([models[name]], vocab, "en", "de", SearchSettings(beam=3)).lines(LINES) for name in FAMILIES]
@@ -182,13 +192,6 @@ def texts(translations):
     return [[one.text for one in translation.hypotheses] for translation in translations]
 
 
-def test_equal_lines_are_drawn_apart(models, vocab):
-    drawn = Translator([models["bert"]], vocab, "en", "de", SearchSettings(sample=True, max_extra=20)).lines(
-        [LINES[0]] * 8
-    )
-    assert len({one.text for one in drawn}) > 4
-
-
 def test_empty_lines_stay_in_place(models, vocab):
     made_of = Translator([models["bert"]], vocab, "en", "de").lines(["", LINES[0], " ", LINES[1], ""])
     assert [one.text == "" for one in made_of] == [True, False, True, False, True]
@@ -211,13 +214,6 @@ def test_batches_hold_rows_of_like_length_within_their_budget():
     assert [rows.tolist() for rows in batches(np.array([], np.int64), 22, 3)] == []
 
 
-def test_the_mode_of_the_models_is_as_it_was(models, vocab):
-    model = little_model("bert", vocab).train()
-    first, again = (Translator([model], vocab, "en", "de").lines(LINES) for _ in range(2))
-    assert model.training
-    assert texts(first) == texts(again)
-
-
 def test_a_part_that_was_held_in_another_mode_is_in_it_again(vocab):
     model = little_model("bert", vocab).train()
     held = model.decoder
@@ -227,3 +223,120 @@ def test_a_part_that_was_held_in_another_mode_is_in_it_again(vocab):
     assert model.training
     assert not any(part.training for part in held.modules())
     assert model.encoder.model.training
+
+
+GIB = 1 << 30
+
+
+@pytest.fixture(scope="module")
+def model(vocab):
+    return little_model("modernbert", vocab)
+
+
+def test_half_of_the_free_memory_is_for_subwords_and_a_quarter_for_scores():
+    token = cache_bytes(512, 6)
+    budget = BatchBudget.within(40 * GIB, token)
+    assert budget.tokens == 20 * GIB // token == 97_090
+    assert budget.scores == 10 * GIB // 16
+    assert BatchBudget.within(80 * GIB, token).tokens == 40 * GIB // token
+    both = BatchBudget.within(40 * GIB, 2 * token, models=2)
+    assert (both.tokens, both.scores) == (10 * GIB // token, 5 * GIB // 16)
+
+
+def test_it_is_never_less_than_on_a_cpu_and_never_more_than_kernels_count(model):
+    assert BatchBudget.within(0, 1000) == BatchBudget(TOKENS, SCORES) == BatchBudget.of([model])
+    assert BatchBudget.within(1000 * GIB, 1000).scores == MAX_SCORES
+
+
+def test_on_a_gpu_what_torch_keeps_for_itself_is_free_too(monkeypatch):
+    shape = SimpleNamespace(num_hidden_layers=6)
+    model = SimpleNamespace(device=torch.device("cuda", 0), width=512, decoder=SimpleNamespace(config=shape))
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _device: (30 * GIB, 80 * GIB))
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda _device: 14 * GIB)
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda _device: 4 * GIB)
+    assert BatchBudget.of([model]) == BatchBudget.within(40 * GIB, cache_bytes(512, 6))
+    assert BatchBudget.of([model, model]) == BatchBudget.within(40 * GIB, 2 * cache_bytes(512, 6), 2)
+
+
+class Tight(Translator):
+    """A device with room for so many subwords at once."""
+
+    room = 60
+
+    def _generate(self, ids, limits, draws):
+        taken = len(ids) * (int(ids.lengths.max()) + 2)
+        self.taken = [*getattr(self, "taken", []), taken]
+        if taken > self.room:
+            raise torch.OutOfMemoryError
+        return super()._generate(ids, limits, draws)
+
+
+def test_what_does_not_fit_is_done_in_smaller_batches_and_comes_out_alike(model, vocab):
+    lines = [*LINES, "", *LINES[::-1]]
+    tight = Tight([model], vocab, "en", "de")
+    expected = Translator([model], vocab, "en", "de").lines(lines)
+    assert [one.text for one in tight.lines(lines)] == [one.text for one in expected]
+    assert tight.taken[0] > tight.room
+    failed = sum(np.array(tight.taken) > tight.room)
+    tight.lines(lines)
+    assert sum(np.array(tight.taken) > tight.room) == failed  # what was learnt holds for the lines to come
+
+
+def test_a_sentence_that_does_not_fit_alone_is_told(model, vocab):
+    tight = Tight([model], vocab, "en", "de")
+    tight.room = 20
+    with pytest.raises(SettingsError, match=r"a sentence of \d+ tokens with a beam of 5"):
+        tight.lines(LINES)
+
+
+def by_character(line):
+    return np.array([place for place, character in enumerate(line) if not character.isspace()])
+
+
+def cut(line, most):
+    return split_line(line, by_character(line), most)
+
+
+@pytest.mark.parametrize(
+    ("line", "most", "expected"),
+    [
+        ("One two. Three four.", 12, ["One two.", "Three four."]),
+        ("One two, three four.", 12, ["One two,", "three four."]),
+        ("One two three four", 12, ["One two three", "four"]),
+        ("One 2.5 three four", 10, ["One 2.5", "three four"]),  # no sentence ends inside a number
+        ("One. two, three four", 15, ["One. two,", "three four"]),  # a mark that comes too early is none
+        ("Sie sagt: „Nein.“ Er geht.", 16, ["Sie sagt: „Nein.“", "Er geht."]),
+        ("今天很冷。我们回家吧。", 6, ["今天很冷。", "我们回家吧。"]),
+        ("今天很冷,我们回家吧", 6, ["今天很冷,我", "们回家吧"]),
+        ("abcdefgh", 3, ["abc", "def", "gh"]),
+        ("आज ठंड है। हम घर जाते हैं।", 12, ["आज ठंड है।", "हम घर जाते हैं।"]),
+    ],
+)
+def test_a_line_is_cut_where_it_means_least(line, most, expected):
+    assert cut(line, most) == expected
+
+
+@given(st.text(alphabet='ab .,。"\t', max_size=60), st.integers(1, 9))
+def test_nothing_is_lost_and_no_piece_is_too_long(line, most):
+    found = cut(line, most)
+    assert "".join("".join(found).split()) == "".join(line.split())
+    assert all(piece and piece == piece.strip() for piece in found)
+    assert max((len(by_character(piece)) for piece in found), default=0) <= most
+
+
+def test_subwords_that_share_a_character_are_not_torn_apart():
+    """A character of four bytes may be four subwords."""
+    assert split_line("𝄞𝄞𝄞", np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]), 5) == ["𝄞", "𝄞", "𝄞"]
+
+
+def test_pieces_are_joined_as_the_language_writes():
+    assert join_pieces(["a b", "c"], "de") == "a b c"
+    assert join_pieces(["今天很冷。", "我们回家吧。"], "zh") == "今天很冷。我们回家吧。"
+    assert join_pieces(["a b", "c"], "xx") == "a b c"
+
+
+def test_a_document_on_one_line_takes_time_by_its_length():
+    """Looking at all that stands before each place would take the square of it: minutes."""
+    begun = time.process_time()
+    assert len(cut('"' * 120_000, 60)) == 2000
+    assert time.process_time() - begun < 5

@@ -1,0 +1,162 @@
+"""Which weights stay as they are, in every family."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import torch
+
+from interlace.core.errors import CheckpointError, DataError, SettingsError
+from interlace.models.backbone import Backbone, freeze_layers, pool
+from interlace.models.build import from_shape, load
+from interlace.models.settings import Shape
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+TINY = Shape(layers=1, width=8, heads=2, max_length=16)
+
+
+def test_an_old_folder_is_replaced_whole(vocab: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "leftover").write_text("old")
+    (folder / "config.json").write_text("{}")
+    from_shape(TINY, vocab).save_pretrained(folder, vocab)
+    assert sorted(path.name for path in folder.iterdir()) == ["config.json", "model.safetensors", "tokenizer.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_failed_export_leaves_the_old_folder(vocab: Any, tmp_path: Path) -> None:
+    first = from_shape(TINY, vocab, seed=1)
+    folder = first.save_pretrained(tmp_path / "model", vocab)
+
+    class Full(type(vocab)):  # type: ignore[misc]
+        def save_files(self, folder: Path) -> None:
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(DataError, match="no space left on the disk"):
+        from_shape(TINY, vocab, seed=2).save_pretrained(folder, Full())
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    assert torch.equal(load(folder).input_embeddings, first.input_embeddings)
+
+
+def test_a_folder_that_cannot_be_made(vocab: Any, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(CheckpointError, match="cannot be written"):
+        from_shape(TINY, vocab).save_pretrained(tmp_path / "file" / "model", vocab)
+
+
+def test_exporting_does_not_change_the_model(vocab: Any, tmp_path: Path) -> None:
+    backbone = from_shape(TINY, vocab, ("en", "de"))
+    before = {name: tensor.clone() for name, tensor in backbone.state_dict().items()}
+    backbone.save_pretrained(tmp_path / "model", vocab, fold_language="de", dtype=torch.bfloat16)
+    after = backbone.state_dict()
+    assert all(torch.equal(before[name], after[name]) and after[name].dtype == torch.float32 for name in before)
+    assert "interlace_folded_language" not in backbone.model.config.to_dict()
+
+
+def test_the_configuration_records_languages_and_dtype(vocab: Any, tmp_path: Path) -> None:
+    backbone = from_shape(TINY, vocab, ("en", "de"))
+    folder = backbone.save_pretrained(tmp_path / "model", vocab, fold_language="de", dtype=torch.bfloat16)
+    config = json.loads((folder / "config.json").read_text())
+    assert config["interlace_languages"] == {"en": 2, "de": 3}
+    assert config["interlace_folded_language"] == "de"
+    assert config["type_vocab_size"] == 4
+    assert config["dtype"] == "bfloat16"
+    assert config["architectures"] == ["BertForMaskedLM"]
+
+
+def test_other_things_are_never_replaced(vocab: Any, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("three years of work")
+    with pytest.raises(DataError, match="holds something that is no checkpoint"):
+        from_shape(TINY, vocab).save_pretrained(tmp_path, vocab)
+    assert (tmp_path / "thesis.txt").exists()
+
+
+LAYERS = 3
+
+
+@pytest.fixture(params=["bert", "roberta", "modernbert", "xlm"])
+def backbone(request):
+    import transformers as hf
+
+    sizes = {"vocab_size": 50, "pad_token_id": 0}
+    usual = {"hidden_size": 8, "num_hidden_layers": LAYERS, "num_attention_heads": 2, "intermediate_size": 16}
+    if request.param == "xlm":
+        config = hf.XLMConfig(**sizes, emb_dim=8, n_layers=LAYERS, n_heads=2, pad_index=0, langs=["en", "de"])
+        return Backbone(hf.XLMWithLMHeadModel(config))
+    if request.param == "modernbert":
+        config = hf.ModernBertConfig(**sizes, **usual, cls_token_id=1, sep_token_id=2, bos_token_id=1, eos_token_id=2)
+        return Backbone(hf.ModernBertForMaskedLM(config))
+    kind = {"bert": (hf.BertConfig, hf.BertForMaskedLM), "roberta": (hf.RobertaConfig, hf.RobertaForMaskedLM)}
+    config, model = kind[request.param]
+    return Backbone(model(config(**sizes, **usual)))
+
+
+def trained(backbone):
+    return {name for name, value in backbone.model.base_model.named_parameters() if value.requires_grad}
+
+
+def test_what_stands_above_the_frozen_layers_is_trained(backbone):
+    everything = dict(backbone.model.base_model.named_parameters())
+    embeddings = {name for name in everything if "embeddings" in name or "layer_norm_emb" in name}
+    assert embeddings
+    left = []
+    for layers in range(LAYERS + 1):
+        count = freeze_layers(backbone, layers)
+        assert count == sum(value.numel() for value in everything.values() if not value.requires_grad)
+        assert not trained(backbone) & embeddings
+        left.append(trained(backbone))
+    taken = [before - after for before, after in pairwise(left)]
+    numbers = [{part for name in names for part in name.split(".") if part.isdigit()} for names in taken]
+    assert numbers == [{"0"}, {"1"}, {"2"}]
+    inner = [{name for name in names if not name.startswith("final_norm.")} for names in taken]
+    assert len({len(names) for names in inner[1:]}) == 1
+    assert not left[-1]  # ModernBERT's last norm stands behind all layers
+
+
+def test_no_more_layers_than_there_are(backbone):
+    with pytest.raises(SettingsError, match=f"tuning.freeze = 4, but the model has {LAYERS} layers"):
+        freeze_layers(backbone, LAYERS + 1)
+
+
+# one row of three real states and one of two, the padding large enough to show where it leaks in
+STATES = torch.tensor([[[1.0, -4.0], [3.0, -2.0], [5.0, 0.0]], [[2.0, -1.0], [4.0, -3.0], [99.0, 99.0]]])
+
+
+MASK = torch.tensor([[1, 1, 1], [1, 1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [
+        ("first", [[1.0, -4.0], [2.0, -1.0]]),
+        ("mean", [[3.0, -2.0], [3.0, -2.0]]),
+        ("max", [[5.0, 0.0], [4.0, -1.0]]),
+    ],
+)
+def test_by_hand(how: str, expected: list[list[float]]) -> None:
+    assert pool(STATES, MASK, how).tolist() == expected  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("how", ["first", "mean", "max"])
+def test_padding_never_counts(how: str) -> None:
+    other = STATES.clone()
+    other[1, 2] = -1e9
+    assert torch.equal(pool(STATES, MASK, how), pool(other, MASK, how))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("how", ["first", "mean", "max"])
+def test_a_row_with_nothing_gives_zeros(how: str) -> None:
+    assert pool(STATES, torch.tensor([[1, 1, 1], [0, 0, 0]]), how)[1].tolist() == [0.0, 0.0]  # type: ignore[arg-type]
+
+
+def test_half_precision_is_summed_in_float32() -> None:
+    states = torch.full((1, 1000, 1), 1.001).to(torch.bfloat16)
+    assert pool(states).item() == states[0, 0, 0].item()
+    assert pool(states).dtype == torch.bfloat16
