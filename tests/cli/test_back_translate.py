@@ -10,7 +10,7 @@ from interlace.cli import application
 from interlace.core.errors import SettingsError
 from interlace.experiments import translation as translate
 from interlace.experiments.translation import Window
-from interlace.models.translator import Hypothesis, Translation
+from interlace.models.translator import Hypothesis, LineTranslation
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def called(monkeypatch):
 
         def windows(self, lines, size, first=0):
             taken = list(lines)
-            found = [Translation((Hypothesis(line.upper(), 0.0, 0.0, 1),)) for line in taken]
+            found = [LineTranslation((Hypothesis(line.upper(), 0.0, 0.0, 1),)) for line in taken]
             yield Window(first, taken, found)
 
     monkeypatch.setattr(translate, "LineTranslator", Shouting)

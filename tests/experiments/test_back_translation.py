@@ -10,7 +10,7 @@ import pytest
 from interlace.core.errors import DataError, SettingsError
 from interlace.experiments.back_translation import BackTranslationSettings, back_translate
 from interlace.experiments.translation import Shard, Window
-from interlace.models.translator import Hypothesis, Translation
+from interlace.models.translator import Hypothesis, LineTranslation
 
 WHOLE = Shard(1, 1)
 LINES = ["un doi trei", "", "patru", "cinci sase sapte", "opt", "noua zece"]
@@ -34,7 +34,7 @@ class Backwards:
             self.asked.append(line)
             self.numbers.append(first)
             found = Hypothesis(self.say(line), 0.0, 0.0, 3, full=line == "opt")
-            yield Window(first, [line], [Translation((found,), int(bool(line)))])
+            yield Window(first, [line], [LineTranslation((found,), int(bool(line)))])
             first += 1
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from interlace.models.generation import SearchSettings
     from interlace.models.seq2seq import Seq2Seq
-    from interlace.models.translator import Translation
+    from interlace.models.translator import LineTranslation
     from interlace.text.normalization import Normalization
 
 
@@ -157,7 +157,7 @@ class Window:
 
     first: int
     lines: list[str]
-    translations: list[Translation]
+    translations: list[LineTranslation]
 
     def __len__(self) -> int:
         return len(self.lines)

@@ -1,4 +1,4 @@
-"""Translation of lines: tokens, batches of similar length, generation, and text again.
+"""LineTranslation of lines: tokens, batches of similar length, generation, and text again.
 
 A line that is longer than the model reads is translated in pieces. A piece ends after a sentence if possible, else
 after another punctuation mark, at a blank, or between two characters.
@@ -65,7 +65,7 @@ class Hypothesis:
 
 
 @dataclass(frozen=True)
-class Translation:
+class LineTranslation:
     """The hypotheses of a line, best first; a line without tokens has one empty hypothesis.
 
     pieces: number of pieces that the line was split into; 0 where there was nothing to translate.
@@ -135,7 +135,7 @@ class Translator:
         allowed = max(1, budget.scores // (size * self.settings.width))
         self.rows = allowed if rows is None else min(rows, allowed)
 
-    def lines(self, lines: Sequence[str], first: int = 0, *, cut: bool = True) -> list[Translation]:
+    def lines(self, lines: Sequence[str], first: int = 0, *, cut: bool = True) -> list[LineTranslation]:
         """Return translations of lines, in order.
 
         Args:
@@ -261,15 +261,15 @@ class Translator:
         line = " ".join(text.split("\n")).strip()
         return Hypothesis(line, self.settings.ranking.score(logprob, length + 1), logprob, length + 1, length >= limit)
 
-    def _joined(self, parts: list[list[Hypothesis]], unknown: int) -> Translation:
+    def _joined(self, parts: list[list[Hypothesis]], unknown: int) -> LineTranslation:
         """Return the translation of a line from its pieces, rank by rank; a piece with fewer repeats its last.
 
         The mean of the pieces' scores falls with the rank as each piece's does; a score of the whole might not.
         """
         if not parts:
-            return Translation((Hypothesis("", 0.0, 0.0, 0),), 0)
+            return LineTranslation((Hypothesis("", 0.0, 0.0, 0),), 0)
         if len(parts) == 1:
-            return Translation(tuple(parts[0]), unknown=unknown)
+            return LineTranslation(tuple(parts[0]), unknown=unknown)
         hypotheses = []
         for rank in range(max(map(len, parts))):
             chosen = [part[min(rank, len(part) - 1)] for part in parts]
@@ -277,7 +277,7 @@ class Translator:
             text = join_pieces([one.text for one in chosen], self.target)
             score = fmean(one.score for one in chosen)
             hypotheses.append(Hypothesis(text, score, logprob, length, any(one.full for one in chosen)))
-        return Translation(tuple(hypotheses), len(parts), unknown)
+        return LineTranslation(tuple(hypotheses), len(parts), unknown)
 
 
 def _without_special_tokens(vocab: Vocab) -> Vocab:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from interlace.experiments.translation import LineRange, LineTranslator, Window
-    from interlace.models.translator import Translation
+    from interlace.models.translator import LineTranslation
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ class Form:
             for row in self._rows(number, line, translation)
         ]
 
-    def _rows(self, number: int, line: str, translation: Translation) -> Iterator[str]:
+    def _rows(self, number: int, line: str, translation: LineTranslation) -> Iterator[str]:
         if self.as_json:
             found = [
                 {"text": one.text, "score": round(one.score, 4), "logprob": round(one.logprob, 4), "length": one.length}

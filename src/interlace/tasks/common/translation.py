@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from interlace.data.vocab import Vocab
     from interlace.models.seq2seq import Seq2Seq
-    from interlace.models.translator import Translation
+    from interlace.models.translator import LineTranslation
     from interlace.tasks.common.bleu import Chrf
 
 _SAMPLES = 12  # translations kept for people
@@ -139,7 +139,7 @@ class TranslationTask(ProbeTask):
 
     def translate(
         self, model: Seq2Seq, vocab: Vocab, direction: Direction, sources: Sequence[str]
-    ) -> list[Translation]:
+    ) -> list[LineTranslation]:
         """Translate lines, normalized as in training."""
         from interlace.models.translator import Translator
 
@@ -195,7 +195,7 @@ def translation_scores(
     return Scores(metrics, outcomes, details={"signatures": signatures}, outputs=outputs, samples=samples)
 
 
-def in_pieces(found: Sequence[Translation]) -> float:
+def in_pieces(found: Sequence[LineTranslation]) -> float:
     """Return the percentage of lines that were longer than the model reads."""
     return 100 * sum(one.pieces > 1 for one in found) / max(len(found), 1)
 
