@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from interlace.cli import application
-from interlace.cli.study import in_words
+from interlace.cli.study import describe
 from interlace.experiments.studies import running
 from interlace.experiments.studies.running import StudyProgress
 
@@ -114,7 +114,7 @@ def test_a_study_goes_somewhere(two):
         called(two / "two.toml")
 
 
-def test_progress_in_words():
-    assert in_words(StudyProgress(3, 9, ("a", "b"), ("c",), 4000.0)) == "about 67 min left; running a, b; 1 failed"
-    assert in_words(StudyProgress(0, 9, (), (), None)) == ""
-    assert in_words(StudyProgress(1, 9, (), (), 40_000.0)) == "about 11 h 7 min left"
+def test_progress_describe():
+    assert describe(StudyProgress(3, 9, ("a", "b"), ("c",), 4000.0)) == "about 67 min left; running a, b; 1 failed"
+    assert describe(StudyProgress(0, 9, (), (), None)) == ""
+    assert describe(StudyProgress(1, 9, (), (), 40_000.0)) == "about 11 h 7 min left"

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import pages
 from interlace.cli import application
-from interlace.cli.list_ import _settings
+from interlace.cli.list_ import settings_rows
 from interlace.objectives import OBJECTIVES
 
 FOLDER = Path(__file__).parents[2] / "docs" / "objectives"
@@ -30,7 +30,7 @@ def up_to_date(page: str) -> str:
 
 def settings_table(name: str) -> str:
     """Every setting of an objective with its default and what it does, as a table."""
-    rows = [(row["key"], row["default"], row["about"]) for row in _settings(OBJECTIVES.get(name))]
+    rows = [(row["key"], row["default"], row["about"]) for row in settings_rows(OBJECTIVES.get(name))]
     lines = ["| Setting | Default | What it does |", "|---|---|---|"]
     lines += [f"| `{key}` | `{_toml(default)}` | {about.replace('|', chr(92) + '|')} |" for key, default, about in rows]
     return "\n".join(lines) + "\n"

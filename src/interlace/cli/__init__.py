@@ -6,8 +6,11 @@ when the command runs, so that each starts as fast as its own imports allow.
 
 from __future__ import annotations
 
+import json
 import logging
 import os
+import re
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,8 +36,26 @@ Code = Annotated[list[Path], typer.Option("--code", help="A Python file with you
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable output.")]
 
 
+def _type_of(shown: Any, ctx: Any) -> str:
+    """Return the type of an option as help shows it: TEXT, PATH, INTEGER, choices as they are; empty for a flag."""
+    name = re.sub(r"^<(?:list\[)?(.*?)\]?>", r"\1", shown(ctx))
+    return {"bool": "", "str": "TEXT", "path": "PATH", "Path": "PATH", "int": "INTEGER", "float": "NUMBER"}.get(
+        name.removesuffix(" range"), name
+    )
+
+
+def _with_types(params: list[Any]) -> list[Any]:
+    for param in params:
+        if not isinstance(getattr(param, "display_type", None), partial | None):  # typer shows `<str>`, `<bool>`
+            param.display_type = partial(_type_of, param.display_type)
+    return params
+
+
 class _Command(TyperCommand):
-    """A command that rejects an empty output path, which would mean the current folder."""
+    """A command with conventional types in its help; rejects an empty output path, which would mean this folder."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _with_types(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         for option, value in zip(args, [*args[1:], "--"], strict=True):
@@ -46,6 +67,9 @@ class _Command(TyperCommand):
 
 class _Commands(TyperGroup):
     """All commands; the module of one is imported when it is used."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _with_types(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
         return sorted(name.rstrip("_").replace("_", "-") for name in COMMANDS.names())
@@ -105,12 +129,9 @@ def note_to_stderr() -> None:
     logging.getLogger("interlace").setLevel(logging.INFO)
 
 
-def load_plugins(paths: list[Path]) -> None:
-    """Register the plugins of `--code` files."""
-    if not paths:
-        return
+def registries() -> dict[str, Registry[Any]]:
+    """Return the registries that plugins extend, by the name that `interlace list` takes."""
     from interlace.aligners import ALIGNERS
-    from interlace.core.registry import register_plugin
     from interlace.data.filters import FILTERS
     from interlace.derived import TRANSFORMATIONS
     from interlace.embeddings import EMBEDDING_METHODS
@@ -120,17 +141,34 @@ def load_plugins(paths: list[Path]) -> None:
     from interlace.text.word_tokenizers import WORD_TOKENIZERS
     from interlace.toy import LANGUAGES
 
-    known: tuple[Registry[Any], ...] = (
-        OBJECTIVES,
-        TASKS,
-        READERS,
-        WORD_TOKENIZERS,
-        FILTERS,
-        ALIGNERS,
-        EMBEDDING_METHODS,
-        TRANSFORMATIONS,
-        LANGUAGES,
-    )
-    registries = {registry.name: registry for registry in known}
-    for path in paths:
-        register_plugin(path, registries)
+    return {
+        "objectives": OBJECTIVES,
+        "tasks": TASKS,
+        "readers": READERS,
+        "word-tokenizers": WORD_TOKENIZERS,
+        "filters": FILTERS,
+        "aligners": ALIGNERS,
+        "embedding-methods": EMBEDDING_METHODS,
+        "toy-languages": LANGUAGES,
+        "transformations": TRANSFORMATIONS,
+    }
+
+
+def load_plugins(paths: list[Path]) -> None:
+    """Register the plugins of `--code` files."""
+    if paths:
+        from interlace.core.registry import register_plugin
+
+        known = {registry.name: registry for registry in registries().values()}
+        for path in paths:
+            register_plugin(path, known)
+
+
+def print_line(text: object, to: Console = output) -> None:
+    """Print a line as it is: not wrapped, no markup."""
+    to.print(str(text), soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+
+def print_json(data: Any) -> None:
+    """Print data as JSON on standard output."""
+    output.print_json(json.dumps(data))

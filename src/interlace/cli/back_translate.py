@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from interlace.cli import Code, Json, load_plugins, notes, output
-from interlace.cli.common.options import Anyway, Batch, Piece, Precision, Tokens, parse_changes
+from interlace.cli import Code, Json, load_plugins, notes, print_json, print_line
+from interlace.cli.common.options import Batch, Force, Precision, ShardOfText, Tokens, parse_changes
 from interlace.core.errors import SettingsError
 
 _Tag = Annotated[str, typer.Option("--tag", help="A word before each translated sentence, such as <BT>.")]
@@ -30,33 +29,32 @@ def back_translate(
     batch: Batch = None,
     tokens: Tokens = None,
     precision: Precision = "auto",
-    part: Piece = "1/1",
-    anyway: Anyway = False,
+    shard: ShardOfText = "1/1",
+    force: Force = False,
     code: Code = [],
     as_json: Json = False,
 ) -> None:
     """Translate monolingual text and write both sides as a training corpus for the other direction; resumable."""
     load_plugins(code)
-    from interlace.cli.common.progress import watching
-    from interlace.cli.common.translation import saying
+    from interlace.cli.common.progress import resume_hint, watching
     from interlace.experiments.back_translation import BackTranslationSettings
     from interlace.experiments.back_translation import back_translate as make
     from interlace.experiments.translation import LineTranslator, Shard, check_direction
 
     settings = _settings({"tag": tag} if tag else {}, sets, BackTranslationSettings)
     check_direction([run], source, target)
-    lines = Shard.read(part).lines_of(text)
+    lines = Shard.read(shard).lines_of(text)
     interpreter = LineTranslator(
-        [run], source, target, settings.search, force=anyway, rows=batch, tokens=tokens, precision=precision
+        [run], source, target, settings.search, force=force, rows=batch, tokens=tokens, precision=precision
     )
-    with saying(), watching() as watch:
+    with resume_hint(), watching() as watch:
         made = make(interpreter, lines, into, settings, watch)
     if as_json:
-        output.print_json(json.dumps({key: value for key, value in made.items() if key != "key"}))
+        print_json({key: value for key, value in made.items() if key != "key"})
         return
     dropped = ", ".join(f"{count:,} by {rule}" for rule, count in made["dropped"].items() if count)
     notes.print(f"{made['pairs']:,} pairs; dropped: {dropped or 'none'}")
-    output.print(str(into), soft_wrap=True, highlight=False)
+    print_line(into)
 
 
 def _settings(given: dict[str, Any], sets: list[str], kind: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from interlace.cli import Code, Json, load_plugins, output
+from interlace.cli import Code, Json, load_plugins, output, print_json
 from interlace.cli.common.options import Changes, language_of, parse_changes
 from interlace.core.errors import SettingsError
 
@@ -47,7 +46,7 @@ def check(
             reports, volume = check_files([Path(name) for name in what], codes, reader, word_tokenizer, watch), None
     if as_json:
         found = {"reports": [report.dump() for report in reports], "volume": volume and volume.dump()}
-        output.print_json(json.dumps({**found, "failed": any(report.failed for report in reports)}))
+        print_json({**found, "failed": any(report.failed for report in reports)})
     else:
         show(reports, volume)
     if any(report.failed for report in reports):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlace.cli import Code, load_plugins, notes
-from interlace.cli.common import alignment_options as options
+from interlace.cli import Code, load_plugins, notes, print_line
+from interlace.cli.common import options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,33 +43,34 @@ _Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
 
 
 def code_switch(
-    files: options.Linked,
-    confidence: options.Grades = None,
-    min_confidence: options.LeastConfidence = 0.0,
+    files: options.AlignedFiles,
+    confidence: options.ConfidenceInput = None,
+    min_confidence: options.MinConfidence = 0.0,
     copies: _Copies = 20,
     fraction: _Fraction = "0.3",
-    max_length: options.Longest = 4,
-    min_count: options.LeastCount = 1,
+    max_length: options.MaxPhraseLength = 4,
+    min_count: options.MinCount = 1,
     least: _Least = 0.0,
     monolingual: _Monolingual = 0.1,
     from_table: _Table = False,
-    tight: options.Tight = False,
+    tight: options.NoBorderWords = False,
     repeats: _Repeats = False,
     seed: _Seed = 0,
     languages: options.Languages = "",
     word_tokenizer: options.WordTokenizerName = "whitespace",
     reader: options.ReaderName = "",
-    into: options.Into = None,
+    into: options.OutputFile = None,
     code: Code = [],
-    as_json: options.Summary = False,
+    as_json: options.JsonSummary = False,
 ) -> None:
     """Generate code-switched sentences from word-aligned text: phrases replaced by their translations, as in ALM."""
     load_plugins(code)
     from interlace.alignment.phrase_table import PhraseTable, TableRules
-    from interlace.cli.common.alignment import lines_to, linked, must_leave_room, say, text_of
+    from interlace.cli.common.alignment import linked, text_of
+    from interlace.cli.common.output import check_json_output, lines_to, print_summary
     from interlace.objectives.common.switched_text import CodeSwitchedText, CopySettings
 
-    must_leave_room(into, as_json)
+    check_json_output(into, as_json)
     rules = TableRules(max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count)
     switching = _switching(fraction, max_length, least, from_table=from_table)
     amount = CopySettings(copies=copies, monolingual=monolingual, repeats=repeats, seed=seed)
@@ -81,7 +82,7 @@ def code_switch(
                 write(lines)
     summary = drawn.counts.summary()
     _note(summary, copies)
-    say(into, as_json, summary)
+    print_summary(into, as_json, summary)
 
 
 def _switching(fraction: str, longest: int, least: float, *, from_table: bool) -> CodeSwitching:
@@ -133,4 +134,4 @@ def _note(summary: dict[str, Any], copies: int) -> None:
         f"phrases by words, replaced-inserted: {lengths or 'none'}",
         f"of {2 * summary['pairs']:,} pairs and directions {fewer:,} gave fewer than {copies} lines, {none:,} none",
     ):
-        notes.print(line, highlight=False, soft_wrap=True)
+        print_line(line, notes)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlace.cli import notes, output
+from interlace.cli import notes, output, print_line
 from interlace.cli.common.options import Changes, parse_changes
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ def demo(
             scores[recipe.name] = evaluate(target_of(str(run)), TASKS, callback=partial(_same, watch))
     page = write_report([into / name for name in scores], into / "report.html")
     output.print(comparison_table(scores))
-    notes.print(f"done in {time.perf_counter() - start:.0f} s", highlight=False)
-    output.print(f"report: {page}", soft_wrap=True, highlight=False)
+    print_line(f"done in {time.perf_counter() - start:.0f} s", notes)
+    print_line(f"report: {page}")
 
 
 def _same(bar: Callable[[TrainingStep], None], _task: str, _seed: int) -> Callable[[TrainingStep], None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from itertools import chain
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlace.cli import Code, Json, load_plugins, notes, output
+from interlace.cli import Code, Json, load_plugins, notes, print_json, print_line
 from interlace.cli.common.options import parse_changes
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def derive(
     check_outputs(wanted)
     check_folder(into, set(chain.from_iterable(file.outputs for file in wanted)), files)
     if reason and not as_json:
-        notes.print(f"language {own!r}, {reason}; set --language to change it", highlight=False, soft_wrap=True)
+        print_line(f"language {own!r}, {reason}; set --language to change it", notes)
     with atomic_folder(into) as folder:
         about = write_folder(derivation, wanted, folder)
     _print(about, into, as_json=as_json)
@@ -159,12 +158,12 @@ def _name_of(name: str, own: str) -> str:
 
 def _print(about: dict[str, Any], into: Path, *, as_json: bool) -> None:
     if as_json:
-        output.print_json(json.dumps(about))
+        print_json(about)
         return
     for file in about["files"]:
         counts = "".join(f"; {count:,} {what}" for what, count in file["notes"].items())
         line = f"{file['file']}: {file['lines']:,} lines, {file['words']:,} words{counts}"
-        notes.print(line, highlight=False, soft_wrap=True)
+        print_line(line, notes)
     if "dictionary" in about:
-        notes.print(f"{about['dictionary']:,} words in the dictionary", highlight=False, soft_wrap=True)
-    output.print(str(into), soft_wrap=True, highlight=False)
+        print_line(f"{about['dictionary']:,} words in the dictionary", notes)
+    print_line(into)

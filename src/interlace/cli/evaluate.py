@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from interlace.cli import Code, Json, load_plugins, output
+from interlace.cli import Code, Json, load_plugins, output, print_json
 from interlace.cli.common.options import Changes, parse_changes
 from interlace.core.errors import DataError, SettingsError
 
@@ -50,7 +49,7 @@ def evaluate(
         except IncompleteError as error:
             rows, failed = error.rows, error
     if as_json:
-        output.print_json(json.dumps(rows))
+        print_json(rows)
     else:
         output.print(score_table(rows))
     if failed:

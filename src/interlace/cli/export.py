@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from interlace.cli import Code, Json, load_plugins, output
+from interlace.cli import Code, Json, load_plugins, print_json, print_line
 
 
 def export(
@@ -31,6 +31,6 @@ def export(
         average_checkpoints(run, into, average)
         found = {"model": str(into / "model"), **json.loads((into / AVERAGED).read_text(encoding="utf-8"))}
     if as_json:
-        output.print_json(json.dumps(found))
+        print_json(found)
     else:
-        output.print(str(into), soft_wrap=True, highlight=False)
+        print_line(into)

@@ -6,14 +6,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from interlace.cli import Code, load_plugins
-from interlace.cli.common import alignment_options as options
+from interlace.cli.common import options
 
 
 def lexicon(
-    files: options.Linked,
-    confidence: options.Grades = None,
-    min_confidence: options.LeastConfidence = 0.0,
-    min_count: options.LeastCount = 1,
+    files: options.AlignedFiles,
+    confidence: options.ConfidenceInput = None,
+    min_confidence: options.MinConfidence = 0.0,
+    min_count: options.MinCount = 1,
     top: options.Top = 0,
     mutual: options.Mutual = False,
     words_only: options.WordsOnly = False,
@@ -21,16 +21,17 @@ def lexicon(
     languages: options.Languages = "",
     word_tokenizer: options.WordTokenizerName = "whitespace",
     reader: options.ReaderName = "",
-    into: options.Into = None,
+    into: options.OutputFile = None,
     code: Code = [],
-    as_json: options.Summary = False,
+    as_json: options.JsonSummary = False,
 ) -> None:
     """Extract a bilingual lexicon from word-aligned text: source word, target word and count, separated by tabs."""
     load_plugins(code)
     from interlace.alignment.lexicon import Lexicon
-    from interlace.cli.common.alignment import file_to, linked, must_leave_room, say
+    from interlace.cli.common.alignment import linked
+    from interlace.cli.common.output import check_json_output, file_to, print_summary
 
-    must_leave_room(into, as_json)
+    check_json_output(into, as_json)
     with TemporaryDirectory() as folder:
         spool = Path(folder, "text")
         spool.mkdir()
@@ -42,4 +43,4 @@ def lexicon(
         found = found.top(top) if top else found
         with file_to(into, Path(folder)) as path:
             found.write(path, counts=not muse)
-    say(into, as_json, {"pairs": len(words), "links": len(links.flat), "entries": len(found)})
+    print_summary(into, as_json, {"pairs": len(words), "links": len(links.flat), "entries": len(found)})

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from interlace.cli import Code, load_plugins, notes, output
+from interlace.cli import Code, load_plugins, notes, print_json, print_line
 from interlace.cli.common.options import Changes, parse_changes
 
 if TYPE_CHECKING:
@@ -45,53 +44,48 @@ def pretrain(
 
         with watching() as told:
             vectors = learn_vectors(read, into, told)
-        output.print(str(vectors), soft_wrap=True, highlight=False)
+        print_line(vectors)
         return
     from interlace.experiments.pretrain import pretrain as run
 
     with training_bar(read.name, read.train.steps) as watch:
         model = run(read, into, watch)
-    output.print(str(model), soft_wrap=True, highlight=False)
-
-
-_GB = 1e9
+    print_line(model)
 
 
 def show(found: Estimate, *, as_json: bool) -> None:
     """Print the estimate, and notes on missing data to standard error."""
     if as_json:
-        output.print_json(json.dumps(found.dump()))
+        print_json(found.dump())
         return
     for name, fact in _facts(found):
-        output.print(f"{name:<10} {fact}", highlight=False, soft_wrap=True)
+        print_line(f"{name:<10} {fact}")
     for note in found.notes:
-        notes.print(f"note: {note}", highlight=False, soft_wrap=True)
+        print_line(f"note: {note}", notes)
 
 
 def _facts(found: Estimate) -> Iterator[tuple[str, str]]:
     yield "recipe", found.recipe
-    if found.text is None:
+    if (text := found.text) is None:
         yield "text", "the toy corpus, written when needed"
     else:
-        here = found.text.files - len(found.text.missing)
-        yield "text", f"{here:,} of {found.text.files:,} files, {found.text.bytes / 1e6:,.2f} MB on disk"
-    yield (
-        "tokens",
-        f"{found.tokens:,}: {found.steps:,} steps of {found.tokens_per_step:,}, padding included, on one process",
-    )
+        present = f"{text.files - len(text.missing):,} of {text.files:,} files"
+        yield "text", f"{present}, {text.bytes / 1e6:,.2f} MB on disk"
+    steps = f"{found.steps:,} steps of {found.tokens_per_step:,}"
+    yield "tokens", f"{found.tokens:,}: {steps}, padding included, on one process"
     if (cost := found.cost) is None:
         return
-    writes = f", {cost.decoder:,} in the decoder" if cost.decoder else ""
-    yield "model", f"{cost.parameters:,} parameters, {cost.table:,} of them in the input embeddings{writes}"
-    yield "memory", f"{cost.memory / _GB:,.2f} GB: weights, gradients, optimizer state and activations of a micro-batch"
+    decoder = f", {cost.decoder:,} in the decoder" if cost.decoder else ""
+    yield "model", f"{cost.parameters:,} parameters, {cost.table:,} of them in the input embeddings{decoder}"
+    parts = "weights, gradients, optimizer state and activations of a micro-batch"
+    yield "memory", f"{cost.memory / 1e9:,.2f} GB: {parts}"
     yield "speed", f"{cost.speed:,.0f} tokens/s, measured on {cost.device}"
     first = f", {cost.translating:.0%} of it for back-translation" if cost.translating else ""
     yield "time", f"{_duration(cost.hours)} for one process on this machine{first}; without evaluation"
 
 
 def _duration(hours: float) -> str:
-    if hours < 1 / 60:
-        return f"{hours * 3600:,.0f} s"
-    if hours < 2:
-        return f"{hours * 60:,.0f} min"
-    return f"{hours:,.0f} h" if hours < 100 else f"{hours / 24:,.0f} days"
+    for limit, scale, unit in ((1 / 60, 3600, "s"), (2, 60, "min"), (100, 1, "h")):
+        if hours < limit:
+            return f"{hours * scale:,.0f} {unit}"
+    return f"{hours / 24:,.0f} days"

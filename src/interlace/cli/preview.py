@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlace.cli import Code, Json, load_plugins, output
+from interlace.cli import Code, Json, load_plugins, print_json, print_line
 
 if TYPE_CHECKING:
     from interlace.experiments.preview import PreviewPair
@@ -65,13 +64,13 @@ def preview(
             corpus: {"rows": [{line.name: line.cells for line in row} for row in one.rows], "notes": one.notes}
             for corpus, one in drawn.items()
         }
-        output.print_json(json.dumps(found))
+        print_json(found)
         return
     lines = _before(example, chosen)
     for corpus, one in drawn.items():
         lines += ["", f"{corpus}:", *one.text()]
     for line in lines:
-        output.print(line, highlight=False, markup=False, emoji=False, soft_wrap=True)
+        print_line(line)
 
 
 def _before(example: PreviewPair, objective: Objective) -> list[str]:

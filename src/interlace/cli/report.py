@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from interlace.cli import notes, output
+from interlace.cli import notes, print_line
 
 
 def report(
@@ -19,4 +19,4 @@ def report(
 
     with notes.status(f"writing the report of {len(runs)} runs"):
         page = write_report(runs, into)
-    output.print(str(page), soft_wrap=True, highlight=False)
+    print_line(page)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from contextlib import contextmanager
@@ -13,15 +12,17 @@ import typer
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from interlace.cli import Code, load_plugins, notes, output
+from interlace.cli import Code, load_plugins, notes, output, print_json, print_line
 from interlace.cli.common.options import parse_changes
-from interlace.cli.common.progress import LOG_EVERY
+from interlace.cli.common.progress import LOG_EVERY, resume_hint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from interlace.experiments.studies import Study
-    from interlace.experiments.studies.running import StudyOutcome, StudyProgress
+    from interlace.experiments.studies.running import StudyProgress
+
+log = logging.getLogger(__name__)
 
 
 def study(
@@ -64,7 +65,12 @@ def study(
             read, folder, into, jobs=jobs, only=only, put_aside=put_aside, code=code, on_progress=on_progress
         )
     _show(read, folder, into, as_json=as_json)
-    _tell(outcome, into)
+    if outcome.failed:
+        total = len(outcome.cells)
+        print_line(f"{len(outcome.failed)} of {total} cells failed; their logs are in {into / 'cells'}:", notes)
+        for failed, reason in outcome.failed.items():
+            print_line(f"  {failed}: {reason}", notes)
+        raise typer.Exit(1)
 
 
 def _list(read: Study, folder: Path, into: Path | None, only: str, *, as_json: bool) -> None:
@@ -75,27 +81,33 @@ def _list(read: Study, folder: Path, into: Path | None, only: str, *, as_json: b
     from interlace.experiments.studies.running import resources_for
 
     cells = matching(cells_of(read, folder), only)
-    place = StudyFolder(into) if into else None
-    rows: list[dict[str, Any]] = []
-    for cell in cells:
-        state = "waiting" if place is None else place.status(cell)
-        recipe, model = read.systems[cell.system].recipe, cell.model or cell.origin or ""
-        about = {"cell": cell.name, "recipe": recipe, "model": model, "tasks": list(cell.tasks)}
-        rows.append({**about, "seeds": cell.fine_tuning_seeds, "state": state})
+    rows: list[dict[str, Any]] = [
+        {
+            "cell": cell.name,
+            "recipe": read.systems[cell.system].recipe,
+            "model": cell.model or cell.origin or "",
+            "tasks": list(cell.tasks),
+            "seeds": cell.fine_tuning_seeds,
+            "state": StudyFolder(into).status(cell) if into else "waiting",
+        }
+        for cell in cells
+    ]
     if as_json:
-        output.print_json(json.dumps(rows))
+        print_json(rows)
         return
     table = Table("cell", "recipe", "model of", "tasks", "fine-tunings", "state", box=None, pad_edge=False)
     for row in rows:
         table.add_row(*(", ".join(value) if isinstance(value, list) else str(value) for value in row.values()))
     output.print(table)
-    notes.print(f"{len(cells)} cells; by default {resources_for(cells)}", highlight=False)
+    print_line(f"{len(cells)} cells; by default {resources_for(cells)}", notes)
 
 
 def _show(read: Study, folder: Path, into: Path, *, as_json: bool) -> None:
-    """Print the main table and the paths of the other results."""
+    """Print the main table and the paths of the other results, and write the report."""
+    from interlace.core.errors import DataError
     from interlace.experiments.studies.cells import cells_of
     from interlace.experiments.studies.folder import StudyFolder
+    from interlace.report import write_report
     from interlace.report.study import COMPARISONS, TABLES, summarize
     from interlace.report.tables import terminal
 
@@ -107,77 +119,50 @@ def _show(read: Study, folder: Path, into: Path, *, as_json: bool) -> None:
     else:
         output.print(terminal(found[0]))
         output.print(found[0].caption, highlight=False, markup=False)
-        output.print(f"tables: {into / TABLES}", soft_wrap=True, highlight=False)
-    if runs := StudyFolder(into).finished_runs(cells_of(read, folder)):
-        _report(runs, into / "report.html", as_json=as_json)
-
-
-def _report(runs: list[Path], page: Path, *, as_json: bool) -> None:
-    from interlace.core.errors import DataError
-    from interlace.report import write_report
-
+        print_line(f"tables: {into / TABLES}")
+    runs, page = StudyFolder(into).finished_runs(cells_of(read, folder)), into / "report.html"
+    if not runs:
+        return
     try:
         with notes.status(f"writing the report of {len(runs)} runs"):
             write_report(runs, page)
-    except DataError as error:  # tables stand whether or not a page can be made of the runs
-        notes.print(f"no report: {error}", highlight=False, markup=False, soft_wrap=True)
+    except DataError as error:  # the tables are valid without a report
+        print_line(f"no report: {error}", notes)
         return
     if not as_json:
-        output.print(f"report: {page}", soft_wrap=True, highlight=False)
-
-
-def _tell(outcome: StudyOutcome, into: Path) -> None:
-    """Report failed cells and exit with 1."""
-    if not outcome.failed:
-        return
-    notes.print(
-        f"{len(outcome.failed)} of {len(outcome.cells)} cells failed; their logs are in {into / 'cells'}:",
-        highlight=False,
-    )
-    for name, why in outcome.failed.items():
-        notes.print(f"  {name}: {why}", highlight=False, markup=False, soft_wrap=True)
-    raise typer.Exit(1)
-
-
-log = logging.getLogger(__name__)
+        print_line(f"report: {page}")
 
 
 @contextmanager
 def study_bar(title: str) -> Iterator[Callable[[StudyProgress], None]]:
-    """Cells done, the time left as finished ones tell it, what runs and what failed."""
+    """Show finished cells, the remaining time, and the running and failed cells; yields the progress callback."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(
-        *columns, TextColumn("{task.fields[told]}"), console=notes, transient=True, disable=not notes.is_terminal
+        *columns, TextColumn("{task.fields[state]}"), console=notes, transient=True, disable=not notes.is_terminal
     ) as bar:
-        task = bar.add_task(escape(title), total=None, told="")
+        task = bar.add_task(escape(title), total=None, state="")
         logged, done = time.monotonic(), -1
 
         def show(now: StudyProgress) -> None:
             nonlocal logged, done
-            told = in_words(now)
-            bar.update(task, completed=now.done, total=now.total, told=escape(told))
+            state = describe(now)
+            bar.update(task, completed=now.done, total=now.total, state=escape(state))
             if not notes.is_terminal and (now.done > max(done, 0) or time.monotonic() - logged >= 10 * LOG_EVERY):
                 logged = time.monotonic()
-                log.info("%s: %d of %d cells%s", title, now.done, now.total, f"; {told}" if told else "")
+                log.info("%s: %d of %d cells%s", title, now.done, now.total, f"; {state}" if state else "")
             done = now.done
 
-        try:
+        with resume_hint():
             yield show
-        except KeyboardInterrupt:
-            notes.print("stopped; the same command goes on from what is saved", highlight=False)
-            raise
 
 
-def in_words(now: StudyProgress) -> str:
-    """`about 12 min left; running alm,seed=0; 1 failed`."""
-    parts = [f"about {_span(now.seconds_left)} left"] if now.seconds_left is not None and now.done < now.total else []
+def describe(now: StudyProgress) -> str:
+    """Return the state of a study: `about 12 min left; running alm,seed=0; 1 failed`."""
+    parts = []
+    if now.seconds_left is not None and now.done < now.total:
+        minutes = round(now.seconds_left / 60)
+        long = f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+        parts.append(f"about {f'{now.seconds_left:.0f} s' if now.seconds_left < 90 else long} left")
     parts += [f"running {', '.join(now.running)}"] if now.running else []
     parts += [f"{len(now.failed)} failed"] if now.failed else []
     return "; ".join(parts)
-
-
-def _span(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from interlace.cli import Code, load_plugins, output
+from interlace.cli import Code, load_plugins, print_line
 
 
 def toy(
@@ -34,4 +34,4 @@ def toy(
     if pairs:
         chosen["pairs"] = pairs
     write_toy(ToyCorpus(**chosen), into)
-    output.print(str(into), soft_wrap=True, highlight=False)
+    print_line(into)

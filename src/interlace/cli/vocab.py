@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from interlace.cli import output
+from interlace.cli import print_line
 
 
 def vocab(
@@ -32,4 +32,4 @@ def vocab(
     lines = {code: (line for path in paths for line in read_lines(path)) for code, paths in by_language.items()}
     settings = VocabSettings.read({"size": size, "alpha": alpha, "kind": kind, "seed": seed})
     Vocab.learn(lines, size=settings.size, alpha=settings.alpha, kind=settings.kind, seed=settings.seed).save(into)
-    output.print(str(into), soft_wrap=True, highlight=False)
+    print_line(into)

@@ -58,25 +58,25 @@ def fields_of(model: type[BaseModel]) -> list[tuple[str, str, str, str]]:
     rows = []
     for key, field in model.model_fields.items():
         default = "required" if field.is_required() else repr(field.get_default(call_default_factory=True))
-        rows.append((key, _kind(field.annotation), default, field.description or ""))
+        rows.append((key, type_name(field.annotation), default, field.description or ""))
     return rows
 
 
-def _kind(annotation: Any) -> str:
+def type_name(annotation: Any) -> str:
     """Return a type as recipe documentation shows it.
 
-    >>> _kind(float | list[float] | None)
+    >>> type_name(float | list[float] | None)
     'float | list[float] | None'
     """
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _kind(inner[0])
+        return type_name(inner[0])
     if origin in {Union, UnionType}:
-        return " | ".join(dict.fromkeys(map(_kind, inner)))
+        return " | ".join(dict.fromkeys(map(type_name, inner)))
     if origin is Literal:
         return " | ".join(map(repr, inner))
     if origin is not None:
-        return f"{origin.__name__}[{', '.join('...' if part is Ellipsis else _kind(part) for part in inner)}]"
+        return f"{origin.__name__}[{', '.join('...' if part is Ellipsis else type_name(part) for part in inner)}]"
     if annotation is None or annotation is NoneType:
         return "None"
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):

@@ -1,40 +1,32 @@
-"""Text that is to be aligned: read, split into words and numbered as it streams; a hint where it was never split."""
+"""Read parallel text for the alignment commands: split into words and numbered as it streams; its alignments."""
 
 from __future__ import annotations
 
-import json
 import logging
-import os
 import re
-import shutil
-import sys
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import typer
 
 from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER
 from interlace.alignment import WordPairs
 from interlace.alignment.formats import read_alignments
 from interlace.alignment.gold_text import read_gold_text
 from interlace.alignment.phrases import PhraseRules
-from interlace.cli import output
 from interlace.cli.common.options import language_of
 from interlace.cli.common.progress import watching
 from interlace.core.errors import DataError, SettingsError
-from interlace.core.files import atomic, must_exist
+from interlace.core.files import must_exist
 from interlace.data.inspection import is_untokenized
 from interlace.readers import READERS
 from interlace.readers.gold import Gold
 from interlace.text import TextPairs
-from interlace.text.lines import read_lines, writing
+from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import BinaryIO
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -217,61 +209,3 @@ def _links(path: Path, words: WordPairs, text: Source) -> Ragged:
     for note, count in read.notes.items():
         log.warning("%s: %d %s", path, count, note)
     return read.possible
-
-
-def must_leave_room(into: Path | None, as_json: bool) -> None:
-    """Reject a summary and a result that would both go to standard output."""
-    if as_json and into is None:
-        raise SettingsError("--json uses standard output; name a file for the result: --output FILE")
-
-
-def say(into: Path | None, as_json: bool, summary: dict[str, Any]) -> None:
-    """Print the summary as JSON, or the path of the output file."""
-    if as_json:
-        output.print_json(json.dumps(summary))
-    elif into is not None:
-        output.print(str(into), soft_wrap=True, highlight=False)
-
-
-@contextmanager
-def lines_to(path: Path | None) -> Iterator[Callable[[Iterable[str]], None]]:
-    """Yield a function that writes lines to a file or standard output."""
-    if path is not None:
-        with writing(path) as write:
-            yield write
-        return
-    with _standard_output() as file:
-        yield lambda lines: file.writelines(line.encode("utf-8") + b"\n" for line in lines)
-
-
-@contextmanager
-def file_to(path: Path | None, spool: Path) -> Iterator[Path]:
-    """Yield a path to write to; without `path`, the content is copied to standard output."""
-    if path is not None:
-        with atomic(path) as partial:
-            yield partial
-        return
-    result = spool / "result"
-    yield result
-    with _standard_output() as file, result.open("rb") as written:
-        shutil.copyfileobj(written, file)
-
-
-@contextmanager
-def _standard_output() -> Iterator[BinaryIO]:
-    """Yield binary standard output; a closed pipe ends the command with exit code 141."""
-    try:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-    except OSError as error:
-        _drop_output()
-        if isinstance(error, BrokenPipeError):
-            raise typer.Exit(141) from None
-        raise
-
-
-def _drop_output() -> None:
-    """Discard buffered output, which Python would otherwise try to write at exit."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from interlace.cli import notes
+from interlace.cli import notes, print_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -55,11 +55,8 @@ def training_bar(title: str, total: int | None) -> Iterator[Callable[[TrainingSt
                 logged = time.monotonic()
                 log.info("%s: step %d%s, %s  %s", title, step.index, f" of {total}" if total else "", rate, shown)
 
-        try:
+        with resume_hint():
             yield watch
-        except KeyboardInterrupt:  # Typer exits with code 130 silently
-            notes.print("stopped; rerun the same command to resume", highlight=False)
-            raise
 
 
 @contextmanager
@@ -78,3 +75,13 @@ def watching() -> Iterator[callbacks.Progress]:
                 log.info("%s: %s%s", what, f"{done:,}", f" of {total:,}" if total else "")
 
         yield watch
+
+
+@contextmanager
+def resume_hint() -> Iterator[None]:
+    """Print how to resume on Ctrl-C."""
+    try:
+        yield
+    except KeyboardInterrupt:  # Typer exits with code 130 silently
+        print_line("stopped; rerun the same command to resume", notes)
+        raise

@@ -1,0 +1,30 @@
+"""Print a complete recipe to copy and change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from interlace.cli import Code, load_plugins, print_line
+
+
+def init(
+    recipe: Annotated[str, typer.Argument(help="A recipe to start from: see `interlace list recipes`.")] = "tiny/mlm",
+    into: Annotated[Path | None, typer.Option("--output", "-o", help="File. Default: standard output.")] = None,
+    code: Code = [],
+) -> None:
+    """Print a recipe with every key, its meaning and its default: interlace init adapt/mbert:alm > mine.toml."""
+    load_plugins(code)
+    from interlace.cli.common.output import lines_to
+    from interlace.core.errors import DataError
+    from interlace.experiments.template import recipe_template
+
+    if into is not None and into.exists():
+        raise DataError(f"{into}: exists already; name another file")
+    text = recipe_template(recipe)
+    with lines_to(into) as write:
+        write(text.splitlines())
+    if into is not None:
+        print_line(into)

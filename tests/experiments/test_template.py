@@ -1,0 +1,54 @@
+"""Templates of recipes read back as the recipe, and show every key."""
+
+import tomllib
+
+import pytest
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.core.errors import DataError
+from interlace.experiments.recipe import RECIPES, Recipe, read_recipe
+from interlace.experiments.template import recipe_template
+
+
+@pytest.mark.parametrize("name", RECIPES.names())
+def test_reads_back_as_the_recipe(name):
+    assert Recipe.read(tomllib.loads(recipe_template(name))) == read_recipe(name)
+
+
+def test_shows_set_keys_and_defaults_of_entries():
+    lines = recipe_template("tiny/alm").splitlines()
+    assert 'name = "alm"' in lines
+    assert "#micro_batches = 1" in lines  # of [train]
+    assert "#mask_share = 0.8" in lines  # of an objective's settings
+    assert "#max_phrase_length = 4" in lines  # of a section inside of [align]
+    assert any("Share of tokens to predict" in line for line in lines)
+
+
+def test_defaults_have_the_values_that_they_show():
+    shown, is_live = [], True
+    for line in recipe_template("tiny/mlm").splitlines():
+        is_live = is_live if "[" not in line[:2] else line.startswith("[")
+        if is_live and not line.startswith("# ") and not line.endswith("="):
+            shown.append(line.removeprefix("#"))
+    read, original = Recipe.read(tomllib.loads("\n".join(shown))), read_recipe("tiny/mlm")
+    for section in ("train", "model", "vocab", "corpora"):
+        assert getattr(read, section) == getattr(original, section)
+    assert read.objective("mlm") == original.objective("mlm")
+    assert read.evaluate.task("pos") == original.evaluate.task("pos")
+    assert len(shown) > 150
+
+
+def test_init_prints_or_writes_a_recipe(tmp_path):
+    printed = CliRunner().invoke(application(), ["init", "tiny/tlm"], catch_exceptions=False)
+    assert Recipe.read(tomllib.loads(printed.stdout)) == read_recipe("tiny/tlm")
+    mine = tmp_path / "mine.toml"
+    CliRunner().invoke(application(), ["init", "tiny/tlm", "-o", str(mine)], catch_exceptions=False)
+    assert read_recipe(str(mine)) == read_recipe("tiny/tlm")
+    with pytest.raises(DataError, match="mine"):
+        CliRunner().invoke(application(), ["init", "-o", str(mine)], catch_exceptions=False)
+
+
+def test_init_rejects_an_unknown_recipe():
+    with pytest.raises(DataError, match="did you mean 'tiny/mlm'"):
+        CliRunner().invoke(application(), ["init", "tiny/mlmm"], catch_exceptions=False)
