@@ -40,11 +40,11 @@ def test_defaults_have_the_values_that_they_show():
 
 
 def test_init_prints_or_writes_a_recipe(tmp_path):
-    printed = CliRunner().invoke(application(), ["init", "tiny/tlm"], catch_exceptions=False)
-    assert Recipe.read(tomllib.loads(printed.stdout)) == read_recipe("tiny/tlm")
+    printed = CliRunner().invoke(application(), ["init", "tiny/alm"], catch_exceptions=False)
+    assert Recipe.read(tomllib.loads(printed.stdout)) == read_recipe("tiny/alm")
     mine = tmp_path / "mine.toml"
-    CliRunner().invoke(application(), ["init", "tiny/tlm", "-o", str(mine)], catch_exceptions=False)
-    assert read_recipe(str(mine)) == read_recipe("tiny/tlm")
+    CliRunner().invoke(application(), ["init", "tiny/alm", "-o", str(mine)], catch_exceptions=False)
+    assert read_recipe(str(mine)) == read_recipe("tiny/alm")
     with pytest.raises(DataError, match="mine"):
         CliRunner().invoke(application(), ["init", "-o", str(mine)], catch_exceptions=False)
 
