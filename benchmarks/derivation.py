@@ -25,7 +25,7 @@ import numpy as np
 
 from interlace.core.ragged import Ragged
 from interlace.derived import Chain, DerivedText, chain
-from interlace.derived.common.texts import concatenated, identity
+from interlace.derived.common.texts import concatenated, unchanged
 from interlace.readers.conllu import Conllu
 from interlace.text import Text
 from interlace.text.running import is_tight
@@ -41,7 +41,7 @@ def text(lines: int) -> Text:
     folder = os.environ.get("INTERLACE_DATA")
     if folder:
         path = Path(folder, "pos", "UD_English-EWT", "en_ewt-ud-train.conllu.gz")
-        known = concatenated([(one, identity(one)) for one in Conllu().read_chunks([path], ["en"])])[0]
+        known = concatenated([unchanged(one) for one in Conllu().read_chunks([path], ["en"])]).text
     else:
         known = made_up()
     times = -(-lines // len(known))

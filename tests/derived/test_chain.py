@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlace.alignment.links import reverse_links
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.derived import chain
 from interlace.derived.common.layout import spaced
-from interlace.derived.common.texts import composed, reverse_links
+from interlace.derived.common.texts import composed
 from interlace.text import Text, TextPairs
 
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.derived import TRANSFORMATIONS
-from interlace.derived.common.precedence import HEAD, Precedence, families
-from interlace.derived.common.tree_kernels import expect, sample_order
+from interlace.derived.common.kernels import expect, sample_order
 from interlace.derived.common.trees import Forest, parsed
+from interlace.derived.syntax import HEAD, Precedence, families
 from interlace.readers.conllu import Conllu
 from interlace.text import Text
 from interlace.toy import sample, text

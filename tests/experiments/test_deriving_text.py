@@ -7,7 +7,7 @@ import json
 import pytest
 
 from interlace.core.ragged import Ragged
-from interlace.derived.common.normalization import normalized, normalized_pairs
+from interlace.derived.common.folder import normalized, normalized_pairs
 from interlace.experiments import deriving
 from interlace.experiments.prepare import data_key, data_root, prepare
 from interlace.experiments.recipe import Recipe

@@ -71,8 +71,15 @@ def derive(
         _restore(files, undo, into, reader, [option for option, value in given.items() if value], as_json=as_json)
         return
     from interlace.core.files import atomic_folder
-    from interlace.derived.common.folder import Derivation, DerivedDictionary, write_folder
-    from interlace.derived.common.inputs import check_folder, check_outputs, derived_file, language_of
+    from interlace.derived.common.folder import (
+        Derivation,
+        DerivedDictionary,
+        check_folder,
+        check_outputs,
+        derived_file,
+        language_of,
+        write_folder,
+    )
 
     chosen = _chain(transformations, settings)
     own, reason = (language, "") if language else language_of(files, _DEFAULT_LANGUAGE)
@@ -96,8 +103,14 @@ def _restore(files: Sequence[Path], folder: Path, into: Path, reader: str, given
     """
     from interlace.core.errors import SettingsError
     from interlace.core.files import atomic_folder
-    from interlace.derived.common.folder import META, read_derivation, restore_folder
-    from interlace.derived.common.inputs import check_folder, check_outputs, derived_file
+    from interlace.derived.common.folder import (
+        META,
+        check_folder,
+        check_outputs,
+        derived_file,
+        read_derivation,
+        restore_folder,
+    )
 
     if given:
         raise SettingsError(f"{given[0]}: cannot be combined with --undo, which reads {folder / META}")

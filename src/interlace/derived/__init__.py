@@ -19,29 +19,14 @@ from interlace.core.errors import SettingsError
 from interlace.core.randomness import Purpose, generator
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
-from interlace.derived.common.texts import (
-    DerivedPairs,
-    DerivedText,
-    composed,
-    derived_pairs,
-    in_parts,
-    keeps_order,
-    unchanged,
-)
+from interlace.derived.common.texts import DerivedPairs, DerivedText, composed, derived_pairs, in_parts, unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from interlace.text import Text, TextPairs
 
-__all__ = [
-    "TRANSFORMATIONS",
-    "Chain",
-    "DerivedPairs",
-    "DerivedText",
-    "Transformation",
-    "chain",
-]
+__all__ = ["TRANSFORMATIONS", "Chain", "DerivedPairs", "DerivedText", "Transformation", "chain"]
 
 
 class Transformation(Settings, ABC):
@@ -150,17 +135,15 @@ class Chain(Transformation):
     def apply(self, text: Text, seed: int = 0) -> DerivedText:
         """Apply each transformation to the result of the previous one, and compose the links."""
         keys = [one.key(seed) for one in self.transformations]
-        return in_parts(text, lambda part: self._applied(part, keys))
 
-    def _applied(self, text: Text, keys: list[int]) -> DerivedText:
-        result = unchanged(text)
-        for place, (one, key) in enumerate(zip(self.transformations, keys, strict=True)):
-            step = one.derive(result.text, key)
-            if place and keeps_order(step):  # as most chains end
-                result = DerivedText(step.text, result.links)
-            else:
+        def derive(part: Text) -> DerivedText:
+            result = unchanged(part)
+            for place, (one, key) in enumerate(zip(self.transformations, keys, strict=True)):
+                step = one.derive(result.text, key)
                 result = DerivedText(step.text, composed(result.links, step.links) if place else step.links)
-        return result
+            return result
+
+        return in_parts(text, derive)
 
     def undo(self, text: Text, seed: int = 0) -> Text:
         """Undo the transformations, the last one first."""

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.derived import DerivedText, Transformation
-from interlace.derived.common.respelling import read_words, respelled, uniform
+from interlace.derived.common.layout import read_words, respelled, uniform
 
 if TYPE_CHECKING:
     from interlace.text import Text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field, field_validator
 
 from interlace.derived import DerivedText, Transformation
-from interlace.derived.common.respelling import pair_uniform, read_words, respelled
+from interlace.derived.common.layout import pair_uniform, read_words, respelled
 from interlace.derived.transliterate import Transliterate
 
 if TYPE_CHECKING:
@@ -50,14 +50,15 @@ class Overlap(Transformation):
 
     def derive(self, text: Text, key: int) -> DerivedText:
         """Return the derived lines."""
-        return respelled(text, lambda words: self._spellings(words, key))
 
-    def _spellings(self, words: Sequence[str], key: int) -> list[str]:
-        new = self.otherwise.spellings(words, key)
-        if self.words is None:
-            keep = (pair_uniform(words, new, key) < self.share).tolist()
-        else:
-            listed = read_words(self.words)
-            kept = frozenset(listed[: round(self.share * len(listed))])
-            keep = [one in kept or other in kept for one, other in zip(words, new, strict=True)]
-        return [one if kept_one else other for one, other, kept_one in zip(words, new, keep, strict=True)]
+        def spell(words: Sequence[str]) -> list[str]:
+            new = self.otherwise.spellings(words, key)
+            if self.words is None:
+                stays = (pair_uniform(words, new, key) < self.share).tolist()
+            else:
+                listed = read_words(self.words)
+                kept = frozenset(listed[: round(self.share * len(listed))])
+                stays = [one in kept or other in kept for one, other in zip(words, new, strict=True)]
+            return [old if stay else other for old, other, stay in zip(words, new, stays, strict=True)]
+
+        return respelled(text, spell)

@@ -11,8 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.derived import DerivedText, Transformation
-from interlace.derived.common.layout import TextLayout, reletter
-from interlace.derived.common.respelling import pair_uniform, respelled
+from interlace.derived.common.layout import pair_uniform, relettered, respelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -59,21 +58,24 @@ class Transliterate(Transformation):
     def derive(self, text: Text, key: int) -> DerivedText:
         """Return the derived lines; the replacement of a word depends on the word and the key alone."""
         if self.to == "script" and self.share >= 1:
-            return reletter(TextLayout(text), letter_table(self.script))  # faster: no types needed
-        return respelled(text, lambda words: self._some_respelled(words, key))
+            return relettered(text, letter_table(self.script))  # faster: no types needed
+
+        def spell(words: Sequence[str]) -> list[str]:
+            new = self.spellings(words, key)
+            if self.share >= 1:
+                return new
+            chosen = (pair_uniform(words, new, key) < self.share).tolist()
+            return [other if taken else one for one, other, taken in zip(words, new, chosen, strict=True)]
+
+        return respelled(text, spell)
 
     def spellings(self, words: Sequence[str], key: int) -> list[str]:
         """Return the replacement of each word."""
         if self.to == "script":
-            return transliterated(words, self.script)
+            text = "\n".join([*words, ""]).encode("utf-32-le", "surrogatepass")  # no word contains a line feed
+            codes = letter_table(self.script)[np.frombuffer(text, np.uint32)]
+            return codes.tobytes().decode("utf-32-le", "surrogatepass").split("\n")[:-1]
         return list(map(_opaque(key, self.keep_marks), words))
-
-    def _some_respelled(self, words: Sequence[str], key: int) -> list[str]:
-        new = self.spellings(words, key)
-        if self.share >= 1:
-            return new
-        chosen = (pair_uniform(words, new, key) < self.share).tolist()
-        return [other if taken else one for one, other, taken in zip(words, new, chosen, strict=True)]
 
 
 # ---- letters ----
@@ -113,24 +115,27 @@ def letter_map(script: Script) -> dict[int, int]:
     >>> "Ab é1!".translate(letter_map("armenian")).translate(letter_map("armenian"))
     'Ab é1!'
     """
+    others = [run for name, runs in _CASED.items() if name != script for run in runs]
+    targets = [(up + i, low + i) for up, low, count in (*_CASED[script], *others, *_MORE) for i in range(count)]
+    sources = [pair for run in _SOURCE_CASED for code in run if (pair := _with_capital(code))]
     first: dict[int, int] = {}
-    first.update(_cased(script))
-    sources, targets = _without_case(_SOURCE_PLAIN), _without_case(_SYLLABLES)
-    first.update(zip(sources, targets, strict=False))
+    for pair, new in zip(sources, targets, strict=False):
+        first.update(zip(pair, new, strict=True))
+    first.update(zip(_without_case(_SOURCE_PLAIN), _without_case(_SYLLABLES), strict=False))
     for run, start in ((_HAN, _RARE_HAN), (_KANA, _RARE_KANA)):
         first.update({code: start + code - run[0] for code in _without_case([run])})
     return first | {new: old for old, new in first.items()}
 
 
+def _with_capital(lower: int) -> tuple[int, int] | None:
+    """Return a lower-case letter behind its upper-case one, if each has only the other."""
+    letter = chr(lower)
+    capital = letter.upper()
+    return (ord(capital), lower) if len(capital) == 1 and capital != letter and capital.lower() == letter else None
+
+
 def _without_case(runs: Iterable[range]) -> list[int]:
     return [code for run in runs for code in run if unicodedata.category(chr(code)) == "Lo"]
-
-
-def transliterated(words: Sequence[str], script: Script) -> list[str]:
-    """Return words letter by letter in another script; no word may contain a line feed."""
-    text = "\n".join([*words, ""]).encode("utf-32-le", "surrogatepass")
-    codes = letter_table(script)[np.frombuffer(text, np.uint32)]
-    return codes.tobytes().decode("utf-32-le", "surrogatepass").split("\n")[:-1]
 
 
 @cache
@@ -140,24 +145,6 @@ def letter_table(script: Script) -> NDArray[np.uint32]:
     letters = letter_map(script)
     table[list(letters)] = list(letters.values())
     return table
-
-
-def _cased(script: Script) -> dict[int, int]:
-    own = _CASED[script]
-    others = [run for name, runs in _CASED.items() if name != script for run in runs]
-    targets = [(up + i, low + i) for up, low, count in (*own, *others, *_MORE) for i in range(count)]
-    sources = [pair for run in _SOURCE_CASED for code in run if (pair := _pair(code))]
-    ours: dict[int, int] = {}
-    for (upper, lower), (new_upper, new_lower) in zip(sources, targets, strict=False):
-        ours[upper], ours[lower] = new_upper, new_lower
-    return ours
-
-
-def _pair(lower: int) -> tuple[int, int] | None:
-    """Return a lower-case letter with its upper-case one, if each has only the other."""
-    letter = chr(lower)
-    capital = letter.upper()
-    return (ord(capital), lower) if len(capital) == 1 and capital != letter and capital.lower() == letter else None
 
 
 # ---- opaque words ----
@@ -185,24 +172,18 @@ class OpaqueWords:
     def __call__(self, word: str) -> str:
         """Return the word for which this one is exchanged."""
         if word and _SYLLABIC_SET.issuperset(word):
-            data = self._decoded(bytes(ord(letter) - _FIRST_SYLLABLE for letter in word))
+            data = bytes(ord(letter) - _FIRST_SYLLABLE for letter in word)
+            for step in reversed(range(_ROUNDS)):
+                data = self._round(data, step)
             try:
-                original = data.decode("utf-8", "surrogatepass")
+                original = data.translate(self._back).decode("utf-8", "surrogatepass")
             except UnicodeDecodeError:
                 return word  # the image of no word
             return word if _SYLLABIC_SET.issuperset(original) else original
-        return self._encoded(word.encode("utf-8", "surrogatepass")).decode("latin-1").translate(_SYLLABICS)
-
-    def _encoded(self, data: bytes) -> bytes:
-        data = data.translate(self._there)
+        data = word.encode("utf-8", "surrogatepass").translate(self._there)
         for step in range(_ROUNDS):
             data = self._round(data, step)
-        return data
-
-    def _decoded(self, data: bytes) -> bytes:
-        for step in reversed(range(_ROUNDS)):
-            data = self._round(data, step)
-        return data.translate(self._back)
+        return data.decode("latin-1").translate(_SYLLABICS)
 
     def _round(self, data: bytes, step: int) -> bytes:
         """Change one half by a hash of the other; its own inverse."""
@@ -228,16 +209,9 @@ def _opaque(key: int, keep_marks: bool) -> Callable[[str], str]:
 
 
 def _exchanged(opaque: OpaqueWords, keep_marks: bool, word: str) -> str:
-    if keep_marks and not _has_letter(word):
+    if keep_marks and not any(map(str.isalpha, word)):
         return word
     other = opaque(word)
     # a word of syllables may map back to what is no word, or is kept: then it stays
-    return other if _is_word(other) and (not keep_marks or _has_letter(other)) else word
-
-
-def _is_word(text: str) -> bool:
-    return text == text.strip() and "\n" not in text
-
-
-def _has_letter(word: str) -> bool:
-    return any(letter.isalpha() for letter in word)
+    is_word = other == other.strip() and "\n" not in other
+    return other if is_word and (not keep_marks or any(map(str.isalpha, other))) else word

@@ -6,48 +6,45 @@ Words are those of the file (treebanks, tagged tokens), otherwise those of a wor
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import reverse_links
 from interlace.alignment.pharaoh import pharaoh_lines
 from interlace.core.errors import DataError, SettingsError
-from interlace.core.files import must_exist
+from interlace.core.files import must_be_replaceable, must_exist
+from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data.filters import FilterChain
 from interlace.derived import Chain, DerivedText, chain
 from interlace.derived.common.formats import write_as
 from interlace.derived.common.layout import spaced
-from interlace.derived.common.normalization import normalized, normalized_pairs
 from interlace.derived.common.sentences import with_joined_words
 from interlace.derived.common.texts import composed, overlaps
+from interlace.readers import READERS
 from interlace.text import Text, TextPairs
-from interlace.text.lines import read_blocks, write_lines, writing
+from interlace.text.lines import read_blocks, read_lines, write_lines, writing
+from interlace.text.scripts import scripts_of
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from interlace.core.ragged import Ragged
     from interlace.data.filters import Filter
     from interlace.readers import Reader
     from interlace.text.normalization import Normalization
 
 META = "meta.json"
-_META_KEYS = {
-    "language": str,
-    "of": str,
-    "transformations": list,
-    "seed": int,
-    "word_tokenizer": str,
-    "blanks": bool,
-}
 
 
 # ---- what to write ----
@@ -162,20 +159,17 @@ def write_folder(derivation: Derivation, files: Sequence[FolderFile], into: Path
     }
     for file in files:
         try:
-            _write(writer, file, about)
+            match file:
+                case DerivedFile():
+                    about["files"].append(writer.write_file(file))
+                case DerivedTranslations():
+                    writer.write_translations(file)
+                case DerivedDictionary():
+                    about["dictionary"] = writer.write_dictionary(file)
         except DataError as error:
             raise DataError(f"{file.path}: {error}") from None
     _write_meta(into, about)
     return about
-
-
-def _write(writer: _FolderWriter, file: FolderFile, about: dict[str, Any]) -> None:
-    if isinstance(file, DerivedFile):
-        about["files"].append(writer.write_file(file))
-    elif isinstance(file, DerivedTranslations):
-        writer.write_translations(file)
-    else:
-        about["dictionary"] = writer.write_dictionary(file)
 
 
 def read_derivation(folder: Path) -> Derivation:
@@ -185,12 +179,13 @@ def read_derivation(folder: Path) -> Derivation:
         DataError: the folder has no `meta.json`, or another one. SettingsError: the transformations are not invertible.
     """
     path = folder / META
+    kinds = {"language": str, "of": str, "transformations": list, "seed": int, "word_tokenizer": str, "blanks": bool}
     try:
         about = json.loads(must_exist(path, "record of a derived language").read_bytes())
-        found = {key: about[key] for key in _META_KEYS}
+        found = {key: about[key] for key in kinds}
     except (ValueError, KeyError, TypeError):
         raise DataError(f"{path}: not written by `interlace derive`") from None
-    if wrong := [key for key, kind in _META_KEYS.items() if not isinstance(found[key], kind)]:
+    if wrong := [key for key, kind in kinds.items() if not isinstance(found[key], kind)]:
         raise DataError(f"{path}: the value of {wrong[0]!r} is not valid")
     transformations = chain(found.pop("transformations"), str(path))
     if not transformations.invertible:
@@ -206,10 +201,8 @@ def restore_folder(derivation: Derivation, files: Sequence[DerivedFile], into: P
     Raises:
         DataError: a file cannot be read or is empty. SettingsError: it has questions, whose answers are not recovered.
     """
-    words = replace(
-        derivation, word_tokenizer="whitespace" if derivation.blanks else derivation.word_tokenizer, blanks=False
-    )
-    writer = _FolderWriter(words, into)
+    tokenizer = "whitespace" if derivation.blanks else derivation.word_tokenizer
+    writer = _FolderWriter(replace(derivation, word_tokenizer=tokenizer, blanks=False), into)
     restored = [writer.restore(file) for file in files]
     about = {"language": derivation.of, "undone": derivation.name, "by": by, "files": restored}
     _write_meta(into, about)
@@ -225,8 +218,6 @@ class _FolderWriter:
 
     def __init__(self, derivation: Derivation, into: Path) -> None:
         self._derivation = derivation
-        self._transformations = derivation.transformations
-        self._seed = derivation.seed
         self._into = into
         self._tokenizer = WORD_TOKENIZERS.build(derivation.word_tokenizer).of(derivation.of)
         self._counts: Counter[tuple[str, str]] = Counter()
@@ -234,15 +225,15 @@ class _FolderWriter:
     # ---- files ----
 
     def write_file(self, file: DerivedFile) -> dict[str, Any]:
-        about = self._about(file)
+        about = _record_of(file)
         with ExitStack() as stack:
             writers = [stack.enter_context(writing(self._into / name)) for name in file.alignments]
             chunks = (self._derived_chunk(chunk, about, writers) for chunk in self._chunks(file.source))
             write_as(file.source.reader, self._into / file.path, chunks)
         _must_have_lines(file, about)
         about["notes"] = {what: count for what, count in about["notes"].items() if count}
-        hashes = [content_hash(path) for path in (*file.source.paths, self._into / file.path)]
-        return about | {"read": hashes[0], "written": hashes[-1]}
+        read, *_, written = (content_hash(path) for path in (*file.source.paths, self._into / file.path))
+        return about | {"read": read, "written": written}
 
     def write_translations(self, file: DerivedTranslations) -> None:
         with ExitStack() as stack:
@@ -266,24 +257,23 @@ class _FolderWriter:
         return len(entries)
 
     def restore(self, file: DerivedFile) -> dict[str, Any]:
-        about = self._about(file)
+        about = _record_of(file)
+
+        def restored_text(text: Text) -> Text:
+            about["words"] += len(text.words.flat)
+            return self._derivation.transformations.undo(text, self._derivation.seed)
 
         def restored(chunk: Text | TextPairs) -> Text | TextPairs:
             about["lines"] += len(chunk)
             if isinstance(chunk, Text):
-                return self._restored(chunk, about)
+                return restored_text(chunk)
             if chunk.answers is not None:
                 raise SettingsError(f"{file.path}: answers to questions cannot be restored; leave out this file")
-            source, target = (self._restored(side, about) for side in (chunk.source, chunk.target))
-            return replace(chunk, source=source, target=target, links=None)
+            return replace(chunk, source=restored_text(chunk.source), target=restored_text(chunk.target), links=None)
 
         write_as(file.source.reader, self._into / file.path, map(restored, self._chunks(file.source)))
         _must_have_lines(file, about)
         return about
-
-    def _about(self, file: DerivedFile) -> dict[str, Any]:
-        reader = type(file.source.reader).__module__.rpartition(".")[2]
-        return {"file": file.path, "reader": reader, "lines": 0, "words": 0, "notes": Counter()}
 
     # ---- text ----
 
@@ -306,20 +296,26 @@ class _FolderWriter:
     def _derived_chunk(self, chunk: Any, about: dict[str, Any], writers: list[Any]) -> Any:
         """Transform text or pairs; write the alignments, and count words, lines and notes."""
         about["lines"] += len(chunk)
+        apply, seed = self._derivation.transformations, self._derivation.seed
         if isinstance(chunk, Text):
             original = self._spaced(chunk)
-            derived = self._transformations.apply(original, self._seed)
+            derived = apply.apply(original, seed)
             self._record(chunk, original, derived, about, writers)
-            return self._renamed(derived.text)
+            return replace(derived.text, language=self._derivation.name)
         if self._derivation.blanks and chunk.answers is not None:
             raise SettingsError("blanks: the positions of answers would change; leave out files with questions")
         originals = replace(chunk, source=self._spaced(chunk.source), target=self._spaced(chunk.target))
-        done = self._transformations.apply_pairs(originals, self._seed)
+        done = apply.apply_pairs(originals, seed)
+        sides: dict[str, Any] = {}
         for place, (side, links) in enumerate((("source", done.source), ("target", done.target))):
             derived = DerivedText(getattr(done.pairs, side), links)
             self._record(getattr(chunk, side), getattr(originals, side), derived, about, writers[place : place + 1])
+            sides[side] = replace(derived.text, language=self._derivation.name)
         about["notes"].update(done.pairs.notes)
-        return replace(done.pairs, source=self._renamed(done.pairs.source), target=self._renamed(done.pairs.target))
+        return replace(done.pairs, **sides)
+
+    def _spaced(self, text: Text) -> Text:
+        return spaced(with_joined_words(text)) if self._derivation.blanks else text
 
     def _record(
         self, read: Text, original: Text, derived: DerivedText, about: dict[str, Any], writers: list[Any]
@@ -347,47 +343,39 @@ class _FolderWriter:
 
     def _training(self, sources: Sequence[OriginalFiles], share: float = 1.0) -> Iterator[tuple[Text, DerivedText]]:
         """Yield original and derived lines: the drawn share of those that a corpus keeps."""
-        first = 0
+        first, seed = 0, self._derivation.seed
         for source in sources:
             filters = FilterChain(source.filters)
             for chunk in self._chunks(source):
-                drawn = generator(Purpose.SAMPLE, self._seed, first).random(len(chunk)) < share
+                drawn = generator(Purpose.SAMPLE, seed, first).random(len(chunk)) < share
                 first += len(chunk)
-                corpus = self._as_corpus(chunk)
+                corpus = chunk
+                if chunk.tags:  # a corpus finds other words in the lines than the file has
+                    words = self._tokenizer.split(chunk.lines)
+                    corpus = Text(chunk.language, chunk.lines, words, self._tokenizer.name)
                 kept = filters.keep(corpus, corpus.words.lengths > 0)
                 text = chunk.where(drawn & kept & (chunk.words.lengths > 0))
                 if len(text):
-                    yield text, self._transformations.apply(text, self._seed)
-
-    def _as_corpus(self, text: Text) -> Text:
-        """Return the lines with the words that a corpus finds in them, whatever the words of the file."""
-        if not text.tags:
-            return text
-        return Text(text.language, text.lines, self._tokenizer.split(text.lines), self._tokenizer.name)
-
-    def _restored(self, text: Text, about: dict[str, Any]) -> Text:
-        about["words"] += len(text.words.flat)
-        return self._transformations.undo(text, self._seed)
-
-    def _spaced(self, text: Text) -> Text:
-        return spaced(with_joined_words(text)) if self._derivation.blanks else text
-
-    def _renamed(self, text: Text) -> Text:
-        return replace(text, language=self._derivation.name)
+                    yield text, self._derivation.transformations.apply(text, seed)
 
 
-def _count(counts: Counter[tuple[str, str]], original: Text, derived: DerivedText) -> None:
-    """Count which words with a letter became which."""
-    pairs = WordPairs.of([derived.pairs(original)])
-    lexicon = Lexicon.count(pairs, derived.links).words()
-    for entry in range(len(lexicon)):
-        source, target, count = lexicon[entry]
-        counts[source, target] += int(count)
+def _record_of(file: DerivedFile) -> dict[str, Any]:
+    reader = type(file.source.reader).__module__.rpartition(".")[2]
+    return {"file": file.path, "reader": reader, "lines": 0, "words": 0, "notes": Counter()}
 
 
 def _must_have_lines(file: DerivedFile, about: dict[str, Any]) -> None:
     if not about["lines"]:
         raise DataError(f"{file.source.paths[0]}: no lines to transform")
+
+
+def _count(counts: Counter[tuple[str, str]], original: Text, derived: DerivedText) -> None:
+    """Count which words with a letter became which."""
+    pairs = WordPairs.of([TextPairs(original, derived.text, derived.links)])
+    lexicon = Lexicon.count(pairs, derived.links).words()
+    for entry in range(len(lexicon)):
+        source, target, count = lexicon[entry]
+        counts[source, target] += int(count)
 
 
 def content_hash(path: Path) -> str:
@@ -396,3 +384,151 @@ def content_hash(path: Path) -> str:
     for block in read_blocks(path):
         digest.update(block)
     return digest.hexdigest()
+
+
+# ---- normalization of text whose words and answers have positions, which follow the changed characters ----
+
+
+def normalized_pairs(pairs: TextPairs, normalize: Normalization) -> TextPairs:
+    """Normalize both sides, and the texts of answers."""
+    source, target = normalized(pairs.source, normalize), normalized(pairs.target, normalize)
+    answers = pairs.answers
+    if answers is not None:
+        answers = [[normalize.text(answer, pairs.source.language) for answer in row] for row in answers]
+    return replace(pairs, source=source, target=target, answers=answers)
+
+
+def normalized(text: Text, normalize: Normalization) -> Text:
+    """Normalize lines; words with tags and answers keep their place in the line.
+
+    Each piece between the boundaries of words and answers is normalized by itself, unless a word would vanish or be
+    split by a blank.
+    """
+    whole = normalize.lines(text.lines, text.language)
+    if whole is text.lines:
+        return text
+    if not text.tags and text.answers is None:
+        return replace(text, lines=whole)
+    lines, words, answers = list(text.lines), list(text.words), list(text.answers or [])
+    for row, old in enumerate(text.lines):
+        if old == whole[row]:
+            continue
+        places = [*words[row].ravel().tolist(), *(answers[row] if answers else ())]
+        cuts = sorted({0, len(old), *(place for place in places if place >= 0)})
+        pieces = []
+        for start, end in pairwise(cuts):
+            new = normalize.text(old[start:end], text.language)
+            pieces.append(new if len(new.split()) == len(old[start:end].split()) else old[start:end])
+        to = dict(zip(cuts, accumulate(map(len, pieces), initial=0), strict=True)) | {-1: -1}
+        lines[row] = "".join(pieces)
+        words[row] = np.array([to[place] for place in words[row].ravel().tolist()], np.int32).reshape(-1, 2)
+        if answers:
+            answers[row] = (to[answers[row][0]], to[answers[row][1]])
+    flat = np.concatenate(words) if words else text.words.flat
+    kept = None if text.answers is None else answers
+    return replace(text, lines=lines, words=Ragged.from_lengths(flat, text.words.lengths), answers=kept)
+
+
+# ---- files to transform, their language and reader, and the folder to write ----
+
+
+def language_of(files: Sequence[Path], default: str) -> tuple[str, str]:
+    """Return the language in the files' names (`dev.hi.txt`), else the default, and the reason as a message.
+
+    Raises:
+        DataError: the names have several languages.
+    """
+    found = {}
+    for path in files:
+        suffixes = [suffix[1:] for suffix in reversed(path.suffixes)]
+        if language := next((suffix for suffix in suffixes if scripts_of(suffix)), ""):
+            found[language] = path
+    if len(found) > 1:
+        (one, first), (other, second), *_ = found.items()
+        raise DataError(
+            f"{first} is in {one!r} and {second} in {other!r}, by their names; derive the files of each language "
+            "separately, or set --language"
+        )
+    for language, path in found.items():
+        return language, f"from the name of {path}"
+    return default, "the default"
+
+
+def derived_file(path: Path, reader: str = "", *, align: bool = True) -> DerivedFile:
+    """Return a file to write under its own name, with its alignments.
+
+    reader: empty for the one that fits the file.
+
+    Raises:
+        DataError: the file does not exist, or no reader fits. SettingsError: there is no such reader.
+    """
+    name = reader or _reader_name(must_exist(path))
+    settings = {"trees": _has_trees(must_exist(path))} if "trees" in READERS.get(name).model_fields else {}
+    source = OriginalFiles(READERS.build({"name": name, **settings}, f"--reader {name}"), (path,))
+    sides = (".source", ".target") if name in {"nli", "squad"} else ("",)
+    stem = path.name.removesuffix(".gz")
+    return DerivedFile(path.name, source, tuple(f"{stem}{side}.alignments" for side in sides) if align else ())
+
+
+def _reader_name(path: Path) -> str:
+    """Return the reader of a file by its suffix; for `.tsv` also by its first line.
+
+    Raises:
+        DataError: a table that has neither tagged words nor labelled pairs, or the file cannot be read.
+    """
+    suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+    if suffix != ".tsv":
+        return {".conllu": "conllu", ".json": "squad", ".iob": "iob", ".bio": "iob"}.get(suffix, "lines")
+    first = next(line for line in (*read_lines(path), "") if line.strip() or not line)
+    if re.fullmatch(r".*\S[\t ](O|[BI]-\S+)", first):
+        return "iob"
+    if {"sentence1", "premise", "sentence_A"} & {*first.split("\t")}:
+        return "nli"
+    raise DataError(
+        f"{path}: neither words with IOB2 tags nor a header of labelled pairs in its first line {first[:60]!r}; "
+        "set --reader"
+    )
+
+
+def _has_trees(path: Path) -> bool:
+    """Whether the first word of a CoNLL-U file has a head; ranges (`1-2`) and empty nodes (`0.1`) have none."""
+    rows = (line.split("\t") for line in read_lines(path) if line[:1].isdigit())
+    cells = next((cells for cells in rows if cells[0].isdigit()), [])
+    return len(cells) > 6 and cells[6].isdigit()
+
+
+def check_outputs(files: Iterable[FolderFile]) -> None:
+    """Reject files that would be written under one name.
+
+    Raises:
+        DataError: names both.
+    """
+    names = {META: "the record of the transformations"}
+    for file in files:
+        for output in file.outputs:
+            kind = "the dictionary" if not isinstance(file, DerivedFile) else str(file.source.paths[0])
+            what = kind if output == file.path else f"the alignments of {kind}"
+            if output in names:
+                raise DataError(f"{what} and {names[output]} would both be written as {output}; derive them separately")
+            names[output] = what
+
+
+def check_folder(into: Path, outputs: Collection[str], read: Iterable[Path]) -> None:
+    """Reject a folder to write that has other files than an earlier run on the same input wrote.
+
+    Raises:
+        SettingsError: it has the input files. DataError: it has other files.
+    """
+    if into.resolve() in {path.resolve().parent for path in read}:
+        raise SettingsError(f"--output {into}: contains the input files; give another folder")
+    must_be_replaceable(into, META, "folder of a derived language")
+    there = {path.name for path in into.iterdir()} if into.is_dir() else set()
+    if META in there:
+        try:
+            record = json.loads((into / META).read_bytes())
+        except ValueError:
+            record = None
+        if not isinstance(record, dict) or not {"language", "files"} <= set(record):
+            raise DataError(f"{into}: its {META} is of something else; give a new folder")
+    if lost := sorted(there - {*outputs, META}):
+        raise DataError(f"{into}: contains {lost[0]}, which would be deleted; give a new folder, or all files at once")

@@ -1,4 +1,8 @@
-"""Compiled loops (numba) over characters and words: hashes, sentence boundaries, orders, and the derived lines."""
+"""Compiled loops (numba) over characters, words and dependency trees; the arrays to fill come last.
+
+Legend: W words of all lines, L lines. `heads` (W,) are places in the line, -1 for a root; `offsets` (L + 1,) is the
+first word of each line.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +16,19 @@ from interlace.derived.common.characters import CLOSER, LETTER, LOOSE, MARK, TIG
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-STEP = np.uint64(0x9E3779B97F4A7C15)  # splitmix64 (Steele, Lea and Flood 2014)
-_FIRST = np.uint64(0xBF58476D1CE4E5B9)
-_SECOND = np.uint64(0x94D049BB133111EB)
+    Codes = NDArray[Any]
+    Ints = NDArray[np.int64]
+    Bits = NDArray[np.uint64]
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+    Bytes = NDArray[np.uint8]
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)  # splitmix64 (Steele, Lea and Flood 2014)
+_FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
 @njit(cache=True, nogil=True)
-def mixed(value: np.uint64) -> np.uint64:
+def _mixed(value: np.uint64) -> np.uint64:
     """Return a number whose bits all depend on all bits of another."""
     value = (value ^ (value >> np.uint64(30))) * _FIRST
     value = (value ^ (value >> np.uint64(27))) * _SECOND
@@ -26,47 +36,51 @@ def mixed(value: np.uint64) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def hash_words(
-    codes: NDArray[Any], starts: NDArray[np.int64], ends: NDArray[np.int64], key: np.uint64, out: NDArray[np.uint64]
-) -> None:
+def hash_words(codes: Codes, starts: Ints, ends: Ints, key: np.uint64, out: Bits) -> None:
     """Fill `out` with 64 bits per word `codes[starts[w]:ends[w]]`, which depend on its letters and the key alone."""
     for word in range(len(starts)):
         value = key
         for place in range(starts[word], ends[word]):
-            value = mixed((value ^ np.uint64(codes[place])) + STEP)
+            value = _mixed((value ^ np.uint64(codes[place])) + _STEP)
         out[word] = value
 
 
-_BLANK, _LINE_FEED = ord(" "), ord("\n")
+@njit(cache=True, nogil=True)
+def hash_lines(words: Any, key: np.uint64, out: Bits) -> None:
+    """Fill `out` with 64 bits per word, from the line's letters and the number of letters before the word.
+
+    They do not depend on how the line is tokenized.
+    """
+    codes, _, offsets, starts, ends = words
+    for line in range(len(offsets) - 1):
+        value = key
+        for word in range(offsets[line], offsets[line + 1]):
+            for place in range(starts[word], ends[word]):
+                value = _mixed((value ^ np.uint64(codes[place])) + _STEP)
+        letters = np.uint64(0)
+        for word in range(offsets[line], offsets[line + 1]):
+            out[word] = _mixed(value + letters * _STEP)
+            letters += np.uint64(ends[word] - starts[word])
+
+
+# ---- lines ----
+
+_BLANK, _LINE_FEED, _PERIOD = ord(" "), ord("\n"), ord(".")
 
 
 @njit(cache=True, nogil=True)
-def write_lines(
-    codes: NDArray[Any],
-    lines: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    order: NDArray[np.int64],
-    spelled: NDArray[Any],
-    spelled_starts: NDArray[np.int64],
-    spelled_ends: NDArray[np.int64],
-    separate: NDArray[np.bool_],
-    out: NDArray[Any],
-    spans: NDArray[np.int32],
-) -> int:
+def write_lines(gaps: Any, order: Ints, spelled: Any, separate: Flags, out: Codes, spans: NDArray[np.int32]) -> int:
     """Fill `out` with lines, each followed by a line feed, and `spans` with the words' spans in their lines.
 
     The gap before a word moves with it. The first word of a line has none, so it takes that of the word that becomes
     first: the gaps of a line stay the same as a whole. Words that must not touch get a blank instead of an empty gap.
 
-    codes: characters of all lines, each followed by a line feed; line i is `lines[i]` to `lines[i + 1] - 1`.
-    offsets: (lines + 1,) the words of each line. starts, ends: (words,) in `codes`.
-    order: (words,) the word at each place; words stay in their line.
-    spelled: characters of words; word w is now written as `spelled[spelled_starts[w]:spelled_ends[w]]`.
-    separate: (words,) whether the word at a place must not touch the one before it.
+    gaps: `WordSpans` of a text, of which the characters outside of words are used. spelled: of which the words are.
+    order: (W,) the word at each place; words stay in their line.
+    separate: (W,) whether the word at a place must not touch the one before it.
     out: large enough for all. Returns the number of characters written.
     """
+    codes, lines, offsets, starts, ends = gaps
     at = 0
     for line in range(len(lines) - 1):
         first, last = offsets[line], offsets[line + 1]
@@ -87,8 +101,8 @@ def write_lines(
                     out[at] = codes[c]
                     at += 1
             spans[place, 0] = at - base
-            for c in range(spelled_starts[word], spelled_ends[word]):
-                out[at] = spelled[c]
+            for c in range(spelled.starts[word], spelled.ends[word]):
+                out[at] = spelled.codes[c]
                 at += 1
             spans[place, 1] = at - base
         for c in range(ends[last - 1] if first < last else begin, end):
@@ -100,30 +114,20 @@ def write_lines(
 
 
 @njit(cache=True, nogil=True)
-def replace_letters(
-    codes: NDArray[np.uint32], starts: NDArray[np.int64], ends: NDArray[np.int64], table: NDArray[np.uint32]
-) -> None:
+def replace_letters(codes: NDArray[np.uint32], starts: Ints, ends: Ints, table: NDArray[np.uint32]) -> None:
     """Replace the letters of words in place by those of `table` (0x110000,)."""
     for word in range(len(starts)):
         for place in range(starts[word], ends[word]):
             codes[place] = table[codes[place]]
 
 
-_PERIOD = ord(".")
+# ---- sentences ----
+
 _ENDS, _INSIDE = 1, 2  # state of a mark or of what closes after it: sentence-final, or inside a word such as 3.5
 
 
 @njit(cache=True, nogil=True)
-def find_ends(
-    codes: NDArray[Any],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    traits: NDArray[np.uint8],
-    periods: bool,
-    stops: NDArray[np.bool_],
-    cuts: NDArray[np.bool_],
-    joined: NDArray[np.bool_],
-) -> None:
+def find_ends(words: Any, traits: Bytes, periods: bool, stops: Flags, cuts: Flags, joined: Flags) -> None:
     """Fill `stops`, `cuts` and `joined`, all (W,) and False before.
 
     A mark is inside a word if it touches what follows, unless that is sentence-final itself, or of a script without
@@ -133,14 +137,15 @@ def find_ends(
     stops: sentence-final marks and what closes after them. cuts: the last of each such run.
     joined: whether a word is one piece with the next word.
     """
+    starts, ends = words.starts, words.ends
     kinds = np.zeros(len(starts), np.uint8)  # MARK, CLOSER
     states = np.zeros(len(starts), np.uint8)
-    _classify(codes, starts, ends, traits, periods, kinds, states)
+    _classify(words, traits, periods, kinds, states)
     inside = False  # a mark inside a word, or what closes right after one
     for word in range(len(starts)):
         touches = word > 0 and starts[word] == ends[word - 1]
         mark, at_end = kinds[word] & MARK > 0, states[word] == _ENDS
-        if mark and at_end and _ends_abbreviation(codes, starts, ends, traits, joined, word):
+        if mark and at_end and _ends_abbreviation(words, traits, joined, word):
             joined[word - 1] = True
             inside = False
             continue
@@ -155,16 +160,9 @@ def find_ends(
 
 
 @njit(cache=True, nogil=True)
-def _classify(
-    codes: NDArray[Any],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    traits: NDArray[np.uint8],
-    periods: bool,
-    kinds: NDArray[np.uint8],
-    states: NDArray[np.uint8],
-) -> None:
+def _classify(words: Any, traits: Bytes, periods: bool, kinds: Bytes, states: Bytes) -> None:
     """Fill `kinds` and `states` of words made of sentence-final or closing marks; others stay 0."""
+    codes, _, _, starts, ends = words
     count = len(starts)
     for word in range(count - 1, -1, -1):
         kind = traits[codes[starts[word]]] & (MARK | CLOSER | LOOSE)
@@ -185,15 +183,9 @@ def _classify(
 
 
 @njit(cache=True, nogil=True)
-def _ends_abbreviation(
-    codes: NDArray[Any],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    traits: NDArray[np.uint8],
-    joined: NDArray[np.bool_],
-    word: int,
-) -> bool:
+def _ends_abbreviation(words: Any, traits: Bytes, joined: Flags, word: int) -> bool:
     """Whether a mark is the last period of an abbreviation such as `U.S.`: it follows a letter and a period inside."""
+    codes, _, _, starts, ends = words
     if word < 2 or ends[word] - starts[word] > 1 or codes[starts[word]] != _PERIOD:
         return False
     letter, other = word - 1, word - 2
@@ -208,10 +200,9 @@ def _ends_abbreviation(
 
 
 @njit(cache=True, nogil=True)
-def reverse(
-    starts: NDArray[np.int64], ends: NDArray[np.int64], joined: NDArray[np.bool_], order: NDArray[np.int64]
-) -> None:
-    """Reverse the pieces of each run; `order` (W,) is filled within the runs."""
+def reverse(runs: Any, order: Ints) -> None:
+    """Reverse the pieces of each run (`SentenceRuns`); `order` (W,) is filled within the runs."""
+    starts, ends, joined = runs
     for run in range(len(starts)):
         at, last = starts[run], ends[run]
         while last > starts[run]:
@@ -225,20 +216,14 @@ def reverse(
 
 
 @njit(cache=True, nogil=True)
-def shuffle(
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    joined: NDArray[np.bool_],
-    hashes: NDArray[np.uint64],
-    back: bool,
-    order: NDArray[np.int64],
-) -> None:
-    """Permute the pieces of each run by an order that depends on the set of their words alone.
+def shuffle(runs: Any, hashes: Bits, back: bool, order: Ints) -> None:
+    """Permute the pieces of each run (`SentenceRuns`) by an order that depends on the set of their words alone.
 
     The sum of the words' bits is the same in any order, so `back` can repeat the draws and restore the order.
 
     hashes: (W,) bits of each word. order: (W,) the word at each place; filled within the runs.
     """
+    starts, ends, joined = runs
     for run in range(len(starts)):
         start, length = starts[run], ends[run] - starts[run]
         state = np.uint64(0)
@@ -253,16 +238,242 @@ def shuffle(
         state += np.uint64(count)
         drawn = np.arange(count)
         for place in range(count - 1, 0, -1):  # Fisher and Yates
-            state += STEP
-            other = np.int64(mixed(state) % np.uint64(place + 1))
+            state += _STEP
+            other = np.int64(_mixed(state) % np.uint64(place + 1))
             drawn[place], drawn[other] = drawn[other], drawn[place]
         if back:
-            inverse = np.empty(count, np.int64)
-            for place in range(count):
-                inverse[drawn[place]] = place
+            inverse = np.empty_like(drawn)
+            inverse[drawn] = np.arange(count)
             drawn = inverse
         at = start
         for place in range(count):
             for word in range(firsts[drawn[place]], firsts[drawn[place] + 1]):
                 order[at] = word
                 at += 1
+
+
+# ---- a log-linear model of the orders of heads and dependents ----
+
+# p(order) is proportional to exp of the sum, over all pairs, of the weight of the first before the second. An order is
+# built item by item, so sums over all orders are sums over paths through subsets: 2^n sets instead of n! orders,
+# without approximation. Legend: n items; before (n, n) the weight of i before j.
+
+_MAX_ORDERED = 12  # words of a family; their subsets are enumerated
+_MAX_WEIGHT = 10.0  # so that products over all pairs of twelve items fit a float64
+
+
+@njit(cache=True, nogil=True)
+def _factors_and_sums(before: Floats) -> tuple[Floats, Floats]:
+    """Return (2^n, n) the factor of placing item j after all items of a set, and (2^n,) the sum over a set's orders."""
+    count = len(before)
+    single = np.exp(np.minimum(np.maximum(before, -_MAX_WEIGHT), _MAX_WEIGHT))
+    for i in range(count):
+        for j in range(count):
+            if before[i, j] == -np.inf:
+                single[i, j] = 0.0
+    factors = np.ones((1 << count, count))
+    for done in range(1, 1 << count):
+        lowest = 0
+        while not done >> lowest & 1:
+            lowest += 1
+        rest = done & (done - 1)
+        for item in range(count):
+            factors[done, item] = factors[rest, item] * single[lowest, item]
+    sums = np.zeros(len(factors))
+    sums[0] = 1.0
+    for done in range(len(factors)):
+        for item in range(count):
+            if not done >> item & 1:
+                sums[done | 1 << item] += sums[done] * factors[done, item]
+    return factors, sums
+
+
+@njit(cache=True, nogil=True)
+def sample_order(before: Floats, bits: np.uint64, order: Ints) -> None:
+    """Fill `order` (n,) with an order sampled from the model, the last item first; it depends on `bits` alone.
+
+    A weight of minus infinity is a constraint: i never precedes j. Some order must satisfy all constraints.
+    """
+    factors, sums = _factors_and_sums(before)
+    left = len(factors) - 1
+    for place in range(len(before) - 1, -1, -1):
+        bits += _STEP
+        uniform = np.float64(_mixed(bits) >> np.uint64(11)) / 2.0**53 * sums[left]
+        chosen = -1
+        for item in range(len(before)):
+            if not left >> item & 1:
+                continue
+            rest = left ^ 1 << item
+            share = sums[rest] * factors[rest, item]
+            if share > 0:
+                chosen = item  # the last possible one, if rounding leaves a remainder
+            uniform -= share
+            if uniform < 0:
+                break
+        order[place] = chosen
+        left ^= 1 << chosen
+
+
+@njit(cache=True, nogil=True)
+def expect(keys: Ints, offsets: Ints, counts: Floats, weights: Floats, expected: Floats) -> float:
+    """Add to `expected` (K, K) how often a precedes b in the model; return the log of the sums over all orders.
+
+    keys: the kinds of the items of each group, `keys[offsets[g]:offsets[g + 1]]`. counts: of each group.
+    weights: (K, K) for a before b.
+    """
+    total = 0.0
+    for group in range(len(offsets) - 1):
+        own = keys[offsets[group] : offsets[group + 1]]
+        count = len(own)
+        before = np.empty((count, count))
+        for i in range(count):
+            for j in range(count):
+                before[i, j] = weights[own[i], own[j]]
+        factors, forward = _factors_and_sums(before)
+        full = len(forward) - 1
+        total += counts[group] * np.log(forward[full])
+        backward = np.zeros(len(forward))
+        backward[full] = 1.0
+        for done in range(full - 1, -1, -1):
+            share = counts[group] * forward[done] / forward[full]
+            for item in range(count):
+                if done >> item & 1:
+                    continue
+                step = factors[done, item] * backward[done | 1 << item]
+                backward[done] += step
+                for other in range(count):
+                    if done >> other & 1:
+                        expected[own[other], own[item]] += share * step
+    return total
+
+
+# ---- dependency trees ----
+
+
+@njit(cache=True, nogil=True)
+def _descends(heads: Ints, word: int, top: int) -> bool:
+    """Whether a word is `top` or a descendant of it."""
+    while word not in {-1, top}:
+        word = heads[word]
+    return word == top
+
+
+@njit(cache=True, nogil=True)
+def _crossing(heads: Ints) -> int:
+    """Return the dependent of the shortest arc over a word that is no descendant of its head; -1 if there is none."""
+    shortest, found = len(heads) + 1, -1
+    for word in range(len(heads)):
+        head = heads[word]
+        if head < 0 or abs(head - word) >= shortest:
+            continue
+        for between in range(min(head, word) + 1, max(head, word)):
+            if not _descends(heads, between, head):
+                shortest, found = abs(head - word), word
+                break
+    return found
+
+
+@njit(cache=True, nogil=True)
+def projectivize(heads: Ints, offsets: Ints, punctuation: Flags, final: Flags) -> None:
+    """Lift arcs until no two cross (Nivre and Nilsson 2005), and attach the mark at the end of a tree to its root.
+
+    heads: changed in place. punctuation: which words are. final: set for the mark that ends its tree.
+    """
+    for line in range(len(offsets) - 1):
+        own = heads[offsets[line] : offsets[line + 1]]
+        word = _crossing(own)
+        while word >= 0:
+            own[word] = own[own[word]]
+            word = _crossing(own)
+        last = len(own) - 1
+        while last >= 0:  # trees from the last to the first; each is a contiguous run of words
+            root = last
+            while own[root] >= 0:
+                root = own[root]
+            first = root
+            while first > 0 and _descends(own, first - 1, root):
+                first -= 1
+            if punctuation[offsets[line] + last] and last != root and not (own[first:last] == last).any():
+                own[last] = root
+                final[offsets[line] + last] = True
+            last = first - 1
+
+
+@njit(cache=True, nogil=True)
+def _family(heads: Ints, starts: Ints, members: Ints) -> None:
+    """List each word with its dependents in order: `members[starts[w]:starts[w + 1]]`; roots come last."""
+    count = len(heads)
+    parents = np.where(heads >= 0, heads, count)
+    starts[:] = 0
+    for word in range(count):
+        starts[word + 1] += 1
+        starts[parents[word] + 1] += 1
+    for word in range(count + 1):
+        starts[word + 1] += starts[word]
+    filled = starts[: count + 1].copy()
+    for word in range(count):
+        for owner in (parents[word], word):
+            members[filled[owner]] = word
+            filled[owner] += 1
+
+
+@njit(cache=True, nogil=True)
+def order_words(forest: Any, kinds: Ints, keys: Ints, bits: Bits, weights: Floats, known: Flags, order: Ints) -> int:
+    """Fill `order` with the word at each place; return how many heads have too many dependents.
+
+    forest: heads, offsets, and which words are marks that end a tree.
+    kinds: the kind of head of each word, -1 if its dependents stay. keys: the kind of dependent of each word.
+    bits: for each word, random bits for the order of its family.
+    weights: (kinds, 1 + keys, 1 + keys) for a before b, where 0 is the head; known: pairs that occur in the treebank.
+    Pairs that do not occur keep their order.
+    """
+    heads, offsets, final = forest
+    crowded = 0
+    for line in range(len(offsets) - 1):
+        first, count = offsets[line], offsets[line + 1] - offsets[line]
+        starts, members = np.empty(count + 2, np.int64), np.empty(2 * count, np.int64)
+        _family(heads[first : first + count], starts, members)
+        for word in range(count):
+            kind, family = kinds[first + word], members[starts[word] : starts[word + 1]]
+            if kind < 0 or len(family) == 1:
+                continue
+            if final[first + family[-1]]:
+                family = family[:-1]
+            if len(family) > _MAX_ORDERED:
+                crowded += 1
+            else:
+                items = np.where(family == word, 0, 1 + keys[first + family])
+                _arrange(family, items, weights[kind], known[kind], bits[first + word])
+        stack = np.empty(2 * count + 1, np.int64)  # a word whose family is to be written, or ~word for the word alone
+        size = 0
+        for place in range(starts[count + 1] - 1, starts[count] - 1, -1):
+            stack[size] = members[place]
+            size += 1
+        at = first
+        while size:
+            size -= 1
+            word = stack[size]
+            if word < 0 or starts[word + 1] - starts[word] == 1:
+                order[at] = first + (~word if word < 0 else word)
+                at += 1
+                continue
+            for place in range(starts[word + 1] - 1, starts[word] - 1, -1):
+                stack[size] = ~word if members[place] == word else members[place]
+                size += 1
+    return crowded
+
+
+@njit(cache=True, nogil=True)
+def _arrange(family: Ints, items: Ints, weights: Floats, known: Flags, bits: np.uint64) -> None:
+    """Put a head and its dependents into a sampled order, in place; `items`: the kinds of the family's words."""
+    count = len(family)
+    before = np.zeros((count, count))
+    for i in range(count):
+        for j in range(count):
+            if known[items[i], items[j]]:
+                before[i, j] = weights[items[i], items[j]]
+            elif i > j:
+                before[i, j] = -np.inf
+    sampled = np.empty(count, np.int64)
+    sample_order(before, bits, sampled)
+    family[:] = family.copy()[sampled]

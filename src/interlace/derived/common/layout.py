@@ -1,32 +1,44 @@
 """Layout of derived lines: from an order of words, or from new spellings, to text with labels and exact links.
 
+Respelling goes by word type and exchanges words: if `a` becomes `b`, `b` becomes `a`. So it is its own inverse, and
+random choices treat a word and its replacement as one.
+
 Legend: L lines, W words of all lines, C characters.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from interlace.core.errors import DataError
+from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
 from interlace.derived.common.characters import CLOSER, EXTENDS, LETTER, MARK, RUN, TIGHT, at_ends, at_starts
-from interlace.derived.common.labels import moved_answers, moved_heads, moved_tags
-from interlace.derived.common.texts import DerivedText, identity
+from interlace.derived.common.texts import DerivedText, added, moved_answers, moved_tags, unchanged
+from interlace.text.lines import read_lines
+from interlace.text.types import distinct
 from interlace.text.word_tokenizers.common.characters import code_points, line_starts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from interlace.text import Text
 
 
-class Gaps(NamedTuple):
-    """What is between words: the first five arguments of `kernels.write_lines`."""
+class WordSpans(NamedTuple):
+    """The characters of a text with the positions of its lines and words.
+
+    codes: (C,) code points of all lines, each followed by a line feed; bytes if all are ASCII, else uint32.
+    lines: (L + 1,) the start of each line in `codes`. offsets: (L + 1,) the number of the first word of each line.
+    starts, ends: (W,) the span of each word in `codes`.
+    """
 
     codes: NDArray[Any]
     lines: NDArray[np.int64]
@@ -34,109 +46,104 @@ class Gaps(NamedTuple):
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
 
+    @classmethod
+    def of(cls, text: Text) -> WordSpans:
+        """Locate the words of a text."""
+        lines, offsets = line_starts(text.lines), text.words.offsets - text.words.offsets[0]
+        base = np.repeat(lines[:-1], np.diff(offsets))
+        return cls(code_points(text.lines), lines, offsets, text.words.flat[:, 0] + base, text.words.flat[:, 1] + base)
 
-@dataclass(frozen=True)
-class TextLayout:
-    """The characters of a text with the positions of its lines and words."""
-
-    text: Text
-
-    @cached_property
-    def codes(self) -> NDArray[Any]:
-        """(C,) code points of all lines, each followed by a line feed; bytes if all are ASCII, else uint32."""
-        return code_points(self.text.lines)
-
-    @cached_property
-    def lines(self) -> NDArray[np.int64]:
-        """(L + 1,) the start of each line in `codes`."""
-        return line_starts(self.text.lines)
-
-    @cached_property
-    def offsets(self) -> NDArray[np.int64]:
-        """(L + 1,) the number of the first word of each line."""
-        offsets: NDArray[np.int64] = self.text.words.offsets - self.text.words.offsets[0]
-        return offsets
-
-    @cached_property
-    def rows(self) -> NDArray[np.int64]:
-        """(W,) the line of each word."""
-        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
-
-    @cached_property
+    @property
     def bases(self) -> NDArray[np.int64]:
         """(W,) the number of the first word of each word's line."""
-        return self.offsets[:-1][self.rows]
-
-    @cached_property
-    def gaps(self) -> Gaps:
-        """What is between the words."""
-        return Gaps(self.codes, self.lines, self.offsets, self.starts, self.ends)
-
-    @cached_property
-    def starts(self) -> NDArray[np.int64]:
-        """(W,) the start of each word in `codes`."""
-        return self.text.words.flat[:, 0] + self._begins
-
-    @cached_property
-    def ends(self) -> NDArray[np.int64]:
-        """(W,) the end of each word in `codes`."""
-        return self.text.words.flat[:, 1] + self._begins
-
-    @cached_property
-    def _begins(self) -> NDArray[np.int64]:
-        """(W,) the start of each word's line in `codes`."""
-        return np.repeat(self.lines[:-1], np.diff(self.offsets))
+        return np.repeat(self.offsets[:-1], np.diff(self.offsets))
 
 
-def reorder(layout: TextLayout, order: NDArray[np.int64], left_out: NDArray[np.bool_]) -> DerivedText:
+# ---- another order ----
+
+
+def reorder(text: Text, words: WordSpans, order: NDArray[np.int64], left_out: NDArray[np.bool_]) -> DerivedText:
     """Return the words of each line in another order, with all labels.
 
     Words touch only if they did so in this order before, if both are of a script without blanks, or if the second is a
     sentence-final mark that was left out of the order.
 
-    order: (W,) the word, counted over all lines, at each place; words stay in their line.
+    words: those of the text. order: (W,) the word, counted over all lines, at each place; words stay in their line.
     left_out: (W,) words that had to keep their place.
     """
-    text = layout.text
-    separated = _separated(layout, order, left_out)
-    lines, spans = _lines_and_spans(layout.gaps, order, layout.codes, layout.starts, layout.ends, separated)
-    places = np.empty(len(order), np.int64)
+    lines, spans = _lines_and_spans(words, order, words, _separated(words, order, left_out))
+    bases, places = words.bases, np.empty(len(order), np.int64)
     places[order] = np.arange(len(order))
-    to = places - layout.bases
-    links = np.stack([np.arange(len(order)) - layout.bases, to], axis=1).astype(np.int32)
-    tags, notes = moved_tags(text, layout.offsets, order)
-    words = Ragged(spans, layout.offsets)
-    answers, more = moved_answers(text, words, to)
-    heads = moved_heads(text.heads, order, to)
-    notes = _added(text.notes, notes, more)
-    derived = replace(text, lines=lines, words=words, tags=tags, answers=answers, notes=notes, heads=heads)
-    return DerivedText(derived, Ragged(links, layout.offsets))
+    to = places - bases
+    links = np.stack([np.arange(len(order)) - bases, to], axis=1).astype(np.int32)
+    tags, split = moved_tags(text, words.offsets, order)
+    answers, lost = moved_answers(text, spans, to)
+    heads = text.heads
+    if heads is not None:
+        moved = heads.flat.copy()
+        inner = moved >= 0
+        moved[inner] = to[moved[inner] + bases[inner]]
+        heads = Ragged(moved[order].astype(np.int32), words.offsets)
+    notes = added(text.notes, split, lost)
+    derived = replace(text, lines=lines, words=spans, tags=tags, answers=answers, notes=notes, heads=heads)
+    return DerivedText(derived, Ragged(links, words.offsets))
 
 
-def respell(layout: TextLayout, types: NDArray[np.int32], spellings: Sequence[str]) -> DerivedText:
-    """Return the text with words spelled anew, in their order.
+def _separated(words: WordSpans, order: NDArray[np.int64], left_out: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(W,) whether the word at each place must be separated from the word before it.
 
-    types: (W,) the type of each word. spellings: of each type, without white space at either end.
+    A sentence-final mark that was left out of the order may touch another word than before, except one letter after a
+    period, which would look like an abbreviation. Scripts without blanks get none, except where a closing mark would
+    follow a sentence-final mark or a quote and close another quotation. A quote right after a sentence-final mark that
+    opens what follows and kept its place would close the sentence before.
     """
-    joined = "\n".join([*spellings, ""])
-    spelled = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
-    bounds = line_starts(spellings)
-    return _in_place(layout, layout.gaps, spelled, bounds[:-1][types], bounds[1:][types] - 1)
+    codes, _, offsets, starts, ends = words
+    separate = np.zeros(len(order), np.bool_)
+    separate[1:] = order[1:] != order[:-1] + 1
+    alone = np.append(True, starts[1:] > ends[:-1])  # words that do not touch the previous word
+    gap_moves = alone.copy()  # the gap before a word moves with it, except at the start of a line
+    gap_moves[offsets[:-1][np.diff(offsets) > 0]] = False
+    at = np.flatnonzero(separate & ~gap_moves[order])
+    before, after = order[at - 1], order[at]
+    first, last = at_starts(codes, starts[after]), at_ends(codes, starts[before], ends[before])
+    stays = left_out[after] & (first & MARK > 0) & (last & (RUN | LETTER) > 0)
+    touch = stays & (alone | (ends - starts > 1))[before]
+    tight = (first & last & TIGHT > 0) & (first & EXTENDS == 0)
+    touch |= tight & ~((first & CLOSER > 0) & (last & (CLOSER | MARK) > 0))
+    separate[at[touch]] = False
+    follows = left_out[:-1] & ~left_out[1:] & (starts[1:] == ends[:-1])
+    at = np.flatnonzero(follows & (order[1:] == np.arange(1, len(order)))) + 1
+    separate[at[at_starts(codes, starts[at]) & CLOSER > 0]] = True
+    return separate
 
 
-def reletter(layout: TextLayout, table: NDArray[np.uint32]) -> DerivedText:
-    """Return the text with each letter of its words replaced.
+# ---- other spellings ----
+
+
+def respelled(text: Text, spell: Callable[[Sequence[str]], list[str]]) -> DerivedText:
+    """Spell every word as `spell` spells its type; it gets each type of the text once, without white space around."""
+    types, numbers = distinct(text)
+    spellings = spell(types)
+    codes = np.frombuffer("\n".join([*spellings, ""]).encode("utf-32-le", "surrogatepass"), np.uint32)
+    bounds, words = line_starts(spellings), WordSpans.of(text)
+    spelled = words._replace(codes=codes, starts=bounds[:-1][numbers], ends=bounds[1:][numbers] - 1)
+    return _in_place(text, words, words, spelled)
+
+
+def relettered(text: Text, table: NDArray[np.uint32]) -> DerivedText:
+    """Replace each letter of a text's words.
 
     table: (0x110000,) the replacement of each code point.
     """
     from interlace.derived.common.kernels import replace_letters
 
-    codes = layout.codes.astype(np.uint32)
-    replace_letters(codes, layout.starts, layout.ends, table)
-    if layout.codes.dtype != np.uint8 and _merging(layout, codes, layout.starts, layout.ends).any():
-        return _in_place(layout, layout.gaps, codes, layout.starts, layout.ends)
-    # nothing moves, so labels stay unchanged
-    return DerivedText(replace(layout.text, lines=_lines(codes)), identity(layout.text))
+    words = WordSpans.of(text)
+    codes = words.codes.astype(np.uint32)
+    replace_letters(codes, words.starts, words.ends, table)
+    spelled = words._replace(codes=codes)
+    if words.codes.dtype != np.uint8 and _merging(words, spelled).any():
+        return _in_place(text, words, words, spelled)
+    return unchanged(replace(text, lines=_lines(codes)))  # nothing moves, so labels stay
 
 
 def spaced(text: Text) -> Text:
@@ -144,94 +151,47 @@ def spaced(text: Text) -> Text:
 
     Splitting at blanks then recovers the same words in any order (`n't` never merges with another word).
     """
-    layout = TextLayout(text)
-    sizes = np.maximum(np.diff(layout.offsets), 1)  # a blank between words, and a line feed
-    lines = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    codes = np.full(lines[-1], ord(" "), layout.codes.dtype)
-    at = lines[:-1][layout.rows] + np.arange(len(layout.starts)) - layout.bases
-    gaps = Gaps(codes, lines, layout.offsets, at, at)
-    return _in_place(layout, gaps, layout.codes, layout.starts, layout.ends).text
+    words = WordSpans.of(text)
+    counts = np.diff(words.offsets)
+    sizes = np.maximum(counts, 1)  # a blank between words, and a line feed
+    lines = np.append(0, np.cumsum(sizes))
+    codes = np.full(lines[-1], ord(" "), words.codes.dtype)
+    at = np.repeat(lines[:-1], counts) + np.arange(len(words.starts)) - words.bases
+    return _in_place(text, words, words._replace(codes=codes, lines=lines, starts=at, ends=at), words).text
 
 
-def _in_place(
-    layout: TextLayout, gaps: Gaps, spelled: NDArray[Any], starts: NDArray[np.int64], ends: NDArray[np.int64]
-) -> DerivedText:
-    """Return the words in their order with other spellings or other gaps."""
-    text = layout.text
-    gaps = gaps._replace(codes=gaps.codes.astype(spelled.dtype, copy=False))
-    order = np.arange(len(starts))
-    lines, spans = _lines_and_spans(gaps, order, spelled, starts, ends, _merging(layout, spelled, starts, ends))
-    words = Ragged(spans, layout.offsets)
-    answers, notes = moved_answers(text, words, order - layout.bases)
-    derived = replace(text, lines=lines, words=words, answers=answers, notes=_added(text.notes, notes))
-    return DerivedText(derived, identity(text))
+def _in_place(text: Text, words: WordSpans, gaps: WordSpans, spelled: WordSpans) -> DerivedText:
+    """Return the words in their order with other gaps between them or other spellings."""
+    gaps, order = gaps._replace(codes=gaps.codes.astype(spelled.codes.dtype, copy=False)), np.arange(len(words.starts))
+    lines, spans = _lines_and_spans(gaps, order, spelled, _merging(words, spelled))
+    answers, lost = moved_answers(text, spans, order - words.bases)
+    notes = added(text.notes, lost)
+    return unchanged(replace(text, lines=lines, words=spans, answers=answers, notes=notes))
 
 
-def _separated(layout: TextLayout, order: NDArray[np.int64], left_out: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """(W,) whether the word at each place must be separated from the word before it.
-
-    A sentence-final mark that was left out of the order may touch another word than before, except one letter after a
-    period, which would look like an abbreviation. Scripts without blanks get none, except where a closing mark would
-    follow a sentence-final mark or a quote and close another quotation.
-    """
-    codes, starts, ends = layout.codes, layout.starts, layout.ends
-    separate = np.zeros(len(order), np.bool_)
-    separate[1:] = order[1:] != order[:-1] + 1
-    alone = np.append(True, starts[1:] > ends[:-1])  # words that do not touch the previous word
-    gap_moves = alone.copy()  # the gap before a word moves with it, except at the start of a line
-    gap_moves[layout.offsets[:-1][np.diff(layout.offsets) > 0]] = False
-    at = np.flatnonzero(separate & ~gap_moves[order])
-    before, words = order[at - 1], order[at]
-    first, last = at_starts(codes, starts[words]), at_ends(codes, starts[before], ends[before])
-    stays = left_out[words] & (first & MARK > 0) & (last & (RUN | LETTER) > 0)
-    touch = stays & (alone | (ends - starts > 1))[before]
-    tight = (first & last & TIGHT > 0) & (first & EXTENDS == 0)
-    touch |= tight & ~((first & CLOSER > 0) & (last & (CLOSER | MARK) > 0))
-    separate[at[touch]] = False
-    separate[_opening_quotes(layout, order, left_out)] = True
-    return separate
-
-
-def _opening_quotes(layout: TextLayout, order: NDArray[np.int64], left_out: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return quotes right after a sentence-final mark that open what follows and kept their place.
-
-    Followed by something else, such a quote would close the sentence before.
-    """
-    follows = left_out[:-1] & ~left_out[1:] & (layout.starts[1:] == layout.ends[:-1])
-    at = np.flatnonzero(follows & (order[1:] == np.arange(1, len(order)))) + 1
-    return at[at_starts(layout.codes, layout.starts[at]) & CLOSER > 0]
-
-
-def _merging(
-    layout: TextLayout, spelled: NDArray[Any], starts: NDArray[np.int64], ends: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def _merging(words: WordSpans, spelled: WordSpans) -> NDArray[np.bool_]:
     """(W,) whether each word in its new spelling would merge with the previous word, and did not before."""
-    separate = np.zeros(len(starts), np.bool_)
-    at = np.flatnonzero(layout.starts[1:] == layout.ends[:-1])
-    now, own = (
-        at_starts(codes, first[at + 1]) & at_ends(codes, first[at], last[at]) & RUN
-        for codes, first, last in ((spelled, starts, ends), (layout.codes, layout.starts, layout.ends))
+    separate = np.zeros(len(words.starts), np.bool_)
+    at = np.flatnonzero(words.starts[1:] == words.ends[:-1])
+    old, new = (
+        at_starts(side.codes, side.starts[at + 1]) & at_ends(side.codes, side.starts[at], side.ends[at]) & RUN
+        for side in (words, spelled)
     )
-    separate[at + 1] = now > own
+    separate[at + 1] = new > old
     return separate
 
 
 def _lines_and_spans(
-    gaps: Gaps,
-    order: NDArray[np.int64],
-    spelled: NDArray[Any],
-    starts: NDArray[np.int64],
-    ends: NDArray[np.int64],
-    separate: NDArray[np.bool_],
-) -> tuple[list[str], NDArray[np.int32]]:
+    gaps: WordSpans, order: NDArray[np.int64], spelled: WordSpans, separate: NDArray[np.bool_]
+) -> tuple[list[str], Ragged]:
     """Return the lines, and the span of the word at each place."""
     from interlace.derived.common.kernels import write_lines
 
     between = len(gaps.codes) - int((gaps.ends - gaps.starts).sum())
-    out = np.empty(between + int((ends - starts).sum()) + int(np.count_nonzero(separate)), spelled.dtype)
-    spans = np.empty((len(order), 2), np.int32)
-    size = write_lines(*gaps, order, spelled, starts, ends, separate, out, spans)
-    return _lines(out[:size]), spans
+    size = between + int((spelled.ends - spelled.starts).sum()) + int(np.count_nonzero(separate))
+    out, spans = np.empty(size, spelled.codes.dtype), np.empty((len(order), 2), np.int32)
+    written = write_lines(gaps, order, spelled, separate, out, spans)
+    return _lines(out[:written]), Ragged(spans, gaps.offsets)
 
 
 def _lines(codes: NDArray[Any]) -> list[str]:
@@ -240,10 +200,36 @@ def _lines(codes: NDArray[Any]) -> list[str]:
     return whole.split("\n")[:-1]
 
 
-def _added(*notes: dict[str, int]) -> dict[str, int]:
-    """Add up notes; counts of zero are left out."""
-    sums: dict[str, int] = {}
-    for some in notes:
-        for what, count in some.items():
-            sums[what] = sums.get(what, 0) + count
-    return {what: count for what, count in sums.items() if count}
+def uniform(words: Sequence[str], key: int) -> NDArray[np.float64]:
+    """Return a number from 0 to 1 for each word, which depends on its letters and the key alone."""
+    from interlace.derived.common.kernels import hash_words
+
+    bounds, bits = line_starts(words), np.empty(len(words), np.uint64)
+    hash_words(code_points(words), bounds[:-1], bounds[1:] - 1, np.uint64(key), bits)
+    return (bits >> np.uint64(11)).astype(np.float64) / 2.0**53
+
+
+def pair_uniform(old: Sequence[str], new: Sequence[str], key: int) -> NDArray[np.float64]:
+    """Return a number from 0 to 1 for each pair of a word and its replacement, the same in both directions."""
+    return uniform(list(map(min, old, new)), key)
+
+
+def read_words(path: Path) -> tuple[str, ...]:
+    """Return the first column of a file, each word once, in order.
+
+    Raises:
+        DataError: the file is missing or empty, or a line has no word; names the line.
+    """
+    stat = must_exist(path).stat()
+    return _read_words(path, stat.st_size, stat.st_mtime_ns)
+
+
+@lru_cache(maxsize=8)
+def _read_words(path: Path, _size: int, _mtime: int) -> tuple[str, ...]:
+    words: dict[str, None] = {}
+    for number, line in enumerate(read_lines(path), 1):
+        word = line.partition("\t")[0].strip()
+        if not word:
+            raise DataError(f"{path}, line {number}: no word in the first column")
+        words[word] = None
+    return tuple(words)

@@ -10,6 +10,7 @@ marks inside; such marks end no sentence here, and what they join moves as one p
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -17,8 +18,9 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.ragged import Ragged
+from interlace.derived import DerivedText, Transformation
 from interlace.derived.common.characters import traits
-from interlace.derived.common.layout import TextLayout
+from interlace.derived.common.layout import WordSpans, reorder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,17 +28,6 @@ if TYPE_CHECKING:
     from interlace.text import Text
 
 Split = Literal["marks", "period", "line"]
-SPLIT: Split = Field(
-    "marks",
-    description="What ends a sentence: sentence-final marks (. ! ? and those of other scripts), a period alone (Tang "
-    "et al. 2022, appendix F), or the line. A mark counts if it is a word of its own, touches nothing after it but "
-    "closing marks or a script without blanks, and does not end an abbreviation with periods inside.",
-)
-KEEP: bool = Field(
-    True,
-    description="Whether sentence-final marks, with quotes and brackets closed right after them, stay at the end of "
-    "their sentence (code of Tang et al. 2022).",
-)
 
 
 class SentenceRuns(NamedTuple):
@@ -50,33 +41,69 @@ class SentenceRuns(NamedTuple):
     ends: NDArray[np.int64]
     joined: NDArray[np.bool_]
 
+
+class SentenceOrder(Transformation):
+    """Puts the words of each sentence in another order."""
+
+    sentence_split: Split = Field(
+        "marks",
+        description="What ends a sentence: sentence-final marks (. ! ? and those of other scripts), a period alone "
+        "(Tang et al. 2022, appendix F), or the line. A mark counts if it is a word of its own, touches nothing after "
+        "it but closing marks or a script without blanks, and does not end an abbreviation with periods inside.",
+    )
+    keep_final_punct: bool = Field(
+        True,
+        description="Whether sentence-final marks, with quotes and brackets closed right after them, stay at the end "
+        "of their sentence (code of Tang et al. 2022).",
+    )
+
     @property
-    def left_out(self) -> NDArray[np.bool_]:
-        """(W,) the words in no run, which keep their place."""
-        steps = np.zeros(len(self.joined) + 1, np.int8)
-        steps[self.starts] += 1
-        steps[self.ends] -= 1
-        stay: NDArray[np.bool_] = np.cumsum(steps[:-1]) == 0
-        return stay
+    def invertible(self) -> bool:
+        """Marks that move create or remove sentence ends; a line as one sentence cannot recover its final mark."""
+        return self.keep_final_punct != (self.sentence_split == "line")
+
+    def derive(self, text: Text, key: int) -> DerivedText:
+        """Return the derived lines; a name whose words are no longer adjacent is split, and counted."""
+        return self._reordered(text, key)
+
+    def restore(self, text: Text, key: int) -> DerivedText:
+        """Return the words in their original order."""
+        return self._reordered(text, key, back=True)
+
+    def _reordered(self, text: Text, key: int, *, back: bool = False) -> DerivedText:
+        words = WordSpans.of(text)
+        order = np.arange(len(words.starts))
+        runs = find_sentences(words, self.sentence_split, keep=self.keep_final_punct)
+        self.fill(order, words, runs, key, back=back)
+        steps = np.zeros(len(order) + 1, np.int8)
+        steps[runs.starts] += 1
+        steps[runs.ends] -= 1
+        return reorder(text, words, order, np.cumsum(steps[:-1]) == 0)
+
+    @abstractmethod
+    def fill(self, order: NDArray[np.int64], words: WordSpans, runs: SentenceRuns, key: int, *, back: bool) -> None:
+        """Fill `order` (W,), the word at each place, within the runs; `back`: so that it undoes the transformation."""
 
 
-def find_sentences(layout: TextLayout, split: Split, *, keep: bool) -> SentenceRuns:
+def find_sentences(words: WordSpans, split: Split, *, keep: bool) -> SentenceRuns:
     """Return the sentences of all lines.
 
     keep: leave sentence-final marks out of them.
     """
     from interlace.derived.common.kernels import find_ends
 
-    ends = np.zeros(len(layout.starts), np.bool_)  # sentence-final marks and closing marks after them
-    cuts, joined = ends.copy(), ends.copy()
-    find_ends(layout.codes, layout.starts, layout.ends, traits(layout.codes), split == "period", ends, cuts, joined)
+    offsets, count = words.offsets, len(words.starts)
+    ends, cuts, joined = np.zeros((3, count), np.bool_)  # ends: sentence-final marks and closing marks after them
+    find_ends(words, traits(words.codes), split == "period", ends, cuts, joined)
     if split == "line":
         cuts[:] = False
-        ends = _line_final(ends, layout.offsets) if keep else ends
-    bounds = np.unique(np.concatenate([layout.offsets[:-1], np.flatnonzero(cuts) + 1, layout.offsets[-1:]]))
+        if keep and count:  # marks at the end of their line, followed only by marks
+            last = np.maximum.accumulate(np.where(~ends, np.arange(count), -1))
+            ends &= last[np.repeat(offsets[1:], np.diff(offsets)) - 1] < np.arange(count)
+    bounds = np.unique(np.concatenate([offsets[:-1], np.flatnonzero(cuts) + 1, offsets[-1:]]))
     starts, stops = bounds[:-1], bounds[1:].copy()
     if keep and len(stops):
-        trailing = np.concatenate([[0], np.cumsum(ends)])
+        trailing = np.append(0, np.cumsum(ends))
         stops -= trailing[stops] - trailing[starts]
     full = stops > starts
     return SentenceRuns(starts[full], stops[full], joined)
@@ -89,17 +116,7 @@ def with_joined_words(text: Text) -> Text:
     """
     if text.tags:
         return text
-    layout = TextLayout(text)
-    joined = find_sentences(layout, "marks", keep=True).joined
+    joined = find_sentences(WordSpans.of(text), "marks", keep=True).joined
     first = ~np.append(False, joined)[:-1]
     spans = np.stack([text.words.flat[first, 0], text.words.flat[~joined, 1]], axis=1)
-    return replace(text, words=Ragged.from_lengths(spans, np.bincount(layout.rows[first], minlength=len(text))))
-
-
-def _line_final(ends: NDArray[np.bool_], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(W,) the marks at the end of their line, followed only by marks."""
-    if not len(ends):
-        return ends
-    last = np.maximum.accumulate(np.where(~ends, np.arange(len(ends)), -1))
-    behind = np.repeat(offsets[1:], np.diff(offsets))
-    return ends & (last[behind - 1] < np.arange(len(ends)))
+    return replace(text, words=Ragged.from_lengths(spans, np.bincount(text.words.rows()[first], minlength=len(text))))

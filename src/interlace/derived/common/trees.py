@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unicodedata import category, normalize
@@ -17,8 +17,9 @@ import numpy as np
 from interlace.core.errors import DataError
 from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
-from interlace.derived.common.labels import numbered
+from interlace.derived.common.texts import numbered
 from interlace.readers.conllu import Conllu
+from interlace.text.types import distinct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from interlace.text import Text
 
 FileState = tuple[str, int, int]  # path, size, time of modification
-_SHORT = 12  # characters by which sentences are looked up
 
 
 @dataclass(frozen=True)
@@ -55,31 +55,23 @@ class Forest:
         Raises:
             DataError: heads are no trees; names the line, from 1.
         """
-        from interlace.derived.common.tree_kernels import projectivize
+        from interlace.derived.common.kernels import projectivize
 
-        own = heads.flat.astype(np.int64)
+        own, lengths = heads.flat.astype(np.int64), heads.lengths
         offsets = heads.offsets - heads.offsets[0]
-        _must_be_trees(own, offsets)
+        wrong = (own < -1) | (own >= np.repeat(lengths, lengths))
+        up = np.append(np.where((own < 0) | wrong, len(own), own + np.repeat(offsets[:-1], lengths)), len(own))
+        for _ in range(int(lengths.max(initial=1)).bit_length()):
+            up = up[up]  # in doubled steps every word must leave the line
+        wrong |= up[:-1] != len(own)
+        if wrong.any():
+            line = int(np.searchsorted(offsets, np.flatnonzero(wrong)[0], "right"))
+            raise DataError(f"line {line}: its heads are no tree: one is outside of the line, or they have a cycle")
         codes, names = numbered(relations, len(own))
         names = [name.partition(":")[0] for name in names]
         final = np.zeros(len(own), np.bool_)
         projectivize(own, offsets, np.array([name == "punct" for name in names], np.bool_)[codes], final)
         return cls(offsets, own, np.array(names, object)[codes].tolist(), list(tags), final)
-
-
-def _must_be_trees(heads: NDArray[np.int64], offsets: NDArray[np.int64]) -> None:
-    """Reject cycles and heads outside the line: following heads in doubled steps must leave the line."""
-    lengths = np.diff(offsets)
-    base = np.repeat(offsets[:-1], lengths)
-    wrong = (heads < -1) | (heads >= np.repeat(lengths, lengths))
-    nowhere = len(heads)
-    up = np.append(np.where((heads < 0) | wrong, nowhere, heads + base), nowhere)
-    for _ in range(int(lengths.max(initial=1)).bit_length()):
-        up = up[up]
-    wrong |= up[:-1] != nowhere
-    if wrong.any():
-        line = int(np.searchsorted(offsets, np.flatnonzero(wrong)[0], "right"))
-        raise DataError(f"line {line}: its heads are no tree: one is outside of the line, or they have a cycle")
 
 
 def forest_of(text: Text) -> Forest:
@@ -106,72 +98,66 @@ def file_states(paths: Sequence[Path]) -> tuple[FileState, ...]:
     return tuple((str(path), stat.st_size, stat.st_mtime_ns) for path, stat in found)
 
 
-def read_trees(path: str) -> Iterator[Text]:
-    """Yield the sentences of a CoNLL-U file with their trees, in chunks."""
-    yield from Conllu(trees=True).read_chunks([Path(path)], [""])
+def read_trees(files: Sequence[FileState]) -> Iterator[Text]:
+    """Yield the sentences of CoNLL-U files with their trees, in chunks."""
+    for path, _, _ in files:
+        yield from Conllu(trees=True).read_chunks([Path(path)], [""])
 
 
 # ---- parses of plain text ----
+
+_PREFIX = 12  # characters by which sentences are looked up
 
 
 @dataclass(frozen=True)
 class Treebank:
     """The sentences of some files, to be found by their characters.
 
-    numbers: normalized sentence -> its row. short: first characters -> the lengths of the sentences that begin with
-    them, long ones first. sizes: (sentences,) characters.
+    numbers: normalized sentence -> its row. sizes: first characters -> the sizes of the sentences that begin with them,
+    long ones first; short sentences are there under all their characters. letters: (sentences,) characters of each.
     columns: per sentence a row per word: its start in the sentence, its head (-1: none), its depth, and the numbers of
     its relation and part of speech.
     names: relations and parts of speech by number.
     """
 
     numbers: dict[str, int]
-    short: dict[str, list[int]]
-    sizes: NDArray[np.int64]
+    sizes: dict[str, list[int]]
+    letters: NDArray[np.int64]
     columns: Ragged
     names: NDArray[np.object_]
 
     def rows(self, letters: str) -> list[int] | None:
         """Return the sentences that a line consists of, long ones preferred; None if there are none."""
-        whole = self.numbers.get(letters)
-        if whole is not None:
-            return [whole]
-        rows: list[int] = []
-        ways = [self._beginnings(letters, 0)]  # remaining candidates at each sentence
-        failed: set[int] = set()  # positions without a continuation
+        if letters in self.numbers:
+            return [self.numbers[letters]]
         ends = [0]
+        ways = [self._sentence_ends(letters, 0)]  # remaining candidates at each sentence
+        failed: set[int] = set()  # positions without a continuation
         while ways and ends[-1] < len(letters):
-            row = next(ways[-1], None) if ends[-1] not in failed else None
-            if row is None:
+            end = next(ways[-1], None) if ends[-1] not in failed else None
+            if end is None:
                 failed.add(ends.pop())
                 ways.pop()
-                if rows:
-                    rows.pop()
                 continue
-            rows.append(row)
-            ends.append(ends[-1] + int(self.sizes[row]))
-            ways.append(self._beginnings(letters, ends[-1]))
-        return rows if ways else None
+            ends.append(end)
+            ways.append(self._sentence_ends(letters, end))
+        return [self.numbers[letters[start:end]] for start, end in pairwise(ends)] if ways else None
 
     def furthest(self, letters: str) -> int:
         """Return how many characters of a line sentences can cover from its start."""
-        reached, left = 0, [0]
-        seen = {0}
+        reached, left = {0}, [0]
         while left:
-            at = left.pop()
-            reached = max(reached, at)
-            ends = {at + int(self.sizes[row]) for row in self._beginnings(letters, at)} - seen
-            seen |= ends
+            ends = set(self._sentence_ends(letters, left.pop())) - reached
+            reached |= ends
             left.extend(ends)
-        return reached
+        return max(reached)
 
-    def _beginnings(self, letters: str, at: int) -> Iterator[int]:
-        """Yield the sentences that begin here, long ones first; short ones are stored under all their characters."""
-        for length in range(min(_SHORT, len(letters) - at), 0, -1):
-            for size in self.short.get(letters[at : at + length], ()):
-                row = self.numbers.get(letters[at : at + size])
-                if row is not None:
-                    yield row
+    def _sentence_ends(self, letters: str, at: int) -> Iterator[int]:
+        """Yield the ends of the sentences that begin here, long ones first."""
+        for length in range(min(_PREFIX, len(letters) - at), 0, -1):
+            for size in self.sizes.get(letters[at : at + length], ()):
+                if letters[at : at + size] in self.numbers:
+                    yield at + size
 
 
 def parsed(text: Text, files: Sequence[Path]) -> Forest:
@@ -184,70 +170,37 @@ def parsed(text: Text, files: Sequence[Path]) -> Forest:
         DataError: it has none and no files are given, or a line is not in them; quotes the line.
     """
     if text.heads is not None or not files:
-        return _own(text)
+        try:
+            return forest_of(text)
+        except DataError as error:
+            cure = "read CoNLL-U with trees, or set syntax.trees to parses of the text"
+            raise DataError(f"the transformation 'syntax': {error}; {cure}") from None
     treebank = _treebank(file_states(files))
-    all_letters = _letters(text)
+    types, numbers = distinct(text)
+    plain = [_plain(word) for word in types]
+    ends = np.append(0, np.cumsum(np.array([len(word) for word in plain], np.int64)[numbers]))
+    letters = "".join(np.array(plain, object)[numbers])
+    bounds = ends[text.words.offsets - text.words.offsets[0]].tolist()
     found = []
-    for line, letters in zip(text.lines, all_letters, strict=True):
-        rows = treebank.rows(letters)
+    for line, (start, stop) in zip(text.lines, pairwise(bounds), strict=True):
+        rows = treebank.rows(letters[start:stop])
         if rows is None:
-            at = treebank.furthest(letters)
+            rest = letters[start:stop][treebank.furthest(letters[start:stop]) :]
             where = ", ".join(map(str, files))
-            raise DataError(f"no tree for {line[:80]!r}: {letters[at : at + 30]!r}.. is in none of {where}")
+            raise DataError(f"no tree for {line[:80]!r}: {rest[:30]!r}.. is in none of {where}")
         found.append(rows)
-    return _over_words(text, all_letters, treebank, Ragged.of(found, np.int64))
+    return _over_words(text, ends[:-1], treebank, Ragged.of(found, np.int64))
 
 
-def _own(text: Text) -> Forest:
-    try:
-        return forest_of(text)
-    except DataError as error:
-        raise DataError(
-            f"the transformation 'syntax': {error}; read CoNLL-U with trees, or set syntax.trees to parses of the text"
-        ) from None
-
-
-def _letters(text: Text) -> list[str]:
-    """Return the normalized characters of each line's words, by which sentences are found."""
-    lines = ["".join(line.split()) for line in text.lines]
-    if _hold_all(text, lines):
-        return [_plain(line) for line in lines]
-    return ["".join(map(_plain, text.tokens(number))) for number in range(len(text))]
-
-
-def _plain(word: str) -> str:
-    """Return a word without blanks, case and accents, the same before and after normalization."""
-    bare = "".join(word.split()).casefold()
-    return bare if bare.isascii() else "".join(one for one in normalize("NFKD", bare) if category(one) != "Mn")
-
-
-def _hold_all(text: Text, letters: Sequence[str]) -> bool:
-    """Whether the words of each line contain all its letters and no blanks."""
-    sizes = np.bincount(text.words.rows(), np.diff(text.words.flat)[:, 0], len(text))
-    return bool((sizes == np.fromiter(map(len, letters), np.int64, len(text))).all())
-
-
-def _begins(text: Text, letters: Sequence[str]) -> NDArray[np.int64]:
-    """(W,) the number of letters before each word, over all lines; `letters`: of each line."""
-    if _hold_all(text, letters):
-        sizes: NDArray[np.int64] = np.diff(text.words.flat)[:, 0].astype(np.int64)
-    else:
-        words = chain.from_iterable(map(text.tokens, range(len(text))))
-        sizes = np.fromiter((len(_plain(word)) for word in words), np.int64, len(text.words.flat))
-    begins: NDArray[np.int64] = np.cumsum(sizes) - sizes
-    return begins
-
-
-def _over_words(text: Text, letters: Sequence[str], treebank: Treebank, rows: Ragged) -> Forest:
+def _over_words(text: Text, begins: NDArray[np.int64], treebank: Treebank, rows: Ragged) -> Forest:
     """Return the trees over the words of the text.
 
-    letters: of each line. rows: the sentences of each line.
+    begins: (W,) the number of letters before each word. rows: the sentences of each line.
     """
-    begins = _begins(text, letters)
     found = treebank.columns.take(rows.flat)
-    sizes = treebank.sizes[rows.flat]
     of = found.rows()
     starts, heads, depths, *labels = found.flat.T  # (P,)
+    sizes = treebank.letters[rows.flat]
     owners = np.searchsorted(begins, starts + (np.cumsum(sizes) - sizes)[of], "right") - 1
     order = np.lexsort((depths, owners))
     first = order[np.append(True, np.diff(owners[order]) > 0)[: len(order)]]
@@ -266,31 +219,34 @@ def _over_words(text: Text, letters: Sequence[str], treebank: Treebank, rows: Ra
     return Forest.of(Ragged((above - base).astype(np.int32), offsets), relations.tolist(), tags.tolist())
 
 
+def _plain(word: str) -> str:
+    """Return a word without blanks, case and accents, the same before and after normalization."""
+    bare = "".join(word.split()).casefold()
+    return bare if bare.isascii() else "".join(one for one in normalize("NFKD", bare) if category(one) != "Mn")
+
+
 @lru_cache(maxsize=4)
 def _treebank(files: tuple[FileState, ...]) -> Treebank:
     """Return the sentences of these files; of those with the same letters the first."""
     numbers: dict[str, int] = {}
     names = {"goeswith": 0, "X": 1}  # for parts of a word of the parse
     columns: list[NDArray[np.int32]] = []
-    for path, _, _ in files:
-        for chunk in read_trees(path):
-            if chunk.heads is None:
+    for chunk in read_trees(files):
+        for row, heads in enumerate(chunk.heads or ()):
+            words = [_plain(word) for word in chunk.tokens(row)]
+            if numbers.setdefault("".join(words), len(columns)) < len(columns):
                 continue
-            for row, heads in enumerate(chunk.heads):
-                words = [_plain(word) for word in chunk.tokens(row)]
-                if numbers.setdefault("".join(words), len(columns)) < len(columns):
-                    continue
-                starts = np.cumsum([0, *map(len, words)])[:-1]
-                labels = [
-                    [names.setdefault(one, len(names)) for one in chunk.tags[kind][row]] for kind in ("deprel", "pos")
-                ]
-                columns.append(np.stack([starts, heads, _depths(heads), *labels], axis=1).astype(np.int32))
-    short: dict[str, set[int]] = {}
+            starts = np.cumsum([0, *map(len, words)])[:-1]
+            labels = [
+                [names.setdefault(one, len(names)) for one in chunk.tags[kind][row]] for kind in ("deprel", "pos")
+            ]
+            columns.append(np.stack([starts, heads, _depths(heads), *labels], axis=1).astype(np.int32))
+    sizes: dict[str, set[int]] = {}
     for letters in numbers:
-        short.setdefault(letters[:_SHORT], set()).add(len(letters))
+        sizes.setdefault(letters[:_PREFIX], set()).add(len(letters))
     return Treebank(
         numbers,
-        {key: sorted(sizes, reverse=True) for key, sizes in short.items()},
+        {key: sorted(found, reverse=True) for key, found in sizes.items()},
         np.fromiter(map(len, numbers), np.int64, len(numbers)),
         Ragged.from_lengths(np.concatenate(columns or [np.empty((0, 5), np.int32)]), map(len, columns)),
         np.array(list(names), object),
