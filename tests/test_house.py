@@ -42,7 +42,7 @@ def test_imports_only_point_down(ours):
     assert list(house.wrong_layers(ours)) == []
 
 
-def test_light_rooms_import_no_torch(ours):
+def test_light_packages_import_no_torch(ours):
     assert list(house.heavy_imports(ours)) == []
 
 
@@ -69,7 +69,7 @@ def test_a_heavy_module_is_found_by_running_it(tmp_path, monkeypatch):
     assert brought_by(["json", "heavy_one"]) == "heavy_one brings torch"
 
 
-def test_commands_data_and_public_members_start_without_torch(ours):
+def test_commands_and_public_names_start_without_torch(ours):
     rooms = house.LIGHT | {"", "objectives", "tasks", "report", "cli", "__main__"}
     light = [
         ".".join(filter(None, [house.PACKAGE, module.name]))

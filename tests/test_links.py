@@ -47,7 +47,7 @@ def dead_links(page, root):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_links_lead_somewhere(page):
+def test_links_have_targets(page):
     assert dead_links(page, ROOT) == []
 
 

@@ -17,7 +17,7 @@ def fails_with(error):
     return lambda: run
 
 
-def test_what_the_system_refuses_is_said_in_a_line(monkeypatch, capsys):
+def test_system_errors_print_one_line(monkeypatch, capsys):
     error = OSError(errno.ENOSPC, "No space left on device", "runs/x/metrics.jsonl")
     monkeypatch.setattr(interlace.cli, "application", fails_with(error))
     with pytest.raises(SystemExit) as end:
@@ -26,7 +26,7 @@ def test_what_the_system_refuses_is_said_in_a_line(monkeypatch, capsys):
     assert capsys.readouterr().err.strip() == "error: runs/x/metrics.jsonl: No space left on device"
 
 
-def test_an_error_of_ours_keeps_its_traceback(monkeypatch):
+def test_bugs_keep_their_traceback(monkeypatch):
     monkeypatch.setattr(interlace.cli, "application", fails_with(OSError("no number")))
     with pytest.raises(OSError, match="no number"):
         main()
@@ -35,7 +35,7 @@ def test_an_error_of_ours_keeps_its_traceback(monkeypatch):
 @pytest.mark.parametrize(
     ("running", "busy"), [("1/90", False), (f"{1 + (os.cpu_count() or 1)}/90", True), (None, False)]
 )
-def test_whether_other_programs_run_decides_how_threads_wait(monkeypatch, running, busy):
+def test_thread_waiting_policy(monkeypatch, running, busy):
     def read(_path, **_how):
         if running is None:
             raise OSError

@@ -35,14 +35,14 @@ def test_recipes_that_a_page_names_exist(path):
 
 
 @pytest.mark.parametrize("name", sorted(OBJECTIVES.own_names()))
-def test_what_a_page_sets_is_a_setting(name):
+def test_settings_on_a_page_exist(name):
     page = (objective_pages.FOLDER / f"{name}.md").read_text(encoding="utf-8")
     keys = set(re.findall(r"^\| `([\w.]+)` \|", page, re.MULTILINE))
     fields = OBJECTIVES.get(name).model_fields
     assert {key.partition(".")[0] for key in keys} == set(fields)
 
 
-def test_a_page_that_is_out_of_date_is_brought_up_to_date():
+def test_outdated_page_is_updated():
     page = "<!-- settings of clm -->\nold\n<!-- end of settings -->\n```console\n$ interlace preview clm\nold\n```\n"
     fresh = objective_pages.up_to_date(page)
     assert "old\n" not in fresh

@@ -23,14 +23,14 @@ interlace.experiments.recipe.read_recipe = lambda name, changes: _read(name, {**
 """
 
 
-def test_the_screen_of_python_runs(python, tmp_path):
+def test_python_example_runs(python, tmp_path):
     done = subprocess.run([python, "-c", SMALLER + SCREEN], cwd=tmp_path, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert [line.split()[1] for line in done.stdout.splitlines()] == ["de", "es", "hi"]
     assert (tmp_path / "runs/readme/report.html").read_text().startswith("<!doctype html>")
 
 
-def test_the_objective_of_ones_own_is_taken_in(python, tmp_path):
+def test_own_objective_can_be_registered(python, tmp_path):
     (tmp_path / "mine.py").write_text('"""Mine."""\n' + OBJECTIVE)
     command = [python, "-m", "interlace", "list", "objectives", "mine", "--code", str(tmp_path / "mine.py")]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
@@ -38,7 +38,7 @@ def test_the_objective_of_ones_own_is_taken_in(python, tmp_path):
     assert "masking" in done.stdout
 
 
-def test_the_recipe_is_one():
+def test_recipe_is_valid():
     block, more = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
     recipe = Recipe.read(tomllib.loads(block) | tomllib.loads(more))
     assert list(recipe.filters) == ["length", "ratio", "duplicates"]
@@ -47,7 +47,7 @@ def test_the_recipe_is_one():
 
 
 @pytest.mark.parametrize(("command", "rest"), COMMANDS)
-def test_the_commands_have_these_options(python, command, rest):
+def test_commands_have_the_options(python, command, rest):
     shown = subprocess.run(
         [python, "-m", "interlace", command, "--help"], check=True, capture_output=True, text=True
     ).stdout
@@ -55,6 +55,6 @@ def test_the_commands_have_these_options(python, command, rest):
         assert option in shown
 
 
-def test_the_tree_names_every_room():
+def test_tree_names_every_package():
     rooms = {path.parent.name for path in (Path(__file__).parents[1] / "src/interlace").glob("*/__init__.py")}
     assert rooms == set(re.findall(r"^      (\w+)/ ", README, re.MULTILINE))

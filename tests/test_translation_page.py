@@ -21,13 +21,13 @@ OTHERS = [found for found in map(tomllib.loads, BLOCKS) if "model" not in found]
 
 
 @pytest.mark.parametrize("settings", MODELS)
-def test_its_settings_are_settings(settings: dict[str, Any]) -> None:
+def test_settings_exist(settings: dict[str, Any]) -> None:
     found = ModelSettings.read(settings, "model")
     assert (found.start is None) == (found.vectors is not None)
 
 
 @pytest.mark.parametrize("sections", OTHERS)
-def test_its_other_settings_are_those_of_a_recipe(sections: dict[str, Any]) -> None:
+def test_recipe_settings_exist(sections: dict[str, Any]) -> None:
     recipe = Recipe.read({"name": "page", **sections})
     assert (recipe.train.stop_by, recipe.evaluate.task("mt").files) == (
         "bleu",
@@ -35,7 +35,7 @@ def test_its_other_settings_are_those_of_a_recipe(sections: dict[str, Any]) -> N
     )
 
 
-def test_it_shows_the_ways_to_begin() -> None:
+def test_shows_all_initializations() -> None:
     found = [ModelSettings.read(settings, "model") for settings in MODELS]
     ways = {(one.take, one.decoder.take if one.decoder else None) for one in found if one.vectors is None}
     assert ways == {

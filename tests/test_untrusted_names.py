@@ -34,12 +34,12 @@ SYSTEM = {"recipe": "tiny/mlm"}
 
 @pytest.mark.parametrize("name", OUTSIDE)
 @pytest.mark.parametrize("check", [check_language, check_pair, check_name])
-def test_names_that_lead_elsewhere_are_refused(check, name: str) -> None:
+def test_rejects_names_that_lead_to_other_folders(check, name: str) -> None:
     with pytest.raises(ValueError, match="it becomes a part of file names"):
         check(name)
 
 
-def test_names_that_are_taken() -> None:
+def test_accepts_ordinary_names() -> None:
     assert [check_language(name) for name in ("en", "zh_tw", "en_x_inv", "en-de", "ქართული")]
     assert [check_name(name) for name in ("text", "held-out", "train.steps", "mlm+tlm")]
     assert check_pair("en-en_x") == "en-en_x"

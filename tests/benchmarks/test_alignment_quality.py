@@ -40,14 +40,14 @@ def given(sets):
     return sets.GoldSet("enfr", WordPairs(words, words, ["a", "b"], ["x", "y"]), sure, links([(0, 0), (1, 1)], sure[1]))
 
 
-def test_links_of_all_pairs_and_of_the_gold_ones_alone_score_the_same(given):
+def test_extra_pairs_do_not_change_scores(given):
     assert (given.extra, len(given.own), given.own.first) == (1, 2, 1)
     found = [(0, 0), (1, 1)], [(0, 1), (1, 1)]
     expected = Agreement(links=4, sure=3, possible=4, in_sure=2, in_possible=3)
     assert given.score(links([(1, 0)], *found)) == given.score(links(*found)) == expected
 
 
-def test_scores_of_the_pairs_add_up_to_that_of_the_set(given):
+def test_pair_scores_sum_to_the_set_score(given):
     found = links([(1, 0)], [(0, 0), (0, 1)], [(1, 1)])
     each = given.scores(found)
     assert [one.in_sure for one in each] == [1, 0]
@@ -63,7 +63,7 @@ def results(quality, given, gibbs, eflomal):
     return made
 
 
-def test_a_difference_that_all_pairs_share_is_certain_and_one_of_a_single_pair_is_not(quality, given):
+def test_significance_of_shared_and_single_differences(quality, given):
     same = results(quality, given, [[8, 6], [8, 6]], [[8, 4], [8, 4]])
     assert same.apart("enfr") == "25.0 to 25.0"
     one = results(quality, given, [[8, 8], [8, 4]], [[8, 4], [8, 4]])
@@ -82,13 +82,13 @@ def test_a_difference_that_all_pairs_share_is_certain_and_one_of_a_single_pair_i
         ("en-hi", 90, 1_408, 1_408),  # one more, as well
     ],
 )
-def test_gold_is_read_whole(real_data, sets, name, pairs, sure, possible):
+def test_reads_all_gold_links(real_data, sets, name, pairs, sure, possible):
     read = replace(sets.GOLD[name], captions=False, premises=False).read(name, real_data)
     assert (len(read.pairs), read.extra) == (pairs, 0)
     assert (len(read.sure.flat), len(read.possible.flat)) == (sure, possible)
 
 
-def test_other_text_comes_before_gold_text_and_has_words_on_both_sides(real_data, sets):
+def test_extra_text_precedes_gold_text(real_data, sets):
     read = sets.GOLD["en-es"].read("en-es", real_data)
     assert (read.extra, len(read.pairs)) == (10_000, 10_100)
     assert all((side.lengths[: read.extra] > 0).all() for side in (read.pairs.source, read.pairs.target))

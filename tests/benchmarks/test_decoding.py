@@ -46,7 +46,7 @@ def sides(decoding, tmp_path_factory):
 
 
 @pytest.mark.parametrize("beam", [1, 3])
-def test_both_sides_end_where_they_should_and_say_the_same(sides, beam):
+def test_both_decoders_generate_the_same(sides, beam):
     compared, rows = sides(beam), np.arange(12)
     mine, theirs = compared.mine(rows), compared.generated(rows)
     assert [len(row) for row in mine] == [len(row) for row in theirs] == compared.lengths.tolist()
@@ -54,7 +54,7 @@ def test_both_sides_end_where_they_should_and_say_the_same(sides, beam):
     assert len({tuple(row[:2]) for row in mine}) > 1  # what is said hangs on what is read
 
 
-def test_ratios_are_those_of_turns_that_alternate(decoding, sides, capsys):
+def test_ratios_of_alternating_runs(decoding, sides, capsys):
     """A clock that counts calls: each piece of work takes one tick."""
     ticks = iter(range(100))
     options = argparse.Namespace(rounds=4, lines=6, batch=4, verbose=False)

@@ -27,7 +27,7 @@ def derivation():
 
 
 @pytest.mark.parametrize("to", ["script", "ids"])
-def test_the_loop_and_the_change_make_the_same_lines_links_and_labels(derivation, to):
+def test_loop_and_transformation_agree(derivation, to):
     rng = np.random.default_rng(0)
     lines = [
         "".join(rng.choice(["", "", " ", " ", "  "]) + rng.choice(PIECES) for _ in range(n % 14)) for n in range(2000)
@@ -40,7 +40,7 @@ def test_the_loop_and_the_change_make_the_same_lines_links_and_labels(derivation
     derivation.must_be_same(change.apply(text), derivation.plain(text, derivation.new_words(text, change)))
 
 
-def test_a_loop_that_makes_something_else_is_told(derivation):
+def test_different_loop_is_reported(derivation):
     text = Text.of(["one two three"], "en", "unicode")
     change = chain(["invert", "transliterate"])
     with pytest.raises(SystemExit, match="the loop made other text"):

@@ -43,7 +43,7 @@ def sides(folder):
 
 
 @pytest.mark.parametrize("aligner", [[], ["--aligner", "diagonal"]])
-def test_the_links_of_text_that_is_easy_are_right(text, aligner):
+def test_aligns_easy_text_correctly(text, aligner):
     done = run(*sides(text), *aligner, "--gold", text / "a.gold")
     found, gold = (
         [set(line.split()) for line in lines] for lines in (done.stdout.splitlines(), read_lines(text / "a.gold"))
@@ -61,7 +61,7 @@ def test_one_file_of_both_sides_gives_the_same_links(text):
     assert run(text / "both", "--aligner", "diagonal").stdout == run(*sides(text), "--aligner", "diagonal").stdout
 
 
-def test_every_line_gets_a_line_whatever_it_holds(text):
+def test_writes_one_line_per_input_line(text):
     for name, odd in zip(("a.en", "a.de"), (ODD, ODD_TARGET), strict=True):
         write_lines(text / name, [*odd, *read_lines(text / name)])
     done = run(*sides(text), "--confidence", text / "grades")
@@ -74,7 +74,7 @@ def test_every_line_gets_a_line_whatever_it_holds(text):
     assert len(set(" ".join(grades).split())) > 2
 
 
-def test_the_summary_holds_what_was_done(text):
+def test_json_summary(text):
     found = json.loads(
         run(*sides(text), "--aligner", "diagonal", "--set", "null=0.1", "--symmetrization", "intersection", "--output",
             text / "links", "--gold", text / "a.gold", "--json").stdout
@@ -87,7 +87,7 @@ def test_the_summary_holds_what_was_done(text):
     assert found["gold"]["format"] == "pharaoh"
 
 
-def test_a_saved_model_links_new_text(text):
+def test_saved_model_aligns_new_text(text):
     source, target, gold = shuffled(50, 2)
     new = (text / "new.en", text / "new.de")
     for path, lines in zip((*new, text / "new.gold"), (source, target, gold), strict=True):
@@ -104,7 +104,7 @@ def test_a_saved_model_links_new_text(text):
     assert float(together.stderr.split("AER ")[1].split("%")[0]) < 10
 
 
-def test_a_saved_model_says_where_the_text_does_not_suit_it(text, caplog):
+def test_saved_model_warns_about_other_languages_and_tokenizers(text, caplog):
     run(*sides(text), "--aligner", "diagonal", "--save-model", text / "model")
     run(*sides(text), "--load-model", text / "model")
     assert "links may be poor" not in caplog.text
@@ -119,7 +119,7 @@ def _written(path, lines):
     return path
 
 
-def test_more_text_helps_and_gets_no_links(text):
+def test_extra_text_improves_alignments_and_is_not_written(text):
     few = [_written(text / f"few{path.suffix}", list(read_lines(path))[:5]) for path in sides(text)]
     write_lines(text / "few.gold", list(read_lines(text / "a.gold"))[:5])
     helped = run(*few, "--aligner", "diagonal", "--extra", *sides(text), "--gold", text / "few.gold", "--output",
@@ -132,7 +132,7 @@ def test_more_text_helps_and_gets_no_links(text):
     assert found["gold"]["aer"] < alone["gold"]["aer"]
 
 
-def test_a_dictionary_helps(text):
+def test_prior_dictionary_improves_alignments(text):
     few = [_written(text / f"few{path.suffix}", list(read_lines(path))[:5]) for path in sides(text)]
     write_lines(text / "few.gold", list(read_lines(text / "a.gold"))[:5])
     write_lines(text / "words.txt", [f"{word}\t{word.upper()}x\t20" for word in WORDS])
@@ -144,7 +144,7 @@ def test_a_dictionary_helps(text):
     assert aer[1] < aer[0]
 
 
-def test_a_pair_can_be_drawn_with_its_gold_links(text):
+def test_figure_shows_gold_links(text):
     run(*sides(text), "--aligner", "diagonal", "--figure", text / "pair.svg", "--pair", 3, "--gold", text / "a.gold")
     drawn = (text / "pair.svg").read_text()
     assert drawn.startswith("<svg")
@@ -153,7 +153,7 @@ def test_a_pair_can_be_drawn_with_its_gold_links(text):
     assert "English" in drawn
 
 
-def test_plain_text_is_pointed_out(text, caplog):
+def test_warns_about_untokenized_text(text, caplog):
     for path in sides(text):
         write_lines(path, [f"{line}." for line in read_lines(path)])
     done = run(*sides(text), "--aligner", "diagonal")
@@ -185,7 +185,7 @@ def test_plain_text_is_pointed_out(text, caplog):
         ("--load-model m --aligner gibbs --set seed=1", "leave out --aligner, --set"),
     ],
 )
-def test_options_that_cannot_be_are_refused(text, monkeypatch, options, said):
+def test_rejects_invalid_options(text, monkeypatch, options, said):
     monkeypatch.chdir(text)
     with pytest.raises(SettingsError, match=said):
         run("a.en", "a.de", *options.split(" "))
@@ -213,7 +213,7 @@ def test_options_that_cannot_be_are_refused(text, monkeypatch, options, said):
         ("blank.en blank.de", "nothing to align"),
     ],
 )
-def test_files_that_cannot_be_are_refused_and_nothing_is_left(text, monkeypatch, arguments, said):
+def test_rejects_invalid_files_and_writes_nothing(text, monkeypatch, arguments, said):
     monkeypatch.chdir(text)
     write_lines("short.de", ["W1x"])
     write_lines("a.tsv", ["w1\tO"])

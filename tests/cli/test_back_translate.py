@@ -51,7 +51,7 @@ def test_options_are_settings_and_a_summary_is_printed(called, tmp_path):
     assert run("RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--output", into, *rules).strip() == str(into)
 
 
-def test_what_a_device_is_given_to_do_reaches_the_interpreter(called, tmp_path):
+def test_batch_tokens_and_precision_reach_the_translator(called, tmp_path):
     (tmp_path / "mono").write_text("unu doi\ntrei patru\n", encoding="utf-8")
     command = ["RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--output"]
     run(*command, tmp_path / "made")

@@ -71,7 +71,7 @@ def test_files_are_sides_and_named_by_language(tmp_path):
     assert report["findings"][0]["what"] == "duplicates"
 
 
-def test_what_cannot_be_built_exits_with_two(tmp_path):
+def test_errors_exit_with_code_2(tmp_path):
     (tmp_path / "a.en").write_bytes(b"caf\xe9\n")
     done = check(tmp_path / "a.en")
     assert done.exit_code == 2
@@ -80,7 +80,7 @@ def test_what_cannot_be_built_exits_with_two(tmp_path):
     assert "1 error" in done.stdout
 
 
-def test_warnings_exit_with_nought_and_show_examples(tmp_path):
+def test_warnings_exit_with_code_0_and_show_examples(tmp_path):
     write_lines(tmp_path / "a.en", ["one [red]two[/]", "one [red]two[/]", "x"])
     done = check(tmp_path / "a.en")
     assert done.exit_code == 0
@@ -89,7 +89,7 @@ def test_warnings_exit_with_nought_and_show_examples(tmp_path):
     assert "1 warning" in done.stdout
 
 
-def test_a_recipe_with_its_leaks_and_cost(recipe):
+def test_recipe_with_contamination_and_cost(recipe):
     code, found = checked(recipe)
     assert code == 0
     reports = {report["name"]: report for report in found["reports"]}
@@ -109,7 +109,7 @@ def test_a_recipe_with_its_leaks_and_cost(recipe):
     assert found["volume"]["passes"] > 1
 
 
-def test_a_note_on_a_derived_language_says_what_it_is_made_of(recipe):
+def test_note_on_a_derived_language_names_its_transformations(recipe):
     derived = (
         '[derived.en_x]\nof = "en"\ntransformations = "invert+transliterate"\n[corpora.made]\nlanguages = ["en_x"]\n'
     )
@@ -121,7 +121,7 @@ def test_a_note_on_a_derived_language_says_what_it_is_made_of(recipe):
     assert "--languages" not in str(notes)  # which a recipe does not take
 
 
-def test_a_recipe_may_say_the_scripts_of_a_language(recipe):
+def test_recipe_sets_the_scripts_of_a_language(recipe):
     recipe.write_text(recipe.read_text().replace("en-de", "en-tlh"))
     (recipe.parent / "train.de").rename(recipe.parent / "train.tlh")
     assert "filters.script.expected.tlh = ['Latin'] sets them" in check(recipe).stdout

@@ -36,7 +36,7 @@ def run(*arguments):
     return CliRunner().invoke(application(), ["code-switch", *map(str, arguments)], catch_exceptions=False)
 
 
-def test_lines_mix_both_sides_of_their_pair(text):
+def test_lines_mix_source_and_target(text):
     done = run(*text, "--monolingual", 0)
     lines = done.stdout.split("\n")[:-1]
     assert done.exit_code == 0
@@ -49,7 +49,7 @@ def test_lines_mix_both_sides_of_their_pair(text):
     assert not any("yes" in line or "ja" in line.split() for line in lines)  # one word: less than 30 % of it is none
 
 
-def test_the_share_is_strict(text):
+def test_fraction_is_a_maximum(text):
     """Of eight words two may be replaced, of seven two."""
     for line in run(*text, "--monolingual", 0).stdout.split("\n")[:-1]:
         counts = [len({*line.split()} & {*side.split()}) for side in (*SOURCE, *TARGET)]
@@ -62,7 +62,7 @@ def test_the_same_seed_gives_the_same_text_and_another_another(text):
     assert one.stdout == two.stdout != run(*text, "--copies", 3, "--seed", 1).stdout
 
 
-def test_a_pair_gives_as_many_as_it_is_asked_for_or_all_it_has(text):
+def test_number_of_copies(text):
     few = run(*text, "--copies", 2, "--repeats", "--monolingual", 0).stdout.count("\n")
     assert few == 2 * 2 * 3
     assert (
@@ -70,7 +70,7 @@ def test_a_pair_gives_as_many_as_it_is_asked_for_or_all_it_has(text):
     )
 
 
-def test_counts_go_to_json_and_what_was_written_to_standard_error(text):
+def test_counts_in_json_and_on_standard_error(text):
     into = text[0].parent / "out.txt"
     done = run(*text, "--output", into, "--json")
     summary = json.loads(done.stdout)
@@ -83,7 +83,7 @@ def test_counts_go_to_json_and_what_was_written_to_standard_error(text):
     assert "lines, 2 none" in done.stderr  # "yes", both ways
 
 
-def test_the_tables_translation_may_stand_in_no_pair(text):
+def test_from_table_inserts_the_most_probable_translation(text):
     more = [("a.en", "old man Maria now here then there too"), ("a.de", "alter Herr Marie jetzt hier dann dort auch")]
     for name, line in [*more, ("a.links", LINKS[3])]:
         path = text[0].parent / name
@@ -92,7 +92,7 @@ def test_the_tables_translation_may_stand_in_no_pair(text):
     assert not any("met Marie" in line for line in run(*text).stdout.split("\n"))
 
 
-def test_what_is_wrong_is_named(text):
+def test_rejects_invalid_options(text):
     with pytest.raises(SettingsError, match=r"^--fraction: expected a share"):
         run(*text, "--fraction", "1.5")
     with pytest.raises(SettingsError, match="monolingual"):

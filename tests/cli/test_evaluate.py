@@ -9,13 +9,13 @@ from interlace.core.errors import DataError, SettingsError
 
 
 @pytest.mark.parametrize("on", ["", ",", " , "])
-def test_naming_no_task_is_no_way_to_ask_for_all(tmp_path, on):
+def test_rejects_an_empty_list_of_tasks(tmp_path, on):
     with pytest.raises(SettingsError, match=r"--tasks is empty; the recipe has .*pos"):
         evaluate(str(tmp_path), on=[on], recipe="evaluation/public", into=tmp_path / "scores")
     assert not (tmp_path / "scores").exists()
 
 
-def test_a_study_is_named_as_one(tmp_path):
+def test_rejects_the_folder_of_a_study(tmp_path):
     (tmp_path / "study.json").write_text("{}")
     with pytest.raises(DataError, match=r"a study, not a model; its runs are the folders in .*cells, and"):
         evaluate(str(tmp_path), into=tmp_path / "scores")

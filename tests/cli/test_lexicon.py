@@ -24,7 +24,7 @@ def _text(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def test_words_with_their_counts_the_frequent_ones_first():
+def test_entries_are_sorted_by_count():
     assert run("a.en", "a.de", "links").stdout.splitlines() == [
         "the\tdas\t1",
         "house\tHaus\t2",
@@ -46,11 +46,11 @@ def test_words_with_their_counts_the_frequent_ones_first():
         ("--mutual --words --muse", ["the\tdas", "house\tHaus", "a\tein", "my\tmein", "home\tHeim"]),
     ],
 )
-def test_options_choose_which_words_stay(options, lines):
+def test_filter_options(options, lines):
     assert run("a.en", "a.de", "links", *options.split(" ")).stdout.splitlines() == lines
 
 
-def test_a_file_can_be_read_again_and_is_a_prior():
+def test_lexicon_file_is_a_prior_dictionary():
     found = json.loads(run("a.en", "a.de", "links", "--output", "words.txt", "--json").stdout)
     assert found == {"pairs": 4, "links": 11, "entries": 8}
     assert len(Lexicon.read("words.txt")) == 8
@@ -58,7 +58,7 @@ def test_a_file_can_be_read_again_and_is_a_prior():
     assert done.stdout.splitlines()[0] == "0-0 1-1 2-2"
 
 
-def test_links_of_another_text_are_refused():
+def test_rejects_alignments_of_another_text():
     write_lines("links", ["0-0 9-9", "", "", ""])
     with pytest.raises(DataError, match="belong to another text"):
         run("a.en", "a.de", "links")

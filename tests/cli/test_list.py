@@ -14,19 +14,19 @@ def listed(*arguments):
     return json.loads(done.stdout)
 
 
-def test_a_bundle_gives_its_keys_with_the_defaults_it_has_there():
+def test_nested_settings_show_their_own_defaults():
     epochs = {task: {row["key"]: row["default"] for row in listed("tasks", task)} for task in ("pos", "xnli")}
     assert epochs["pos"]["tuning.epochs"] == "10.0"
     assert epochs["xnli"]["tuning.epochs"] == "5.0"
 
 
-def test_keys_of_an_objective_reach_into_its_masking():
+def test_nested_keys_of_an_objective():
     keys = [row["key"] for row in listed("objectives", "mlm")]
     assert "masking.rate" in keys
     assert "masking" not in keys
 
 
-def test_recipes_of_papers_say_which_rows_they_stand_for():
+def test_recipes_list_their_published_rows():
     rows = {row["name"]: row["published"] for row in listed("recipes")}
     assert rows["xlm/low-resource:ne"] == ["Conneau & Lample 2019, table 4, Nepali"]
     assert rows["tiny/mlm"] == []
@@ -43,14 +43,14 @@ def test_an_unknown_recipe_names_the_nearest():
         listed("recipes", "tiny/mln")
 
 
-def test_published_tables_are_listed_with_what_print_has_wrong():
+def test_published_tables_show_corrections():
     assert {row["name"] for row in listed("published")} == {"align_mlm", "alm", "weam", "xlm"}
     rows = [row for row in listed("published", "weam") if row["task"] == "mlqa" and row["metric"] == "F1"]
     assert "mean zero-shot 66.2 (correct: 65.3)" in rows[-1]["scores"]
     assert any("AVG(zero-shot)" in note for note in rows[0]["notes"])
 
 
-def test_studies_say_what_they_ask_and_compare():
+def test_studies_list_purpose_and_systems():
     rows = {row["name"]: row for row in listed("studies")}
     assert rows["tiny/quick"]["systems"] == ["mlm", "align-mlm"]
     assert rows["tiny/quick"]["about"]

@@ -29,7 +29,7 @@ def pairs(done):
 
 
 @pytest.mark.usefixtures("text")
-def test_a_table_worked_out_by_hand():
+def test_phrase_table_of_a_worked_example():
     found = pairs(run("a.en", "a.de", "links"))
     assert set(found) == {
         ("the", "das"),
@@ -44,7 +44,7 @@ def test_a_table_worked_out_by_hand():
 
 
 @pytest.mark.usefixtures("text")
-def test_options_choose_which_pairs_stay():
+def test_filter_options():
     assert set(pairs(run("a.en", "a.de", "links", "--max-length", 1))) == {
         ("the", "das"),
         ("red", "rote"),
@@ -58,7 +58,7 @@ def test_options_choose_which_pairs_stay():
 
 
 @pytest.mark.usefixtures("text")
-def test_border_words_without_links_can_be_left_out():
+def test_no_border_words():
     write_lines("links", ["1-1", "1-1", "", "1-1"])
     wide = pairs(run("a.en", "a.de", "links"))
     tight = pairs(run("a.en", "a.de", "links", "--no-border-words"))
@@ -78,7 +78,7 @@ def test_a_file_holds_what_standard_output_would(tmp_path):
 
 
 @pytest.mark.usefixtures("text")
-def test_both_sides_may_stand_in_one_file():
+def test_both_sides_in_one_file():
     write_lines("both", ["the red house ||| das rote Haus", "the house ||| das Haus", " ||| ", "the house|||das Haus"])
     assert run("both", "links").stdout == run("a.en", "a.de", "links").stdout
 
@@ -96,7 +96,7 @@ def test_both_sides_may_stand_in_one_file():
         ("a.en a.de links --json", SettingsError, "--output FILE"),
     ],
 )
-def test_what_does_not_fit_is_refused(arguments, error, said):
+def test_rejects_files_that_do_not_match(arguments, error, said):
     write_lines("short", ["0-0"])
     write_lines("beyond", ["0-0 1-7", "0-0", "", "0-0"])
     with pytest.raises(error, match=said):
@@ -104,7 +104,7 @@ def test_what_does_not_fit_is_refused(arguments, error, said):
 
 
 @pytest.mark.usefixtures("text")
-def test_a_stray_link_among_many_is_left_out_with_a_note(caplog):
+def test_skips_a_few_links_outside_of_sentences(caplog):
     write_lines("many.en", ["the house"] * 100)
     write_lines("many.de", ["das Haus"] * 100)
     write_lines("many.links", ["0-0 1-5", *["0-0 1-1"] * 99])
@@ -113,7 +113,7 @@ def test_a_stray_link_among_many_is_left_out_with_a_note(caplog):
 
 
 @pytest.mark.usefixtures("text")
-def test_unsure_links_are_left_out_where_their_confidence_is_known(tmp_path):
+def test_min_confidence_removes_links(tmp_path):
     write_lines(tmp_path / "grades", ["0.9 0.9 0.3", "0.9 0.9", "", "0.9 0.9"])
     grades = ("--confidence", "grades", "--min-confidence", 0.5)
     found = pairs(run("a.en", "a.de", "links", "--no-border-words", *grades))

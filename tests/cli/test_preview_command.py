@@ -13,13 +13,13 @@ def shown(*arguments):
     return CliRunner().invoke(application(), ["preview", *arguments], catch_exceptions=False).stdout
 
 
-def test_the_sentences_and_what_is_made_of_them():
+def test_shows_sentences_and_batches():
     lines = shown("clm").splitlines()
     assert lines[0] == "en: today the old doctor reads three letters"
     assert "next   today  the    old  doctor  reads   three  letters" in lines
 
 
-def test_what_an_objective_looks_at_is_told():
+def test_shows_alignments_or_dictionary():
     assert "\nalignments: today-heute the-der old-alte doctor-Arzt " in shown("weam")
     assert "\ndictionary: today-heute the-der " in shown("align_mlm")
     assert "alignments" not in shown("mlm")
@@ -39,7 +39,7 @@ def test_own_sentences():
     assert "counts: mlm" in shown("mlm", *own)
 
 
-def test_machines_get_columns():
+def test_json_output():
     found = json.loads(shown("clm", "--json"))
     assert found["en"]["rows"][0]["next"]["0"] == "today"
 
@@ -55,11 +55,11 @@ def test_machines_get_columns():
         (["tlm", "--set", "language_ids=true"], "no language embeddings"),
     ],
 )
-def test_what_cannot_be_is_explained(arguments, message):
+def test_rejects_invalid_options(arguments, message):
     with pytest.raises(SettingsError, match=message):
         shown(*arguments)
 
 
-def test_a_link_beyond_the_sentence_is_named():
+def test_rejects_a_link_outside_of_the_sentence():
     with pytest.raises(DataError, match="9-0 is out of range"):
         shown("weam", "--alignments", "9-0")

@@ -71,7 +71,7 @@ def called(*arguments):
 
 
 @pytest.mark.slow
-def test_a_failing_cell_is_told_at_the_end_and_the_same_command_goes_on(two, python, monkeypatch):
+def test_reports_failed_cells_and_resumes(two, python, monkeypatch):
     monkeypatch.setattr(running.sys, "executable", python)
     command = (two / "two.toml", "--output", two / "out", "--jobs", "2")
     done = called(*command)
@@ -109,7 +109,7 @@ def test_a_dry_run_lists_cells_and_runs_nothing(two):
     assert "whole,seed=0" in called(two / "two.toml", "--dry-run").stdout
 
 
-def test_a_study_goes_somewhere(two):
+def test_output_is_required(two):
     with pytest.raises(Exception, match="--output FOLDER is missing"):
         called(two / "two.toml")
 

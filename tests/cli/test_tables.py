@@ -36,7 +36,7 @@ def test_settings_of_one_task_are_not_averaged() -> None:
     ]
 
 
-def test_seeds_are_averaged_and_recipes_stay_apart() -> None:
+def test_averages_over_seeds_not_recipes() -> None:
     one = [row("de", 30.0, seed=0), row("de", 40.0, seed=1)]
     assert cells(comparison_table({"mlm": one, "tlm": [row("de", 50.0)]})) == [
         ["pos\n(accuracy, %)", "mlm", "35.0 ±7.1", "35.0 ±7.1"],
@@ -44,7 +44,7 @@ def test_seeds_are_averaged_and_recipes_stay_apart() -> None:
     ]
 
 
-def test_scores_over_held_out_words_say_so_beside_those_over_all() -> None:
+def test_scores_over_held_out_words_are_labelled() -> None:
     learnt = row("de", 30.0) | {"scores": {"accuracy": 30.0, "accuracy, all": 60.0, "held out": 50.0}}
     assert cells(comparison_table({"align_mlm": [learnt], "mlm": [row("de", 50.0)]})) == [
         ["pos\n(accuracy, held-out, %)", "align_mlm", "30.0", "30.0"],
@@ -52,7 +52,7 @@ def test_scores_over_held_out_words_say_so_beside_those_over_all() -> None:
     ]
 
 
-def test_the_mean_is_said_to_leave_out_the_source_where_that_is_there() -> None:
+def test_title_says_that_the_mean_excludes_the_source() -> None:
     assert "without the source" in str(score_table([row("en", 80.0), row("de", 40.0)]).title)
     assert "without the source" not in str(score_table([row("en-de", 80.0), row("de-en", 40.0)]).title)
 
@@ -61,7 +61,7 @@ def tuned(language: str, value: float, seed: int, collapsed: bool) -> dict[str, 
     return {**row(language, value, seed=seed), "tuning": {"collapsed": collapsed}, "key": "k"}
 
 
-def test_what_rests_on_a_collapsed_fine_tuning_has_a_sign_and_the_caption_counts_them() -> None:
+def test_collapsed_fine_tunings_are_marked_and_counted() -> None:
     rows = [
         tuned("en", 80.0, 0, False),
         tuned("en", 30.0, 1, True),
@@ -73,7 +73,7 @@ def test_what_rests_on_a_collapsed_fine_tuning_has_a_sign_and_the_caption_counts
     assert "‡: includes a collapsed fine-tuning (1 of 2 here)" in str(table.caption)
 
 
-def test_where_lower_is_better_an_arrow_and_the_caption_say_so() -> None:
+def test_lower_is_better_is_marked() -> None:
     errors = {**row("en-de", 30.0), "task": "word_alignment", "metric": "aer", "greater_is_better": False}
     table = score_table([row("de", 40.0), errors])
     assert [line[0] for line in cells(table)] == ["pos\n(accuracy, %)", "word_alignment ↓\n(aer, %)"]

@@ -48,7 +48,7 @@ def expected(run_folder):
     return translate(run_folder, *DIRECTION, text=as_text(LINES)).stdout.split("\n")[:-1]
 
 
-def test_each_line_has_its_translation_in_its_place(run_folder, vocab, expected):
+def test_translates_line_by_line(run_folder, vocab, expected):
     model = little_model("modernbert", vocab)
     assert expected == [one.text for one in Translator([model], vocab, "en", "de").lines(LINES)]
     assert len(set(expected)) == len(LINES)
@@ -59,23 +59,23 @@ def test_each_line_has_its_translation_in_its_place(run_folder, vocab, expected)
 
 
 @pytest.mark.parametrize("window", [1, 2, 5])
-def test_windows_change_nothing(window, run_folder, expected):
+def test_windows_and_batches_do_not_change_translations(window, run_folder, expected):
     for batch in (("--batch", 2), ("--tokens", 60)):
         done = translate(run_folder, *DIRECTION, "--window", window, *batch, text=as_text(LINES))
         assert done.stdout.split("\n")[:-1] == expected
 
 
-def test_a_last_line_without_a_line_feed_counts_and_no_lines_are_no_lines(run_folder, expected):
+def test_line_endings_and_empty_input(run_folder, expected):
     assert translate(run_folder, *DIRECTION, text="\r\n".join(LINES)).stdout.split("\n")[:-1] == expected
     assert translate(run_folder, *DIRECTION).stdout == ""
 
 
-def test_a_models_folder_serves_as_its_run_does(run_folder, expected):
+def test_accepts_a_model_folder(run_folder, expected):
     done = translate(run_folder / "model", *DIRECTION, text=as_text(LINES))
     assert done.stdout.split("\n")[:-1] == expected
 
 
-def test_the_best_ones_come_as_moses_writes_them(run_folder, expected):
+def test_n_best_in_moses_format(run_folder, expected):
     rows = translate(run_folder, *DIRECTION, "--n-best", 3, text=as_text(LINES)).stdout.split("\n")[:-1]
     cut = [row.rsplit(" ||| ", 1) for row in rows]
     numbers = [int(left.split(" ||| ")[0]) for left, _ in cut]
@@ -85,7 +85,7 @@ def test_the_best_ones_come_as_moses_writes_them(run_folder, expected):
     assert all(scores[at] >= scores[at + 1] for at in range(len(scores) - 1) if numbers[at] == numbers[at + 1])
 
 
-def test_scores_stand_before_a_tab_and_json_has_everything(run_folder, expected):
+def test_scores_and_json(run_folder, expected):
     scored = translate(run_folder, *DIRECTION, "--scores", text=as_text(LINES)).stdout.split("\n")[:-1]
     assert [row.split("\t", 1)[1] for row in scored] == expected
     told = [
@@ -99,7 +99,7 @@ def test_scores_stand_before_a_tab_and_json_has_everything(run_folder, expected)
         assert float(row.split("\t")[0]) == pytest.approx(one["translations"][0]["score"], abs=1e-4)
 
 
-def test_settings_of_the_search_reach_it(run_folder, vocab, expected):
+def test_search_settings(run_folder, vocab, expected):
     def said(*options):
         return translate(run_folder, *DIRECTION, *options, text=as_text(LINES)).stdout.split("\n")[:-1]
 
@@ -111,7 +111,7 @@ def test_settings_of_the_search_reach_it(run_folder, vocab, expected):
     assert lengths[0] < lengths[1]
 
 
-def test_two_runs_translate_together(run_folder, vocab, expected, tmp_path):
+def test_ensemble_of_two_runs(run_folder, vocab, expected, tmp_path):
     other = little_run(tmp_path / "other", vocab, seed=9)
     both = translate(run_folder, other, *DIRECTION, text=as_text(LINES)).stdout.split("\n")[:-1]
     alone = translate(other, *DIRECTION, text=as_text(LINES)).stdout.split("\n")[:-1]
@@ -119,7 +119,7 @@ def test_two_runs_translate_together(run_folder, vocab, expected, tmp_path):
     assert both != expected
 
 
-def test_a_long_line_is_translated_in_pieces_cut_where_sentences_end(run_folder, caplog):
+def test_long_line_is_translated_sentence_by_sentence(run_folder, caplog):
     first = "the old doctor reads three letters in the big house and a dog sees the young cat on the table."
     second = f"a cat sees two red books on the table and {first[:-1]}!"
     rows = json_rows(translate(run_folder, *DIRECTION, "--json", text=f"{first}  {second} {first}\nit\n"))
@@ -133,7 +133,7 @@ def test_a_long_line_is_translated_in_pieces_cut_where_sentences_end(run_folder,
     assert "1 of 2 lines exceed the maximum length" in caplog.text
 
 
-def test_the_best_translation_of_a_line_in_pieces_stands_first_and_does_not_hang_on_how_many_are_asked_for(run_folder):
+def test_n_best_of_a_line_in_pieces(run_folder):
     text = as_text(
         [f"the old doctor reads three letters in the {word} house. " * 8 for word in ("big", "young", "red")]
     )
@@ -155,7 +155,7 @@ def best(row):
     return row["translations"][0]["text"]
 
 
-def test_a_long_line_is_refused_by_number_where_that_is_asked_for(run_folder, tmp_path):
+def test_long_refuse_names_the_line(run_folder, tmp_path):
     long = " ".join(["cat"] * 80)
     with pytest.raises(DataError, match=r"^standard input, line 3: 80 tokens, but the model reads at most 62; --long"):
         translate(run_folder, *DIRECTION, "--long", "refuse", "--window", 2, text=as_text(["a", "b", long]))
@@ -167,7 +167,7 @@ def test_a_long_line_is_refused_by_number_where_that_is_asked_for(run_folder, tm
     assert not (tmp_path / "a.de").exists()
 
 
-def test_lines_that_the_vocabulary_cannot_spell_are_told(run_folder, caplog):
+def test_warns_about_unknown_characters(run_folder, caplog):
     translate(run_folder, *DIRECTION, text=as_text(["the cat", "the 猫 and the 犬", "a dog"]))
     assert "1 of 3 lines contain characters that are not in the vocabulary" in caplog.text
     caplog.clear()
@@ -175,7 +175,7 @@ def test_lines_that_the_vocabulary_cannot_spell_are_told(run_folder, caplog):
     assert "not in the vocabulary" not in caplog.text
 
 
-def test_what_may_be_cut_short_is_told(run_folder, caplog):
+def test_warns_about_translations_at_the_maximum_length(run_folder, caplog):
     translate(run_folder, *DIRECTION, "--set", "max_extra=0", "--set", "max_ratio=0.5", text=as_text(LINES))
     assert "translations reached the maximum length" in caplog.text
     assert "see --set max_ratio=3 (the model generates at most 63 tokens)" in caplog.text
@@ -187,7 +187,7 @@ def source(tmp_path):
     return tmp_path / "a.en"
 
 
-def test_a_file_becomes_a_file(run_folder, source, expected):
+def test_translates_file_to_file(run_folder, source, expected):
     into = source.with_suffix(".de")
     done = translate(run_folder, *DIRECTION, "--input", source, "--output", into)
     assert list(read_lines(into)) == expected * 3
@@ -196,7 +196,7 @@ def test_a_file_becomes_a_file(run_folder, source, expected):
     assert translate(run_folder, *DIRECTION, "--input", source).stdout == as_text(expected * 3)
 
 
-def test_a_file_is_not_written_over_by_its_translation(run_folder, source):
+def test_rejects_overwriting_the_input(run_folder, source):
     before = source.read_bytes()
     with pytest.raises(DataError, match=r"a\.en: is the source text"):
         translate(run_folder, *DIRECTION, "--input", source, "--output", source)
@@ -204,7 +204,7 @@ def test_a_file_is_not_written_over_by_its_translation(run_folder, source):
 
 
 @pytest.mark.parametrize("into", [True, False])
-def test_parts_joined_in_order_are_the_whole(into, run_folder, source):
+def test_concatenated_shards_equal_the_whole(into, run_folder, source):
     def said(part):
         path = source.with_name("part.de")
         options = ["--input", source, "--shard", part, "--json", "--set", "sample=true", *(["--output", path] * into)]
@@ -214,13 +214,13 @@ def test_parts_joined_in_order_are_the_whole(into, run_folder, source):
     assert "".join(said(f"{number}/4") for number in (1, 2, 3, 4)) == said("1/1")
 
 
-def test_standard_input_has_no_parts(run_folder):
+def test_rejects_shards_of_standard_input(run_folder):
     with pytest.raises(SettingsError, match="--shard needs the number of lines"):
         translate(run_folder, *DIRECTION, "--shard", "1/2", text="a\n")
 
 
 @pytest.mark.parametrize("suffix", [".de", ".de.gz"])
-def test_a_stopped_command_goes_on_by_the_same_command(suffix, run_folder, source, expected, monkeypatch):
+def test_interrupted_command_resumes(suffix, run_folder, source, expected, monkeypatch):
     into = source.with_name(f"a{suffix}")
     command = (run_folder, *DIRECTION, "--input", source, "--output", into, "--window", 4)
     translated = stop_after(3, monkeypatch)
@@ -255,7 +255,7 @@ def stop_after(windows, monkeypatch):
     return begun
 
 
-def test_other_settings_or_another_text_begin_anew(run_folder, source, expected, monkeypatch, caplog):
+def test_restarts_with_other_settings_or_text(run_folder, source, expected, monkeypatch, caplog):
     caplog.set_level("INFO")
     into = source.with_suffix(".de")
     command = (run_folder, *DIRECTION, "--input", source, "--output", into, "--window", 4)
@@ -273,7 +273,7 @@ def test_other_settings_or_another_text_begin_anew(run_folder, source, expected,
     assert list(read_lines(into)) == [expected[1], *expected[1:], *expected * 2]
 
 
-def test_models_of_the_hub_are_told_apart_by_their_weights(vocab, tmp_path, monkeypatch):
+def test_hub_models_are_identified_by_their_weights(vocab, tmp_path, monkeypatch):
     """By name they have no files here, and a file of the one's translations is none of the other's."""
     for seed, name in enumerate(("one", "two")):
         little_model("bert", vocab, seed).save_pretrained(tmp_path / "hub" / name, vocab)
@@ -283,7 +283,7 @@ def test_models_of_the_hub_are_told_apart_by_their_weights(vocab, tmp_path, monk
     assert keys[0]["models"] != keys[1]["models"]
 
 
-def test_two_commands_do_not_write_one_file(run_folder, source):
+def test_rejects_two_processes_writing_one_file(run_folder, source):
     from interlace.experiments.resumable import resumable
     from interlace.experiments.translation import Shard
 
@@ -300,7 +300,7 @@ def start(python, *arguments, **options):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 
 
-def test_a_killed_command_goes_on(python, run_folder, source, expected):
+def test_killed_command_resumes(python, run_folder, source, expected):
     write_lines(source, LINES * 8)
     into = source.with_suffix(".de")
     command = (run_folder, *DIRECTION, "--input", source, "--output", into, "--window", 6)
@@ -324,7 +324,7 @@ def wait_for(holds, seconds=60):
         time.sleep(0.02)
 
 
-def test_a_line_is_answered_before_the_next_is_there(python, run_folder, expected):
+def test_translates_each_line_before_the_next_arrives(python, run_folder, expected):
     """As a program at the other end of a pipe needs it."""
     answering = start(python, run_folder, *DIRECTION, "--window", 1, stdin=subprocess.PIPE)
     for line, translation in zip(LINES, expected, strict=True):
@@ -335,7 +335,7 @@ def test_a_line_is_answered_before_the_next_is_there(python, run_folder, expecte
     assert answering.returncode == 0
 
 
-def test_a_reader_that_leaves_early_is_no_error(python, run_folder):
+def test_closed_pipe_is_not_an_error(python, run_folder):
     writing = start(python, run_folder, *DIRECTION, "--window", 1, stdin=subprocess.PIPE)
     writing.stdin.write(as_text(LINES[:2]).encode())
     writing.stdin.flush()
@@ -363,7 +363,7 @@ def test_a_reader_that_leaves_early_is_no_error(python, run_folder):
         (("--to", "fr", "--force"), b"", "it has them for en, de"),
     ],
 )
-def test_a_mistake_ends_with_its_message_and_code_2(python, run_folder, arguments, text, said):
+def test_user_errors_exit_with_code_2(python, run_folder, arguments, text, said):
     wrong = start(python, run_folder, *DIRECTION, *arguments, stdin=subprocess.PIPE)
     out, told = wrong.communicate(text)
     assert wrong.returncode == 2
@@ -372,7 +372,7 @@ def test_a_mistake_ends_with_its_message_and_code_2(python, run_folder, argument
     assert b"Traceback" not in told
 
 
-def test_a_missing_language_is_named_with_what_there_is(run_folder):
+def test_missing_direction_lists_the_learned_ones(run_folder):
     with pytest.raises(SettingsError, match=r"^--to LANGUAGE: missing translation direction; trained in en-de, de-en$"):
         translate(run_folder, "--from", "en")
     with pytest.raises(SettingsError, match=r"^--from and --to LANGUAGE"):
@@ -394,12 +394,12 @@ def test_a_missing_language_is_named_with_what_there_is(run_folder):
         (("--set", "sample=true", "--set", "stop=full"), r"stop = full is for beam search"),
     ],
 )
-def test_wrong_settings_are_named(run_folder, options, said):
+def test_rejects_invalid_search_settings(run_folder, options, said):
     with pytest.raises(SettingsError, match=said):
         translate(run_folder, *DIRECTION, *options)
 
 
-def test_a_run_must_be_finished_and_there(run_folder, vocab, tmp_path):
+def test_rejects_unfinished_and_missing_runs(run_folder, vocab, tmp_path):
     unfinished = little_run(tmp_path / "run", vocab)
     (unfinished / "run.json").unlink()
     with pytest.raises(RunError, match="not finished"):
@@ -414,13 +414,13 @@ def test_a_run_must_be_finished_and_there(run_folder, vocab, tmp_path):
         translate(tmp_path / "bare", *DIRECTION)
 
 
-def test_models_with_other_vocabularies_are_refused(run_folder, tmp_path):
+def test_rejects_an_ensemble_with_different_vocabularies(run_folder, tmp_path):
     other = little_run(tmp_path / "run", little_vocab(70))
     with pytest.raises(SettingsError, match="different vocabularies"):
         translate(run_folder, other, *DIRECTION)
 
 
-def test_runs_that_read_their_text_otherwise_are_refused(run_folder, vocab, tmp_path):
+def test_rejects_an_ensemble_with_different_normalization(run_folder, vocab, tmp_path):
     """Whichever comes first, the other would read what it never learnt."""
     other = little_run(tmp_path / "run", vocab)
     recipe = json.loads((other / "recipe.json").read_text())
@@ -433,7 +433,7 @@ def test_runs_that_read_their_text_otherwise_are_refused(run_folder, vocab, tmp_
     assert translate(other, other, *DIRECTION, text="a\n").exit_code == 0
 
 
-def test_a_model_that_only_reads_is_refused(vocab, tmp_path):
+def test_rejects_a_model_without_decoder(vocab, tmp_path):
     from interlace.models.build import Shape, from_shape
 
     shape = Shape(family="bert", layers=1, width=16, heads=2, max_length=64)
@@ -442,7 +442,7 @@ def test_a_model_that_only_reads_is_refused(vocab, tmp_path):
         translate(tmp_path / "mlm", *DIRECTION)
 
 
-def test_a_run_that_only_reads_is_refused_whatever_is_said(tmp_path):
+def test_rejects_a_run_without_decoder(tmp_path):
     run = tmp_path / "run"
     (run / "model").mkdir(parents=True)
     (run / "recipe.json").write_text(json.dumps({"name": "mlm", "objectives": {"mlm": {}}}))
@@ -451,7 +451,7 @@ def test_a_run_that_only_reads_is_refused_whatever_is_said(tmp_path):
         translate(run, *DIRECTION)
 
 
-def test_a_folder_or_a_file_that_is_no_run_is_named_with_the_runs_in_it(run_folder, source):
+def test_rejects_a_folder_that_is_no_run_and_names_runs_inside(run_folder, source):
     with pytest.raises(DataError, match=r"neither a run .* nor a model .*run") as error:
         translate(run_folder.parent, *DIRECTION)
     assert str(run_folder) in str(error.value)
@@ -459,7 +459,7 @@ def test_a_folder_or_a_file_that_is_no_run_is_named_with_the_runs_in_it(run_fold
         translate(source, *DIRECTION)
 
 
-def test_what_is_read_from_a_file_is_not_written_over(python, run_folder, source):
+def test_rejects_output_to_the_redirected_input(python, run_folder, source):
     before = source.read_bytes()
     with source.open("rb") as stdin:
         wrong = start(python, run_folder, *DIRECTION, "--output", source, stdin=stdin)
@@ -469,7 +469,7 @@ def test_what_is_read_from_a_file_is_not_written_over(python, run_folder, source
     assert source.read_bytes() == before
 
 
-def test_a_pipe_is_not_replaced_by_a_file(run_folder, source):
+def test_rejects_output_to_a_pipe(run_folder, source):
     pipe = source.with_name("pipe")
     os.mkfifo(pipe)
     with pytest.raises(DataError, match="a pipe or a device where a file is to be written"):
