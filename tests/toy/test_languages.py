@@ -22,11 +22,11 @@ from interlace.toy import (
 )
 from interlace.toy.concepts import ADJECTIVES, CONCEPTS, DETERMINERS, GIVEN, NOUNS, SURNAMES, TIMES, TOWNS, VERBS
 from interlace.toy.scenes import PARTICIPANTS, TENSES, Phrase
-from interlace.toy.sentences import CLAUSE, part
+from interlace.toy.sentences import CLAUSE_ROLES, PHRASE_ROLES
 
 CODES = LANGUAGES.names()
 UPOS = set("ADJ ADP ADV AUX CCONJ DET NOUN NUM PART PRON PROPN PUNCT VERB".split())
-ROLES = CLAUSE | {role for participant in PARTICIPANTS for roles in part(participant) for role in roles}
+ROLES = CLAUSE_ROLES | {f"{participant}.{role}" for participant in PARTICIPANTS for role in PHRASE_ROLES}
 CONTENT = {"NOUN", "VERB", "ADJ", "PROPN", "NUM"}
 
 

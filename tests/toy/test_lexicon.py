@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interlace.toy import LANGUAGES, language, sample
-from interlace.toy.lexicon import dictionary, jaccard, similarity
+from interlace.toy.corpus import dictionary, jaccard, similarity
 
 OTHERS = [code for code in LANGUAGES.names() if code != "en"]
 

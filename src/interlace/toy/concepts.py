@@ -6,7 +6,10 @@ language needs one dictionary. Where a language cannot express a distinction, a 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class NounConcept(NamedTuple):
@@ -47,24 +50,21 @@ doctor m medicine | nurse f medicine | patient m medicine | dentist f medicine |
 pupil f school | professor m school | scientist f school | writer m office | journalist f office | secretary f office
 chef m kitchen | waiter m kitchen | baker m kitchen,market | farmer m farm | gardener m nature | shepherd m farm
 fisherman m sea | sailor m sea | captain m sea | pilot f travel | driver m travel | tourist m travel
-musician m music
-singer f music | dancer f music | painter m art | actor m art | photographer f art | engineer f workshop
-mechanic m workshop | carpenter m workshop | worker m workshop | policeman m town | judge f town | lawyer m town
-thief m town | merchant m market | customer f market | neighbor f home | guest m home | mother f home | father m home
-grandmother f home | grandfather m home | brother m home | sister f home | boy m home,school | girl f home,school
-man m - | woman f - | king m tale | queen f tale | soldier m tale
+musician m music | singer f music | dancer f music | painter m art | actor m art | photographer f art
+engineer f workshop | mechanic m workshop | carpenter m workshop | worker m workshop | policeman m town | judge f town
+lawyer m town | thief m town | merchant m market | customer f market | neighbor f home | guest m home | mother f home
+father m home | grandmother f home | grandfather m home | brother m home | sister f home | boy m home,school
+girl f home,school | man m - | woman f - | king m tale | queen f tale | soldier m tale
 """
 _NO_PROFESSION = """
-patient customer neighbor guest mother father grandmother grandfather brother sister boy girl man woman thief king quee
-tient customer neighbor guest mother father grandmother grandfather brother sister boy girl man woman thief king queen
+patient customer neighbor guest mother father grandmother grandfather brother sister boy girl man woman thief king queen
 tourist
 """
 _ANIMALS = """
 dog pet home | cat pet home | horse cattle farm,tale | cow cattle farm | sheep cattle farm | goat cattle farm
 pig cattle farm | hen cattle farm | duck bird farm,nature | mouse small home | rabbit small,game nature
-wolf wild tale
-bear wild,game nature | lion wild tale | elephant wild travel | monkey wild travel | snake wild nature
-frog small nature | bee small nature | eagle bird,wild nature | fish game,swimmer sea
+wolf wild tale | bear wild,game nature | lion wild tale | elephant wild travel | monkey wild travel
+snake wild nature | frog small nature | bee small nature | eagle bird,wild nature | fish game,swimmer sea
 """
 
 
@@ -120,11 +120,10 @@ hospital indoor medicine | pharmacy indoor medicine | school indoor school | uni
 library indoor school,office | office indoor office | kitchen indoor kitchen,home | restaurant indoor kitchen,town
 bakery indoor kitchen,market | market outdoor market | shop indoor market | farm outdoor farm | field outdoor farm
 garden outdoor nature,home | forest outdoor nature | park outdoor nature,town | lake water nature
-river water nature,sea
-beach outdoor sea | harbor outdoor sea | island outdoor sea | station indoor travel | airport indoor travel
-hotel indoor travel | museum indoor art | theater indoor music,art | workshop indoor workshop
-factory indoor workshop
-church indoor town | street outdoor town | castle indoor tale | house indoor home | village outdoor farm,tale
+river water nature,sea | beach outdoor sea | harbor outdoor sea | island outdoor sea | station indoor travel
+airport indoor travel | hotel indoor travel | museum indoor art | theater indoor music,art | workshop indoor workshop
+factory indoor workshop | church indoor town | street outdoor town | castle indoor tale | house indoor home
+village outdoor farm,tale
 """
 
 
@@ -192,44 +191,23 @@ show | person | art_work reading small_thing clothing machine | recipient | secr
 send | person | reading small_thing gift_like | recipient | secretly | office home | -
 bring | person | food drink tool small_thing furniture clothing | recipient | quickly secretly | kitchen workshop home | restaurant hotel hospital house workshop
 """
+# concept, tags, antonym
 _ADJECTIVES = """
-old | person animal small_thing thing furniture clothing vehicle machine building instrument art_work | -
-young | person animal | -
-new | small_thing clothing furniture vehicle machine instrument building tool | -
-big | animal thing furniture vehicle place vessel heavy_thing fruit plant | small
-small | animal thing furniture vehicle place vessel small_thing fruit plant | big
-long | long | short
-short | long | long
-heavy | heavy_thing vessel furniture | -
-expensive | clothing furniture vehicle machine instrument art_work | cheap
-cheap | clothing furniture vehicle machine instrument | expensive
-red | clothing vehicle fruit painted furniture | -
-blue | clothing vehicle painted furniture vessel | -
-green | clothing vehicle painted fruit vessel | -
-white | clothing vehicle painted cattle pet dish | black
-black | clothing vehicle painted cattle pet | white
-yellow | clothing vehicle painted dish | -
-beautiful | art_work plant place clothing instrument | ugly
-ugly | art_work clothing furniture building | beautiful
-happy | person | sad
-sad | person | happy
-tired | person animal | -
-hungry | person animal | -
-rich | person | poor
-poor | person | rich
-famous | person art_work building | -
-friendly | person pet | -
-strong | person animal | weak
-weak | person animal | strong
-clean_quality | clothing dish vehicle building_room | dirty
-dirty | clothing dish vehicle building_room | clean_quality
-hot | warm | cold
-cold | warm | hot
-fresh | food | -
-sweet | fruit baked | -
-empty | vessel indoor | full
-full | vessel | empty
-dangerous | wild sharp | -
+old person,animal,small_thing,thing,furniture,clothing,vehicle,machine,building,instrument,art_work -
+young person,animal - | new small_thing,clothing,furniture,vehicle,machine,instrument,building,tool -
+big animal,thing,furniture,vehicle,place,vessel,heavy_thing,fruit,plant small
+small animal,thing,furniture,vehicle,place,vessel,small_thing,fruit,plant big | long long short | short long long
+heavy heavy_thing,vessel,furniture - | expensive clothing,furniture,vehicle,machine,instrument,art_work cheap
+cheap clothing,furniture,vehicle,machine,instrument expensive | red clothing,vehicle,fruit,painted,furniture -
+blue clothing,vehicle,painted,furniture,vessel - | green clothing,vehicle,painted,fruit,vessel -
+white clothing,vehicle,painted,cattle,pet,dish black | black clothing,vehicle,painted,cattle,pet white
+yellow clothing,vehicle,painted,dish - | beautiful art_work,plant,place,clothing,instrument ugly
+ugly art_work,clothing,furniture,building beautiful | happy person sad | sad person happy | tired person,animal -
+hungry person,animal - | rich person poor | poor person rich | famous person,art_work,building -
+friendly person,pet - | strong person,animal weak | weak person,animal strong
+clean_quality clothing,dish,vehicle,building_room dirty | dirty clothing,dish,vehicle,building_room clean_quality
+hot warm cold | cold warm hot | fresh food - | sweet fruit,baked - | empty vessel,indoor full | full vessel empty
+dangerous wild,sharp -
 """
 _LASTING = "old young new big small long short heavy red blue green white black yellow ugly beautiful dangerous sweet"
 _TIMES = {
@@ -238,8 +216,8 @@ _TIMES = {
     "future": "tomorrow next_week next_month next_year next_summer next_winter next_monday next_friday",
 }
 _GIVEN = """
-anna f | peter m | maria f | thomas m | elena f | daniel m | sara f | david m | laura f | martin m | julia f | robert m
-sofia f | leo m | nina f | omar m
+anna f | peter m | maria f | thomas m | elena f | daniel m | sara f | david m | laura f | martin m | julia f
+robert m | sofia f | leo m | nina f | omar m
 """
 MANNERS: tuple[str, ...] = tuple("slowly quickly quietly loudly carefully happily patiently secretly".split())
 SURNAMES: tuple[str, ...] = tuple("weber silva kaya sharma chen smith moreno novak rossi haddad".split())
@@ -257,63 +235,47 @@ _EXTRA = {  # further tags, by members
     "food_solid": "apple banana pear potato tomato carrot cake bread cheese meat",
     "gift_like": "gift flower picture",
     "healer": "doctor nurse dentist farmer",
-    "ill": "patient soldier worker dog cat horse cow",
+    "ill": "patient soldier worker",
 }
+
+
+def cells(table: str) -> list[list[str]]:
+    """Return the fields of each cell of a table, whose cells are separated by " | " or lines."""
+    return [cell.split() for line in table.strip().splitlines() for cell in line.split(" | ")]
 
 
 def _set(field: str) -> frozenset[str]:
     return frozenset(field.replace(",", " ").split()) - {"-"}
 
 
-def _cells(text: str) -> list[list[str]]:
-    return [cell.split() for line in text.strip().splitlines() for cell in line.split(" | ")]
+def _nouns() -> Iterator[tuple[str, NounConcept]]:
+    rows = [(concept, "person", topics, gender, "person") for concept, gender, topics in cells(_PERSONS)]
+    rows += [(concept, f"{tags},animal", topics, "", "animal") for concept, tags, topics in cells(_ANIMALS)]
+    rows += [(concept, f"{tags},object", topics, "", hypernym) for concept, tags, topics, hypernym in cells(_THINGS)]
+    rows += [(concept, f"{tags},place", topics, "", "") for concept, tags, topics in cells(_PLACES)]
+    rows += [("person", "person", "", "m", ""), ("animal", "animal", "nature", "", "")]
+    for concept, tags, topics, gender, hypernym in rows:
+        extra = {tag for tag, members in _EXTRA.items() if concept in members.split()}
+        if gender and hypernym and concept not in _NO_PROFESSION.split():
+            extra.add("profession")
+        yield concept, NounConcept(_set(tags) | extra, _set(topics), gender, hypernym.replace("-", ""))
 
 
-def _rows(text: str) -> list[list[str]]:
-    return [[field.strip() for field in line.split(" | ")] for line in text.strip().splitlines()]
+def _verbs() -> Iterator[tuple[str, VerbConcept]]:
+    for line in _VERBS.strip().splitlines():
+        concept, subject, objects, flags, manners, topics, places = line.split(" | ")
+        in_order = [tuple(field.replace("-", "").split()) for field in (manners, places)]
+        yield concept, VerbConcept(_set(subject), _set(objects), _set(flags), in_order[0], _set(topics), in_order[1])
 
 
-def _plain(field: str) -> str:
-    return "" if field == "-" else field
-
-
-def _extra(concept: str) -> frozenset[str]:
-    return frozenset(tag for tag, members in _EXTRA.items() if concept in members.split())
-
-
-def _nouns() -> dict[str, NounConcept]:
-    nouns = {}
-    for concept, gender, topics in _cells(_PERSONS):
-        job: set[str] = set() if concept in _NO_PROFESSION.split() else {"profession"}
-        nouns[concept] = NounConcept(frozenset({"person"}) | job | _extra(concept), _set(topics), gender, "person")
-    for concept, tags, topics in _cells(_ANIMALS):
-        nouns[concept] = NounConcept(_set(tags) | {"animal"}, _set(topics), "", "animal")
-    for concept, tags, topics, hypernym in _cells(_THINGS):
-        nouns[concept] = NounConcept(_set(tags) | {"object"} | _extra(concept), _set(topics), "", _plain(hypernym))
-    for concept, tags, topics in _cells(_PLACES):
-        nouns[concept] = NounConcept(_set(tags) | {"place"} | _extra(concept), _set(topics), "", "")
-    nouns["person"] = NounConcept(frozenset({"person"}), frozenset(), "m", "")
-    nouns["animal"] = NounConcept(frozenset({"animal"}), frozenset({"nature"}), "", "")
-    return nouns
-
-
-def _verbs() -> dict[str, VerbConcept]:
-    rows = _rows(_VERBS)
-    return {
-        concept: VerbConcept(_set(subject), _set(objects), _set(flags), tuple(_plain(manners).split()), _set(topics),
-                      tuple(_plain(places).split()))
-        for concept, subject, objects, flags, manners, topics, places in rows
-    }  # fmt: skip
-
-
-NOUNS: dict[str, NounConcept] = _nouns()
-VERBS: dict[str, VerbConcept] = _verbs()
+NOUNS: dict[str, NounConcept] = dict(_nouns())
+VERBS: dict[str, VerbConcept] = dict(_verbs())
 ADJECTIVES: dict[str, AdjectiveConcept] = {
-    concept: AdjectiveConcept(_set(tags), _plain(antonym), concept in _LASTING.split())
-    for concept, tags, antonym in _rows(_ADJECTIVES)
+    concept: AdjectiveConcept(_set(tags), antonym.replace("-", ""), concept in _LASTING.split())
+    for concept, tags, antonym in cells(_ADJECTIVES)
 }
 TIMES: dict[str, str] = {time: tense for tense, times in _TIMES.items() for time in times.split()}  # concept -> tense
-GIVEN: dict[str, str] = dict(_cells(_GIVEN))  # given name -> gender
+GIVEN: dict[str, str] = dict(cells(_GIVEN))  # given name -> gender
 TOPICS: tuple[str, ...] = tuple(sorted({topic for noun in NOUNS.values() for topic in noun.topics}))
 CONCEPTS: tuple[str, ...] = (
     *NOUNS, *VERBS, *ADJECTIVES, *TIMES, *MANNERS, *GIVEN, *SURNAMES, *TOWNS, *DETERMINERS,

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import inspect
 import json
+from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
-from itertools import chain
+from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,9 +20,9 @@ from pydantic import Field, field_validator
 from interlace.core.errors import did_you_mean
 from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.settings import Settings
+from interlace.toy.concepts import CONCEPTS, NOUNS
 from interlace.toy.inference import inferences
-from interlace.toy.languages import LANGUAGES, PIVOT, links, realize
-from interlace.toy.lexicon import dictionary, similarity
+from interlace.toy.languages import LANGUAGES, PIVOT, language, links, realize
 from interlace.toy.paraphrases import paraphrases
 from interlace.toy.questions import paragraph, passages
 from interlace.toy.sampling import sample, stream
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from interlace.toy.sentences import ToySentence
 
 META = "toy.json"
-_XNLI = ("language", "gold_label", "sentence1", "sentence2", "pairID", "genre")
-_HELD_OUT = ("dev", "test")
 
 
 class ToyCorpus(Settings):
@@ -121,24 +120,23 @@ class CorpusWriter:
         self.folder = folder
         self.counts: dict[str, int] = {}
         self.others = [code for code in toy.languages if code != PIVOT]
-        held_out = {
-            split: sample(toy.size("sentences", split), split, toy.seed, habits=toy.habits) for split in _HELD_OUT
-        }
-        self.held_out: dict[tuple[str, str], list[ToySentence]] = {
-            (split, code): realize(code, scenes) for split, scenes in held_out.items() for code in toy.languages
-        }
+        self.held_out: dict[tuple[str, str], list[ToySentence]] = {}
+        for split in ("dev", "test"):
+            scenes = sample(toy.size("sentences", split), split, toy.seed, habits=toy.habits)
+            self.held_out |= {(split, code): realize(code, scenes) for code in toy.languages}
 
     def write_all(self) -> None:
         """Write every kind of data."""
         for code in self.toy.languages:
             self._text(code)
-            self._labelled(code)
             self._similarity(code, code)
         for code in self.others:
             self._similarity(PIVOT, code)
             self.write_parallel(code)
             self.write_dictionaries(code)
-        self._side_by_side()
+        for split in ("dev", "test"):
+            columns = [[sentence.text for sentence in self.held_out[split, code]] for code in self.toy.languages]
+            self._table(f"parallel/{split}.tsv", self.toy.languages, list(zip(*columns, strict=True)))
         for split in SPLITS:
             self._inference(split)
             self._paraphrases(split)
@@ -147,16 +145,14 @@ class CorpusWriter:
     def write_parallel(self, code: str) -> None:
         """Write translations of English and another language, as text and as words, with gold alignments."""
         for split in SPLITS:
-            if split == "train":
-                scenes = self._scenes("pairs", split, f"parallel/{PIVOT}-{code}")
-                sides = [realize(side, scenes) for side in (PIVOT, code)]
-            else:
-                sides = [self.held_out[split, side] for side in (PIVOT, code)]
+            scenes = self._scenes("pairs", f"parallel/{PIVOT}-{code}") if split == "train" else []
+            sides = {side: realize(side, scenes) or self.held_out[split, side] for side in (PIVOT, code)}
             path = f"parallel/{split}.{PIVOT}-{code}"
-            for side, sentences in zip((PIVOT, code), sides, strict=True):
+            for side, sentences in sides.items():
+                words = (" ".join(word.form for word in sentence.words) for sentence in sentences)
                 self._lines(f"{path}.{side}", (sentence.text for sentence in sentences), len(sentences))
-                self._lines(f"{path}.{side}.tok", map(_tokenized, sentences), len(sentences))
-            gold = [links(one, other) for one, other in zip(*sides, strict=True)]
+                self._lines(f"{path}.{side}.tok", words, len(sentences))
+            gold = [links(one, other) for one, other in zip(*sides.values(), strict=True)]
             self._lines(f"{path}.links", (" ".join(f"{i}-{j}" for i, j in row) for row in gold), len(gold))
 
     def write_dictionaries(self, code: str) -> None:
@@ -165,15 +161,33 @@ class CorpusWriter:
             found = dictionary(source, target)
             self._lines(f"dict/{source}-{target}.txt", map("\t".join, found), len(found))
 
+    def _text(self, code: str) -> None:
+        """Write plain text, and sentences with tags and names, in training from scenes of this language's own."""
+        for split in SPLITS:
+            scenes = self._scenes("sentences", f"text/{code}") if split == "train" else []
+            sentences = realize(code, scenes) or self.held_out[split, code]
+            self._lines(f"text/{split}.{code}.txt", (sentence.text for sentence in sentences), len(sentences))
+            self._trees(f"text/{split}.{code}", sentences)
+        for split in SPLITS:
+            scenes = self._scenes("labelled", f"labelled/{code}") if split == "train" else []
+            sentences = realize(code, scenes) or self.held_out[split, code]
+            self._lines(f"pos/{split}.{code}.conllu", _conllu(sentences, f"{code}-{split}"), len(sentences))
+            self._lines(f"ner/{split}.{code}.tsv", _iob2(sentences), len(sentences))
+
+    def _similarity(self, source: str, target: str) -> None:
+        name = "-".join(dict.fromkeys((source, target)))
+        self._table(f"similarity/{name}.tsv", ("word 1", "word 2", "score"), similarity(source, target))
+
     def _inference(self, split: str) -> None:
         pairs = inferences(self.toy.size("nli", split), split, self.toy.seed, self.toy.habits)
+        header = ("language", "gold_label", "sentence1", "sentence2", "pairID", "genre")  # as XNLI
         for code in self.toy.languages:
             sides = [realize(code, [pair.premise, pair.hypothesis]) for pair in pairs]
             rows = [
                 (code, pair.label, premise.text, hypothesis.text, str(number), "toy")
                 for number, (pair, (premise, hypothesis)) in enumerate(zip(pairs, sides, strict=True), 1)
             ]
-            self._table(f"nli/{split}.{code}.tsv", _XNLI, rows)
+            self._table(f"nli/{split}.{code}.tsv", header, rows)
             self._trees(f"nli/{split}.{code}", list(chain.from_iterable(sides)))
 
     def _paraphrases(self, split: str) -> None:
@@ -189,42 +203,14 @@ class CorpusWriter:
         for code in self.toy.languages:
             paragraphs = [paragraph(passage, code, f"{split}-{number}") for number, passage in enumerate(found, 1)]
             squad = {"version": "1.1", "data": [{"title": "toy", "paragraphs": paragraphs}]}
-            content = json.dumps(squad, ensure_ascii=False, indent=1) + "\n"
-            self._write(f"qa/{split}.{code}.json", content, count)
-
-    def _text(self, code: str) -> None:
-        for split in SPLITS:
-            sentences = self._sentences("sentences", split, code, "text")
-            self._lines(f"text/{split}.{code}.txt", (sentence.text for sentence in sentences), len(sentences))
-            self._trees(f"text/{split}.{code}", sentences)
+            self._write(f"qa/{split}.{code}.json", json.dumps(squad, ensure_ascii=False, indent=1) + "\n", count)
 
     def _trees(self, name: str, sentences: Sequence[ToySentence]) -> None:
         if self.toy.trees:
             self._lines(f"{name}.conllu", _conllu(sentences, name.replace("/", "-")), len(sentences))
 
-    def _labelled(self, code: str) -> None:
-        for split in SPLITS:
-            sentences = self._sentences("labelled", split, code, "labelled")
-            self._lines(f"pos/{split}.{code}.conllu", _conllu(sentences, f"{code}-{split}"), len(sentences))
-            self._lines(f"ner/{split}.{code}.tsv", _iob2(sentences), len(sentences))
-
-    def _side_by_side(self) -> None:
-        for split in _HELD_OUT:
-            columns = [[sentence.text for sentence in self.held_out[split, code]] for code in self.toy.languages]
-            self._table(f"parallel/{split}.tsv", self.toy.languages, list(zip(*columns, strict=True)))
-
-    def _similarity(self, source: str, target: str) -> None:
-        name = "-".join(dict.fromkeys((source, target)))
-        self._table(f"similarity/{name}.tsv", ("word 1", "word 2", "score"), similarity(source, target))
-
-    def _sentences(self, kind: str, split: str, code: str, name: str) -> list[ToySentence]:
-        """Return training sentences from scenes of this language's own, or the held-out ones."""
-        if split != "train":
-            return self.held_out[split, code]
-        return realize(code, self._scenes(kind, split, f"{name}/{code}"))
-
-    def _scenes(self, kind: str, split: str, name: str) -> list[Scene]:
-        return sample(self.toy.size(kind, split), split, self.toy.seed, stream(name), self.toy.habits)
+    def _scenes(self, kind: str, name: str) -> list[Scene]:
+        return sample(self.toy.size(kind, "train"), "train", self.toy.seed, stream(name), self.toy.habits)
 
     def _table(self, name: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Write tab-separated lines under a header; no cell holds a tab, so nothing is quoted."""
@@ -245,9 +231,9 @@ def _conllu(sentences: Iterable[ToySentence], prefix: str) -> Iterator[str]:
     for number, sentence in enumerate(sentences, 1):
         yield f"# sent_id = {prefix}-{number}"
         yield f"# text = {sentence.text}"
-        last = len(sentence.words)
+        starts = {word.start for word in sentence.words}
         for index, word in enumerate(sentence.words, 1):
-            misc = "SpaceAfter=No" if index < last and not sentence.space_before(index) else "_"
+            misc = "SpaceAfter=No" if word.end in starts else "_"
             columns = (index, word.form, word.lemma, word.upos, "_", "_", word.head, word.deprel, "_", misc)
             yield "\t".join(map(str, columns))
         yield ""
@@ -259,6 +245,51 @@ def _iob2(sentences: Iterable[ToySentence]) -> Iterator[str]:
         yield ""
 
 
-def _tokenized(sentence: ToySentence) -> str:
-    """Gold words separated by one blank, as alignments count them."""
-    return " ".join(word.form for word in sentence.words)
+# ---- lexicons ----
+
+
+def dictionary(source: str, target: str) -> list[tuple[str, str]]:
+    """Return (source word, target word) pairs, sorted and distinct; a word may occur in several.
+
+    Citation forms that are not a single word of any sentence ("look for", or infinitives where verbs are always
+    inflected) are left out.
+    """
+    found = ((language(source).words[concept], language(target).words[concept]) for concept in CONCEPTS)
+    return sorted({pair for pair in found if pair[0] in word_forms(source) and pair[1] in word_forms(target)})
+
+
+def similarity(source: str, target: str) -> list[tuple[str, str, str]]:
+    """Return (source word, target word, score) of nouns over all degrees of similarity; both may be one language.
+
+    The score from 0 to 10 is the Jaccard similarity of tags, topics and hypernyms; at most 40 pairs of each tenth,
+    evenly spaced. Nouns that are not a single word of any sentence are left out.
+    """
+    tenths: dict[int, list[tuple[str, str, float]]] = {}
+    for one, other in combinations(NOUNS, 2):
+        score = jaccard(one, other)
+        tenths.setdefault(int(10 * score), []).append((one, other, score))
+    words, others = language(source).words, language(target).words
+    rows = [
+        (words[one], others[other], f"{10 * score:.2f}")
+        for _, pairs in sorted(tenths.items())
+        for one, other, score in pairs[:: -(-len(pairs) // 40)]
+    ]
+    occurring, also = word_forms(source), word_forms(target)
+    return [row for row in rows if row[0] in occurring and row[1] in also and row[0] != row[1]]
+
+
+@cache
+def word_forms(code: str) -> frozenset[str]:
+    """Return the word forms that occur in sentences of a language."""
+    return frozenset(word.form for sentence in realize(code, _many_scenes()) for word in sentence.words)
+
+
+@cache
+def _many_scenes() -> list[Scene]:
+    return sample(10_000)  # enough to contain the citation form of every noun and adjective that occurs in it at all
+
+
+def jaccard(one: str, other: str) -> float:
+    """Return the Jaccard similarity of the tags, topics, names and hypernyms of two noun concepts."""
+    sets = [NOUNS[name].tags | NOUNS[name].topics | {name, NOUNS[name].hypernym} - {""} for name in (one, other)]
+    return len(sets[0] & sets[1]) / len(sets[0] | sets[1])

@@ -10,10 +10,8 @@ from __future__ import annotations
 from itertools import count as naturals
 from typing import TYPE_CHECKING, NamedTuple
 
-from interlace.core.randomness import Purpose, generator
-from interlace.toy.edits import SceneEditor
 from interlace.toy.entailment import CONTRADICTION, ENTAILMENT, LABELS, nli_label
-from interlace.toy.sampling import sample, stream
+from interlace.toy.sampling import SceneEditor, generator, sample, stream
 from interlace.toy.scenes import SPLITS, problems, split_of
 
 if TYPE_CHECKING:
@@ -38,15 +36,14 @@ class InferencePair(NamedTuple):
 
 def inferences(count: int, split: str, seed: int = 0, habits: float = 0.0) -> list[InferencePair]:
     """Return `count` pairs in random order, a third of each label, a pure function of the arguments."""
-    rng = generator(Purpose.TOY, seed, list(SPLITS).index(split), stream("nli/changes"))
-    edits = SceneEditor(rng)
+    edits = SceneEditor(generator(split, seed, stream("nli/changes")))
     pairs: dict[Scene, list[InferencePair]] = {}
     for scene in _scenes(split, seed, habits, edits):
         pairs |= _triples(_family(scene, split, edits), split, edits)
         if len(pairs) * len(LABELS) >= count:
             break
     kept = [pair for three in pairs.values() for pair in three][:count]
-    return [kept[place] for place in rng.permutation(len(kept)).tolist()]
+    return edits.shuffled(kept)
 
 
 def _scenes(split: str, seed: int, habits: float, edits: SceneEditor) -> Iterator[Scene]:
@@ -66,7 +63,7 @@ def _family(scene: Scene, split: str, edits: SceneEditor) -> list[Scene]:
     splits = {"train"} if split == "train" else set(SPLITS) - {"train"}
     family = [scene]
     for _ in range(_CHAINS):
-        start = edits.denied(scene) if edits.below(2) else scene
+        start = edits.deny(scene) if edits.below(2) else scene
         for changed in edits.chain(start, _EDITS):
             if split_of(changed) in splits and changed not in family and not problems(changed):
                 family.append(changed)

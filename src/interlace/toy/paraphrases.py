@@ -11,11 +11,9 @@ from itertools import combinations
 from itertools import count as naturals
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from interlace.core.randomness import Purpose, generator
-from interlace.toy.edits import SceneEditor
 from interlace.toy.languages import PIVOT, language
-from interlace.toy.sampling import sample, stream
-from interlace.toy.scenes import SPLITS, problems, split_of
+from interlace.toy.sampling import SceneEditor, generator, sample, stream
+from interlace.toy.scenes import problems, split_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,8 +37,7 @@ class ParaphrasePair(NamedTuple):
 
 def paraphrases(count: int, split: str, seed: int = 0, habits: float = 0.0) -> list[ParaphrasePair]:
     """Return `count` pairs in random order, half of them paraphrases, a pure function of the arguments."""
-    rng = generator(Purpose.TOY, seed, list(SPLITS).index(split), stream("pawsx/changes"))
-    edits = SceneEditor(rng)
+    edits = SceneEditor(generator(split, seed, stream("pawsx/changes")))
     left = {True: max(0, count - count // 2), False: max(0, count // 2)}
     pairs: list[ParaphrasePair] = []
     tried: set[Scene] = set()  # else scenes with many swaps would rarely be paraphrases
@@ -59,7 +56,7 @@ def paraphrases(count: int, split: str, seed: int = 0, habits: float = 0.0) -> l
                 taken += 1
             if taken == _SHARE or len(pairs) == count:
                 break
-    return [pairs[place] for place in rng.permutation(len(pairs)).tolist()]
+    return edits.shuffled(pairs)
 
 
 def swapped(scene: Scene) -> list[Scene]:

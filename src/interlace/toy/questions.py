@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from interlace.core.randomness import Purpose, generator
 from interlace.text.scripts import is_unspaced
 from interlace.toy.concepts import NOUNS, TOWNS
 from interlace.toy.entailment import CONTRADICTION, nli_label
 from interlace.toy.languages import language
-from interlace.toy.sampling import sample, stream
-from interlace.toy.scenes import SPLITS, Scene, answerable_roles
+from interlace.toy.sampling import generator, sample, stream
+from interlace.toy.scenes import Scene, answerable_roles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +31,7 @@ class Passage(NamedTuple):
 
 def passages(count: int, split: str, seed: int = 0, habits: float = 0.0) -> list[Passage]:
     """Return passages of two to four statements with `count` questions in all, a pure function of the arguments."""
-    rng = generator(Purpose.TOY, seed, list(SPLITS).index(split), stream("qa/passages"))
+    rng = generator(split, seed, stream("qa/passages"))
     pool = sample(max(200, _POOL * count), split, seed, stream("qa"), habits)
     near = _neighbours(pool)
     found: list[Passage] = []

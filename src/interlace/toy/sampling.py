@@ -1,4 +1,4 @@
-"""Sampling of scenes: a topic first, then words that fit it, so that words have distinctive contexts.
+"""Random scenes: sampled by topic, so that words have distinctive contexts, and edited.
 
 Among the words that fit, draws are even by default, so that many words (names, days) share all contexts. `habits` gives
 each word a frequency of its own, overall and in each context, as in natural text.
@@ -12,30 +12,24 @@ from hashlib import blake2b
 from itertools import accumulate, pairwise
 from math import exp
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 from zlib import crc32
 
+from interlace.core import randomness
 from interlace.core.errors import SettingsError, did_you_mean
-from interlace.core.randomness import Purpose, generator
 from interlace.toy.concepts import ADJECTIVES, GIVEN, NOUNS, NUMERALS, SURNAMES, TIMES, TOPICS, TOWNS, VERBS
 from interlace.toy.scenes import SPLITS, Phrase, Scene, problems, split_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from interlace.core.randomness import Generator
 
+Item = TypeVar("Item")
 Table = tuple[tuple[str, ...], tuple[float, ...]]  # options and their cumulative weights
-_DETERMINERS = {
-    "the": 8.0,
-    "a": 5.0,
-    "this": 1.5,
-    "these": 1.0,
-    "many": 0.8,
-    "some": 0.8,
-    "every": 0.8,
-} | dict.fromkeys(NUMERALS, 0.25)
-_ABOUT = 8.0  # weight of a concept under its own topic
+_NAMES = tuple(GIVEN)
+_PERSON = frozenset({"person"})
+_ANYTHING = frozenset({"person", "animal", "object"})
 
 
 def sample(count: int, split: str = "train", seed: int = 0, stream: int = 0, habits: float = 0.0) -> list[Scene]:
@@ -49,8 +43,13 @@ def sample(count: int, split: str = "train", seed: int = 0, stream: int = 0, hab
     """
     if split not in SPLITS:
         raise SettingsError(f"there is no split {split!r} of the toy corpus{did_you_mean(split, SPLITS)}")
-    rng = generator(Purpose.TOY, seed, list(SPLITS).index(split), stream)
-    return list(_distinct(SceneSampler(rng, habits), split, count))
+    sampler = SceneSampler(generator(split, seed, stream), habits)
+    scenes: dict[Scene, None] = {}
+    while len(scenes) < count:  # billions of scenes exist: this terminates
+        scene = sampler.scene()
+        if split_of(scene) == split:
+            scenes[scene] = None
+    return list(scenes)
 
 
 def stream(name: str) -> int:
@@ -58,46 +57,63 @@ def stream(name: str) -> int:
     return crc32(name.encode())
 
 
-def _distinct(draw: SceneSampler, split: str, count: int) -> Iterator[Scene]:
-    seen: set[Scene] = set()
-    while len(seen) < count:
-        scene = draw.scene()
-        if scene not in seen and split_of(scene) == split:  # billions of scenes exist: this terminates
-            seen.add(scene)
-            yield scene
+def generator(split: str, seed: int, stream: int) -> Generator:
+    """Return the generator of a stream."""
+    return randomness.generator(randomness.Purpose.TOY, seed, list(SPLITS).index(split), stream)
 
 
-class SceneSampler:
-    """Draws scenes one after another from a generator, through a buffer of uniform numbers."""
+class Draws:
+    """Draws from a generator, through a buffer of uniform numbers."""
+
+    def __init__(self, rng: Generator) -> None:
+        self._rng = rng
+        self._numbers: Iterator[float] = iter(())
+
+    def number(self) -> float:
+        """Return a uniform number from 0 to 1."""
+        number = next(self._numbers, None)
+        if number is None:
+            self._numbers = iter(self._rng.random(4096).tolist())
+            number = next(self._numbers)
+        return number
+
+    def below(self, count: int) -> int:
+        """Return an integer from 0 to `count` - 1."""
+        return int(self.number() * count)
+
+    def shuffled(self, items: Sequence[Item]) -> list[Item]:
+        """Return the items in random order."""
+        return [items[place] for place in self._rng.permutation(len(items)).tolist()]
+
+
+class SceneSampler(Draws):
+    """Draws scenes one after another."""
 
     def __init__(self, rng: Generator, habits: float = 0.0) -> None:
-        self._rng = rng
+        super().__init__(rng)
         self._habits = habits
-        self._numbers: Iterator[float] = iter(())
 
     def scene(self) -> Scene:
         """Return a valid scene."""
         while True:
-            scene = self._any()
+            scene: Scene | None
+            topic, kind = self._of(TOPICS, "topic"), self.number()
+            if kind < 0.8:
+                scene = self._event(topic)
+            elif kind < 0.89:
+                scene = self._property(topic)
+            else:
+                scene = self._location(topic) if kind < 0.95 else self._category(topic)
             if scene is not None and not problems(scene):
                 return scene
 
-    def _any(self) -> Scene | None:
-        topic = self._of(TOPICS, "topic")
-        kind = self._number()
-        if kind < 0.8:
-            return self._event(topic)
-        if kind < 0.89:
-            return self._property(topic)
-        return self._location(topic) if kind < 0.95 else self._category(topic)
-
-    def _event(self, topic: str) -> Scene | None:
+    def _event(self, topic: str) -> Scene:
         name = self._from(_verbs(topic), topic)
         verb = VERBS[name]
         negated = self._chance(0.15)
         subject = self._subject(verb.subject, topic, negated, name)
         tense = self._of(("past", "present", "future"))
-        time = self._time(tense, name, state=False) if self._chance(0.5) or "timed" in verb.flags else ""
+        time = self._of(times_of(tense, "event"), name) if self._chance(0.5) or "timed" in verb.flags else ""
         accompanied = "companion" in verb.flags
         return Scene(
             name,
@@ -116,20 +132,21 @@ class SceneSampler:
 
     def _property(self, topic: str) -> Scene | None:
         subject = self._subject(_ANYTHING, topic, negated := self._chance(0.2), "quality")._replace(quality="")
-        fitting = _qualities("woman" if subject.named else subject.head)
+        fitting = qualities_of("woman" if subject.named else subject.head)
         return self._state(Scene("be", subject, quality=self._of(fitting, subject.head)), negated) if fitting else None
 
-    def _location(self, topic: str) -> Scene | None:
+    def _location(self, topic: str) -> Scene:
         subject = self._subject(_ANYTHING, topic, negated := self._chance(0.2), "place")
         return self._state(Scene("be", subject, place=self._place(_places((), topic), subject.head)), negated)
 
-    def _category(self, topic: str) -> Scene | None:
+    def _category(self, topic: str) -> Scene:
         noun = self._from(_nouns(frozenset({"profession"}), topic), "category")
         return self._state(Scene("be", self._name(noun), category=noun), self._chance(0.2))
 
     def _state(self, scene: Scene, negated: bool) -> Scene:
         tense = self._of(("past", "present", "present", "future"))
-        time = self._time(tense, scene.subject.head, state=True) if tense != "present" or self._chance(0.3) else ""
+        timed = tense != "present" or self._chance(0.3)
+        time = self._of(times_of(tense), scene.subject.head) if timed else ""
         fronted = bool(time) and self._chance(0.4)
         negated = negated and scene.subject.determiner != "no"
         return scene._replace(tense=tense, time=time, negated=negated, fronted=fronted)
@@ -146,13 +163,13 @@ class SceneSampler:
         if "person" in tags and self._chance(0.25):
             return self._name(context)
         head = self._from(_nouns(tags, topic), context)
-        determiner = "" if NOUNS[head].mass else self._from(_QUIET if negated else _ALL, head)
+        determiner = "" if NOUNS[head].mass else self._from(_UNQUANTIFIED if negated else _DETERMINERS, head)
         return Phrase(head, determiner, self._quality(head, 0.3))
 
     def _person(self, topic: str, context: str) -> Phrase:
         if self._chance(0.5):
             return self._name(context)
-        return Phrase(self._from(_nouns(frozenset({"person"}), topic), context), self._of(("the", "the", "this")))
+        return Phrase(self._from(_nouns(_PERSON, topic), context), self._of(("the", "the", "this")))
 
     def _place(self, table: Table, context: str) -> Phrase:
         if self._chance(0.3):
@@ -165,34 +182,31 @@ class SceneSampler:
         return Phrase(name, surname=self._of(SURNAMES, name) if self._chance(0.3) else "")
 
     def _quality(self, head: str, chance: float) -> str:
-        fitting = _qualities(head)
+        fitting = qualities_of(head)
         return self._of(fitting, head) if fitting and self._chance(chance) else ""
 
-    def _time(self, tense: str, context: str, *, state: bool) -> str:
-        return self._of(_times(tense, state), context)
-
-    def _number(self) -> float:
-        number = next(self._numbers, None)
-        if number is None:
-            self._numbers = iter(self._rng.random(4096).tolist())
-            number = next(self._numbers)
-        return number
-
     def _chance(self, chance: float) -> bool:
-        return self._number() < chance
+        return self.number() < chance
 
     def _of(self, options: tuple[str, ...], context: str = "") -> str:
         if self._habits and context:
             return self._from(_even(options), context)
-        return options[int(self._number() * len(options))]
+        return options[self.below(len(options))]
 
     def _from(self, table: Table, context: str) -> str:
         options, cumulated = _habitual(table, context, self._habits) if self._habits else table
-        return options[bisect_right(cumulated, self._number() * cumulated[-1])]
+        return options[bisect_right(cumulated, self.number() * cumulated[-1])]
 
 
 def _table(weights: dict[str, float]) -> Table:
     return tuple(weights), tuple(accumulate(weights.values()))
+
+
+_UNQUANTIFIED = _table({"the": 5.0, "this": 1.0, "these": 1.0, "a": 3.0})
+_DETERMINERS = _table(
+    {"the": 8.0, "a": 5.0, "this": 1.5, "these": 1.0, "many": 0.8, "some": 0.8, "every": 0.8}
+    | dict.fromkeys(NUMERALS, 0.25)
+)
 
 
 @cache
@@ -218,32 +232,146 @@ def _normal(name: str) -> float:
 
 @cache
 def _verbs(topic: str) -> Table:
-    return _table({name: _ABOUT if topic in verb.topics else 0.5 for name, verb in VERBS.items()})
+    return _table({name: 8.0 if topic in verb.topics else 0.5 for name, verb in VERBS.items()})
 
 
 @cache
 def _nouns(tags: frozenset[str], topic: str) -> Table:
     fitting = {name: noun for name, noun in NOUNS.items() if noun.tags & tags}
-    return _table({name: _ABOUT if topic in noun.topics else 0.4 for name, noun in fitting.items()})
+    return _table({name: 8.0 if topic in noun.topics else 0.4 for name, noun in fitting.items()})
 
 
 @cache
 def _places(places: tuple[str, ...], topic: str) -> Table:
-    options = places or tuple(name for name, noun in NOUNS.items() if "place" in noun.tags)
-    return _table({name: _ABOUT if topic in NOUNS[name].topics else 1.0 for name in options})
+    return _table({name: 8.0 if topic in NOUNS[name].topics else 1.0 for name in places or nouns_with("place")})
 
 
 @cache
-def _qualities(head: str) -> tuple[str, ...]:
+def nouns_with(tag: str) -> tuple[str, ...]:
+    """Return the nouns with a tag."""
+    return tuple(name for name, noun in NOUNS.items() if tag in noun.tags)
+
+
+@cache
+def qualities_of(head: str) -> tuple[str, ...]:
+    """Return the qualities that a noun may have."""
     return tuple(name for name, adjective in ADJECTIVES.items() if adjective.tags & NOUNS[head].tags)
 
 
 @cache
-def _times(tense: str, state: bool) -> tuple[str, ...]:
-    return tuple(time for time, its_tense in TIMES.items() if its_tense == tense and (state or time != "now"))
+def times_of(tense: str, kind: str = "state") -> tuple[str, ...]:
+    """Return the time phrases of a tense; "now" only for states."""
+    return tuple(time for time, its_tense in TIMES.items() if its_tense == tense and (kind == "state" or time != "now"))
 
 
-_NAMES = tuple(GIVEN)
-_ANYTHING = frozenset({"person", "animal", "object"})
-_ALL = _table(_DETERMINERS)
-_QUIET = _table({"the": 5.0, "this": 1.0, "these": 1.0, "a": 3.0})
+@cache
+def _hyponyms(noun: str) -> tuple[str, ...]:
+    return tuple(name for name, its in NOUNS.items() if its.hypernym == noun)
+
+
+_OTHER_DETERMINERS = (*"the the a a this these many some every no".split(), *NUMERALS)
+
+
+class SceneEditor(Draws):
+    """Draws edits of scenes, from which premises and paraphrases are made. Not all results are valid (`problems`)."""
+
+    def __init__(self, rng: Generator) -> None:
+        super().__init__(rng)
+        anywhere = [self._time, self.deny, self.deny, self._determiner, self._determiner, self._kind, self._surname]
+        anywhere += [self._subject, self._front]
+        self._states: list[Callable[[Scene], Scene]] = [*anywhere, *[self._state] * 5]
+        further = [self._place, self._place, self._manner, self._companion, self._quality, self._quality]
+        self._events: list[Callable[[Scene], Scene]] = [*anywhere, *further]
+
+    def chain(self, scene: Scene, count: int) -> Iterator[Scene]:
+        """Yield the scene after one edit, after two, and so on; some change nothing."""
+        edits = self._states if scene.predicate == "be" else self._events
+        for _ in range(count):
+            scene = edits[self.below(len(edits))](scene)
+            yield scene
+
+    def deny(self, scene: Scene) -> Scene:
+        """Return the scene with "not" inserted or removed, or sometimes with "no" on its subject."""
+        subject = scene.subject
+        if subject.determiner == "no":
+            return scene._replace(subject=subject._replace(determiner=self._of(("the", "a", "every"))))
+        if not scene.negated and subject.determiner and self.below(4) == 0:
+            return scene._replace(subject=subject._replace(determiner="no"))
+        quiet = "the" if subject.determiner in ("a", "every") else subject.determiner
+        return scene._replace(negated=not scene.negated, subject=subject._replace(determiner=quiet))
+
+    def _of(self, options: Sequence[str]) -> str:
+        return options[self.below(len(options))] if options else ""
+
+    def _place(self, scene: Scene) -> Scene:
+        places = VERBS[scene.predicate].places
+        if not places or (scene.place and self.below(2)):
+            return scene._replace(place=None)
+        return scene._replace(place=self._somewhere(places))
+
+    def _somewhere(self, places: Sequence[str]) -> Phrase:
+        return Phrase(self._of(TOWNS)) if self.below(3) == 0 else Phrase(self._of(places), "the")
+
+    def _time(self, scene: Scene) -> Scene:
+        time = "" if scene.time and self.below(2) else self._of(times_of(scene.tense))
+        return scene._replace(time=time, fronted=scene.fronted and bool(time))
+
+    def _front(self, scene: Scene) -> Scene:
+        return scene._replace(fronted=bool(scene.time) and not scene.fronted)
+
+    def _manner(self, scene: Scene) -> Scene:
+        return scene._replace(manner="" if scene.manner else self._of(VERBS[scene.predicate].manners))
+
+    def _companion(self, scene: Scene) -> Scene:
+        if scene.companion or "companion" not in VERBS[scene.predicate].flags:
+            return scene._replace(companion=None)
+        known = Phrase(self._of(_NAMES)) if self.below(2) else Phrase(self._of(nouns_with("person")), "the")
+        return scene._replace(companion=known)
+
+    def _subject(self, scene: Scene) -> Scene:
+        subject = scene.subject
+        if subject.named:
+            return scene._replace(subject=Phrase(self._of(_NAMES)))
+        heads = nouns_with("person") if subject.person else tuple(NOUNS)
+        return scene._replace(subject=subject._replace(head=self._of(heads), quality=""))
+
+    def _state(self, scene: Scene) -> Scene:
+        """Exchange the predicate of "be", mostly a place for a place and a quality for a quality."""
+        if scene.place and self.below(4):
+            return scene._replace(place=self._somewhere(nouns_with("place")))
+        antonym = ADJECTIVES[scene.quality].antonym if scene.quality and self.below(2) else ""
+        head = "woman" if scene.subject.named else scene.subject.head
+        return scene._replace(quality=antonym or self._of(qualities_of(head)), category="", place=None)
+
+    def _determiner(self, scene: Scene) -> Scene:
+        role, phrase = self._one(scene, [role for role, its in scene.phrases() if its.determiner])
+        return _with(scene, role, phrase and phrase._replace(determiner=self._of(_OTHER_DETERMINERS)))
+
+    def _quality(self, scene: Scene) -> Scene:
+        role, phrase = self._one(scene, [role for role, its in scene.phrases() if not its.named])
+        if phrase is None or phrase.quality:
+            return _with(scene, role, phrase and phrase._replace(quality=""))
+        return _with(scene, role, phrase._replace(quality=self._of(qualities_of(phrase.head))))
+
+    def _kind(self, scene: Scene) -> Scene:
+        """Exchange a noun for its hypernym or a hyponym, a name for "a person"."""
+        role, phrase = self._one(scene, [role for role, _ in scene.phrases()])
+        if phrase is None or phrase.head in TOWNS:
+            return scene
+        if phrase.named:
+            return _with(scene, role, Phrase("person", self._of(("a", "no"))))
+        head = self._of(_hyponyms(phrase.head)) or NOUNS[phrase.head].hypernym or phrase.head
+        return _with(scene, role, phrase._replace(head=head))
+
+    def _surname(self, scene: Scene) -> Scene:
+        role, phrase = self._one(scene, [role for role, its in scene.phrases() if its.head in GIVEN])
+        return _with(scene, role, phrase and phrase._replace(surname="" if phrase.surname else self._of(SURNAMES)))
+
+    def _one(self, scene: Scene, roles: Sequence[str]) -> tuple[str, Phrase | None]:
+        role = self._of(roles)
+        return role, getattr(scene, role) if role else None
+
+
+def _with(scene: Scene, role: str, phrase: Phrase | None) -> Scene:
+    changed: dict[str, Any] = {} if phrase is None else {role: phrase}
+    return scene._replace(**changed)

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 
-from interlace.toy.concepts import CONCEPTS
+from interlace.toy.concepts import CONCEPTS, GIVEN, SURNAMES, cells
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
-    from interlace.toy.scenes import Phrase
+    from interlace.toy.scenes import Phrase, Scene
 
-Roles = tuple[str, ...]
+CLAUSE_ROLES = frozenset(
+    "predicate tense negation manner copula quality category question stop time.which time.unit".split()
+)
+"""Roles of words that belong to no participant; the others are a participant and one of `PHRASE_ROLES`."""
+PHRASE_ROLES = ("head", "surname", "determiner", "quality", "relation")  # relation: "in", "-de", 里
+Entry = TypeVar("Entry")
+LATIN_NAMES = {name: name.title() for name in (*GIVEN, *SURNAMES)}
 
 
 class ToyWord(NamedTuple):
@@ -24,7 +32,7 @@ class ToyWord(NamedTuple):
     name: str  # IOB2: O, B-PER, I-PER, B-LOC, I-LOC
     head: int  # 1-based, 0 for the root, as in CoNLL-U
     deprel: str
-    roles: Roles
+    roles: tuple[str, ...]
     start: int  # characters in the sentence's text
     end: int
 
@@ -47,65 +55,109 @@ class ToySentence(NamedTuple):
             raise KeyError(role)
         return inside[0].start, inside[-1].end
 
-    def space_before(self, word: int) -> bool:
-        """Whether white space precedes the word; never for the first."""
-        return word > 0 and self.words[word - 1].end < self.words[word].start
 
-
+@dataclass(eq=False, slots=True)
 class Token:
-    """A mutable word: grammars set `head` to another token, or leave None for the root."""
+    """A word of a sentence under construction. Only the root has no head."""
 
-    __slots__ = ("deprel", "form", "head", "index", "lemma", "name", "roles", "space", "upos")
+    form: str
+    upos: str
+    roles: str  # separated by blanks
+    deprel: str
+    head: Token | None = None
+    lemma: str = ""  # default: the form
+    name: str = "O"
+    space: bool = True  # a blank before it
+    index: int = 0
 
-    def __init__(self, form: str, lemma: str, upos: str, roles: Roles, deprel: str, head: Token | None = None) -> None:
-        self.form = form
-        self.lemma = lemma
-        self.upos = upos
-        self.roles = roles
-        self.deprel = deprel
-        self.head = head
-        self.name = "O"
-        self.space = True  # a blank before it
-        self.index = 0
-
-
-class ParticipantRoles(NamedTuple):
-    """The roles of one participant; a token has one of these tuples, or a concatenation of them."""
-
-    head: Roles
-    surname: Roles
-    determiner: Roles
-    quality: Roles
-    relation: Roles  # adposition, case or local noun ("in", "-de", 里)
+    def __post_init__(self) -> None:
+        self.lemma = self.lemma or self.form
 
 
-PREDICATE: Roles = ("predicate",)
-TENSE: Roles = ("tense",)
-NEGATION: Roles = ("negation",)
-MANNER: Roles = ("manner",)
-COPULA: Roles = ("copula",)
-QUALITY: Roles = ("quality",)
-CATEGORY: Roles = ("category",)
-QUESTION: Roles = ("question",)
-STOP: Roles = ("stop",)
-TIME: dict[str, Roles] = {"w": ("time.which",), "u": ("time.unit",), "wu": ("time.which", "time.unit"), "-": ()}
-CLAUSE: frozenset[str] = frozenset(
-    role
-    for roles in (PREDICATE, TENSE, NEGATION, MANNER, COPULA, QUALITY, CATEGORY, QUESTION, STOP, TIME["wu"])
-    for role in roles
-)
-"""Roles of words that belong to no participant; the others are `part(participant)`."""
+class Clause(ABC):
+    """A sentence under construction: the statement of a scene, or the question for its role `asked`.
+
+    words: names and manners. times: time phrases, as `time_tokens` reads them. moves: whether questioned participants
+    stand first, in `front`, or stay in place. plural: of the finite verb.
+    """
+
+    words: ClassVar[Mapping[str, str]]
+    times: ClassVar[Mapping[str, str]]
+    moves: ClassVar[bool] = True
+    root: Token
+
+    def __init__(self, scene: Scene, asked: str) -> None:
+        self.scene = scene
+        self.asked = asked
+        self.front: list[Token] = []
+        self.plural = scene.subject.plural and asked != "subject"
+
+    @abstractmethod
+    def tokens(self) -> list[Token]:
+        """Return all tokens but the final mark."""
+
+    @abstractmethod
+    def phrase(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None) -> list[Token]:
+        """Return a phrase with its adpositions or case; "how many" is its determiner if `asked` is "ROLE.count"."""
+
+    @abstractmethod
+    def question_words(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token) -> list[Token]:
+        """Return the question words for a phrase, with the role "question": questions can be aligned too."""
+
+    @abstractmethod
+    def when(self) -> list[Token]:
+        """Return the question words for the time."""
+
+    def participant(self, role: str, deprel: str, case: str = "", head: Token | None = None) -> list[Token]:
+        """Return a participant or its question words; nothing if the scene has none or it is moved to the front."""
+        phrase: Phrase | None = getattr(self.scene, role)
+        if phrase is None:
+            return []
+        realize = self.question_words if role == self.asked else self.phrase
+        tokens = realize(phrase, role, deprel, case, head or self.root)
+        if not self.moves or self.asked not in (role, role + ".count"):
+            return tokens
+        self.front = tokens
+        return []
+
+    def named(self, phrase: Phrase, role: str, deprel: str, head: Token | None) -> list[Token]:
+        """Return a name, whose first token is the head: a given name with or without surname, or a town."""
+        kind = "LOC" if role in ("place", "goal") else "PER"
+        tokens: list[Token] = []
+        for concept, field in ((phrase.head, "head"), (phrase.surname, "surname")):
+            for form in self.words[concept].split() if concept else ():
+                first = tokens[0] if tokens else head
+                token = Token(form, "PROPN", f"{role}.{field}", "flat" if tokens else deprel, first)
+                token.name = f"I-{kind}" if tokens else f"B-{kind}"
+                tokens.append(token)
+        return tokens
+
+    def time(self) -> list[Token]:
+        """Return the time phrase or its question words, unless they are moved to the front."""
+        if self.asked != "time":
+            return time_tokens(self.times[self.scene.time], self.root) if self.scene.time else []
+        if not self.moves:
+            return self.when()
+        self.front = self.when()
+        return []
+
+    def manner(self) -> list[Token]:
+        """Return the adverb of manner."""
+        manner = self.scene.manner
+        return [Token(self.words[manner], "ADV", "manner", "advmod", self.root)] if manner else []
+
+    def rooted(self, predicate: list[Token]) -> list[Token]:
+        """Make the token without a head the root of the clause, and move it to the front if it is a question word."""
+        self.root = next(token for token in predicate if token.head is None)
+        if not self.moves or self.root.roles != "question":
+            return predicate
+        self.front = predicate
+        return []
 
 
-@cache
-def part(role: str) -> ParticipantRoles:
-    """Return the roles of the participant `role`, one of `PARTICIPANTS`."""
-    return ParticipantRoles(*((f"{role}.{field}",) for field in ParticipantRoles._fields))
-
-
-def cells(table: str) -> list[list[str]]:
-    """Return the fields of each cell of a lexicon table, whose cells are separated by " | " or lines."""
-    return [cell.split() for line in table.strip().splitlines() for cell in line.split(" | ")]
+def entries(make: Callable[..., Entry], table: str) -> dict[str, Entry]:
+    """Return concept -> entry of a lexicon table; `make` takes the fields of a cell after the concept."""
+    return {concept: make(*fields) for concept, *fields in cells(table)}
 
 
 def word_map(table: str) -> dict[str, str]:
@@ -113,56 +165,32 @@ def word_map(table: str) -> dict[str, str]:
     return {concept: " ".join(words) for concept, *words in cells(table)}
 
 
-def citation_forms(*tables: Mapping[str, str], times: Mapping[str, Sequence[Sequence[Any]]]) -> dict[str, str]:
-    """Return the citation form of every concept, in the order of `CONCEPTS`."""
-    merged = {time: " ".join(row[0] for row in rows) for time, rows in times.items()}
+def citation_forms(*tables: Mapping[str, str], times: Mapping[str, str]) -> dict[str, str]:
+    """Return the citation form of every concept."""
+    merged = {time: " ".join(form for form, *_ in _time_fields(spec)) for time, spec in times.items()}
     for table in tables:
         merged |= table
     return {concept: merged[concept] for concept in CONCEPTS}
 
 
-def person_or_town(phrase: Phrase, names: Mapping[str, str], role: str, deprel: str, head: Token | None) -> list[Token]:
-    """Return the tokens of a name: a given name with or without surname, or a town."""
-    kind = "LOC" if role in ("place", "goal") else "PER"
-    tokens = proper(names[phrase.head], part(role).head, kind, deprel)
-    tokens[0].head = head
-    return join(tokens, proper(names[phrase.surname], part(role).surname, kind, "flat")) if phrase.surname else tokens
+@cache
+def _time_fields(spec: str) -> list[tuple[str, str, str, str]]:
+    """Return (form, UPOS, roles, lemma) of each token of a time phrase."""
+    names = {"w": "time.which", "u": "time.unit", "wu": "time.which time.unit", "-": ""}
+    fields = []
+    for word in spec.split():
+        form, *lemma, upos, roles = word.split("/")
+        fields.append((form, upos, names[roles], lemma[0] if lemma else form))
+    return fields
 
 
-def proper(name: str, roles: Roles, kind: str, deprel: str) -> list[Token]:
-    """Return the tokens of a name: the first is the head, the others are flat; kind PER or LOC."""
-    tokens: list[Token] = []
-    for form in name.split():
-        token = Token(form, form, "PROPN", roles, "flat" if tokens else deprel, tokens[0] if tokens else None)
-        token.name = f"I-{kind}" if tokens else f"B-{kind}"
-        tokens.append(token)
-    return tokens
+def time_tokens(spec: str, head: Token) -> list[Token]:
+    """Return a time phrase; its last noun or adverb is the head (obl:tmod or advmod).
 
-
-def join(first: list[Token], more: list[Token]) -> list[Token]:
-    """Join a given name and a surname, both from `proper`, to one name whose head is the first token."""
-    for token in more:
-        token.deprel, token.head = "flat", first[0]
-        token.name = "I" + token.name[1:]
-    return first + more
-
-
-def phrase_of_time(spec: str) -> list[tuple[str, str, str, Roles]]:
-    """Return (form, lemma, UPOS, roles) of each token of a time phrase written as `form/lemma/UPOS/roles`.
-
-    The lemma may be "=" for the form. Roles are "w" (which one: last, next, every), "u" (unit: week), "wu" (both, as
-    "yesterday" or 上周) or "-" (neither, such as the article of "la semana pasada").
+    spec: words as form/lemma/UPOS/roles or, where both are the same, form/UPOS/roles. Roles are "w" (which one: last,
+    next, every), "u" (unit: week), "wu" (both, as "yesterday") or "-" (neither, as the article of "la semana pasada").
     """
-    rows = []
-    for field in spec.split():
-        form, lemma, upos, roles = field.split("/")
-        rows.append((form, form if lemma == "=" else lemma, upos, TIME[roles]))
-    return rows
-
-
-def time_tokens(rows: list[tuple[str, str, str, Roles]], head: Token) -> list[Token]:
-    """Return a time phrase as tokens: the last noun or adverb is the head (obl:tmod or advmod)."""
-    tokens = [Token(form, lemma, upos, roles, "", head) for form, lemma, upos, roles in rows]
+    tokens = [Token(form, upos, roles, "", head, lemma) for form, upos, roles, lemma in _time_fields(spec)]
     lead = next((token for token in reversed(tokens) if token.upos in ("NOUN", "ADV")), tokens[-1])
     for token in tokens:
         if token is not lead:
@@ -172,33 +200,28 @@ def time_tokens(rows: list[tuple[str, str, str, Roles]], head: Token) -> list[To
     return tokens
 
 
-def finish(tokens: Sequence[Token], mark: str = ".") -> ToySentence:
+def finish(tokens: Iterable[Token], mark: str = ".") -> ToySentence:
     """Build a sentence: add the final mark, number and space the tokens, capitalize the first letter.
 
     tokens: in order; exactly one without a head, the root. A token with `space` False touches the previous one.
     """
+    tokens = list(tokens)
     root = next(token for token in tokens if token.head is None)
     root.deprel = "root"
-    stop = Token(mark, mark, "PUNCT", STOP, "punct", root)
-    stop.space = False
-    tokens = [*tokens, stop]
+    tokens.append(Token(mark, "PUNCT", "stop", "punct", root, space=False))
     for index, token in enumerate(tokens, start=1):
         token.index = index
-    words = []
-    pieces: list[str] = []
-    at = 0
-    pending = True  # until the first letter is capitalized; an opening ¿ does not count
+    words: list[ToyWord] = []
+    text = ""
+    small = True  # until the first letter is capitalized; an opening ¿ does not count
     for token in tokens:
         form = token.form
-        if at and token.space:
-            pieces.append(" ")
-            at += 1
-        if pending and token.upos != "PUNCT":
+        if small and token.upos != "PUNCT":
             form = form[0].upper() + form[1:]
-            pending = False
-        end = at + len(form)
-        head = token.head.index if token.head is not None else 0
-        words.append(ToyWord(form, token.lemma, token.upos, token.name, head, token.deprel, token.roles, at, end))
-        pieces.append(form)
-        at = end
-    return ToySentence("".join(pieces), tuple(words))
+            small = False
+        text += " " if text and token.space else ""
+        head = token.head.index if token.head else 0
+        start, text = len(text), text + form
+        roles = tuple(token.roles.split())
+        words.append(ToyWord(form, token.lemma, token.upos, token.name, head, token.deprel, roles, start, len(text)))
+    return ToySentence(text, tuple(words))

@@ -33,16 +33,16 @@ class ToyLanguage(ABC):
     words: ClassVar[Mapping[str, str]]  # concept -> citation form, for every concept in `CONCEPTS`; blanks allowed
 
     @abstractmethod
-    def realize(self, scene: Scene) -> ToySentence:
-        """Return the statement of a scene with its gold annotation."""
+    def realize(self, scene: Scene, asked: str = "") -> ToySentence:
+        """Return the statement of a scene with its gold annotation, or the question for its role `asked`."""
 
-    @abstractmethod
     def question(self, scene: Scene, role: str) -> ToySentence:
         """Return the question whose answer in the statement is `role`, one of `answerable_roles(scene)`.
 
         The answer is `realize(scene).span(role)`; for "subject.count" and "object.count" it is the span of
         "subject.determiner" or "object.determiner".
         """
+        return self.realize(scene, role)
 
 
 PIVOT = "en"  # one side of all translations

@@ -2,80 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from interlace.toy.concepts import GIVEN, NOUNS, NUMERALS, SURNAMES, TOWNS
+from interlace.toy.concepts import NUMERALS, TOWNS, cells
 from interlace.toy.languages import ToyLanguage
-from interlace.toy.sentences import (
-    CATEGORY,
-    COPULA,
-    MANNER,
-    NEGATION,
-    PREDICATE,
-    QUALITY,
-    QUESTION,
-    TENSE,
-    Roles,
-    Token,
-    ToySentence,
-    cells,
-    citation_forms,
-    finish,
-    part,
-    person_or_town,
-    phrase_of_time,
-    time_tokens,
-    word_map,
-)
+from interlace.toy.sentences import LATIN_NAMES, Clause, Token, ToySentence, citation_forms, entries, finish, word_map
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from interlace.toy.scenes import Phrase, Scene
 
 # ---- words ----
 
 
 class _Noun(NamedTuple):
-    """weak: every singular form but the nominative equals the plural (den Studenten)."""
-
     singular: str
-    gender: str  # m, f, n
+    gender: str  # m, f, n; w: masculine and weak, every singular form but the nominative is the plural (den Studenten)
     plural: str
-    weak: bool
 
 
 class _Verb(NamedTuple):
-    """dative: the object's case; particle: what a separable verb leaves at the end."""
-
-    infinitive: str
+    infinitive: str  # a particle that is left at the end + verb
     third: str
     past: str
-    particle: str
-    dative: bool
+    case: str = "acc"  # of the object
 
 
-# concept, singular, gender (w: masculine and weak), plural
 _NOUNS = """
 doctor Arzt m Ärzte | nurse Krankenschwester f Krankenschwestern | patient Patient w Patienten
 dentist Zahnärztin f Zahnärztinnen | teacher Lehrerin f Lehrerinnen | student Student w Studenten
 pupil Schülerin f Schülerinnen | professor Professor m Professoren
-scientist Wissenschaftlerin f Wissenschaftlerinnen
-writer Schriftsteller m Schriftsteller | journalist Journalistin f Journalistinnen
-secretary Sekretärin f Sekretärinnen
-chef Koch m Köche | waiter Kellner m Kellner | baker Bäcker m Bäcker | farmer Bauer w Bauern
-gardener Gärtner m Gärtner | shepherd Schäfer m Schäfer | fisherman Fischer m Fischer | sailor Matrose w Matrosen
-captain Kapitän m Kapitäne | pilot Pilotin f Pilotinnen | driver Fahrer m Fahrer | tourist Tourist w Touristen
-musician Musiker m Musiker | singer Sängerin f Sängerinnen | dancer Tänzerin f Tänzerinnen | painter Maler m Maler
+scientist Wissenschaftlerin f Wissenschaftlerinnen | writer Schriftsteller m Schriftsteller
+journalist Journalistin f Journalistinnen | secretary Sekretärin f Sekretärinnen | chef Koch m Köche
+waiter Kellner m Kellner | baker Bäcker m Bäcker | farmer Bauer w Bauern | gardener Gärtner m Gärtner
+shepherd Schäfer m Schäfer | fisherman Fischer m Fischer | sailor Matrose w Matrosen | captain Kapitän m Kapitäne
+pilot Pilotin f Pilotinnen | driver Fahrer m Fahrer | tourist Tourist w Touristen | musician Musiker m Musiker
+singer Sängerin f Sängerinnen | dancer Tänzerin f Tänzerinnen | painter Maler m Maler
 actor Schauspieler m Schauspieler | photographer Fotografin f Fotografinnen | engineer Ingenieurin f Ingenieurinnen
 mechanic Mechaniker m Mechaniker | carpenter Zimmermann m Zimmerleute | worker Arbeiter m Arbeiter
 policeman Polizist w Polizisten | judge Richterin f Richterinnen | lawyer Anwalt m Anwälte | thief Dieb m Diebe
 merchant Händler m Händler | customer Kundin f Kundinnen | neighbor Nachbarin f Nachbarinnen | guest Gast m Gäste
 mother Mutter f Mütter | father Vater m Väter | grandmother Großmutter f Großmütter
-grandfather Großvater m Großväter
-brother Bruder m Brüder | sister Schwester f Schwestern | boy Junge w Jungen | girl Mädchen n Mädchen
-man Mann m Männer | woman Frau f Frauen | king König m Könige | queen Königin f Königinnen | soldier Soldat w Soldaten
-person Mensch w Menschen | animal Tier n Tiere
+grandfather Großvater m Großväter | brother Bruder m Brüder | sister Schwester f Schwestern | boy Junge w Jungen
+girl Mädchen n Mädchen | man Mann m Männer | woman Frau f Frauen | king König m Könige | queen Königin f Königinnen
+soldier Soldat w Soldaten | person Mensch w Menschen | animal Tier n Tiere
 dog Hund m Hunde | cat Katze f Katzen | horse Pferd n Pferde | cow Kuh f Kühe | sheep Schaf n Schafe
 goat Ziege f Ziegen | pig Schwein n Schweine | hen Huhn n Hühner | duck Ente f Enten | mouse Maus f Mäuse
 rabbit Kaninchen n Kaninchen | wolf Wolf m Wölfe | bear Bär w Bären | lion Löwe w Löwen | elephant Elefant w Elefanten
@@ -87,45 +56,44 @@ cheese Käse m Käse | rice Reis m Reis | meat Fleisch n Fleisch | soup Suppe f 
 chocolate Schokolade f Schokoladen | water Wasser n Wasser | milk Milch f Milch | tea Tee m Tees
 coffee Kaffee m Kaffees | juice Saft m Säfte | wine Wein m Weine
 book Buch n Bücher | letter Brief m Briefe | newspaper Zeitung f Zeitungen | poem Gedicht n Gedichte
-report Bericht m Berichte | map Landkarte f Landkarten | message Nachricht f Nachrichten
-hammer Hammer m Hämmer | knife Messer n Messer | axe Axt f Äxte | saw Säge f Sägen | rope Seil n Seile
-bucket Eimer m Eimer | ladder Leiter f Leitern | key Schlüssel m Schlüssel | lamp Lampe f Lampen
-plate Teller m Teller | cup Tasse f Tassen | spoon Löffel m Löffel | bottle Flasche f Flaschen
-hat Hut m Hüte | coat Mantel m Mäntel | shirt Hemd n Hemden | shoe Schuh m Schuhe | dress Kleid n Kleider
-scarf Schal m Schals | table Tisch m Tische | chair Stuhl m Stühle | bed Bett n Betten | cupboard Schrank m Schränke
-door Tür f Türen | window Fenster n Fenster | mirror Spiegel m Spiegel | car Auto n Autos
-bicycle Fahrrad n Fahrräder | boat Boot n Boote | truck Lastwagen m Lastwagen | bus Bus m Busse
-tractor Traktor m Traktoren | guitar Gitarre f Gitarren | violin Geige f Geigen | piano Klavier n Klaviere
-flute Flöte f Flöten | drum Trommel f Trommeln | trumpet Trompete f Trompeten | computer Computer m Computer
-telephone Telefon n Telefone | camera Kamera f Kameras | radio Radio n Radios | clock Uhr f Uhren | ball Ball m Bälle
-doll Puppe f Puppen | gift Geschenk n Geschenke | picture Bild n Bilder | statue Statue f Statuen
-stone Stein m Steine
-tree Baum m Bäume | flower Blume f Blumen | bag Tasche f Taschen | box Kiste f Kisten
-umbrella Regenschirm m Regenschirme | basket Korb m Körbe | ring Ring m Ringe | coin Münze f Münzen
-ticket Fahrkarte f Fahrkarten | medicine Medizin f Medizinen | bandage Verband m Verbände
-tool Werkzeug n Werkzeuge | vehicle Fahrzeug n Fahrzeuge | instrument Instrument n Instrumente
+report Bericht m Berichte | map Landkarte f Landkarten | message Nachricht f Nachrichten | hammer Hammer m Hämmer
+knife Messer n Messer | axe Axt f Äxte | saw Säge f Sägen | rope Seil n Seile | bucket Eimer m Eimer
+ladder Leiter f Leitern | key Schlüssel m Schlüssel | lamp Lampe f Lampen | plate Teller m Teller | cup Tasse f Tassen
+spoon Löffel m Löffel | bottle Flasche f Flaschen | hat Hut m Hüte | coat Mantel m Mäntel | shirt Hemd n Hemden
+shoe Schuh m Schuhe | dress Kleid n Kleider | scarf Schal m Schals | table Tisch m Tische | chair Stuhl m Stühle
+bed Bett n Betten | cupboard Schrank m Schränke | door Tür f Türen | window Fenster n Fenster
+mirror Spiegel m Spiegel | car Auto n Autos | bicycle Fahrrad n Fahrräder | boat Boot n Boote
+truck Lastwagen m Lastwagen | bus Bus m Busse | tractor Traktor m Traktoren | guitar Gitarre f Gitarren
+violin Geige f Geigen | piano Klavier n Klaviere | flute Flöte f Flöten | drum Trommel f Trommeln
+trumpet Trompete f Trompeten | computer Computer m Computer | telephone Telefon n Telefone | camera Kamera f Kameras
+radio Radio n Radios | clock Uhr f Uhren | ball Ball m Bälle | doll Puppe f Puppen | gift Geschenk n Geschenke
+picture Bild n Bilder | statue Statue f Statuen | stone Stein m Steine | tree Baum m Bäume | flower Blume f Blumen
+bag Tasche f Taschen | box Kiste f Kisten | umbrella Regenschirm m Regenschirme | basket Korb m Körbe
+ring Ring m Ringe | coin Münze f Münzen | ticket Fahrkarte f Fahrkarten | medicine Medizin f Medizinen
+bandage Verband m Verbände | tool Werkzeug n Werkzeuge | vehicle Fahrzeug n Fahrzeuge
+instrument Instrument n Instrumente
 hospital Krankenhaus n Krankenhäuser | pharmacy Apotheke f Apotheken | school Schule f Schulen
 university Universität f Universitäten | library Bibliothek f Bibliotheken | office Büro n Büros
-kitchen Küche f Küchen
-restaurant Restaurant n Restaurants | bakery Bäckerei f Bäckereien | market Markt m Märkte | shop Laden m Läden
-farm Bauernhof m Bauernhöfe | field Feld n Felder | garden Garten m Gärten | forest Wald m Wälder | park Park m Parks
-lake See m Seen | river Fluss m Flüsse | beach Strand m Strände | harbor Hafen m Häfen | island Insel f Inseln
-station Bahnhof m Bahnhöfe | airport Flughafen m Flughäfen | hotel Hotel n Hotels | museum Museum n Museen
-theater Theater n Theater | workshop Werkstatt f Werkstätten | factory Fabrik f Fabriken | church Kirche f Kirchen
-street Straße f Straßen | castle Schloss n Schlösser | house Haus n Häuser | village Dorf n Dörfer
+kitchen Küche f Küchen | restaurant Restaurant n Restaurants | bakery Bäckerei f Bäckereien | market Markt m Märkte
+shop Laden m Läden | farm Bauernhof m Bauernhöfe | field Feld n Felder | garden Garten m Gärten | forest Wald m Wälder
+park Park m Parks | lake See m Seen | river Fluss m Flüsse | beach Strand m Strände | harbor Hafen m Häfen
+island Insel f Inseln | station Bahnhof m Bahnhöfe | airport Flughafen m Flughäfen | hotel Hotel n Hotels
+museum Museum n Museen | theater Theater n Theater | workshop Werkstatt f Werkstätten | factory Fabrik f Fabriken
+church Kirche f Kirchen | street Straße f Straßen | castle Schloss n Schlösser | house Haus n Häuser
+village Dorf n Dörfer
 """
-# concept, infinitive (particle|verb), third person, past; "dative" if the object is in the dative
+NOUN = entries(_Noun, _NOUNS)
 _VERBS = """
-sleep schlafen schläft schlief | work arbeiten arbeitet arbeitete | laugh lachen lacht lachte | cry weinen weint weinte
-dance tanzen tanzt tanzte | sing singen singt sang | wait warten wartet wartete | swim schwimmen schwimmt schwamm
-arrive an+kommen kommt kam | jump springen springt sprang | go gehen geht ging | travel reisen reist reiste
-return zurück+kehren kehrt kehrte | run rennen rennt rannte | eat essen isst aß | drink trinken trinkt trank
-cook kochen kocht kochte | bake backen backt backte | buy kaufen kauft kaufte | sell verkaufen verkauft verkaufte
-read lesen liest las | write schreiben schreibt schrieb | see sehen sieht sah | find finden findet fand
-lose verlieren verliert verlor | seek suchen sucht suchte | help helfen hilft half dative
+sleep schlafen schläft schlief | work arbeiten arbeitet arbeitete | laugh lachen lacht lachte
+cry weinen weint weinte | dance tanzen tanzt tanzte | sing singen singt sang | wait warten wartet wartete
+swim schwimmen schwimmt schwamm | arrive an+kommen kommt kam | jump springen springt sprang | go gehen geht ging
+travel reisen reist reiste | return zurück+kehren kehrt kehrte | run rennen rennt rannte | eat essen isst aß
+drink trinken trinkt trank | cook kochen kocht kochte | bake backen backt backte | buy kaufen kauft kaufte
+sell verkaufen verkauft verkaufte | read lesen liest las | write schreiben schreibt schrieb | see sehen sieht sah
+find finden findet fand | lose verlieren verliert verlor | seek suchen sucht suchte | help helfen hilft half dat
 visit besuchen besucht besuchte | greet grüßen grüßt grüßte | call an+rufen ruft rief | invite ein+laden lädt lud
 love lieben liebt liebte | know kennen kennt kannte | need brauchen braucht brauchte
-follow folgen folgt folgte dative | photograph fotografieren fotografiert fotografierte | paint malen malt malte
+follow folgen folgt folgte dat | photograph fotografieren fotografiert fotografierte | paint malen malt malte
 repair reparieren repariert reparierte | clean putzen putzt putzte | wash waschen wäscht wusch
 open öffnen öffnet öffnete | close schließen schließt schloss | wear tragen trägt trug | lift heben hebt hob
 push schieben schiebt schob | drive fahren fährt fuhr | play spielen spielt spielte | hear hören hört hörte
@@ -134,68 +102,42 @@ feed füttern füttert fütterte | catch fangen fängt fing | steal stehlen stie
 hide verstecken versteckt versteckte | forget vergessen vergisst vergaß | heal heilen heilt heilte
 give geben gibt gab | show zeigen zeigt zeigte | send schicken schickt schickte | bring bringen bringt brachte
 """
-_ADJECTIVES = """
+VERB = entries(_Verb, _VERBS)
+WORD = LATIN_NAMES | word_map("""
 old alt | young jung | new neu | big groß | small klein | long lang | short kurz | heavy schwer | expensive teuer
 cheap billig | red rot | blue blau | green grün | white weiß | black schwarz | yellow gelb | beautiful schön
 ugly hässlich | happy glücklich | sad traurig | tired müde | hungry hungrig | rich reich | poor arm | famous berühmt
 friendly freundlich | strong stark | weak schwach | clean_quality sauber | dirty schmutzig | hot heiß | cold kalt
 fresh frisch | sweet süß | empty leer | full voll | dangerous gefährlich
-"""
-STEMS = {"teuer": "teur", "müde": "müd"}  # before an ending
-_MANNERS = """
 slowly langsam | quickly schnell | quietly leise | loudly laut | carefully sorgfältig | happily fröhlich
 patiently geduldig | secretly heimlich
-"""
-_NUMERALS = """
 two zwei | three drei | four vier | five fünf | six sechs | seven sieben | eight acht | nine neun | ten zehn
 the der | a ein | this dieser | these dieser | many viele | some einige | every jeder | no kein
-"""
-_TOWNS = """
 berlin Berlin | london London | paris Paris | madrid Madrid | istanbul Istanbul | vienna Wien | rome Rom
 moscow Moskau | beijing Peking | new_delhi Neu-Delhi | tokyo Tokio | cairo Kairo
-"""
+""")
+STEMS = {"teuer": "teur", "müde": "müd"}  # before an ending
 # location (dative) and direction (accusative, or zu with the dative); missing: in, in
 PLACES = {
     "market": ("auf", "auf"), "farm": ("auf", "auf"), "field": ("auf", "auf"), "lake": ("an", "an"),
     "river": ("an", "an"), "beach": ("an", "an"), "island": ("auf", "auf"), "station": ("an", "zu"),
     "airport": ("an", "zu"), "street": ("auf", "auf"), "harbor": ("in", "zu"), "university": ("an", "an"),
 }  # fmt: skip
-_TIMES = {
-    "yesterday": "gestern/=/ADV/wu", "last_week": "letzte/letzter/ADJ/w Woche/=/NOUN/u",
-    "last_month": "letzten/letzter/ADJ/w Monat/=/NOUN/u", "last_year": "letztes/letzter/ADJ/w Jahr/=/NOUN/u",
-    "last_summer": "letzten/letzter/ADJ/w Sommer/=/NOUN/u", "last_winter": "letzten/letzter/ADJ/w Winter/=/NOUN/u",
-    "last_monday": "letzten/letzter/ADJ/w Montag/=/NOUN/u", "last_friday": "letzten/letzter/ADJ/w Freitag/=/NOUN/u",
-    "today": "heute/=/ADV/wu", "now": "jetzt/=/ADV/wu", "every_day": "jeden/jeder/DET/w Tag/=/NOUN/u",
-    "every_morning": "jeden/jeder/DET/w Morgen/=/NOUN/u", "tomorrow": "morgen/=/ADV/wu",
-    "next_week": "nächste/nächster/ADJ/w Woche/=/NOUN/u", "next_month": "nächsten/nächster/ADJ/w Monat/=/NOUN/u",
-    "next_year": "nächstes/nächster/ADJ/w Jahr/=/NOUN/u", "next_summer": "nächsten/nächster/ADJ/w Sommer/=/NOUN/u",
-    "next_winter": "nächsten/nächster/ADJ/w Winter/=/NOUN/u", "next_monday": "nächsten/nächster/ADJ/w Montag/=/NOUN/u",
-    "next_friday": "nächsten/nächster/ADJ/w Freitag/=/NOUN/u",
+_UNITS = """
+week Woche e | month Monat en | year Jahr es | summer Sommer en | winter Winter en
+monday Montag en | friday Freitag en
+"""
+TIME = {
+    "yesterday": "gestern/ADV/wu", "today": "heute/ADV/wu", "now": "jetzt/ADV/wu", "tomorrow": "morgen/ADV/wu",
+    "every_day": "jeden/jeder/DET/w Tag/NOUN/u", "every_morning": "jeden/jeder/DET/w Morgen/NOUN/u",
+} | {
+    f"{which}_{unit}": f"{stem}{ending}/{stem}er/ADJ/w {word}/NOUN/u"
+    for unit, word, ending in cells(_UNITS) for which, stem in (("last", "letzt"), ("next", "nächst"))
 }  # fmt: skip
-
-
-def _verb(infinitive: str, third: str, past: str, case: str = "") -> _Verb:
-    particle, _, verb = infinitive.rpartition("+")
-    return _Verb(verb, third, past, particle, case == "dative")
-
-
-NOUN: dict[str, _Noun] = {
-    concept: _Noun(singular, "m" if gender == "w" else gender, plural, gender == "w")
-    for concept, singular, gender, plural in cells(_NOUNS)
-}
-VERB: dict[str, _Verb] = {concept: _verb(*parts) for concept, *parts in cells(_VERBS)}
-ADJECTIVE = word_map(_ADJECTIVES)
-MANNER_WORD = word_map(_MANNERS)
-NUMBER_WORD = word_map(_NUMERALS)
-NAME: dict[str, str] = {name: name.title() for name in (*GIVEN, *SURNAMES)} | word_map(_TOWNS)
-TIME = {concept: phrase_of_time(spec) for concept, spec in _TIMES.items()}
 WORDS = citation_forms(
     {concept: noun.singular for concept, noun in NOUN.items()},
-    {concept: verb.particle + verb.infinitive for concept, verb in VERB.items()},
-    ADJECTIVE,
-    MANNER_WORD,
-    NUMBER_WORD,
-    NAME,
+    {concept: verb.infinitive.replace("+", "") for concept, verb in VERB.items()},
+    WORD,
     times=TIME,
 )
 
@@ -224,224 +166,179 @@ _CONTRACTIONS = {
     ("an", "das"): "ans",
 }  # fmt: skip
 _BE = {("past", False): "war", ("past", True): "waren", ("present", False): "ist", ("present", True): "sind"}
-_UNKNOWN = {
-    "recipient": "wem", "companion": "mit wem", "goal": "wohin", "place": "wo", "time": "wann",
-}  # fmt: skip
 
 
 class German(ToyLanguage):
     """[time | subject] finite-verb [subject] recipient [time] companion place manner object nicht goal rest-of-verb."""
 
-    code: ClassVar[str] = "de"
-    name: ClassVar[str] = "German"
-    words: ClassVar[Mapping[str, str]] = WORDS
+    code = "de"
+    name = "German"
+    words = WORDS
 
-    def realize(self, scene: Scene) -> ToySentence:
-        """Return the statement of a scene with its gold annotation."""
-        root, predicate = _root(scene)
-        subject = _phrase(scene.subject, "subject", "nsubj", root, "nom")
-        time = time_tokens(TIME[scene.time], root) if scene.time else []
-        finite, last = _verbs(scene, root, scene.subject.plural)
-        front, field = (time, subject) if scene.fronted else (subject, [])
-        middle = _middle(scene, root, [] if scene.fronted else time)
-        return finish([*front, finite, *field, *middle, *predicate, *last])
-
-    def question(self, scene: Scene, role: str) -> ToySentence:
-        """Return the question whose answer in the statement is `role`."""
-        root, predicate = _root(scene, without=role)
-        about, _, count = role.partition(".")
-        wh_role = _wh_phrase(scene, role, root)
-        time = time_tokens(TIME[scene.time], root) if scene.time and role != "time" else []
-        of_subject = about == "subject"
-        finite, last = _verbs(scene, root, bool(count) if of_subject else scene.subject.plural)
-        field = [] if of_subject else _phrase(scene.subject, "subject", "nsubj", root, "nom")
-        return finish([*wh_role, finite, *field, *_middle(scene, root, time, without=about), *predicate, *last], "?")
+    def realize(self, scene: Scene, asked: str = "") -> ToySentence:
+        """Return the statement of a scene, or the question for `asked`."""
+        return finish(_Clause(scene, asked).tokens(), "?" if asked else ".")
 
 
-def _root(scene: Scene, without: str = "") -> tuple[Token, list[Token]]:
-    """Return the head of the clause and, for "be", the tokens of its predicate with their negation."""
-    if scene.predicate != "be":
-        verb = VERB[scene.predicate]
-        return Token(verb.infinitive, verb.particle + verb.infinitive, "VERB", PREDICATE, "root"), []
-    if scene.quality:
-        form = ADJECTIVE[scene.quality]
-        root = Token(form, form, "ADJ", QUALITY, "root")
-        return root, [*_not(scene, root), root]
-    if scene.category:
-        noun = NOUN[scene.category]
-        root = Token(noun.singular, noun.singular, "NOUN", CATEGORY, "root")
-        kein = Token("kein" + _ein("nom", noun.gender), "kein", "DET", NEGATION, "det", root)
-        return root, [kein, root] if scene.negated else [root]
-    if without == "place" or scene.place is None:  # "Wo ist der Schlüssel?"
-        return Token("wo", "wo", "ADV", QUESTION, "root"), []
-    phrase = _at(scene.place, root=None)
-    root = next(token for token in phrase if token.head is None)
-    return root, [*_not(scene, root), *phrase]
+class _Clause(Clause):
+    """Cases of phrases are nom, acc or dat, and a preposition after a blank."""
 
+    words = WORDS
+    times = TIME
 
-def _verbs(scene: Scene, root: Token, plural: bool) -> tuple[Token, list[Token]]:
-    """Return the finite verb in second position, and the end of the clause."""
-    if scene.predicate == "be":
+    def tokens(self) -> list[Token]:
+        scene = self.scene
+        finite, predicate = self.state() if scene.predicate == "be" else self.event()
+        subject, time = self.participant("subject", "nsubj", "nom"), self.time()
+        fronted = scene.fronted and not self.asked
+        middle = self.middle([] if fronted else time)
+        if self.asked:
+            return [*self.front, finite, *subject, *middle, *predicate]
+        first, second = (time, subject) if fronted else (subject, [])
+        return [*first, finite, *second, *middle, *predicate]
+
+    def state(self) -> tuple[Token, list[Token]]:
+        """Return the finite form and the predicate of "be" with its negation."""
+        scene = self.scene
+        if scene.quality:
+            predicate = [Token(WORD[scene.quality], "ADJ", "quality", "root")]
+        elif scene.category:
+            predicate = [Token(NOUN[scene.category].singular, "NOUN", "category", "root")]
+        elif scene.place and self.asked != "place":
+            predicate = self.phrase(scene.place, "place", "root", _at(scene.place), None)
+        else:  # "Wo ist der Schlüssel?"
+            predicate = [Token("wo", "ADV", "question", "root")]
+        predicate = self.rooted(predicate)
+        if scene.negated and scene.category:
+            form = "kein" + _ein("nom", _kind(scene.category))
+            predicate.insert(0, Token(form, "DET", "negation", "det", self.root, "kein"))
+        elif scene.negated:
+            predicate.insert(0, self.negation())
         if scene.tense == "future":
-            return _will(root, plural), [Token("sein", "sein", "AUX", COPULA, "cop", root)]
-        return Token(_BE[scene.tense, plural], "sein", "AUX", (*COPULA, *TENSE), "cop", root), []
-    verb = VERB[scene.predicate]
-    if scene.tense == "future":
-        root.form = verb.particle + verb.infinitive
-        return _will(root, plural), [root]
-    if scene.tense == "past":
-        root.form = verb.past + ("" if not plural else "n" if verb.past.endswith("e") else "en")
-    else:
-        root.form = verb.infinitive if plural else verb.third
-    root.roles = (*PREDICATE, *TENSE)
-    if not verb.particle:
-        return root, []
-    return root, [Token(verb.particle, verb.particle, "ADP", PREDICATE, "compound:prt", root)]
+            return self.will(), [*predicate, Token("sein", "AUX", "copula", "cop", self.root)]
+        return Token(_BE[scene.tense, self.plural], "AUX", "copula tense", "cop", self.root, "sein"), predicate
 
+    def event(self) -> tuple[Token, list[Token]]:
+        """Return the finite verb, and what is left of the verb at the end."""
+        verb, tense = VERB[self.scene.predicate], self.scene.tense
+        particle, _, infinitive = verb.infinitive.rpartition("+")
+        root = self.root = Token(particle + infinitive, "VERB", "predicate", "root")
+        if tense == "future":
+            return self.will(), [root]
+        root.roles = "predicate tense"
+        if tense == "past":
+            root.form = verb.past + ("" if not self.plural else "n" if verb.past.endswith("e") else "en")
+        else:
+            root.form = infinitive if self.plural else verb.third
+        return root, [Token(particle, "ADP", "predicate", "compound:prt", root)] if particle else []
 
-def _will(root: Token, plural: bool) -> Token:
-    return Token("werden" if plural else "wird", "werden", "AUX", TENSE, "aux", root)
+    def middle(self, time: list[Token]) -> list[Token]:
+        """Return the middle field. Nicht follows a definite object, and otherwise precedes places."""
+        scene = self.scene
+        if scene.predicate == "be":
+            return time
+        thing, place, goal = scene.object, scene.place, scene.goal
+        kein = thing and not thing.definite
+        denial = [self.negation()] if scene.negated and not kein else []
+        early = not thing and not goal
+        tokens = [*self.participant("recipient", "iobj", "dat"), *time, *(denial if early else [])]
+        tokens += self.participant("companion", "obl", "dat mit")
+        tokens += [*self.participant("place", "obl", _at(place) if place else ""), *self.manner()]
+        tokens += [*self.participant("object", "obj", VERB[scene.predicate].case), *([] if early else denial)]
+        return [*tokens, *self.participant("goal", "obl", _to(goal) if goal else "")]
 
+    def will(self) -> Token:
+        return Token("werden" if self.plural else "wird", "AUX", "tense", "aux", self.root, "werden")
 
-def _not(scene: Scene, root: Token) -> list[Token]:
-    return [Token("nicht", "nicht", "PART", NEGATION, "advmod", root)] if scene.negated else []
+    def negation(self) -> Token:
+        return Token("nicht", "PART", "negation", "advmod", self.root)
 
+    def when(self) -> list[Token]:
+        return [Token("wann", "ADV", "question", "advmod", self.root)]
 
-def _middle(scene: Scene, root: Token, time: list[Token], without: str = "") -> list[Token]:
-    """Return the middle field. Nicht follows a definite object, and otherwise precedes places."""
-    thing = scene.object if without != "object" else None
-    kein = scene.negated and thing is not None and not thing.definite
-    denial = _not(scene, root) if scene.predicate != "be" and not kein else []
-    early = denial if not thing and not scene.goal else []
-    tokens: list[Token] = []
-    if scene.recipient and without != "recipient":
-        tokens += _phrase(scene.recipient, "recipient", "iobj", root, "dat")
-    tokens += time + early
-    if scene.companion and without != "companion":
-        tokens += _phrase(scene.companion, "companion", "obl", root, "dat", "mit")
-    if scene.place and scene.predicate != "be" and without != "place":
-        tokens += _at(scene.place, root)
-    if scene.manner:
-        tokens.append(Token(MANNER_WORD[scene.manner], MANNER_WORD[scene.manner], "ADV", MANNER, "advmod", root))
-    if thing:
-        case = "dat" if VERB[scene.predicate].dative else "acc"
-        tokens += _phrase(thing, "object", "obj", root, case, kein=kein)
-    tokens += denial if not early else []
-    if scene.goal and without != "goal":
-        tokens += _to(scene.goal, root)
-    return tokens
+    def question_words(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token) -> list[Token]:
+        if role in ("goal", "place"):
+            return [Token("wohin" if role == "goal" else "wo", "ADV", "question", "advmod", head)]
+        case, _, preposition = case.partition(" ")
+        if case == "acc" and not phrase.person:
+            return [Token("was", "PRON", "question", deprel, head)]
+        whom = Token({"nom": "wer", "acc": "wen", "dat": "wem"}[case], "PRON", "question", deprel, head, "wer")
+        return [Token(preposition, "ADP", "question", "case", whom), whom] if preposition else [whom]
 
-
-def _at(place: Phrase, root: Token | None) -> list[Token]:
-    preposition = PLACES.get(place.head, ("in", "in"))[0]
-    return _phrase(place, "place", "obl", root, "dat", preposition)
-
-
-def _to(goal: Phrase, root: Token) -> list[Token]:
-    preposition = "nach" if goal.head in TOWNS else PLACES.get(goal.head, ("in", "in"))[1]
-    return _phrase(goal, "goal", "obl", root, "dat" if preposition == "zu" else "acc", preposition)
-
-
-def _wh_phrase(scene: Scene, role: str, root: Token) -> list[Token]:
-    """Return the question phrase; its words have the role "question", so questions can be aligned too."""
-    about, _, count = role.partition(".")
-    dative = scene.predicate != "be" and VERB[scene.predicate].dative
-    if count:
-        phrase: Phrase = getattr(scene, about)
-        if about == "subject":
-            return _phrase(phrase, about, "nsubj", root, "nom", counted=True)
-        return _phrase(phrase, about, "obj", root, "dat" if dative else "acc", counted=True)
-    if about == "subject":
-        return [Token("wer", "wer", "PRON", QUESTION, "nsubj", root)]
-    if about == "object" and scene.object:
-        form = ("wem" if dative else "wen") if scene.object.person or dative else "was"
-        return [Token(form, "was" if form == "was" else "wer", "PRON", QUESTION, "obj", root)]
-    if root.roles == QUESTION:
-        return [root]
-    if role == "recipient":
-        return [Token("wem", "wer", "PRON", QUESTION, "iobj", root)]
-    first, _, second = _UNKNOWN[role].partition(" ")
-    if not second:
-        return [Token(first, first, "ADV", QUESTION, "advmod", root)]
-    whom = Token(second, "wer", "PRON", QUESTION, "obl", root)
-    return [Token(first, first, "ADP", QUESTION, "case", whom), whom]
-
-
-def _phrase(
-    phrase: Phrase,
-    role: str,
-    deprel: str,
-    head: Token | None,
-    case: str,
-    preposition: str = "",
-    *,
-    kein: bool = False,
-    counted: bool = False,
-) -> list[Token]:
-    """Return a participant: preposition, determiner (kein, "wie viele"), quality, noun, in their case."""
-    roles = part(role)
-    if phrase.named:
-        tokens = person_or_town(phrase, NAME, role, deprel, head)
+    def phrase(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None) -> list[Token]:
+        """Return preposition, determiner (kein, "wie viele"), quality, noun, in their case."""
+        case, _, preposition = case.partition(" ")
+        kein = role == "object" and self.scene.negated and not phrase.definite
+        kind = "p" if phrase.plural else "" if phrase.named else _kind(phrase.head)
+        if phrase.named:
+            tokens = self.named(phrase, role, deprel, head)
+        else:
+            tokens = [_noun(phrase, f"{role}.head", deprel, head, case)]
         noun = tokens[0]
-    else:
-        noun = _noun(phrase, roles.head, deprel, head, case)
-        tokens = [noun]
-    kind = "p" if phrase.plural else NOUN[phrase.head].gender if phrase.head in NOUNS else ""
-    if phrase.quality:
-        stem = ADJECTIVE[phrase.quality]
-        form = STEMS.get(stem, stem) + _ending(phrase, case, kind, kein)
-        tokens.insert(0, Token(form, stem, "ADJ", roles.quality, "amod", noun))
-    if counted:
-        many = Token("viele" if case != "dat" else "vielen", "viele", "DET", QUESTION, "det", noun)
-        tokens = [Token("wie", "wie", "ADV", QUESTION, "advmod", many), many, *tokens]
-    elif kein:
-        form = "kein" + _ein(case, kind)
-        tokens.insert(0, Token(form, "kein", "DET", (*NEGATION, *roles.determiner), "det", noun))
-    elif phrase.determiner:
-        tokens.insert(0, _determiner(phrase.determiner, roles.determiner, noun, case, kind))
-    return _with(preposition, tokens, noun, roles.relation) if preposition else tokens
+        if phrase.quality:
+            stem = WORD[phrase.quality]
+            form = STEMS.get(stem, stem) + _ending("no" if kein else phrase.determiner, case, kind)
+            tokens.insert(0, Token(form, "ADJ", f"{role}.quality", "amod", noun, stem))
+        if self.asked == f"{role}.count":
+            many = Token("vielen" if case == "dat" else "viele", "DET", "question", "det", noun, "viele")
+            tokens = [Token("wie", "ADV", "question", "advmod", many), many, *tokens]
+        elif kein:
+            roles = f"negation {role}.determiner"
+            tokens.insert(0, Token("kein" + _ein(case, kind), "DET", roles, "det", noun, "kein"))
+        elif phrase.determiner:
+            tokens.insert(0, _determiner(phrase.determiner, f"{role}.determiner", noun, case, kind))
+        if not preposition:
+            return tokens
+        first = Token(preposition, "ADP", f"{role}.relation", "case", noun)
+        contracted = _CONTRACTIONS.get((preposition, tokens[0].form)) if tokens[0].lemma == "der" else None
+        if contracted:  # in dem: im, with the roles of both
+            first.form = contracted
+            first.roles += f" {tokens.pop(0).roles}"
+        return [first, *tokens]
 
 
-def _with(preposition: str, tokens: list[Token], noun: Token, roles: Roles) -> list[Token]:
-    """Prepend a preposition; some contract with the article (in dem: im), whose roles they get."""
-    contracted = _CONTRACTIONS.get((preposition, tokens[0].form)) if tokens[0].lemma == "der" else None
-    first = Token(contracted or preposition, preposition, "ADP", roles, "case", noun)
-    if contracted:
-        first.roles = (*roles, *tokens[0].roles)
-        return [first, *tokens[1:]]
-    return [first, *tokens]
+def _at(place: Phrase) -> str:
+    return f"dat {PLACES.get(place.head, ('in', 'in'))[0]}"
 
 
-def _noun(phrase: Phrase, roles: Roles, deprel: str, head: Token | None, case: str) -> Token:
+def _to(goal: Phrase) -> str:
+    preposition = "nach" if goal.head in TOWNS else PLACES.get(goal.head, ("in", "in"))[1]
+    return f"{'dat' if preposition == 'zu' else 'acc'} {preposition}"
+
+
+def _kind(noun: str) -> str:
+    return NOUN[noun].gender.replace("w", "m")
+
+
+def _noun(phrase: Phrase, roles: str, deprel: str, head: Token | None, case: str) -> Token:
     word = NOUN[phrase.head]
     form = word.singular
     if phrase.plural:
         form = word.plural + ("n" if case == "dat" and not word.plural.endswith(("n", "s")) else "")
-    elif word.weak and case != "nom":
+    elif word.gender == "w" and case != "nom":
         form = word.plural
-    return Token(form, word.singular, "NOUN", roles, deprel, head)
+    return Token(form, "NOUN", roles, deprel, head, word.singular)
 
 
 def _ein(case: str, kind: str) -> str:
     return "" if (case, kind) in _BARE else _STRONG[case][kind]
 
 
-def _ending(phrase: Phrase, case: str, kind: str, kein: bool) -> str:
+def _ending(determiner: str, case: str, kind: str) -> str:
     """Return the adjective ending: weak after der-words, strong without an article, mixed after ein."""
-    if phrase.determiner in ("a", "no") or kein:
+    if determiner in ("a", "no"):
         return _STRONG[case][kind] if (case, kind) in _BARE else _WEAK[case][kind]
-    return (_WEAK if phrase.determiner in ("the", "this", "these", "every") else _STRONG)[case][kind]
+    return (_WEAK if determiner in ("the", "this", "these", "every") else _STRONG)[case][kind]
 
 
-def _determiner(determiner: str, roles: Roles, noun: Token, case: str, kind: str) -> Token:
-    word = NUMBER_WORD[determiner]
+def _determiner(determiner: str, roles: str, noun: Token, case: str, kind: str) -> Token:
+    word = WORD[determiner]
     if determiner in NUMERALS:
-        return Token(word, word, "NUM", roles, "nummod", noun)
+        return Token(word, "NUM", roles, "nummod", noun)
     if determiner == "the":
         form = _THE[case][kind]
     elif determiner in ("a", "no"):
         form = word + _ein(case, kind)
     else:  # dieser, jeder; viele, einige: all take the strong endings
-        stem = word.removesuffix("er") if word.endswith("er") else word.removesuffix("e")
-        form = stem + _STRONG[case][kind]
-    return Token(form, word, "DET", roles, "det", noun)
+        form = word.removesuffix("er" if word.endswith("er") else "e") + _STRONG[case][kind]
+    return Token(form, "DET", roles, "det", noun, word)

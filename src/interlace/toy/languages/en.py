@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from interlace.toy.concepts import ADJECTIVES, CONCEPTS, GIVEN, NOUNS, NUMERALS, SURNAMES, TIMES, TOWNS, VERBS
+from interlace.toy.concepts import CONCEPTS, NUMERALS, TIMES, TOWNS
 from interlace.toy.languages import ToyLanguage
-from interlace.toy.sentences import (
-    CATEGORY,
-    COPULA,
-    MANNER,
-    NEGATION,
-    PREDICATE,
-    QUALITY,
-    QUESTION,
-    TENSE,
-    Token,
-    ToySentence,
-    finish,
-    part,
-    person_or_town,
-    phrase_of_time,
-    time_tokens,
-)
+from interlace.toy.sentences import LATIN_NAMES, Clause, Token, ToySentence, citation_forms, finish
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from interlace.toy.scenes import Phrase, Scene
 
 # ---- words ----
@@ -52,52 +34,43 @@ PREPOSITIONS = {  # of places where it is not "in"
 }  # fmt: skip
 
 
-def _time_spec(concept: str) -> str:
+def _time(concept: str) -> str:
     which, _, unit = concept.partition("_")
     if not unit:
-        return f"{concept}/=/{'NOUN' if concept in ('yesterday', 'today', 'tomorrow') else 'ADV'}/wu"
-    unit = unit.capitalize() if unit in ("monday", "friday") else unit
-    return f"{which}/=/{'DET' if which == 'every' else 'ADJ'}/w {unit}/=/{'PROPN' if unit[0].isupper() else 'NOUN'}/u"
+        return f"{concept}/{'NOUN' if concept in ('yesterday', 'today', 'tomorrow') else 'ADV'}/wu"
+    if unit in ("monday", "friday"):
+        return f"{which}/ADJ/w {unit.title()}/PROPN/u"
+    return f"{which}/{'DET' if which == 'every' else 'ADJ'}/w {unit}/NOUN/u"
 
 
-def _third(lemma: str) -> str:
+def _with_y(lemma: str) -> bool:
+    return lemma.endswith("y") and lemma[-2] not in "aeiou"
+
+
+def _with_s(lemma: str) -> str:
     if lemma.endswith(("s", "sh", "ch", "x", "z", "o")):
         return lemma + "es"
-    return lemma[:-1] + "ies" if lemma.endswith("y") and lemma[-2] not in "aeiou" else lemma + "s"
+    return lemma[:-1] + "ies" if _with_y(lemma) else lemma + "s"
 
 
 def _past(lemma: str) -> str:
     if lemma.endswith("e"):
         return lemma + "d"
-    return lemma[:-1] + "ied" if lemma.endswith("y") and lemma[-2] not in "aeiou" else lemma + "ed"
+    return lemma[:-1] + "ied" if _with_y(lemma) else lemma + "ed"
 
 
-def _plural(lemma: str) -> str:
-    return PLURALS.get(lemma) or _third(lemma)
-
-
-NOUN: dict[str, tuple[str, str]] = {noun: (noun, _plural(noun)) for noun in NOUNS}  # concept -> singular, plural
-VERB: dict[str, tuple[str, str, str]] = {  # concept -> base, third person, past
-    verb: (LEMMAS.get(verb, verb), _third(LEMMAS.get(verb, verb)), PASTS.get(verb) or _past(LEMMAS.get(verb, verb)))
-    for verb in VERBS
-}
-ADJECTIVE: dict[str, str] = {concept: LEMMAS.get(concept, concept) for concept in ADJECTIVES}
-TIME = {concept: phrase_of_time(_time_spec(concept)) for concept in TIMES}
-NAME: dict[str, str] = {name: name.replace("_", " ").title() for name in (*GIVEN, *SURNAMES, *TOWNS)}
-WORDS: dict[str, str] = (
-    {concept: concept for concept in CONCEPTS}
-    | ADJECTIVE
-    | NAME
-    | {time: " ".join(row[0] for row in rows) for time, rows in TIME.items()}
-    | {"seek": "look for"}
+TIME = {concept: _time(concept) for concept in TIMES}
+WORDS = citation_forms(
+    {concept: concept for concept in CONCEPTS if concept not in TIMES},
+    LATIN_NAMES,
+    {town: town.replace("_", " ").title() for town in TOWNS},
+    {"seek": "look for", "clean_quality": "clean"},
+    times=TIME,
 )
 
 
 # ---- grammar ----
 
-_UNKNOWN = {  # question words of participants
-    "recipient": "to whom", "companion": "with whom", "goal": "where", "place": "where", "time": "when",
-}  # fmt: skip
 _BE = {("past", False): "was", ("past", True): "were", ("present", False): "is", ("present", True): "are"}
 _DO = {("past", False): "did", ("past", True): "did", ("present", False): "does", ("present", True): "do"}
 
@@ -105,152 +78,115 @@ _DO = {("past", False): "did", ("past", True): "did", ("present", False): "does"
 class English(ToyLanguage):
     """Statement: [time] subject (will | do) not verb object to-recipient to-goal manner with-companion place [time]."""
 
-    code: ClassVar[str] = "en"
-    name: ClassVar[str] = "English"
-    words: ClassVar[Mapping[str, str]] = WORDS
+    code = "en"
+    name = "English"
+    words = WORDS
 
-    def realize(self, scene: Scene) -> ToySentence:
-        """Return the statement of a scene with its gold annotation."""
-        root, verbal = _root(scene)
-        subject = _phrase(scene.subject, "subject", "nsubj", root)
-        helper, verb = _verbs(scene, root, scene.subject.plural, inverted=False)
-        time = _time(scene, root)
-        front, back = (time, []) if scene.fronted else ([], time)
-        return finish([*front, *subject, *helper, *_not(scene, root), *verb, *verbal, *_rest(scene, root), *back])
-
-    def question(self, scene: Scene, role: str) -> ToySentence:
-        """Return the question whose answer in the statement is `role`."""
-        root, verbal = _root(scene, without=role)
-        about, _, count = role.partition(".")
-        wh_role = _wh_phrase(scene, role, root)
-        rest = [*verbal, *_rest(scene, root, without=about), *([] if role == "time" else _time(scene, root))]
-        if about == "subject":
-            helper, verb = _verbs(scene, root, bool(count), inverted=False)
-            return finish([*wh_role, *helper, *verb, *rest], "?")
-        helper, verb = _verbs(scene, root, scene.subject.plural, inverted=True)
-        return finish([*wh_role, *helper, *_phrase(scene.subject, "subject", "nsubj", root), *verb, *rest], "?")
+    def realize(self, scene: Scene, asked: str = "") -> ToySentence:
+        """Return the statement of a scene, or the question for `asked`."""
+        return finish(_Clause(scene, asked).tokens(), "?" if asked else ".")
 
 
-def _root(scene: Scene, without: str = "") -> tuple[Token, list[Token]]:
-    """Return the head of the clause and, for "be", the tokens of its predicate."""
-    if scene.predicate != "be":
-        base = VERB[scene.predicate][0]
-        return Token(base, base, "VERB", PREDICATE, "root"), []
-    if scene.quality:
-        form = ADJECTIVE[scene.quality]
-        root = Token(form, form, "ADJ", QUALITY, "root")
-        return root, [root]
-    if scene.category:
-        root = Token(scene.category, scene.category, "NOUN", CATEGORY, "root")
-        return root, [_article(root, ()), root]
-    if without == "place":  # "Where is the key?"
-        return Token("where", "where", "ADV", QUESTION, "root"), []
-    phrase = _phrase(scene.place, "place", "root", None, _preposition(scene)) if scene.place else []
-    return next(token for token in phrase if token.head is None), phrase
+class _Clause(Clause):
+    words = WORDS
+    times = TIME
 
+    def tokens(self) -> list[Token]:
+        scene = self.scene
+        helper, verb = self.state() if scene.predicate == "be" else self.event()
+        subject, time = self.participant("subject", "nsubj"), self.time()
+        if scene.predicate != "be":
+            verb += [*self.participant("object", "obj"), *self.participant("recipient", "obl", "to")]
+            verb += [*self.participant("goal", "obl", "to"), *self.manner()]
+            verb += [*self.participant("companion", "obl", "with"), *self.participant("place", "obl", _at(scene.place))]
+        if self.asked:
+            return [*self.front, *helper, *subject, *verb, *time]
+        negation = [Token("not", "PART", "negation", "advmod", self.root)] if scene.negated else []
+        clause = [*subject, *helper, *negation, *verb]
+        return [*time, *clause] if scene.fronted else [*clause, *time]
 
-def _verbs(scene: Scene, root: Token, plural: bool, *, inverted: bool) -> tuple[list[Token], list[Token]]:
-    """Return the verb forms before and after "not" or an inverted subject."""
-    if scene.predicate == "be":
+    def state(self) -> tuple[list[Token], list[Token]]:
+        """Return the finite copula or "will", and the rest of the predicate of "be"."""
+        scene = self.scene
+        if scene.quality:
+            predicate = [Token(WORDS[scene.quality], "ADJ", "quality", "root")]
+        elif scene.category:
+            noun = Token(scene.category, "NOUN", "category", "root")
+            predicate = [_article(noun, "", noun), noun]
+        elif scene.place and self.asked != "place":
+            predicate = self.phrase(scene.place, "place", "root", _at(scene.place), None)
+        else:  # "Where is the key?"
+            predicate = [Token("where", "ADV", "question", "root")]
+        predicate = self.rooted(predicate)
         if scene.tense == "future":
-            return [Token("will", "will", "AUX", TENSE, "aux", root)], [Token("be", "be", "AUX", COPULA, "cop", root)]
-        return [Token(_BE[scene.tense, plural], "be", "AUX", (*COPULA, *TENSE), "cop", root)], []
-    particle = PARTICLES.get(scene.predicate)
-    verb = [root, *([Token(particle, particle, "ADP", PREDICATE, "compound:prt", root)] if particle else [])]
-    if scene.tense == "future":
-        return [Token("will", "will", "AUX", TENSE, "aux", root)], verb
-    if scene.negated or inverted:
-        return [Token(_DO[scene.tense, plural], "do", "AUX", TENSE, "aux", root)], verb
-    base, third, past = VERB[scene.predicate]
-    root.form = past if scene.tense == "past" else base if plural else third
-    root.roles = (*PREDICATE, *TENSE)
-    return [], verb
+            return [self.will()], [Token("be", "AUX", "copula", "cop", self.root), *predicate]
+        return [Token(_BE[scene.tense, self.plural], "AUX", "copula tense", "cop", self.root, "be")], predicate
+
+    def event(self) -> tuple[list[Token], list[Token]]:
+        """Return the verb forms before and after "not" or an inverted subject."""
+        scene = self.scene
+        base = LEMMAS.get(scene.predicate, scene.predicate)
+        root = self.root = Token(base, "VERB", "predicate", "root")
+        particle = PARTICLES.get(scene.predicate)
+        verb = [root, Token(particle, "ADP", "predicate", "compound:prt", root)] if particle else [root]
+        if scene.tense == "future":
+            return [self.will()], verb
+        if scene.negated or (self.asked and self.asked not in ("subject", "subject.count")):
+            return [Token(_DO[scene.tense, self.plural], "AUX", "tense", "aux", root, "do")], verb
+        if scene.tense == "past":
+            root.form = PASTS.get(scene.predicate) or _past(base)
+        else:
+            root.form = base if self.plural else _with_s(base)
+        root.roles = "predicate tense"
+        return [], verb
+
+    def will(self) -> Token:
+        return Token("will", "AUX", "tense", "aux", self.root)
+
+    def when(self) -> list[Token]:
+        return [Token("when", "ADV", "question", "advmod", self.root)]
+
+    def question_words(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token) -> list[Token]:
+        if role in ("goal", "place"):
+            return [Token("where", "ADV", "question", "advmod", head)]
+        if role == "subject":
+            return [Token("who", "PRON", "question", deprel, head)]
+        form = "whom" if phrase.person else "what"
+        whom = Token(form, "PRON", "question", deprel, head, "who" if phrase.person else form)
+        return [Token(case, "ADP", "question", "case", whom), whom] if case else [whom]
+
+    def phrase(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None) -> list[Token]:
+        """Return preposition, determiner (or "how many"), quality, noun."""
+        if phrase.named:
+            tokens = self.named(phrase, role, deprel, head)
+            noun = tokens[0]
+        else:
+            form = (PLURALS.get(phrase.head) or _with_s(phrase.head)) if phrase.plural else phrase.head
+            noun = Token(form, "NOUN", f"{role}.head", deprel, head, phrase.head)
+            tokens = [noun]
+        if phrase.quality:
+            tokens.insert(0, Token(WORDS[phrase.quality], "ADJ", f"{role}.quality", "amod", noun))
+        if self.asked == f"{role}.count":
+            many = Token("many", "DET", "question", "det", noun)
+            tokens = [Token("how", "ADV", "question", "advmod", many), many, *tokens]
+        elif phrase.determiner:
+            tokens.insert(0, _determiner(phrase.determiner, f"{role}.determiner", noun, tokens[0]))
+        return [Token(case, "ADP", f"{role}.relation", "case", noun), *tokens] if case else tokens
 
 
-def _not(scene: Scene, root: Token) -> list[Token]:
-    return [Token("not", "not", "PART", NEGATION, "advmod", root)] if scene.negated else []
+def _at(place: Phrase | None) -> str:
+    return PREPOSITIONS.get(place.head, "in") if place else ""
 
 
-def _rest(scene: Scene, root: Token, without: str = "") -> list[Token]:
-    """Return everything after the verb except the time."""
-    tokens: list[Token] = []
-    if scene.object and without != "object":
-        tokens += _phrase(scene.object, "object", "obj", root)
-    if scene.recipient and without != "recipient":
-        tokens += _phrase(scene.recipient, "recipient", "obl", root, "to")
-    if scene.goal and without != "goal":
-        tokens += _phrase(scene.goal, "goal", "obl", root, "to")
-    if scene.manner:
-        tokens.append(Token(scene.manner, scene.manner, "ADV", MANNER, "advmod", root))
-    if scene.companion and without != "companion":
-        tokens += _phrase(scene.companion, "companion", "obl", root, "with")
-    if scene.place and scene.predicate != "be" and without != "place":
-        tokens += _phrase(scene.place, "place", "obl", root, _preposition(scene))
-    return tokens
-
-
-def _wh_phrase(scene: Scene, role: str, root: Token) -> list[Token]:
-    """Return the question phrase; its words have the role "question", so questions can be aligned too."""
-    about, _, count = role.partition(".")
-    if count:
-        phrase: Phrase = getattr(scene, about)
-        return _phrase(phrase, about, "nsubj" if about == "subject" else "obj", root, counted=True)
-    if about == "subject":
-        return [Token("who", "who", "PRON", QUESTION, "nsubj", root)]
-    if about == "object":
-        form = "whom" if scene.object and scene.object.person else "what"
-        return [Token(form, "who" if form == "whom" else form, "PRON", QUESTION, "obj", root)]
-    if root.roles == QUESTION:
-        return [root]
-    first, _, second = _UNKNOWN[role].partition(" ")
-    if not second:
-        return [Token(first, first, "ADV", QUESTION, "advmod", root)]
-    whom = Token(second, "who", "PRON", QUESTION, "obl", root)
-    return [Token(first, first, "ADP", QUESTION, "case", whom), whom]
-
-
-def _time(scene: Scene, root: Token) -> list[Token]:
-    return time_tokens(TIME[scene.time], root) if scene.time else []
-
-
-def _preposition(scene: Scene) -> str:
-    return PREPOSITIONS.get(scene.place.head, "in") if scene.place else "in"
-
-
-def _phrase(
-    phrase: Phrase, role: str, deprel: str, head: Token | None, preposition: str = "", *, counted: bool = False
-) -> list[Token]:
-    """Return a participant: preposition, determiner (or "how many"), quality, noun."""
-    roles = part(role)
-    if phrase.named:
-        tokens = person_or_town(phrase, NAME, role, deprel, head)
-        noun = tokens[0]
-    else:
-        singular, plural = NOUN[phrase.head]
-        noun = Token(plural if phrase.plural else singular, singular, "NOUN", roles.head, deprel, head)
-        tokens = [noun]
-    if phrase.quality:
-        form = ADJECTIVE[phrase.quality]
-        tokens.insert(0, Token(form, form, "ADJ", roles.quality, "amod", noun))
-    if counted:
-        many = Token("many", "many", "DET", QUESTION, "det", noun)
-        tokens = [Token("how", "how", "ADV", QUESTION, "advmod", many), many, *tokens]
-    elif phrase.determiner:
-        tokens.insert(0, _determiner(phrase.determiner, roles.determiner, noun, tokens[0]))
-    if preposition:
-        tokens.insert(0, Token(preposition, preposition, "ADP", roles.relation, "case", noun))
-    return tokens
-
-
-def _determiner(determiner: str, roles: tuple[str, ...], noun: Token, following: Token) -> Token:
+def _determiner(determiner: str, roles: str, noun: Token, following: Token) -> Token:
     if determiner == "a":
         return _article(following, roles, noun)
     if determiner in NUMERALS:
-        return Token(determiner, determiner, "NUM", roles, "nummod", noun)
-    return Token(determiner, "this" if determiner == "these" else determiner, "DET", roles, "det", noun)
+        return Token(determiner, "NUM", roles, "nummod", noun)
+    return Token(determiner, "DET", roles, "det", noun, "this" if determiner == "these" else determiner)
 
 
-def _article(following: Token, roles: tuple[str, ...], noun: Token | None = None) -> Token:
+def _article(following: Token, roles: str, noun: Token) -> Token:
     """Return "a" or "an", by the next word."""
     vowel = following.form[0] in "aeiou" and not following.form.startswith("uni")
-    return Token("an" if vowel else "a", "a", "DET", roles, "det", noun or following)
+    return Token("an" if vowel else "a", "DET", roles, "det", noun, "a")
