@@ -11,6 +11,7 @@ import logging
 import os
 import re
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -58,7 +59,7 @@ class _Command(TyperCommand):
         return _with_types(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        for option, value in zip(args, [*args[1:], "--"], strict=True):
+        for option, value in pairwise([*args, "--"]):
             if (option in _OUTPUTS and not value) or option in {f"{name}=" for name in _OUTPUTS}:
                 message = f"{option.rstrip('=')}: expected a path, found an empty one"
                 raise typer.BadParameter(message)

@@ -1,0 +1,34 @@
+"""The application: every command starts, and its help uses conventional types."""
+
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+from interlace.cli import COMMANDS, application
+
+NEED_NOTHING = {"demo", "init", "list"}
+
+
+@pytest.mark.parametrize("name", [name.rstrip("_").replace("_", "-") for name in COMMANDS.names()])
+def test_help_and_missing_arguments(name):
+    shown = CliRunner().invoke(application(), [name, "-h"], env={"COLUMNS": "200"})
+    assert shown.exit_code == 0
+    assert not re.search(r"<(bool|str|int|float|path)", shown.stdout)
+    if name not in NEED_NOTHING:
+        missing = CliRunner().invoke(application(), [name])
+        assert missing.exit_code == 2
+        assert "Missing" in missing.stderr
+
+
+def test_conventional_types_in_help():
+    shown = CliRunner().invoke(application(), ["align", "-h"], env={"COLUMNS": "200"}).stdout
+    assert re.search(r"--pair +INTEGER", shown)
+    assert re.search(r"--load-model +PATH", shown)
+    assert re.search(r"--json +Print", shown)
+
+
+def test_rejects_an_unknown_command():
+    wrong = CliRunner().invoke(application(), ["algin"])
+    assert wrong.exit_code == 2
+    assert "did you mean 'align'" in wrong.stderr
