@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.report import read_scores, write_report
-from interlace.report.page import caution, summary, title
+from interlace.report import page_head, read_scores, write_report
 from interlace.report.runs import read_runs
 from interlace.report.score_tables import TaskScores, task_scores
 from interlace.report.svg import text_width
@@ -177,7 +176,7 @@ def test_pre_trainings_are_tested_and_not_their_fine_tunings(tmp_path: Path) -> 
     """Five fine-tunings of each would be p = 2 / 252, but there is one pre-training of each."""
     folders = seeded(tmp_path, {"a": 10, "b": 90}, 5, runs=1)
     assert significant(only(*folders)) == {"b": False}
-    assert "permutation test over pre-training runs" in section("scores", folders).body
+    assert "permutation test over pre-training runs" in section("scores", folders, "Scores").body
     assert significant(only(*seeded(tmp_path / "x", {"a": 10, "b": 90}, 1, runs=4))) == {"b": True}
 
 
@@ -200,7 +199,7 @@ def test_several_differences_are_adjusted(tmp_path: Path, seeds: int, clear: boo
 
 def test_a_single_measurement_has_its_interval_over_examples(tmp_path: Path) -> None:
     rows = [score("de", 50, low=40.2, high=59.8), score("tr", 30, low=29.0, high=31.0), score("tr", 34, seed=1)]
-    body = section("scores", [bare_run(tmp_path / "a", "a", rows)]).body
+    body = section("scores", [bare_run(tmp_path / "a", "a", rows)], "Scores").body
     assert re.findall(r"<small>(95 %: 40.2–59.8|30.0–34.0)</small>", body) == ["95 %: 40.2–59.8", "30.0–34.0"]
     assert "a: 50.0 (40.2–59.8)" in body
     assert "lowest to highest seed" in body
@@ -208,7 +207,7 @@ def test_a_single_measurement_has_its_interval_over_examples(tmp_path: Path) -> 
 
 
 def test_no_note_explains_what_is_not_shown(tmp_path: Path) -> None:
-    body = section("scores", [bare_run(tmp_path / "a", "a", [score("de", 50)])]).body
+    body = section("scores", [bare_run(tmp_path / "a", "a", [score("de", 50)])], "Scores").body
     assert not re.search("lowest to highest|bootstrap|Bold|†", body)
 
 
@@ -218,7 +217,7 @@ def test_more_systems_than_markers_are_rows_of_the_chart(tmp_path: Path, count: 
         bare_run(tmp_path / f"r{number}", f"recipe {number}", [score("en", 90), score("de", 50 + number)])
         for number in range(count)
     ]
-    body = section("scores", runs).body
+    body = section("scores", runs, "Scores").body
     named = re.findall(r'<text x="0" y="[0-9.]+" class="tick">(?:recipe )?\d</text>', body)
     assert len(named) == (9 if count == 9 else 0)
     assert ('class="keys"' in body) is (count == 8)
@@ -228,7 +227,7 @@ def test_more_systems_than_markers_are_rows_of_the_chart(tmp_path: Path, count: 
 def test_long_names_are_cut_in_the_middle(tmp_path: Path) -> None:
     names = [f"{'ALIGN-MLM-' * 6}{number}" for number in range(9)]
     scores = [score("en", 90), score("de", 50), score("tr", 70)]
-    body = section("scores", [bare_run(tmp_path / n, n, scores) for n in names]).body
+    body = section("scores", [bare_run(tmp_path / n, n, scores) for n in names], "Scores").body
     assert body.count(">Mean of others: 60") == 9
     drawn = re.findall(r'<text x="0" y="[0-9.]+" class="tick">([^<]*)</text>', body)
     assert len(set(drawn)) == 9
@@ -246,15 +245,15 @@ def test_collapsed_fine_tunings_are_marked_and_counted(tmp_path: Path) -> None:
     runs = [bare_run(tmp_path / "a", "a", scores(True, False)), bare_run(tmp_path / "b", "b", scores(False, False))]
     for label in ("German", "Mean of others"):
         assert line(only(*runs), label)[:2] == ["33.0‡", "33.0"]
-    assert "(1 of 4 here)" in section("scores", runs).body
-    assert "33.0‡" in section("scores", runs, 1).body
-    assert "33.0‡" in section("published", runs).body
+    assert "(1 of 4 here)" in section("scores", runs, "Scores").body
+    assert "33.0‡" in section("scores", runs, "gap").body
+    assert "33.0‡" in section("scores", runs, "Published").body
     assert "‡" not in write_report(runs[1:], tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_the_transfer_gap_is_shown_below_every_score(make_run: Callable[..., Path]) -> None:
     folder = make_run("mlm", gain=0.0)
-    body = section("scores", [folder], 1).body
+    body = section("scores", [folder], "gap").body
     for one in task_scores(read_scores([folder])):
         source = cells(one, "en")["mlm"].mean
         for language in ("de", "hi"):
@@ -262,7 +261,7 @@ def test_the_transfer_gap_is_shown_below_every_score(make_run: Callable[..., Pat
             assert f">{mean:.1f}<" in body
             assert f">{mean - source:+.1f}<".replace("-", "−") in body
     change(folder, "scores.json", lambda rows: [row for row in rows if row["language"] != "en"])
-    assert "−" not in section("scores", [folder], 1).body
+    assert "−" not in section("scores", [folder], "gap").body
 
 
 # ---- other metrics ----
@@ -282,7 +281,7 @@ def test_other_metrics_are_means_by_language_and_system(tmp_path: Path) -> None:
         ["English", "one", "60.00", "99.00"],
         ["German", "one", "32.00", None],
     ]
-    assert "Other metrics" in section("scores", [one]).body
+    assert "Other metrics" in section("scores", [one], "Scores").body
     assert only(bare_run(tmp_path / "x", "x", [score("de", 1)])).other_metrics() is None
 
 
@@ -299,8 +298,8 @@ def test_scores_over_held_out_words_are_named(tmp_path: Path) -> None:
         bare_run(tmp_path / "mlm", "mlm", [probe(50)]),
     ]
     scores = only(*runs)
-    assert [scores.words(system) for system in scores.systems] == ["held-out words", "all words"]
-    body = section("scores", runs).body
+    assert [scores.words[system] for system in scores.systems] == ["held-out words", "all words"]
+    body = section("scores", runs, "Scores").body
     assert "<small>held-out words</small>" in body
     assert "Compare by p@1, all." in body
     table = scores.other_metrics()
@@ -311,16 +310,14 @@ def test_scores_over_held_out_words_are_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("more", "words"), [({}, ""), ({**LEARNT, "held out": 0.0}, ""), (LEARNT, "held-out words")])
 def test_without_held_out_words_nothing_is_said_of_words(tmp_path: Path, more: Any, words: str) -> None:
     scores = only(bare_run(tmp_path / "mlm", "mlm", [probe(50.0, **more)]))
-    assert scores.words(scores.systems[0]) == words
+    assert scores.words[scores.systems[0]] == words
 
 
 # ---- the summary of the page ----
 
 
 def head(*folders: Path) -> tuple[str, str, str]:
-    runs = read_runs(folders)
-    results = task_scores(read_scores(folders))
-    return title(results), summary(results), caution(runs, results)
+    return page_head(read_runs(folders), task_scores(read_scores(folders)))
 
 
 def of_seeds(folder: Path, values: list[float]) -> Path:
@@ -377,7 +374,7 @@ def test_without_scores_or_means(make_run: Callable[..., Path], tmp_path: Path) 
         for name, languages in (("a", ("de", "es")), ("b", ("hi", "tr")))
     ]
     assert head(*probes)[:2] == ("Probes of cross-lingual models", "No mean over languages that all systems share.")
-    assert section("scores", probes).lead.startswith("No fine-tuning")
+    assert section("scores", probes, "Scores").lead.startswith("No fine-tuning")
 
 
 def test_the_summary_is_about_the_same_languages_throughout(tmp_path: Path) -> None:

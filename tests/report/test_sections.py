@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from html import unescape
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +13,11 @@ import pytest
 from safetensors.numpy import save_file
 
 from interlace.report.runs import Facts, LoggedScores, LoggedStep, Run, Sample, SampleRow, read_runs
-from interlace.report.sections.derived import transfer_points
-from interlace.report.sections.inputs import _sample
-from interlace.report.sections.setup import _flat, _merged
-from interlace.report.sections.training import _evenly
-from interlace.report.sections.word_maps import _cosines
+from interlace.report.sections.analysis import transfer_points
+from interlace.report.sections.examples import shown_sample
+from interlace.report.sections.setup import flattened, merged
+from interlace.report.sections.training import evenly
+from interlace.report.sections.word_maps import cosines_note
 from interlace.scores import ScoreTable, table_of_entries
 from report_runs import bare_run, change, score, section
 
@@ -30,24 +29,14 @@ if TYPE_CHECKING:
     Make = Callable[..., Path]
 
 DASH = "\N{EN DASH}"
-DIAGNOSTICS, EVALUATION, LOSSES, MIXTURE = range(4)  # places in `training`
-RECIPE, COMPUTE, REPRODUCTION = range(3)  # in `setup`
+DIAGNOSTICS, EVALUATION, LOSSES, MIXTURE = "diagnostics", "during training", "losses", "Mixture"
+RECIPE, COMPUTE, REPRODUCTION = "Recipe", "Compute", "Reproduction"
 
 
 def words_of(found: Section) -> list[str]:
     """The text of a section without tags."""
-
-    class Reader(HTMLParser):
-        def __init__(self) -> None:
-            super().__init__()
-            self.found: list[str] = []
-
-        def handle_data(self, data: str) -> None:
-            self.found.append(data.strip())
-
-    reader = Reader()
-    reader.feed(str(found.body))
-    return [word for word in reader.found if word]
+    words = [unescape(part).strip() for part in re.split(r"<[^>]*>", found.body)]
+    return [word for word in words if word]
 
 
 def text_of(found: Section) -> str:
@@ -80,7 +69,7 @@ def diagnosed(label: str = "a", style: int = 0, on: Any = None, scores: Any = No
     return Run(Path(label), {}, more.pop("facts", Facts()), label, style, diagnoses=lines, **more)
 
 
-def test_a_panel_a_pair_a_layer_and_a_language() -> None:
+def test_diagnostics_have_a_panel_per_pair_layer_and_language() -> None:
     pair, hindi = f"English {DASH} German", f"English {DASH} Hindi"
     found = section("training", [diagnosed()], DIAGNOSTICS)
     assert titles(found.body) == [
@@ -92,7 +81,7 @@ def test_a_panel_a_pair_a_layer_and_a_language() -> None:
     assert [drawing.label for drawing in found.figures][4].endswith("a 100")
 
 
-def test_captions_name_what_was_measured_and_how_long_it_took() -> None:
+def test_diagnostics_name_sentence_pairs_and_time() -> None:
     alone = section("training", [diagnosed(facts=Facts(seconds={"steps": 300.0}))], DIAGNOSTICS)
     assert f"Measured on 128 held-out pairs (English {DASH} German)." in alone.body
     assert "differ between runs" not in alone.body
@@ -111,11 +100,11 @@ def test_dictionaries_in_evaluations_are_diagnostics() -> None:
 @pytest.mark.parametrize(
     ("count", "most", "expected"), [(3, 8, [0, 1, 2]), (13, 4, [0, 4, 8, 12]), (25, 8, [0, 3, 7, 10, 14, 17, 21, 24])]
 )
-def test_of_many_layers_some_are_shown(count: int, most: int, expected: list[int]) -> None:
-    assert _evenly([str(number) for number in range(count)], most) == [str(number) for number in expected]
+def test_many_layers_are_sampled_evenly(count: int, most: int, expected: list[int]) -> None:
+    assert evenly([str(number) for number in range(count)], most) == [str(number) for number in expected]
 
 
-def test_layers_that_are_not_drawn_are_named() -> None:
+def test_omitted_layers_are_named() -> None:
     scores = {f"cka/{what}/{layer}": 0.1 for what in ("en-de", "mean") for layer in range(13)}
     body = section("training", [diagnosed(scores=scores)], DIAGNOSTICS).body
     assert (titles(body)[0], titles(body)[-1]) == ("Embeddings", "Layer 12")
@@ -132,7 +121,7 @@ def test_diagnoses_are_read_from_a_run(make_run: Make) -> None:
     assert section("training", [read], DIAGNOSTICS).body == ""  # nothing finite
 
 
-def test_a_share_is_no_loss() -> None:
+def test_shares_have_a_figure_of_their_own() -> None:
     terms = {"multilingual": 5.0, "cross_lingual": 6.0, "aligned_share": 0.7}
     steps = [LoggedStep(step=step, objective="weam", losses=terms) for step in range(3)]
     nats, shares = section("training", [Run(Path("a"), {}, Facts(), "a", steps=steps)], LOSSES).body.split("</figure>")[
@@ -143,7 +132,7 @@ def test_a_share_is_no_loss() -> None:
     assert "nats" not in shares
 
 
-def test_perplexity_has_the_units_of_the_runs_and_bleu_is_named() -> None:
+def test_perplexity_units_and_bleu() -> None:
     def run(label: str, style: int, scores: Any, **facts: Any) -> Run:
         return Run(Path(label), {}, Facts(**facts), label, style, evaluations=[LoggedScores(step=1, scores=scores)])
 
@@ -161,7 +150,7 @@ def test_perplexity_has_the_units_of_the_runs_and_bleu_is_named() -> None:
     assert "BLEU of greedy translations" in found.body
 
 
-def test_the_mixture_has_objectives_and_languages() -> None:
+def test_mixture_by_objective_and_language() -> None:
     mixture = {
         "tokens": {"mlm/de": 1500, "tlm/en-de": 500},
         "rows": {"mlm/de": 15, "tlm/en-de": 9},
@@ -195,10 +184,10 @@ def keep_predictions(folder: Path, seed: int = 0, task: str = "xnli", classes: A
 
 def test_confusions_are_summed_over_seeds_and_languages(make_run: Make) -> None:
     folder = keep_predictions(make_run("mlm", gain=0.0))
-    one = section("predictions", [folder]).body
+    one = section("examples", [folder], "Confusion").body
     assert "8 of 10<" in one
     assert "fine-tunings" not in one
-    body = section("predictions", [keep_predictions(folder, 1)]).body
+    body = section("examples", [keep_predictions(folder, 1)], "Confusion").body
     assert "16 of 20, sum of 2 fine-tunings" in body  # English, two seeds
     assert "32 of 40, sum of 2 fine-tunings" in body  # two other languages
     assert "Natural language inference, mlm: English, sum of 2 fine-tunings</figcaption>" in body
@@ -210,20 +199,14 @@ def test_confusions_are_summed_over_seeds_and_languages(make_run: Make) -> None:
 def test_wrong_words_are_marked_and_tasks_without_classes_have_examples(make_run: Make) -> None:
     folder = keep_predictions(make_run("mlm", gain=0.0), task="ner", words=["Anna", "sleeps"],
                               wrong=[{"word": 0, "gold": "B-PER", "predicted": "O"}])  # fmt: skip
-    found = words_of(section("predictions", [folder]))
+    found = words_of(section("examples", [folder], "Confusion"))
     at = found.index("Anna")
     assert found[at : at + 4] == ["Anna", "O", "B-PER", "sleeps"]
-    answered = section("predictions", [keep_predictions(make_run("other", gain=0.0), task="mlqa", classes=[])])
+    folder = keep_predictions(make_run("other", gain=0.0), task="mlqa", classes=[])
+    (folder / "predictions" / "mlqa.zero-shot.0.de.answers.json").write_text('{"id": "text"}')  # not a list of examples
+    answered = section("examples", [folder], "Confusion")
     assert "<svg" not in answered.body
     assert "Question answering" in answered.body
-
-
-def test_outcomes_without_predictions_are_mentioned(tmp_path: Path) -> None:
-    folder = bare_run(tmp_path / "a", "", [score("de", 50, task="retrieval")])
-    assert section("predictions", [folder]).lead == "No predictions were kept."
-    (folder / "predictions").mkdir()
-    (folder / "predictions" / "retrieval.zero-shot.0.safetensors").touch()
-    assert section("predictions", [folder]).lead == "Predictions were not kept, only outcomes."
 
 
 # ---- published results ----
@@ -233,13 +216,13 @@ def published(make_run: Make, **row: Any) -> str:
     """The text of the section for a run with one score."""
     folder = make_run("mlm", gain=0.0)
     change(folder, "scores.json", lambda _: [{"source": "en", "seed": 0, "n": 9, **row}])
-    return text_of(section("published", [folder]))
+    return text_of(section("scores", [folder], "Published"))
 
 
 def test_published_results_are_below_ours(make_run: Make) -> None:
     folder = make_run("mlm", gain=0.0)
     change(folder, "scores.json", lambda rows: [{**row, "tuning": {"rule": "source-dev"}} for row in rows])
-    found = section("published", [folder])
+    found = section("scores", [folder], "Published")
     words = words_of(found)
     assert words.index("here") < words.index("XLM (MLM+TLM)")
     row = words[words.index("mBERT+WEAM") :][:8]
@@ -280,7 +263,7 @@ def test_printing_errors_and_quoted_results_are_shown(make_run: Make) -> None:
         {"where": "Doe 2020, table 9, X"},
     ]
     change(folder, "recipe.json", lambda recipe: {**recipe, "published": places})
-    text = text_of(section("published", [folder]))
+    text = text_of(section("scores", [folder], "Published"))
     assert "other: Yang et al. 2020, table 1, ALM, translation, WMT14 (BLEU)" in text
     assert "English – German 29.22 Odd." in text
     assert "other: Yang et al. 2020, table 3" not in text  # it is in the table of XNLI
@@ -307,7 +290,7 @@ def test_translation_has_a_row_a_direction_and_system(tmp_path: Path) -> None:
     first = [translated("en-de", 30.0, low=28.0, high=32.5), translated("de-en", 33.0)]
     second = [translated("en-de", 35.0), translated("en-de", 37.0, 1)]
     runs = [bare_run(tmp_path / "a", "random", first), bare_run(tmp_path / "b", "started", second)]
-    found = cells(section("translation", runs))
+    found = cells(section("scores", runs, "Translation"))
     assert found[:3] == ["Direction", "System", "BLEU"]
     body = [found[at : at + 8] for at in range(8, len(found), 8)]
     assert [row[:3] for row in body] == [
@@ -317,16 +300,16 @@ def test_translation_has_a_row_a_direction_and_system(tmp_path: Path) -> None:
     ]
     assert [row[-1] for row in body][:2] == ["28.0–32.5", "35.0–37.0 (2 seeds)"]
     assert body[0][3:7] == ["50.0", "32.0", "9.0", "0.98"]
-    assert SIGNATURE in section("translation", runs).body
+    assert SIGNATURE in section("scores", runs, "Translation").body
 
 
 def test_different_signatures_have_their_directions(tmp_path: Path) -> None:
     other = {"bleu": SIGNATURE.replace("13a", "zh")}
     rows = [translated("en-de", 1.0), translated("en-zh", 2.0, signatures=other)]
-    body = section("translation", [bare_run(tmp_path / "a", "one", rows)]).body
+    body = section("scores", [bare_run(tmp_path / "a", "one", rows)], "Translation").body
     assert "BLEU (English – Chinese)" in body
     assert "BLEU (English – German)" in body
-    assert section("translation", [bare_run(tmp_path / "b", "b", [score("de", 50)])]).body == ""
+    assert section("scores", [bare_run(tmp_path / "b", "b", [score("de", 50)])], "Translation").body == ""
 
 
 # ---- derived languages ----
@@ -366,7 +349,7 @@ def test_transfer_points_are_means_over_runs_and_seeds(derived_runs: list[Run]) 
 
 
 def test_gaps_scores_and_alignment_are_drawn(derived_runs: list[Run]) -> None:
-    found = section("derived", derived_runs)
+    found = section("analysis", derived_runs, "derived")
     labels = [drawing.label for drawing in found.figures]
     starts = ["Trans: supervised minus zero-shot", "Trans + Inv: supervised minus zero-shot",
               "Part-of-speech tagging: transfer gap", "Trans: zero-shot scores", "Trans + Inv: zero-shot scores",
@@ -375,7 +358,7 @@ def test_gaps_scores_and_alignment_are_drawn(derived_runs: list[Run]) -> None:
     assert "ALIGN, Trans + Inv, Part-of-speech tagging: supervised 91.0, zero-shot 66.0, gap 25.0" in labels[1]
     # alignment 60, 5, 70, 65 and gaps 5, 50, 2, 25: ranks 2 1 4 3 and 3 1 4 2
     assert "Part-of-speech tagging 0.80" in found.body
-    assert section("derived", [transferred("MLM", TRANS, [], [80])]).body == ""
+    assert section("analysis", [transferred("MLM", TRANS, [], [80])], "derived").body == ""
 
 
 # ---- amount of text, word maps, inputs ----
@@ -390,14 +373,14 @@ def sized(make_run: Make, rows: int, **settings: Any) -> Path:
 
 def test_runs_that_differ_only_in_text_make_a_line(make_run: Make) -> None:
     folders = [sized(make_run, rows, gain=gain) for rows, gain in ((1000, 0.0), (4000, 0.4), (16000, 1.0))]
-    found = section("data_size", folders)
+    found = section("analysis", folders, "amount")
     assert len(found.figures) == 2  # a task each
     assert "1\u202f000 rows" in found.body
-    assert section("data_size", folders[:1]).body == ""
+    assert section("analysis", folders[:1], "amount").body == ""
     change(folders[1], "recipe.json", lambda recipe: {**recipe, "train": {**recipe["train"], "steps": 9}})
-    assert "<svg" in section("data_size", folders[:2]).body
+    assert "<svg" in section("analysis", folders[:2], "amount").body
     change(folders[1], "recipe.json", lambda recipe: {**recipe, "vocab": {"size": 99}})
-    assert section("data_size", folders[:2]).body == ""
+    assert section("analysis", folders[:2], "amount").body == ""
 
 
 def test_only_text_that_objectives_read_counts_and_starts_distinguish_systems(make_run: Make) -> None:
@@ -411,7 +394,7 @@ def test_only_text_that_objectives_read_counts_and_starts_distinguish_systems(ma
             more = {"objectives": {"translation": {"corpora": ["pairs"]}}, "model": {"start": start} if start else {}}
             change(folder, "recipe.json", lambda recipe, more=more: {**recipe, **more})
             folders.append(folder)
-    body = section("data_size", folders).body
+    body = section("analysis", folders, "amount").body
     for words in ("translation, random", "translation, before", "1\u202f000 rows", "4\u202f000 rows"):
         assert words in body
     assert "9\u202f000 rows" not in body
@@ -429,17 +412,17 @@ def test_translations_are_drawn_before_and_after(make_run: Make) -> None:
     (run,) = read_runs([folder])
     assert run.words is not None
     assert run.words.pairs[:2] == [(0, 1), (0, 2)]
-    assert re.match(r"Mean cosine of translations 0\.[89]\d, of other words .?0\.[01]", _cosines(run.words, after))
-    found = section("word_maps", [folder], 1)
+    assert re.match(r"Mean cosine of translations 0\.[89]\d, of other words .?0\.[01]", cosines_note(run.words, after))
+    found = section("word_maps", [folder], "before and after")
     assert len(found.figures) == 2
     assert found.body.count('class="on-wide"') == 2
-    assert "1, of other" not in section("word_maps", [folder], 0).body
+    assert "1, of other" not in section("word_maps", [folder], "Words and").body
 
 
 def parts(tokens: str, corpus: str, sides: list[int] | None = None) -> list[tuple[str, list[str]]]:
     """(language, tokens) of each part of a training example."""
     row = SampleRow(tokens=tokens.split(), sides=sides or [])
-    found = _sample(Sample(objective="tlm", corpus=corpus, rows=[row]))["parts"]
+    found = shown_sample(Sample(objective="tlm", corpus=corpus, rows=[row]))["parts"]
     return [(part["language"], [token["text"] for token in part["tokens"]]) for part in found]
 
 
@@ -463,7 +446,7 @@ def test_sides_are_recorded_or_cut_at_the_first_closing_token() -> None:
 
 def test_a_code_switched_sentence_is_shown_as_a_sentence() -> None:
     row = SampleRow(tokens="the Hund sees eine cat".split(), sides=[0, 1, 0, 1, 0])
-    found = _sample(Sample(objective="alm", corpus="en-de", rows=[row]))
+    found = shown_sample(Sample(objective="alm", corpus="en-de", rows=[row]))
     [part] = found["parts"]
     assert [token["side"] for token in part["tokens"]] == [0, 1, 0, 1, 0]
 
@@ -477,7 +460,7 @@ def test_a_code_switched_sentence_is_shown_as_a_sentence() -> None:
     ],
 )
 def test_tokens_of_a_word_are_joined(tokens: str, joined: list[bool]) -> None:
-    [part] = _sample(Sample(objective="mlm", corpus="en", rows=[SampleRow(tokens=tokens.split())]))["parts"]
+    [part] = shown_sample(Sample(objective="mlm", corpus="en", rows=[SampleRow(tokens=tokens.split())]))["parts"]
     assert [token["joined"] for token in part["tokens"]] == joined
 
 
@@ -486,10 +469,10 @@ def test_alignments_of_each_corpus_come_before_a_second_pair_of_one(two_runs: li
     (two_runs[1] / "alignments.json").write_text(
         json.dumps([{**pair, "corpus": name} for name in ["en-de"] * 7 + ["en-tr"]])
     )
-    found = section("inputs", two_runs, 1)
+    found = section("examples", two_runs, "alignments")
     assert len(found.figures) == 6
     assert found.body.index("Turkish") < found.body.rindex("German")
-    assert section("inputs", two_runs[:1], 1).body == ""
+    assert section("examples", two_runs[:1], "alignments").body == ""
 
 
 # ---- setup ----
@@ -498,8 +481,8 @@ def test_alignments_of_each_corpus_come_before_a_second_pair_of_one(two_runs: li
 def test_recipes_are_flattened_and_merged_in_order(two_runs: list[Path]) -> None:
     first = {"a": {"x": 1, "y": [1, 2]}, "list": [{"name": "m", "w": 0.5}, {"w": 2}], "empty": {}, "off": None}
     flat = {"a.x": "1", "a.y": "1, 2", "list.m.w": "0.5", "list.2.w": "2", "empty": "none", "off": "none"}
-    assert dict(_flat(first)) == flat
-    assert _merged([["a", "c"], ["a", "b", "c", "d"]]) == ["a", "b", "c", "d"]
+    assert dict(flattened(first)) == flat
+    assert merged([["a", "c"], ["a", "b", "c", "d"]]) == ["a", "b", "c", "d"]
     found = section("setup", two_runs, RECIPE)
     assert re.match(r"4 of \d+ settings differ", found.lead)
     assert "byte-bpe" in found.body

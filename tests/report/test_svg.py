@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.errors import MissingDependencyError, SettingsError
-from interlace.report import charts, matrices, svg, text
+from interlace.report import figures, svg, text
 from interlace.report.runs import AlignmentMatrix, WordMap, read_runs
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def test_ticks_by_hand() -> None:
 
 
 def test_smoothing_keeps_the_mean() -> None:
-    means, size = charts.smoothed([(float(step), float(step % 7)) for step in range(420)])
+    means, size = figures.smoothed([(float(step), float(step % 7)) for step in range(420)])
     assert (len(means), size) == (60, 7)
     assert all(value == pytest.approx(3) for _, value in means)
 
@@ -79,15 +79,15 @@ def test_text_is_escaped_in_figures() -> None:
 
 
 def test_bars_hang_below_zero_and_are_as_high_as_their_values() -> None:
-    bars = [charts.Bar("xnli", series, value, series) for series, value in (("a", 10.0), ("b", -10.0))]
-    drawing = charts.bar_chart("t", bars, {"a": 0, "b": 1}, (-10.0, 10.0))
+    bars = [figures.Bar("xnli", series, value, series) for series, value in (("a", 10.0), ("b", -10.0))]
+    drawing = figures.bar_chart("t", bars, {"a": 0, "b": 1}, (-10.0, 10.0))
     found = re.findall(r'<rect[^>]* y="([0-9.-]+)"[^>]* height="([0-9.]+)"', "".join(drawing.parts))
     assert found == [("56", "67"), ("123", "67")]
 
 
 @pytest.mark.parametrize(("value", "wide", "shown"), [(-0.2, 24.8, "\u22120.2"), (-0.2, 15, "0"), (43.3, 26, "43")])
 def test_a_small_bar_has_a_decimal_if_it_fits(value: float, wide: float, shown: str) -> None:
-    assert charts._bar_label(value, wide) == shown
+    assert figures._bar_label(value, wide) == shown
 
 
 def test_long_keys_take_several_lines() -> None:
@@ -99,8 +99,8 @@ def test_long_keys_take_several_lines() -> None:
 
 
 def test_heads_of_shaded_tables_are_broken_after_hyphens() -> None:
-    assert matrices._broken("Part-of-speech tagging", 86.0) == ["Part-of-", "speech", "tagging"]
-    assert matrices._broken("", 86.0) == [""]
+    assert figures._broken("Part-of-speech tagging", 86.0) == ["Part-of-", "speech", "tagging"]
+    assert figures._broken("", 86.0) == [""]
 
 
 # ---- maps of words ----
@@ -110,15 +110,12 @@ def test_no_label_covers_a_point_or_another_label(two_runs: list[Path]) -> None:
     for run in read_runs(two_runs):
         assert run.word_map is not None
         styles = {language: index for index, language in enumerate(("en", "de", "es", "tr", "hi", "zh"))}
-        points = matrices._placed(run.word_map, 400.0)
-        labels = matrices._labels(run.word_map, points, styles, 400.0, 320.0)
-        assert len(labels) > 20
-        boxes = [
-            matrices._box(points[index], place, svg.text_width(run.word_map.words[index].word, 12.0))
-            for index, place in labels
-        ]
+        points = figures.map_points(run.word_map, 400.0)
+        boxes = [label[-1] for label in figures.map_labels(run.word_map, points, styles, 400.0).values()]
+        assert len(boxes) > 20
         for number, (left, top, right, bottom) in enumerate(boxes):
             assert 0 <= left < right <= 400
+            assert 0 <= top < bottom <= 320
             assert not any(left < x < right and top < y < bottom for x, y in points)
             for other in boxes[:number]:
                 assert left >= other[2] or right <= other[0] or top >= other[3] or bottom <= other[1]
@@ -127,7 +124,7 @@ def test_no_label_covers_a_point_or_another_label(two_runs: list[Path]) -> None:
 def test_a_map_of_one_word_or_of_equal_words_can_be_drawn() -> None:
     same = [{"word": word, "language": "en", "x": 1.0, "y": 2.0} for word in ("a", "b")]
     for words in (same[:1], same):
-        drawing = matrices.word_map(WordMap.model_validate({"words": words}), {"en": 0}, 300.0)
+        drawing = figures.word_map(WordMap.model_validate({"words": words}), {"en": 0}, 300.0)
         assert "nan" not in drawing.document()
 
 
@@ -140,7 +137,7 @@ def matrix(source: str = "the red house", target: str = "das rote Haus", **more:
 
 
 def parsed(found: AlignmentMatrix) -> ET.Element:
-    return ET.fromstring(str(matrices.alignment_matrix(found).document()))  # noqa: S314 - our own
+    return ET.fromstring(str(figures.alignment_matrix(found).document()))  # noqa: S314 - our own
 
 
 def squares(root: ET.Element, kind: str) -> list[tuple[float, ...]]:
@@ -189,7 +186,7 @@ def test_links_outside_the_words_are_refused() -> None:
 
 @pytest.mark.usefixtures("with_png")
 def test_figures_are_written_by_their_names(tmp_path: Path) -> None:
-    drawing = matrices.alignment_matrix(matrix(corpus="en-de", target="das rote हाउस房子"))
+    drawing = figures.alignment_matrix(matrix(corpus="en-de", target="das rote हाउस房子"))
     for name in ("a.svg", "a.png"):
         svg.write_figure(drawing, tmp_path / name)
     written = (tmp_path / "a.svg").read_text(encoding="utf-8")
@@ -206,7 +203,7 @@ def test_figures_are_written_by_their_names(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("with_png")
 def test_a_long_sentence_is_drawn_smaller(tmp_path: Path) -> None:
-    drawing = matrices.alignment_matrix(matrix("a", " ".join(["word"] * 400), links=[]))
+    drawing = figures.alignment_matrix(matrix("a", " ".join(["word"] * 400), links=[]))
     svg.write_figure(drawing, tmp_path / "a.png")
     assert int.from_bytes((tmp_path / "a.png").read_bytes()[16:20]) < 8200
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from markupsafe import Markup
 
 from interlace.report.runs import read_runs
 from interlace.report.sections import SECTIONS, Section
@@ -162,8 +163,8 @@ def change(folder: Path, name: str, edit: Callable[[Any], Any]) -> None:
     path.write_text(json.dumps(edit(json.loads(path.read_text(encoding="utf-8")))), encoding="utf-8")
 
 
-def section(module: str, runs: Sequence[Any], place: int = 0) -> Section:
-    """The section of a module, or one of several."""
+def section(module: str, runs: Sequence[Any], title: str) -> Section:
+    """The section of a module whose title contains these words; without a body if there is none."""
     read = read_runs(runs) if isinstance(runs[0], Path) else runs
-    made = SECTIONS.get(module)(read)
-    return made if isinstance(made, Section) else made[place]
+    found = [each for each in SECTIONS.get(module)(read) if title in each.title]
+    return found[0] if found else Section(title, "", Markup())

@@ -215,7 +215,7 @@ class _Outputs:
                     matrix = self._matrix(words, found)
                 self.links += len(found.links.flat)
         if self.figure is not None and matrix is not None:
-            from interlace.report.matrices import alignment_matrix
+            from interlace.report.figures import alignment_matrix
             from interlace.report.svg import write_figure
 
             write_figure(alignment_matrix(matrix), self.figure)

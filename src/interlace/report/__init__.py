@@ -6,14 +6,18 @@ The page is one file that loads nothing from elsewhere. Its sections are entries
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
+
+from markupsafe import Markup
 
 from interlace.core.errors import DataError
 from interlace.core.files import atomic
-from interlace.report.page import page
-from interlace.report.runs import all_scores, read_runs
+from interlace.report import svg
+from interlace.report.runs import Run, all_scores, first_of_each, read_runs
+from interlace.report.score_tables import TaskScores, summary_entry, task_scores
 from interlace.report.sections import Section, sections_of
-from interlace.report.svg import write_figures
+from interlace.report.text import BLEU, language_name, language_names, render, style_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,8 +52,74 @@ def write_report(runs: Sequence[Path], into: Path) -> Path:
     folder = into.with_suffix("") if into.suffix else into.with_name(f"{into.name}-figures")
     try:
         with atomic(into) as partial:
-            partial.write_text(page(read, sections), encoding="utf-8")
-        write_figures({section.anchor: section.figures for section in sections if section.figures}, folder)
+            partial.write_text(_page(read, sections), encoding="utf-8")
+        svg.write_figures({section.anchor: section.figures for section in sections if section.figures}, folder)
     except OSError as error:
         raise DataError(f"{error.filename or into}: cannot be written: {error.strerror or error}") from None
     return into
+
+
+def _page(runs: Sequence[Run], sections: Sequence[Section]) -> str:
+    results = task_scores(all_scores(runs))
+    firsts = first_of_each(runs)
+    abouts = []
+    for run in firsts:
+        models = ", ".join(model or "unknown" for model in run.models) or "unknown"
+        about = str(run.recipe.get("about") or "") if run.recipe else f"Not pre-trained here. Checkpoint: {models}."
+        abouts += [(run, svg.key(run.style), about)] * bool(about)
+    title, summary, caution = page_head(runs, results)
+    return render(
+        "page",
+        title=title,
+        names=", ".join(run.label for run in firsts),
+        summary=summary,
+        caution=caution,
+        abouts=abouts,
+        sections=sections,
+        version=runs[0].facts.get("interlace"),
+        style=style_sheet() + Markup(svg.style_sheet()),  # noqa: S704 - our own file
+    )
+
+
+def page_head(runs: Sequence[Run], results: Sequence[TaskScores]) -> tuple[str, str, str]:
+    """Return the title, the summary of the results, and what the summary rests on."""
+    results = [one for one in results if one.first.setting == "zero-shot"] or results
+    title = "Probes of cross-lingual models" if results else "Cross-lingual pre-training"
+    if results and all(one.first.unit == BLEU for one in results):
+        title = "Translation"
+    elif sources := list(dict.fromkeys(one.first.source for one in results if one.tuned)):
+        title = f"Zero-shot transfer from {language_names(sources)}"
+    return title, _summary(results), _caution(runs, results)
+
+
+def _summary(results: Sequence[TaskScores]) -> str:
+    """Return the best systems of the first three tasks, by the mean over the same languages."""
+    with_summary = [one for one in results if one.summary is not None]
+    if not with_summary:
+        return "No mean over languages that all systems share." if results else "No task has been scored yet."
+    first = with_summary[0]
+    where = language_name(first.others[0].language)
+    if first.mean:
+        without = f" other than {language_name(first.first.source)}" if first.mean.has_source else ""
+        where = f"Mean over {len(first.averaged)} {'directions' if first.first.unit == BLEU else 'languages'}{without}"
+    same = [one for one in with_summary if _languages(one) == _languages(first)][:3]
+    return " ".join([f"{where}.", *map(summary_entry, same)])
+
+
+def _languages(one: TaskScores) -> tuple[str, ...]:
+    return (one.first.source, *sorted(one.averaged)) if one.mean else (one.others[0].language,)
+
+
+def _caution(runs: Sequence[Run], results: Sequence[TaskScores]) -> str:
+    """Return which runs are unfinished, and how many measurements the summary rests on."""
+    unfinished = [run.folder.name for run in runs if run.recipe and not run.facts.get("finished")]
+    parts = [f"Training not finished: {', '.join(unfinished)}."] if unfinished else []
+    means = [one.results[one.summary] for one in results if one.summary is not None]
+    sizes = [len(result.values) for by_system in means for result in by_system.values()]
+    if sizes:
+        several = f"{min(sizes)} to {max(sizes)}" if min(sizes) < max(sizes) else str(max(sizes))
+        parts.append(f"Measurements a system: {several}.")
+        times = Counter(run.label for run in runs)
+        if once := ", ".join(label for label, count in times.items() if count == 1):
+            parts.append(f"Pre-trained once: {once}; other pre-training seeds may rank the systems differently.")
+    return " ".join(parts)

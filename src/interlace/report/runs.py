@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_
 
 from interlace.core.errors import DataError
 from interlace.report.text import short_labels
-from interlace.scores import ScoreTable, table_of_entries
+from interlace.scores import Scale, ScoreTable, table_of_entries
 from interlace.tasks import TASKS
 from interlace.training.run_folder import ALIGNMENTS, EMBEDDING, METRICS, RECIPE, RUN, SAMPLES, SCORES, WORDS
 
@@ -22,27 +23,27 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from interlace.scores import Scale
-
     Vectors = NDArray[np.float32]
 
 T = TypeVar("T")
-
-_STUDY = "study.json"
-_NOT_COMPARED = {
-    "seed",
-    "evaluate",
-    "about",
-    "changes",
-    "published",
-}  # recipe keys
 
 
 # ---- the parts of a run folder ----
 
 
 class _Part(BaseModel):
+    """A checked part; `_problem` says what does not fit together, "" if all does."""
+
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+    @model_validator(mode="after")
+    def _check(self) -> _Part:
+        if problem := self._problem():
+            raise ValueError(problem)
+        return self
+
+    def _problem(self) -> str:
+        return ""
 
 
 class Facts(_Part):
@@ -109,14 +110,15 @@ class PredictionFile(_Part):
     classes: list[str] = []
     languages: dict[str, LanguagePredictions]
 
-    @model_validator(mode="after")
-    def _check(self) -> PredictionFile:
+    def _problem(self) -> str:
         width = len(self.classes)
-        for language, found in self.languages.items():
-            if found.confusion and [len(row) for row in found.confusion] != [width + 1] * width:
-                message = f"{language}: expected a table of {width} rows and {width + 1} columns"
-                raise ValueError(message)
-        return self
+        sizes = {
+            language: [len(row) for row in found.confusion]
+            for language, found in self.languages.items()
+            if found.confusion
+        }
+        wrong = [language for language, size in sizes.items() if size != [width + 1] * width]
+        return f"{wrong[0]}: expected a table of {width} rows and {width + 1} columns" if wrong else ""
 
 
 class SampleRow(_Part):
@@ -128,18 +130,14 @@ class SampleRow(_Part):
     at: list[int] = []
     sides: list[int] = []
 
-    @model_validator(mode="after")
-    def _check(self) -> SampleRow:
-        message = ""
+    def _problem(self) -> str:
         if len(self.at) != len(self.targets):
-            message = f"'at' has {len(self.at)} positions and 'targets' {len(self.targets)} tokens"
-        elif any(not 0 <= position < len(self.tokens) for position in [*self.at, *self.changed]):
-            message = f"a position is outside the row of {len(self.tokens)} tokens"
-        elif self.sides and len(self.sides) != len(self.tokens):
-            message = f"'sides' has {len(self.sides)} entries for {len(self.tokens)} tokens"
-        if message:
-            raise ValueError(message)
-        return self
+            return f"'at' has {len(self.at)} positions and 'targets' {len(self.targets)} tokens"
+        if any(not 0 <= position < len(self.tokens) for position in [*self.at, *self.changed]):
+            return f"a position is outside the row of {len(self.tokens)} tokens"
+        if self.sides and len(self.sides) != len(self.tokens):
+            return f"'sides' has {len(self.sides)} entries for {len(self.tokens)} tokens"
+        return ""
 
 
 class Sample(_Part):
@@ -168,12 +166,9 @@ class WordMap(_Part):
     words: list[WordPoint]
     pairs: list[tuple[int, int]] = []
 
-    @model_validator(mode="after")
-    def _check(self) -> WordMap:
-        if any(not 0 <= index < len(self.words) for pair in self.pairs for index in pair):
-            message = f"a pair has a word outside the list of {len(self.words)}"
-            raise ValueError(message)
-        return self
+    def _problem(self) -> str:
+        outside = any(not 0 <= index < len(self.words) for pair in self.pairs for index in pair)
+        return f"a pair has a word outside the list of {len(self.words)}" if outside else ""
 
 
 class AlignmentMatrix(_Part):
@@ -190,16 +185,14 @@ class AlignmentMatrix(_Part):
     sure: list[tuple[int, int]] | None = None
     possible: list[tuple[int, int]] | None = None
 
-    @model_validator(mode="after")
-    def _check(self) -> AlignmentMatrix:
+    def _problem(self) -> str:
+        n, m = len(self.source), len(self.target)
         for i, j in [*self.links, *(self.sure or ()), *(self.possible or ())]:
-            if not (0 <= i < len(self.source) and 0 <= j < len(self.target)):
-                message = f"a link {i}-{j} between {len(self.source)} and {len(self.target)} words"
-                raise ValueError(message)
+            if not (0 <= i < n and 0 <= j < m):
+                return f"a link {i}-{j} between {n} and {m} words"
         if self.confidence and len(self.confidence) != len(self.links):
-            message = f"{len(self.confidence)} confidences of {len(self.links)} links"
-            raise ValueError(message)
-        return self
+            return f"{len(self.confidence)} confidences of {len(self.links)} links"
+        return ""
 
 
 @dataclass(frozen=True)
@@ -221,87 +214,6 @@ class ConceptWords:
         firsts: dict[int, int] = {}
         places = [(firsts.setdefault(concept, place), place) for place, (concept, _, _) in enumerate(self.words)]
         return [(first, place) for first, place in places if first != place]
-
-
-def read_words(path: Path) -> ConceptWords | None:
-    """Read the words of a run; None without a file, or with too few words to draw; DataError if it is damaged."""
-    from safetensors import SafetensorError, safe_open
-
-    if not path.is_file():
-        return None
-    try:
-        with safe_open(path, "np") as file:
-            concepts = json.loads((file.metadata() or {})["concepts"])
-            found = ConceptWords(concepts, file.get_tensor("before"), file.get_tensor("after"))
-    except (SafetensorError, KeyError, ValueError) as error:
-        raise DataError(f"{path}: damaged: {error}") from error
-    if not len(found.words) == len(found.before) == len(found.after):
-        sizes = f"{len(found.words)} words, {len(found.before)} and {len(found.after)} vectors"
-        raise DataError(f"{path}: damaged: {sizes}")
-    return found if len(found.concepts) > 2 and found.pairs else None
-
-
-# ---- reading files ----
-
-
-def _text_of(path: Path) -> str | None:
-    if not path.is_file():
-        return None
-    raw = path.read_bytes()
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        raise DataError(f"{path}, line {line}: not valid UTF-8") from None
-
-
-def _json(text: str, path: Path, line: int | None = None) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise DataError(f"{path}, line {line or error.lineno}: damaged JSON: {error.msg}") from None
-
-
-def _read(path: Path, kind: type[T]) -> T | None:
-    """Read a file as one JSON value of that type; None if there is no file."""
-    text = _text_of(path)
-    return None if text is None else _checked(TypeAdapter(kind), _json(text, path), str(path))
-
-
-def _read_metrics(path: Path) -> Iterator[tuple[str, LoggedStep | LoggedScores]]:
-    """Yield (kind, record) of the lines of `metrics.jsonl`; unknown kinds are skipped."""
-    kinds: dict[str, TypeAdapter[Any]] = {
-        "step": TypeAdapter(LoggedStep),
-        "evaluation": TypeAdapter(LoggedScores),
-        "diagnosis": TypeAdapter(LoggedScores),
-    }
-    for row, line in enumerate((_text_of(path) or "").split("\n"), start=1):
-        if not line.strip():
-            continue
-        data = _json(line, path, row)
-        if not isinstance(data, dict):
-            raise DataError(f"{path}, line {row}: expected an object, found {line[:40]!r}")
-        if data.get("kind") in kinds:
-            yield data["kind"], _checked(kinds[data["kind"]], data, f"{path}, line {row}")
-
-
-def _checked(adapter: TypeAdapter[T], data: object, where: str) -> T:
-    try:
-        return adapter.validate_python(data)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = "".join(f", entry {part + 1}" if isinstance(part, int) else f", key {part!r}" for part in first["loc"])
-        message = first["msg"].removeprefix("Value error, ")
-        raise DataError(f"{where}{place}: {message[:1].lower()}{message[1:]}") from None
-
-
-def _scale(task: str, metric: str) -> Scale:
-    """Return unit and direction of a metric; "" and unknown for tasks that are not installed."""
-    if task not in TASKS.names():
-        return "", None
-    kind = TASKS.get(task)
-    unit, greater = kind.other_scales.get(metric.split(", ", maxsplit=1)[0], (kind.unit, kind.greater_is_better))
-    return unit if isinstance(unit, str) else "", greater if isinstance(greater, bool) else None
 
 
 # ---- runs ----
@@ -342,121 +254,6 @@ def shown_model(model: str) -> str:
     return Path(model).name if Path(model).is_absolute() else model
 
 
-def read_runs(folders: Sequence[Path]) -> list[Run]:
-    """Read runs in the order given, and assign them to columns.
-
-    Raises:
-        DataError: no folder, a duplicate, not a run folder, or a damaged file.
-    """
-    if not folders:
-        raise DataError("a report needs at least one run folder; none was given")
-    if len({folder.resolve() for folder in folders}) < len(folders):
-        raise DataError(f"a run folder is given twice: {', '.join(map(str, folders))}")
-    return _labelled([_read_run(folder) for folder in folders])
-
-
-def _read_run(folder: Path) -> Run:
-    _check_folder(folder)
-    recipe = _read(folder / RECIPE, dict[str, Any]) or {}
-    metrics = list(_read_metrics(folder / METRICS))
-    predictions = [_read(path, PredictionFile) for path in sorted((folder / "predictions").glob("*.json"))]
-    entries = _read(folder / SCORES, list[dict[str, Any]]) or []
-    scores = table_of_entries(entries, str(folder / SCORES), _scale, run=str(folder), pretrained=bool(recipe))
-    return Run(
-        folder=folder,
-        recipe=recipe,
-        facts=_read(folder / RUN, Facts) or Facts(),
-        label=str(recipe.get("name") or folder.resolve().name),
-        steps=[one for _, one in metrics if isinstance(one, LoggedStep)],
-        evaluations=[one for kind, one in metrics if kind == "evaluation" and isinstance(one, LoggedScores)],
-        diagnoses=[one for kind, one in metrics if kind == "diagnosis" and isinstance(one, LoggedScores)],
-        samples=_read(folder / SAMPLES, list[Sample]) or [],
-        scores=scores,
-        word_map=_read(folder / EMBEDDING, WordMap),
-        alignments=_read(folder / ALIGNMENTS, list[AlignmentMatrix]) or [],
-        predictions=[found for found in predictions if found is not None],
-        words=read_words(folder / WORDS),
-    )
-
-
-def _check_folder(folder: Path) -> None:
-    if not folder.is_dir():
-        siblings = [path.name for path in folder.parent.iterdir() if path.is_dir()] if folder.parent.is_dir() else []
-        near = get_close_matches(folder.name, siblings, n=1)
-        raise DataError(f"{folder}: no such run folder" + (f"; did you mean {near[0]!r}?" if near else ""))
-    if any((folder / name).is_file() for name in (RECIPE, SCORES)):
-        return
-    if (folder / _STUDY).is_file():
-        raise DataError(
-            f"{folder}: a study's folder, not a run's; `interlace study` writes its report to "
-            f"{folder / 'report.html'}, and its runs are in {folder / 'cells'}"
-        )
-    raise DataError(f"{folder}: not a run folder: it has neither {RECIPE} nor {SCORES}")
-
-
-def _labelled(runs: list[Run]) -> list[Run]:
-    """Assign runs to columns; columns with the same name get folder names behind it."""
-    groups: list[list[Run]] = []
-    for run in runs:
-        group = next((some for some in groups if all(_same_column(run, other) for other in some)), None)
-        groups.append([run]) if group is None else group.append(run)
-    names = [group[0].label for group in groups]
-    folders = _shortest([group[0].folder for group in groups])
-    columns: dict[Path, tuple[str, int]] = {}
-    for style, (group, name, folder) in enumerate(zip(groups, names, folders, strict=True)):
-        label = name if names.count(name) == 1 or name == folder else f"{name} ({folder})"
-        columns |= {run.folder: (label, style) for run in group}
-    return [_in_column(run, *columns[run.folder]) for run in runs]
-
-
-def _in_column(run: Run, label: str, style: int) -> Run:
-    scores = ScoreTable(replace(row, system=label, label=label) for row in run.scores)
-    return replace(run, label=label, style=style, scores=scores)
-
-
-def _shortest(folders: Sequence[Path]) -> list[str]:
-    """Return the last parts of the paths, as many as distinguish them."""
-    parts = [folder.resolve().parts for folder in folders]
-    for length in range(1, max(map(len, parts)) + 1):
-        names = ["/".join(part[-length:]) for part in parts]
-        if len(set(names)) == len(names):
-            return names
-    return names
-
-
-def _same_column(one: Run, other: Run) -> bool:
-    """Return whether two runs share name and pre-training settings but for the seed, and were scored alike.
-
-    A run's `evaluate` section, which may be older than its scores, counts for scores without a settings key.
-    """
-    if one.label != other.label or not one.recipe or _pretraining(one) != _pretraining(other):
-        return False
-    theirs = _scored_under(other)
-    return all(
-        settings == theirs[place][0] and (not files or not theirs[place][1] or files == theirs[place][1])
-        for place, (settings, files) in _scored_under(one).items()
-        if place in theirs
-    )
-
-
-def _scored_under(run: Run) -> dict[tuple[str, str, str], tuple[str, str]]:
-    """Return (settings, files) by task, setting and language."""
-    section = json.dumps(run.recipe.get("evaluate"), sort_keys=True)
-    return {(row.task, row.setting, row.language): (row.settings_key or section, row.files_key) for row in run.scores}
-
-
-def _pretraining(run: Run) -> dict[str, Any]:
-    return {key: value for key, value in run.recipe.items() if key not in _NOT_COMPARED}
-
-
-def checkpoint_note(run: Run) -> str:
-    """Return a sentence on the checkpoint of a folder of scores; "" for a run."""
-    if run.recipe:
-        return ""
-    names = [model or "unknown" for model in run.models]
-    return f"Not pre-trained here. Checkpoint: {', '.join(names) or 'unknown'}."
-
-
 def first_of_each(runs: Iterable[Run]) -> list[Run]:
     """Return the first run of each column."""
     found: dict[str, Run] = {}
@@ -474,3 +271,195 @@ def short_names(runs: Sequence[Run]) -> dict[str, str]:
     """Return by column its name in figures, without the words that all share."""
     labels = [run.label for run in first_of_each(runs)]
     return dict(zip(labels, short_labels(labels), strict=True))
+
+
+# ---- reading ----
+
+
+def read_runs(folders: Sequence[Path]) -> list[Run]:
+    """Read runs in the order given, and assign them to columns.
+
+    Raises:
+        DataError: no folder, a duplicate, not a run folder, or a damaged file.
+    """
+    if not folders:
+        raise DataError("a report needs at least one run folder; none was given")
+    if len({folder.resolve() for folder in folders}) < len(folders):
+        raise DataError(f"a run folder is given twice: {', '.join(map(str, folders))}")
+    return _labelled([_read_run(folder) for folder in folders])
+
+
+def _read_run(folder: Path) -> Run:
+    _check_folder(folder)
+    recipe = _read(folder / RECIPE, dict[str, Any]) or {}
+    metrics = list(_read_metrics(folder / METRICS))
+    files = [path for path in sorted((folder / "predictions").glob("*.json")) if not path.stem.endswith(".answers")]
+    predictions = [_read(path, PredictionFile) for path in files]
+    entries = _read(folder / SCORES, list[dict[str, Any]]) or []
+    scores = table_of_entries(entries, str(folder / SCORES), _scale, run=str(folder), pretrained=bool(recipe))
+    return Run(
+        folder=folder,
+        recipe=recipe,
+        facts=_read(folder / RUN, Facts) or Facts(),
+        label=str(recipe.get("name") or folder.resolve().name),
+        steps=[one for _, one in metrics if isinstance(one, LoggedStep)],
+        evaluations=[one for kind, one in metrics if kind == "evaluation" and isinstance(one, LoggedScores)],
+        diagnoses=[one for kind, one in metrics if kind == "diagnosis" and isinstance(one, LoggedScores)],
+        samples=_read(folder / SAMPLES, list[Sample]) or [],
+        scores=scores,
+        word_map=_read(folder / EMBEDDING, WordMap),
+        alignments=_read(folder / ALIGNMENTS, list[AlignmentMatrix]) or [],
+        predictions=[found for found in predictions if found is not None],
+        words=_read_words(folder / WORDS),
+    )
+
+
+def _check_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        siblings = [path.name for path in folder.parent.iterdir() if path.is_dir()] if folder.parent.is_dir() else []
+        near = get_close_matches(folder.name, siblings, n=1)
+        raise DataError(f"{folder}: no such run folder" + (f"; did you mean {near[0]!r}?" if near else ""))
+    if any((folder / name).is_file() for name in (RECIPE, SCORES)):
+        return
+    if (folder / "study.json").is_file():
+        raise DataError(
+            f"{folder}: a study's folder, not a run's; `interlace study` writes its report to "
+            f"{folder / 'report.html'}, and its runs are in {folder / 'cells'}"
+        )
+    raise DataError(f"{folder}: not a run folder: it has neither {RECIPE} nor {SCORES}")
+
+
+def _read(path: Path, kind: type[T]) -> T | None:
+    """Read a file as one JSON value of that type; None if there is no file."""
+    text = _text_of(path)
+    found: T | None = None if text is None else _checked(kind, _json(text, path), str(path))
+    return found
+
+
+def _read_metrics(path: Path) -> Iterator[tuple[str, LoggedStep | LoggedScores]]:
+    """Yield (kind, record) of the lines of `metrics.jsonl`; unknown kinds are skipped."""
+    kinds: dict[str, type[LoggedStep | LoggedScores]] = {
+        "step": LoggedStep,
+        "evaluation": LoggedScores,
+        "diagnosis": LoggedScores,
+    }
+    for row, line in enumerate((_text_of(path) or "").split("\n"), start=1):
+        if not line.strip():
+            continue
+        data = _json(line, path, row)
+        if not isinstance(data, dict):
+            raise DataError(f"{path}, line {row}: expected an object, found {line[:40]!r}")
+        if (kind := data.get("kind")) in kinds:
+            yield kind, _checked(kinds[kind], data, f"{path}, line {row}")
+
+
+def _text_of(path: Path) -> str | None:
+    if not path.is_file():
+        return None
+    raw = path.read_bytes()
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise DataError(f"{path}, line {line}: not valid UTF-8") from None
+
+
+def _json(text: str, path: Path, line: int | None = None) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise DataError(f"{path}, line {line or error.lineno}: damaged JSON: {error.msg}") from None
+
+
+def _checked(kind: Any, data: object, where: str) -> Any:
+    try:
+        return _adapter(kind).validate_python(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = "".join(f", entry {part + 1}" if isinstance(part, int) else f", key {part!r}" for part in first["loc"])
+        message = first["msg"].removeprefix("Value error, ")
+        raise DataError(f"{where}{place}: {message[:1].lower()}{message[1:]}") from None
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def _read_words(path: Path) -> ConceptWords | None:
+    """Read the words of a run; None without a file, or with too few words to draw."""
+    from safetensors import SafetensorError, safe_open
+
+    if not path.is_file():
+        return None
+    try:
+        with safe_open(path, "np") as file:
+            concepts = json.loads((file.metadata() or {})["concepts"])
+            found = ConceptWords(concepts, file.get_tensor("before"), file.get_tensor("after"))
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise DataError(f"{path}: damaged: {error}") from error
+    if not len(found.words) == len(found.before) == len(found.after):
+        sizes = f"{len(found.words)} words, {len(found.before)} and {len(found.after)} vectors"
+        raise DataError(f"{path}: damaged: {sizes}")
+    return found if len(found.concepts) > 2 and found.pairs else None
+
+
+def _scale(task: str, metric: str) -> Scale:
+    """Return unit and direction of a metric; "" and unknown for tasks that are not installed."""
+    if task not in TASKS.names():
+        return "", None
+    kind = TASKS.get(task)
+    unit, greater = kind.other_scales.get(metric.split(", ", maxsplit=1)[0], (kind.unit, kind.greater_is_better))
+    return unit if isinstance(unit, str) else "", greater if isinstance(greater, bool) else None
+
+
+# ---- columns of the page ----
+
+
+def _labelled(runs: list[Run]) -> list[Run]:
+    """Assign runs to columns; columns with the same name get folder names behind it."""
+    groups: list[list[Run]] = []
+    for run in runs:
+        group = next((some for some in groups if all(_same_column(run, other) for other in some)), None)
+        groups.append([run]) if group is None else group.append(run)
+    names = [group[0].label for group in groups]
+    folders = _shortest([group[0].folder for group in groups])
+    columns: dict[Path, Run] = {}
+    for style, (group, name, folder) in enumerate(zip(groups, names, folders, strict=True)):
+        label = name if names.count(name) == 1 or name == folder else f"{name} ({folder})"
+        for run in group:
+            scores = ScoreTable(replace(row, system=label, label=label) for row in run.scores)
+            columns[run.folder] = replace(run, label=label, style=style, scores=scores)
+    return [columns[run.folder] for run in runs]
+
+
+def _shortest(folders: Sequence[Path]) -> list[str]:
+    """Return the last parts of the paths, as many as distinguish them."""
+    parts = [folder.resolve().parts for folder in folders]
+    for length in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(part[-length:]) for part in parts]
+        if len(set(names)) == len(names):
+            return names
+    return names
+
+
+def _same_column(one: Run, other: Run) -> bool:
+    """Return whether two runs share name and pre-training settings but for the seed, and were scored alike.
+
+    A run's `evaluate` section, which may be older than its scores, counts for scores without a settings key.
+    """
+    pretraining, scored = [], []
+    for run in (one, other):
+        ignored = {"seed", "evaluate", "about", "changes", "published"}
+        pretraining.append({key: value for key, value in run.recipe.items() if key not in ignored})
+        section = json.dumps(run.recipe.get("evaluate"), sort_keys=True)
+        scored.append({
+            (row.task, row.setting, row.language): (row.settings_key or section, row.files_key) for row in run.scores
+        })  # fmt: skip
+    if one.label != other.label or not one.recipe or pretraining[0] != pretraining[1]:
+        return False
+    return all(
+        settings == scored[1][place][0] and (not files or not scored[1][place][1] or files == scored[1][place][1])
+        for place, (settings, files) in scored[0].items()
+        if place in scored[1]
+    )

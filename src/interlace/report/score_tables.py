@@ -1,4 +1,4 @@
-"""Scores of one task as a table of languages by systems, and how every table of scores formats and marks its cells."""
+"""Scores of one task as a table of languages by systems, and a sentence on its best systems."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from interlace.report.tables import LOWER, Column, Entry, Line, Table
-from interlace.report.text import language_name, number, signed, spread, task_name
+from interlace.report.tables import Column, Entry, Line, Table
+from interlace.report.text import language_name, number, p_value, signed, spread, task_name
 from interlace.scores import ScoreTable
 from interlace.scores.comparison import (
     OTHERS,
+    Comparison,
+    Measure,
+    Result,
+    Results,
+    System,
     aggregate,
     averaged_languages,
     best_of,
@@ -21,44 +26,10 @@ from interlace.scores.comparison import (
     systems_of,
 )
 from interlace.scores.held_out import ALL_WORDS, HELD_OUT_SHARE, add_all_words
-from interlace.scores.statistics import ALPHA, mean_interval
+from interlace.scores.statistics import ALPHA
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from interlace.scores.comparison import Comparison, Measure, Result, Results, System
-
-SIGNIFICANCE_NOTE = (
-    "\N{DAGGER}: differs significantly from {baseline} (permutation test over {unit}, p < {alpha} after Holm over the "
-    "systems of a row)."
-)
-
-
-def mean_entry(
-    measure: Measure, result: Result | None, *, bold: bool = False, significant: bool = False
-) -> Entry | None:
-    """Return the mean over runs with half of its 95 % interval, as study tables show it."""
-    if result is None:
-        return None
-    interval = mean_interval(result.sample)
-    half = "" if math.isnan(interval.half_width) else measure.format(interval.half_width)
-    return Entry(measure.format(interval.value), half, bold, significant, result.collapsed)
-
-
-def range_entry(result: Result | None, *, bold: bool = False) -> Entry:
-    """Return the mean over runs with the range over seeds, or the interval of a single measurement, below it."""
-    if result is None:
-        return Entry("not scored")
-    several = len(result.values) > 1
-    small = spread(*result.ends) if several else f"95 %: {spread(*result.interval)}" if result.interval else ""
-    return Entry(number(result.mean), bold=bold, collapsed=result.collapsed, small=small)
-
-
-def metric_head(measure: Measure) -> str:
-    """Return the head of a column: task, setting unless zero-shot, metric and unit, and an arrow if lower is better."""
-    setting = "" if measure.setting == "zero-shot" else f", {measure.setting}"
-    lower = LOWER * (measure.greater_is_better is False)
-    return f"{measure.task}{setting}{lower} ({measure.metric}{f', {measure.unit}' if measure.unit else ''})"
+    from collections.abc import Iterable
 
 
 @dataclass(frozen=True)
@@ -142,42 +113,38 @@ class TaskScores:
             return f"Mean of {len(self.averaged)} shared"
         return "Mean of others" if measure.has_source else "Mean"
 
-    def words(self, system: System) -> str:
-        """Return which words of a dictionary the scores of a system are over; "" if all systems are over all words."""
-        found = {one: self._words_of(one) for one in self.systems}
-        return "" if set(found.values()) == {"all words"} else found[system]
-
-    def _words_of(self, system: System) -> str:
-        rows = self.every.filter(system=system.name)
-        shares = rows.filter(metric=HELD_OUT_SHARE).group("run", "language")
-        kinds = {
-            "held-out words" if any(row.score for row in shares.get((run, language), ())) else "all words"
-            for run, language in rows.filter(metric=self.first.metric).group("run", "language")
-        }
-        return " or ".join(sorted(kinds, reverse=True))
+    @cached_property
+    def words(self) -> dict[System, str]:
+        """Which words of a dictionary the scores of each system are over; "" if all are over all words."""
+        found = {}
+        for system in self.systems:
+            rows = self.every.filter(system=system.name)
+            shares = rows.filter(metric=HELD_OUT_SHARE).group("run", "language")
+            kinds = {
+                "held-out words" if any(row.score for row in shares.get(place, ())) else "all words"
+                for place in rows.filter(metric=self.first.metric).group("run", "language")
+            }
+            found[system] = " or ".join(sorted(kinds, reverse=True))
+        return dict.fromkeys(found, "") if set(found.values()) == {"all words"} else found
 
     def language_table(self, short: dict[str, str]) -> Table:
         """Return languages down and systems across, with differences from the first; `short` names the systems."""
         rest = self.systems[1:]
         names = [short.get(system.label, system.label) for system in self.systems]
         heads = [f"{name} − {names[0]}" for name in names[1:]] if len(rest) > 1 else ["difference"] * len(rest)
-        columns = [Column(name, small=self.words(one)) for name, one in zip(names, self.systems, strict=True)]
+        columns = [Column(name, small=self.words[one]) for name, one in zip(names, self.systems, strict=True)]
         lines = []
         for measure in self.measures:
             by_system = self.results[measure]
             best = best_of(measure, by_system)
-            entries: list[Entry | None] = [range_entry(by_system.get(one), bold=one == best) for one in self.systems]
-            entries += [self._difference(measure, system) for system in rest]
+            tests = [self.comparisons.get((measure, system)) for system in rest]
+            entries: list[Entry | None] = [_entry(by_system.get(one), bold=one == best) for one in self.systems]
+            entries += map(_difference, tests)
             kind = "source" if measure.is_source else "" if measure.language else "mean"
-            small = "source" if measure.is_source else ""
-            lines.append(Line(self.line_name(measure), tuple(entries), kind=kind, small=small))
+            lines.append(Line(self.line_name(measure), tuple(entries), kind=kind, small="source" * measure.is_source))
         title = f"{self.name}: {self.first.metric}{f', {self.first.unit}' if self.first.unit else ''}"
         every = (*columns, *(Column(head) for head in heads))
         return Table(self.first.task, title, every, tuple(lines), " ".join(self.notes), "Language")
-
-    def _difference(self, measure: Measure, system: System) -> Entry | None:
-        one = self.comparisons.get((measure, system))
-        return None if one is None else Entry(signed(one.difference.value), significant=one.significant)
 
     @property
     def notes(self) -> list[str]:
@@ -188,7 +155,7 @@ class TaskScores:
         languages = [language_name(language) for language in different_examples(self.table)]
         shares = [row.contamination.get("ngram", 0.0) for row in self.table if row.contamination]
         unknown = dict.fromkeys(name for row in self.table for name in row.contamination.get("unknown", ()))
-        held_out = [system.label for system in self.systems if self.words(system).startswith("held-out")]
+        held_out = [system.label for system, words in self.words.items() if words.startswith("held-out")]
         translations = [each for each in self.table.unique("translations") if each]
         found = {
             f"Measurements a cell: {spread(seeds[0], seeds[-1], 0)}." if seeds else "": True,
@@ -210,10 +177,11 @@ class TaskScores:
     def other_metrics(self) -> Table | None:
         """Return the metrics other than the main one, a row a language and system; None if there are none."""
         rows = add_all_words(self.every)
+        main = {(row.run, row.language, row.seed): round(row.score, 4) for row in reversed(self.table)}
         names = [
             name
             for name, some in rows.filter(main=False).group("metric").items()
-            if any(row.score != round(self._main_score(row), 4) for row in some) or name.endswith(ALL_WORDS)
+            if any(row.score != main.get((row.run, row.language, row.seed)) for row in some) or name.endswith(ALL_WORDS)
         ]
         lines = []
         for measure in self.measures:
@@ -225,12 +193,21 @@ class TaskScores:
         columns = (Column("System", is_text=True), *map(Column, names))
         return Table("other", f"{self.name}: other metrics", columns, tuple(lines), "", "Language") if lines else None
 
-    def _main_score(self, row: Any) -> float:
-        same = self.table.filter(run=row.run, language=row.language, seed=row.seed)
-        return same[0].score if len(same) else math.nan
+
+def _entry(result: Result | None, *, bold: bool) -> Entry:
+    """Return the mean over runs with the range over seeds, or the interval of a single measurement, below it."""
+    if result is None:
+        return Entry("not scored")
+    several = len(result.values) > 1
+    small = spread(*result.ends) if several else f"95 %: {spread(*result.interval)}" if result.interval else ""
+    return Entry(number(result.mean), bold=bold, collapsed=result.collapsed, small=small)
 
 
-def _mean(rows: ScoreTable) -> Entry | None:
+def _difference(one: Comparison | None) -> Entry | None:
+    return None if one is None else Entry(signed(one.difference.value), significant=one.significant)
+
+
+def _mean(rows: Iterable[Any]) -> Entry | None:
     values = [row.score for row in rows if math.isfinite(row.score)]
     return Entry(number(sum(values) / len(values), 2)) if values else None
 
@@ -240,9 +217,9 @@ def task_scores(table: ScoreTable) -> list[TaskScores]:
     columns = ("task", "source", "setting")
     every = table.group(*columns)
     found = []
-    for (task, source, setting, _), rows in table.filter(main=True).group(*columns, "metric").items():
+    for (*place, _), rows in table.filter(main=True).group(*columns, "metric").items():
         entries = {(row.run, row.language, row.seed) for row in rows}
-        around = [row for row in every[task, source, setting] if (row.run, row.language, row.seed) in entries]
+        around = [row for row in every[tuple(place)] if (row.run, row.language, row.seed) in entries]
         found.append(TaskScores(rows, ScoreTable(around)))
     return found
 
@@ -255,16 +232,10 @@ def summary_entry(scores: TaskScores) -> str:
         return ""
     order = sorted(by_system, key=lambda one: by_system[one].mean, reverse=measure.greater_is_better is not False)[:2]
     shown = ", ".join(f"{one.label} {number(by_system[one].mean)}{scores.unit}" for one in order)
-    return f"{scores.name}: {shown}{_verdict(by_system, order)}."
-
-
-def _verdict(by_system: dict[System, Result], order: Sequence[System]) -> str:
-    if len(order) < 2:
-        return ""
-    best, second = order
-    tested = significance_against(by_system, best)[second]
-    if min(len(by_system[one].sample) for one in order) < 2:
-        return " (single run; not tested)"
-    p = "p < 0.001" if tested.p < 0.001 else f"p = {tested.p:.2g}"
-    few = ", too few runs for significance" if tested.min_p >= ALPHA else ""
-    return f" ({p}{few})"
+    verdict = ""
+    if len(order) > 1:
+        tested = significance_against(by_system, order[0])[order[1]]
+        few = ", too few runs for significance" if tested.min_p >= ALPHA else ""
+        single = min(len(by_system[one].sample) for one in order) < 2
+        verdict = " (single run; not tested)" if single else f" ({p_value(tested.p)}{few})"
+    return f"{scores.name}: {shown}{verdict}."

@@ -1,8 +1,7 @@
-"""Figures as SVG: elements, scales, ticks, markers; whole drawings on a page, in a notebook, and as SVG and PNG files.
+"""Figures as SVG: elements, scales and ticks; whole drawings on a page, in a notebook, and as SVG and PNG files.
 
 Text is escaped. Colours are CSS variables of the page (`figure.css`); files have the light colours filled in. Figures
-are 340 to 400 units wide, as read on a phone, so that their text has the same size on every screen. PNG files are drawn
-by resvg, which shapes the letters of Devanagari and Arabic.
+are 340 to 400 units wide, as read on a phone. PNG files are drawn by resvg, which shapes Devanagari and Arabic.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ import unicodedata
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
@@ -22,14 +22,13 @@ from interlace.core.errors import DataError, MissingDependencyError, SettingsErr
 from interlace.core.files import atomic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 log = logging.getLogger(__name__)
 
 STYLES = 8  # colours, markers and dashes before they repeat
 _DASHES = ("5 3", "", "1.5 3", "9 3 2 3", "3 2", "12 4", "2 2 6 2", "7 7")
-_HALF = 4.2  # half the width of a marker
 _SHAPES = (  # outlines within [-1, 1], and whether they are filled: neighbours also differ in greyscale
     ("circle", False),
     ("circle", True),
@@ -42,9 +41,7 @@ _SHAPES = (  # outlines within [-1, 1], and whether they are filled: neighbours 
 )
 _FONTS = '"Noto Sans", "DejaVu Sans", "Segoe UI", Helvetica, Arial, sans-serif'
 _MARGIN = 12.0  # of a file
-_DENSITY = 2.0  # PNG pixels a unit
-_MAX_PIXELS = 8000.0  # of a PNG in each direction
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")  # most are not allowed in XML
+_DENSITY, _MAX_PIXELS = 2.0, 8000.0  # PNG pixels a unit, and in each direction
 
 
 def element(name: str, *children: object, **attributes: object) -> Markup:
@@ -61,7 +58,8 @@ def element(name: str, *children: object, **attributes: object) -> Markup:
 def _plain(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.2f}".rstrip("0").rstrip(".")
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", str(value))
+    # most of these characters are not allowed in XML
+    return re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]", "\N{REPLACEMENT CHARACTER}", str(value))
 
 
 @dataclass(frozen=True)
@@ -87,20 +85,21 @@ class Drawing:
         )
 
     def document(self) -> Markup:
-        """Return an SVG document with the page's light colours."""
-        width, height = self.width + 2 * _MARGIN, self.height + 2 * _MARGIN
-        paper = element("rect", x=-_MARGIN, y=-_MARGIN, width=width, height=height, fill=_colours()["paper"])
+        """Return an SVG document with the page's light colours and the rules for the classes of the drawing."""
+        used = {self.kind, *re.findall(r"[\w-]+", " ".join(re.findall(r'class="([^"]*)"', "".join(self.parts))))}
+        rules = "\n".join(rule for classes, rule in _rules() if any(each <= used for each in classes))
+        left, width, height = -_MARGIN, self.width + 2 * _MARGIN, self.height + 2 * _MARGIN
         return element(
             "svg",
             element("title", self.label),
-            Markup(f"<style>{_rules_for(self)}</style>"),  # noqa: S704 - our own file
-            paper,
+            Markup(f"<style>{rules}</style>"),  # noqa: S704 - our own file
+            element("rect", x=left, y=left, width=width, height=height, fill=_colours()["paper"]),
             *self.parts,
             xmlns="http://www.w3.org/2000/svg",
             class_=self.kind or None,
             width=width,
             height=height,
-            viewBox=" ".join(map(_plain, (-_MARGIN, -_MARGIN, width, height))),
+            viewBox=" ".join(map(_plain, (left, left, width, height))),
             role="img",
         )
 
@@ -129,26 +128,19 @@ def _colours() -> dict[str, str]:
     return dict(re.findall(r"--(\w+): (#\w+);", style_sheet().partition("}")[0]))
 
 
-def _rules_for(drawing: Drawing) -> str:
-    """Return the rules for the classes of a drawing."""
-    used = {drawing.kind, *re.findall(r"[\w-]+", " ".join(re.findall(r'class="([^"]*)"', "".join(drawing.parts))))}
-    return "\n".join(rule for classes, rule in _rules() if any(each <= used for each in classes))
-
-
 @cache
 def _rules() -> list[tuple[list[set[str]], str]]:
     """Return (classes of each selector, rule) of the style sheet without variables, which resvg does not know."""
     sheet = re.sub(r"@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", "", style_sheet())
-    found: list[tuple[list[set[str]], str]] = [
-        ([set()], f"svg {{ font-family: {_FONTS}; }} text {{ fill: {_colours()['ink']}; }}")
-    ]
+    colours = _colours()
+    found = [([set[str]()], f"svg {{ font-family: {_FONTS}; }} text {{ fill: {colours['ink']}; }}")]
     for selectors, body in re.findall(r"([^{}]+)\{([^{}]*)\}", sheet):
         if ":root" in selectors or "--c:" in body or "font-family" in body:
             continue
         for style in range(STYLES) if "var(--c)" in body else [-1]:
             names = [f"{one.strip()}.c{style}" if style >= 0 else one.strip() for one in selectors.split(",")]
-            plain = body.replace("var(--c)", _colours().get(f"c{style}", "")).replace("currentColor", _colours()["ink"])
-            plain = re.sub(r"var\(--(\w+)\)", lambda variable: _colours().get(variable[1], "none"), plain)
+            plain = body.replace("var(--c)", colours.get(f"c{style}", "")).replace("currentColor", colours["ink"])
+            plain = re.sub(r"var\(--(\w+)\)", lambda variable: colours.get(variable[1], "none"), plain)
             found.append(([set(re.findall(r"\.([\w-]+)", name)) for name in names], f"{', '.join(names)} {{{plain}}}"))
     return found
 
@@ -200,11 +192,7 @@ def write_figures(figures: Mapping[str, Sequence[Drawing]], folder: Path) -> lis
 
 
 def _has_resvg() -> bool:
-    try:
-        import resvg_py  # noqa: F401
-    except ImportError:
-        return False
-    return True
+    return find_spec("resvg_py") is not None
 
 
 # ---- elements ----
@@ -232,7 +220,7 @@ def whisker(x1: float, y1: float, x2: float, y2: float, style: int) -> list[Mark
     return [line(x1, y1, x2, y2, f"whisker c{style % STYLES}")] if (x1, y1) != (x2, y2) else []
 
 
-def marker(x: float, y: float, style: int, title: str = "", half: float = _HALF, colour: int | None = None) -> Markup:
+def marker(x: float, y: float, style: int, title: str = "", half: float = 4.2, colour: int | None = None) -> Markup:
     """Return the marker of a style with a hover title; another style may give the colour."""
     outline, filled = _SHAPES[style % STYLES]
     class_ = f"mark c{(style if colour is None else colour) % STYLES} {'full' if filled else 'open'}"
@@ -258,14 +246,10 @@ def key_lines(
 ) -> tuple[list[Markup], float]:
     """Return markers with names in as many lines as they need, and the height of the lines after the first.
 
-    Args:
-        styles: by name.
-        y: baseline of the first line.
-        width: of the figure.
-        shape: style whose shape all have.
-        colour: style whose colour all have.
+    y: baseline of the first line. width: of the figure. shape, colour: the style that gives all their shape or colour.
     """
-    parts, x, more = [], 6.0, 0.0
+    parts: list[Markup] = []
+    x, more = 6.0, 0.0
     for whole, style in styles.items():
         name = fitted(whole, 11.0, width - 15)
         wide = 22 + text_width(name, 11.0)
@@ -277,9 +261,10 @@ def key_lines(
     return parts, more
 
 
-def below(keys: Sequence[Markup], drawn: Iterable[Markup], more: float) -> list[Markup]:
-    """Return title and keys with the parts moved down by `more`."""
-    return [*keys, element("g", *drawn, transform=f"translate(0 {more:g})")] if more else [*keys, *drawn]
+def below(title: str, keys: Sequence[Markup], drawn: Sequence[Markup], more: float) -> list[Markup]:
+    """Return title and keys with the parts below, moved down by `more`."""
+    moved = [element("g", *drawn, transform=f"translate(0 {more:g})")] if more else drawn
+    return [text(0, 14, title, "title"), *keys, *moved]
 
 
 # ---- scales and text ----
@@ -314,14 +299,8 @@ def scale(low: float, high: float, first: float, last: float, log: bool = False)
 
 def text_width(words: str, size: float) -> float:
     """Estimate the width of text in a sans-serif type of that size."""
-    ems = {"W": 1.0, "F": 1.0}
-    wide = (
-        0.0
-        if unicodedata.combining(sign)
-        else ems.get(unicodedata.east_asian_width(sign), 0.68 if sign.isupper() else 0.58)
-        for sign in words
-    )
-    return sum(wide) * size
+    wide = [1.0 if unicodedata.east_asian_width(sign) in "WF" else 0.68 if sign.isupper() else 0.58 for sign in words]
+    return sum(each for each, sign in zip(wide, words, strict=True) if not unicodedata.combining(sign)) * size
 
 
 def fitted(words: str, size: float, width: float) -> str:
@@ -337,12 +316,10 @@ def apart(wanted: Sequence[float], distance: float, low: float, high: float) -> 
     """Return positions near those wanted, in the same order, at least `distance` apart and within [low, high]."""
     order = sorted(range(len(wanted)), key=lambda index: wanted[index])
     placed = list(wanted)
-    floor = low
     for index in order:
-        placed[index] = max(placed[index], floor)
-        floor = placed[index] + distance
-    ceiling = high
+        placed[index] = max(placed[index], low)
+        low = placed[index] + distance
     for index in reversed(order):
-        placed[index] = min(placed[index], ceiling)
-        ceiling = placed[index] - distance
+        placed[index] = min(placed[index], high)
+        high = placed[index] - distance
     return placed

@@ -13,7 +13,7 @@ from interlace.report.text import render
 from interlace.scores import COLLAPSED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     import rich.table
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 SIGNIFICANT = "\N{DAGGER}"
 LOWER = " \N{DOWNWARDS ARROW}"  # behind the name of a metric of which lower is better
-_TAG = re.compile(r"<(?=[a-zA-Z/!?])")  # begins an HTML tag in Markdown
 _NEGATIVE = re.compile(r"(?<![\w.-])-(\d[\d.]*)")  # not the hyphen of 1e-05 or of a range of years
 _LATEX = str.maketrans(
     {
@@ -117,43 +116,57 @@ def write_tables(folder: Path, tables: Sequence[Table]) -> list[Path]:
 
 def markdown(table: Table) -> str:
     """Return a pipe table with its caption below."""
+
+    def plain(text: str) -> str:
+        return re.sub(r"<(?=[a-zA-Z/!?])", r"\<", text)  # no HTML tags
+
+    def cell(text: str) -> str:
+        return plain(text).replace("|", "\\|")
+
     heads = [" ".join(filter(None, [column.group, column.name])) for column in table.columns]
-    rule = ["---", *("---" if column.is_text else "---:" for column in table.columns)]
-    lines = [[table.head, *heads], rule, *([_md_label(line), *map(_md, line.entries)] for line in table.lines)]
+    lines = [[table.head, *heads], ["---", *("---" if column.is_text else "---:" for column in table.columns)]]
+    for line in table.lines:
+        texts = ["–" if entry is None else cell(str(entry)) for entry in line.entries]
+        label = f"*{cell(line.label)}*" if line.theirs else cell(line.label)
+        lines.append([label, *_emphasized(line, texts, "**{}**")])
     body = "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
-    return f"## {_md_text(table.title)}\n\n{body}\n\n{_md_text(table.caption)}\n"
+    return f"## {plain(table.title)}\n\n{body}\n\n{plain(table.caption)}\n"
 
 
-def _md_text(text: str) -> str:
-    return _TAG.sub(r"\<", text)
-
-
-def _md_cell(text: str) -> str:
-    return _md_text(text).replace("|", "\\|")
-
-
-def _md_label(line: Line) -> str:
-    return f"*{_md_cell(line.label)}*" if line.theirs else _md_cell(line.label)
-
-
-def _md(entry: Entry | None) -> str:
-    text = "–" if entry is None else _md_cell(str(entry))
-    return f"**{text}**" if entry and entry.bold else text
+def _emphasized(line: Line, texts: Sequence[str], bold: str) -> list[str]:
+    """Fill the texts of bold entries into the template."""
+    return [
+        bold.format(text) if entry and entry.bold else text for entry, text in zip(line.entries, texts, strict=True)
+    ]
 
 
 def latex(table: Table) -> str:
     """Return a `table` for the package booktabs."""
-    shape = "l" + "".join("l" if column.is_text else "r" for column in table.columns)
+    heads, rules, place = [""], [], 2
+    for group, span in table.groups:
+        heads.append(f"\\multicolumn{{{span}}}{{c}}{{{group.translate(_LATEX)}}}" if group else "&".join([""] * span))
+        rules += [f"\\cmidrule(lr){{{place}-{place + span - 1}}}"] if group else []
+        place += span
+    body: list[str] = []
+    for theirs, block in groupby(table.lines, key=lambda line: line.theirs):
+        body += ["\\midrule"] * theirs
+        for line in block:
+            label = line.label.translate(_LATEX)
+            texts = [
+                "--" if one is None else _NEGATIVE.sub(r"$-\1$", str(one).translate(_LATEX)) for one in line.entries
+            ]
+            cells = [f"\\textit{{{label}}}" if theirs else label, *_emphasized(line, texts, r"\textbf{{{}}}")]
+            body.append(" & ".join(cells) + r" \\")
     lines = [
         "% needs \\usepackage{booktabs}",
         "\\begin{table}",
         "\\centering",
-        f"\\begin{{tabular}}{{{shape}}}",
+        f"\\begin{{tabular}}{{l{''.join('l' if column.is_text else 'r' for column in table.columns)}}}",
         "\\toprule",
-        *_latex_groups(table),
+        *([" & ".join(heads) + r" \\", " ".join(rules)] if rules else []),
         " & ".join([table.head, *(column.name.translate(_LATEX) for column in table.columns)]) + r" \\",
         "\\midrule",
-        *_latex_lines(table.lines),
+        *body,
         "\\bottomrule",
         "\\end{tabular}",
         f"\\caption{{{f'{table.title}. {table.caption}'.translate(_LATEX)}}}",
@@ -161,29 +174,6 @@ def latex(table: Table) -> str:
         "\\end{table}",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _latex_groups(table: Table) -> list[str]:
-    heads, rules, place = [""], [], 2
-    for group, span in table.groups:
-        heads.append(f"\\multicolumn{{{span}}}{{c}}{{{group.translate(_LATEX)}}}" if group else "&".join([""] * span))
-        rules += [f"\\cmidrule(lr){{{place}-{place + span - 1}}}"] if group else []
-        place += span
-    return [" & ".join(heads) + r" \\", " ".join(rules)] if rules else []
-
-
-def _latex_lines(lines: Sequence[Line]) -> Iterator[str]:
-    for theirs, block in groupby(lines, key=lambda line: line.theirs):
-        if theirs:
-            yield "\\midrule"
-        for line in block:
-            label = line.label.translate(_LATEX)
-            yield " & ".join([f"\\textit{{{label}}}" if theirs else label, *map(_tex, line.entries)]) + r" \\"
-
-
-def _tex(entry: Entry | None) -> str:
-    text = "--" if entry is None else _NEGATIVE.sub(r"$-\1$", str(entry).translate(_LATEX))
-    return f"\\textbf{{{text}}}" if entry and entry.bold else text
 
 
 def html_fragment(table: Table, kind: str = "scores") -> Markup:
@@ -208,9 +198,6 @@ def terminal(table: Table) -> rich.table.Table:
         shown.add_column(head, justify="left" if column.is_text else "right")
     for line in table.lines:
         cells = ["–" if entry is None else escape(str(entry)) for entry in line.entries]
-        bold = [
-            f"[bold]{text}[/]" if entry and entry.bold else text
-            for text, entry in zip(cells, line.entries, strict=True)
-        ]
-        shown.add_row(escape(line.label), *bold, style="italic" if line.theirs else None)
+        style = "italic" if line.theirs else None
+        shown.add_row(escape(line.label), *_emphasized(line, cells, "[bold]{}[/]"), style=style)
     return shown

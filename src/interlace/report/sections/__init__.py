@@ -1,21 +1,18 @@
-"""Registry of report sections: a module has a function of its own name, which takes runs and returns its sections.
-
-Sections without a body are left out of the page.
-"""
+"""Registry of report sections: a module has a function of its own name, which takes runs and returns their sections."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from markupsafe import Markup
 
 from interlace.core.registry import Registry
 from interlace.report.text import render
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from markupsafe import Markup
 
     from interlace.report.runs import Run
     from interlace.report.svg import Drawing
@@ -30,7 +27,7 @@ class Section:
 
     title: str
     lead: str
-    body: Markup = field(default_factory=Markup)
+    body: Markup
     figures: Sequence[Drawing] = ()
 
     @property
@@ -39,41 +36,21 @@ class Section:
         return re.sub(r"[^a-z0-9]+", "-", self.title.lower()).strip("-")
 
 
-SECTIONS: Registry[Section] = Registry(__name__, "report section")
+SECTIONS: Registry[list[Section]] = Registry(__name__, "report section")
 
-ORDER = (
-    "scores",
-    "translation",
-    "published",
-    "derived",
-    "data_size",
-    "word_maps",
-    "training",
-    "predictions",
-    "inputs",
-    "setup",
-)
-"""Results first, then explanations, training, and how to reproduce the page."""
-
-
-def section_names() -> list[str]:
-    """Return the names of all modules in the order of the page; plugins come last, by name."""
-    names = SECTIONS.names()
-    return [name for name in ORDER if name in names] + [name for name in names if name not in ORDER]
+ORDER = ("scores", "analysis", "word_maps", "training", "examples", "setup")
+"""Results first, then explanations, training, and how to reproduce the page; plugins come last, by name."""
 
 
 def sections_of(runs: Sequence[Run]) -> list[Section]:
-    """Return the sections of the page that have a body."""
-    found: list[Section] = []
-    for name in section_names():
-        made = SECTIONS.get(name)(runs)
-        found += [made] if isinstance(made, Section) else made
-    return [section for section in found if section.body.strip()]
+    """Return the sections of the page."""
+    names = [*ORDER, *(name for name in SECTIONS.names() if name not in ORDER)]
+    return [section for name in names for section in SECTIONS.get(name)(runs)]
 
 
-def figure_section(title: str, lead: str, figures: Sequence[tuple[str, Drawing]], note: str = "") -> Section:
-    """Return a section of drawings with captions above them; without drawings its body is empty."""
+def figure_section(title: str, lead: str, figures: Sequence[tuple[str, Drawing]], note: str = "") -> list[Section]:
+    """Return a section of drawings with captions above them; none without drawings."""
     if not figures:
-        return Section(title, lead)
+        return []
     body = render("figures", figures=figures, note=note)
-    return Section(title, lead, body, [drawing for _, drawing in figures])
+    return [Section(title, lead, body, [drawing for _, drawing in figures])]

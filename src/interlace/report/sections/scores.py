@@ -1,51 +1,59 @@
-"""Scores by language and system, and the gap of each language to the source."""
+"""Scores by language and system, the gap of each language to the source, translation, and published results."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
+from interlace.core.errors import DataError
 from interlace.report import svg
-from interlace.report.charts import Dot, DotRow, dot_chart
-from interlace.report.matrices import Shade, heat_map
-from interlace.report.runs import all_scores, first_of_each, short_names
-from interlace.report.score_tables import SIGNIFICANCE_NOTE, TaskScores, task_scores
+from interlace.report.figures import Dot, DotRow, Shade, dot_chart, heat_map
+from interlace.report.runs import Run, all_scores, first_of_each, short_names
+from interlace.report.score_tables import TaskScores, task_scores
 from interlace.report.sections import Section, figure_section
-from interlace.report.tables import html_fragment
-from interlace.report.text import language_name, language_names, number, render, signed, spread
-from interlace.scores import COLLAPSED
+from interlace.report.tables import Column, Entry, Line, Table, html_fragment
+from interlace.report.text import BLEU, language_name, language_names, number, render, signed, spread
+from interlace.scores import COLLAPSED, ScoreTable
+from interlace.scores.published import PublishedRow, find_rows, rows
 from interlace.scores.statistics import ALPHA
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from interlace.report.runs import Run
-    from interlace.report.svg import Drawing
     from interlace.scores.comparison import Measure, Result, System
 
-_NO_TUNING = "No fine-tuning: probes and translation score each model as it is."
+log = logging.getLogger(__name__)
 
 
 def scores(runs: Sequence[Run]) -> list[Section]:
-    """Return the sections `Scores by language`, which without scores says how to evaluate, and `Transfer gap`."""
-    results = task_scores(all_scores(runs))
+    """Return the sections `Scores by language`, which without scores says how to evaluate, and those that follow it."""
+    table = all_scores(runs)
+    results = task_scores(table)
     if not results:
         body = render("scores", tables=[], figures=[], keys=[], notes=[])
-        return [Section("Scores by language", "No task has been scored yet; run `interlace evaluate`.", body)]
-    styles = {run.label: run.style for run in first_of_each(runs)}
+        section = Section("Scores by language", "No task has been scored yet; run `interlace evaluate`.", body)
+        return [section, *_published(runs, results)]
+    return [_by_language(runs, results), *_transfer_gap(results), *_translation(table), *_published(runs, results)]
+
+
+def _by_language(runs: Sequence[Run], results: Sequence[TaskScores]) -> Section:
+    styles, short = {run.label: run.style for run in first_of_each(runs)}, short_names(runs)
     sources = list(dict.fromkeys(one.first.source for one in results if one.tuned))
-    settings = [one.first.setting for one in results if one.first.setting != "zero-shot"]
-    lead = f"Fine-tuned on {language_names(sources)}; other languages are scored zero-shot." if sources else _NO_TUNING
-    if settings:
-        lead += f" Tables say where the setting is different ({', '.join(dict.fromkeys(settings))})."
-    figures = [_dots(one, styles, short_names(runs)) for one in results]
+    lead = "No fine-tuning: probes and translation score each model as it is."
+    if sources:
+        lead = f"Fine-tuned on {language_names(sources)}; other languages are scored zero-shot."
+    if settings := dict.fromkeys(one.first.setting for one in results if one.first.setting != "zero-shot"):
+        lead += f" Tables say where the setting is different ({', '.join(settings)})."
+    figures = [_dots(one, styles, short) for one in results]
     tables = []
     for one in results:
         other = one.other_metrics()
-        tables.append((html_fragment(one.language_table(short_names(runs))), other and html_fragment(other)))
+        tables.append((html_fragment(one.language_table(short)), other and html_fragment(other)))
     by_row = any(len(one.systems) <= svg.STYLES for one in results)
     keys = [(svg.key(style), label) for label, style in styles.items()] if len(styles) > 1 and by_row else []
     body = render("scores", tables=tables, figures=figures, keys=keys, notes=_notes(results))
-    return [Section("Scores by language", lead, body, figures), _transfer_gap(results)]
+    return Section("Scores by language", lead, body, figures)
 
 
 def _notes(results: Sequence[TaskScores]) -> list[str]:
@@ -56,44 +64,41 @@ def _notes(results: Sequence[TaskScores]) -> list[str]:
     if any(result.interval for result in found):
         parts.append("Single measurements: 95 % bootstrap interval over test examples.")
     if len({system.label for one in results for system in one.systems}) > 1:
-        parts.append("Bold: best mean of a row.")
-        several = any(result.pretrained for result in found)
-        unit = "pre-training runs" if several else "fine-tuning runs"
+        unit = "pre-training" if any(result.pretrained for result in found) else "fine-tuning"
         baselines = dict.fromkeys(one.systems[0].label for one in results if len(one.systems) > 1)
-        parts.append(SIGNIFICANCE_NOTE.format(baseline=" or ".join(baselines), unit=unit, alpha=ALPHA))
+        test = f"permutation test over {unit} runs, p < {ALPHA} after Holm over the systems of a row"
+        parts.append("Bold: best mean of a row.")
+        parts.append(f"\N{DAGGER}: differs significantly from {' or '.join(baselines)} ({test}).")
     return parts
 
 
-def _dots(one: TaskScores, styles: dict[str, int], short: dict[str, str]) -> Drawing:
+def _dots(one: TaskScores, styles: dict[str, int], short: dict[str, str]) -> svg.Drawing:
     """Draw languages down with a mark a system; with more systems than styles, systems down with a mark a language."""
     first = one.first
     title = f"{one.name}, {first.metric}{f' in {first.unit}' if first.unit not in {'', first.metric} else ''}"
     names = {measure: one.line_name(measure) + " *" * measure.is_source for measure in one.measures}
+
+    def dot(measure: Measure, system: System, style: int, name: str) -> Dot:
+        result = one.results[measure][system]
+        return Dot(style, result.mean, *result.ends, f"{name}: {number(result.mean)} ({spread(*result.ends)})")
+
     if len(one.systems) > svg.STYLES >= len(names):
-        rows = [
-            DotRow(short[system.label], [
-                _dot(one.results[measure][system], style, name)
-                for style, (measure, name) in enumerate(names.items())
-                if system in one.results[measure]
-            ])
-            for system in one.systems
-        ]  # fmt: skip
         keys = {name: style for style, name in enumerate(names.values())}
+        rows = []
+        for system in one.systems:
+            mine = {measure: name for measure, name in names.items() if system in one.results[measure]}
+            dots = [dot(measure, system, keys[name], name) for measure, name in mine.items()]
+            rows.append(DotRow(short[system.label], dots))
         return dot_chart(title, rows, _ends(one), keys, names_above=True)
     rows = [
         DotRow(
             name,
-            [_dot(result, styles[system.label], system.label) for system, result in one.results[measure].items()],
+            [dot(measure, system, styles[system.label], system.label) for system in one.results[measure]],
             mean=not measure.language,
         )
         for measure, name in names.items()
     ]
     return dot_chart(title, rows, _ends(one))
-
-
-def _dot(result: Result, style: int, name: str) -> Dot:
-    low, high = result.ends
-    return Dot(style, result.mean, low, high, f"{name}: {number(result.mean)} ({spread(low, high)})")
 
 
 def _ends(one: TaskScores) -> tuple[float, float]:
@@ -111,30 +116,30 @@ def _ends(one: TaskScores) -> tuple[float, float]:
 # ---- transfer gap ----
 
 
-def _transfer_gap(results: Sequence[TaskScores]) -> Section:
+def _transfer_gap(results: Sequence[TaskScores]) -> list[Section]:
     """Return a shaded table a system: languages down, tasks across, with the difference to the source language."""
-    systems = dict.fromkeys(system for one in results for system in one.systems)
-    figures = [(system.label, _heat(system, results)) for system in systems]
+    figures = []
+    for system in dict.fromkeys(system for one in results for system in one.systems):
+        mine = [one for one in results if system in one.systems]
+        languages = list(
+            dict.fromkeys(measure.language for one in mine for measure in one.measures if measure.language)
+        )
+        cells = [[_shade(one, system, language) for one in mine] for language in languages]
+        tasks, names = [one.name for one in mine], [language_name(language) for language in languages]
+        spoken = [
+            name + "".join(f", {task} {cell.words}" for task, cell in zip(tasks, row, strict=True) if cell)
+            for name, row in zip(names, cells, strict=True)
+        ]
+        label = f"Scores of {system.label}: {'; '.join(spoken)}"
+        figures.append((system.label, heat_map(names, tasks, cells, label, width=86.0)))
     lead = (
         "Mean score of each language and task, with the difference to the source language (framed) below. Darker cells "
         "are closer to the source."
     )
     collapsed = any(result.collapsed for one in results for by in one.results.values() for result in by.values())
-    note = f"{COLLAPSED}: includes a collapsed fine-tuning." if collapsed else ""
-    return figure_section("Transfer gap", lead, figures, note)
-
-
-def _heat(system: System, results: Sequence[TaskScores]) -> Drawing:
-    mine = [one for one in results if system in one.systems]
-    languages = list(dict.fromkeys(measure.language for one in mine for measure in one.measures if measure.language))
-    cells = [[_shade(one, system, language) for one in mine] for language in languages]
-    names = [one.name for one in mine]
-    spoken = []
-    for language, row in zip(languages, cells, strict=True):
-        spoken.append(language_name(language))
-        spoken[-1] += "".join(f", {name} {cell.words}" for name, cell in zip(names, row, strict=True) if cell)
-    label = f"Scores of {system.label}: {'; '.join(spoken)}"
-    return heat_map([language_name(language) for language in languages], names, cells, label, width=86.0)
+    return figure_section(
+        "Transfer gap", lead, figures, f"{COLLAPSED}: includes a collapsed fine-tuning." if collapsed else ""
+    )
 
 
 def _shade(one: TaskScores, system: System, language: str) -> Shade | None:
@@ -153,3 +158,169 @@ def _shade(one: TaskScores, system: System, language: str) -> Shade | None:
     best = source.mean if source else 100.0
     part, whole = (best, result.mean) if measure.greater_is_better is False else (result.mean, best)
     return Shade(words, gap, part / whole if whole > 0 else 0.0, measure.is_source, title)
+
+
+# ---- translation ----
+
+_METRICS = {  # head and decimals
+    "bleu": ("BLEU", 1),
+    "chrf": ("chrF", 1),
+    "tokenized bleu": ("tokenized BLEU", 1),
+    "round-trip bleu": ("round trip", 1),
+    "round-trip chrf": ("round trip, chrF", 1),
+    "copied words": ("copied words, %", 1),
+    "copied words, references": ("in references, %", 1),
+    "length ratio": ("length ratio", 2),
+}
+
+
+def _translation(every: ScoreTable) -> list[Section]:
+    """Return a table for each task: a row a direction and system."""
+    found = [every.filter(task=task) for task in every.filter(main=True, unit=BLEU).unique("task")]
+    if not found:
+        return []
+    lead = (
+        "BLEU is computed on raw text. Tokenized BLEU is comparable only with published tokenized BLEU. Copied words "
+        "are shared with the source; more than in the references means that the model copies. Length ratio: output by "
+        "reference."
+    )
+    tasks = [(html_fragment(_translation_table(rows)), _signatures(rows)) for rows in found]
+    return [Section("Translation", lead, render("translation", tasks=tasks))]
+
+
+def _translation_table(every: ScoreTable) -> Table:
+    metrics = [name for name in _METRICS if len(every.filter(metric=name))]
+    lines = []
+    for direction, by_direction in every.group("language").items():
+        for system, some in by_direction.group("label").items():
+            entries: list[Entry | None] = [Entry(system)]
+            for name in metrics:
+                values = [row.score for row in some.filter(metric=name)]
+                entries.append(Entry(number(sum(values) / len(values), _METRICS[name][1])) if values else None)
+            main = some.filter(main=True)
+            values, one = [row.score for row in main], main[0]
+            if len(values) > 1:
+                entries.append(Entry(f"{spread(min(values), max(values))} ({len(values)} seeds)"))
+            else:
+                entries.append(None if one.low is None or one.high is None else Entry(spread(one.low, one.high)))
+            lines.append(Line(language_name(direction), tuple(entries)))
+    columns = (Column("System", is_text=True), *(Column(_METRICS[name][0]) for name in metrics), Column("BLEU, range"))
+    note = "Range: lowest to highest seed, or the 95 % bootstrap interval of a single measurement."
+    return Table(every[0].task, every[0].task, columns, tuple(lines), note, "Direction")
+
+
+def _signatures(every: ScoreTable) -> list[tuple[str, str]]:
+    """Return (metric, signature), with the directions if signatures of a metric differ."""
+    found: dict[tuple[str, str], dict[str, None]] = {}
+    for row in every.filter(main=True):
+        for name, signature in row.signatures.items():
+            found.setdefault((_METRICS.get(name, (name,))[0], signature), {})[row.language] = None
+    several = len({name for name, _ in found}) < len(found)
+    return [
+        (f"{name} ({language_names(list(directions))})" if several else name, signature)
+        for (name, signature), directions in found.items()
+    ]
+
+
+# ---- published results ----
+
+_MEAN = "mean"  # a column of papers
+
+
+def _published(runs: Sequence[Run], results: Sequence[TaskScores]) -> list[Section]:
+    """Return a table for each of our metrics that a paper prints for the same task and setting."""
+    every = [one for task in results for one in _by_metric(task)]
+    notes = [(run.label, note, row) for run in runs for note, row in _recipe_rows(run)]
+    tables = [(html_fragment(table, "beside"), remarks) for one in every for table, remarks in _table(one, notes)]
+    quoted: dict[str, tuple[str, str, str]] = {}  # rows that recipes name and that are in no table
+    for label, note, row in notes:
+        if not any(_matches(row, one) for one in every):
+            where = f"{label}: {row.where}, {row.table.task} ({row.table.measured})"
+            figures = ", ".join(f"{language_name(key)} {_figure(value)}" for key, value in row.scores.items())
+            quoted.setdefault(where, (where, figures, " ".join(filter(None, [note, *row.remarks([], [])]))))
+    if not tables and not quoted:
+        return []
+    lead = (
+        "Published results are on other data and models, at another scale. They show the order of systems and "
+        "languages that the papers found and are not comparable with the scores here."
+    )
+    return [Section("Published results", lead, render("published", tables=tables, quoted=list(quoted.values())))]
+
+
+def _by_metric(one: TaskScores) -> Iterator[TaskScores]:
+    """Yield the scores of the main metric, and of each other metric that papers print of the task."""
+    yield one
+    for name in dict.fromkeys(row.table.score for row in rows(one.first.task) if row.table.score):
+        some = one.every.filter(metric=name, main=False)
+        if name != one.first.metric and len(some):
+            yield TaskScores(ScoreTable(replace(row, main=True) for row in some), some)
+
+
+def _recipe_rows(run: Run) -> Iterator[tuple[str, PublishedRow]]:
+    """Yield (note, row) of the published results that a recipe names."""
+    for place in run.recipe.get("published") or []:
+        named: dict[str, Any] = {key: place[key] for key in ("where", "task", "system", "columns") if place.get(key)}
+        try:
+            for row in find_rows(**named):
+                yield str(place.get("note") or ""), row
+        except DataError as error:
+            log.info("%s", error)
+
+
+def _table(one: TaskScores, notes: Sequence[tuple[str, str, PublishedRow]]) -> Iterator[tuple[Table, list[str]]]:
+    """Yield a table of ours above and theirs below, with remarks, if a paper has results."""
+    theirs = [row for row in rows(one.first.task) if _matches(row, one)]
+    if not theirs:
+        return
+    languages = [measure.language for measure in one.measures if measure.language]
+    columns = [language for language in languages if any(language in row.printed for row in theirs)]
+    unit = one.first.unit or one.first.metric
+    remarks = dict.fromkeys(remark for row in theirs for remark in row.remarks([unit], one.rules))
+    remarks |= dict.fromkeys(f"{row.where}: {note}" for _, note, row in notes if note and _matches(row, one))
+    if any(_has_only_mean(row) for row in theirs):
+        columns.append(_MEAN)
+        remarks[f"{_MEAN}: ours is over {language_names(_averaged(one))}."] = None
+    remarks |= dict.fromkeys(filter(None, [one.table.collapse_note()]))
+    measured = one.first.metric if unit == one.first.metric else f"{one.first.metric}, {unit}"
+    lines = []
+    for system in one.systems:
+        ours = (_ours(one, system, column) for column in columns)
+        lines.append(Line(system.label, (Entry("here"), Entry(measured), *ours), kind="ours"))
+    for row in theirs:
+        split = "" if row.table.split.startswith("test") else f", {row.table.split}"
+        where = Entry(f"{row.cite}, table {row.table.number}{split}")
+        figures = (_figure(row.scores.get(column)) for column in columns)
+        lines.append(Line(row.system, (where, Entry(row.table.measured), *figures), theirs=True))
+    heads = [Column("Source", is_text=True), Column("Metric", is_text=True), *map(Column, map(language_name, columns))]
+    title = f"{one.name}: {one.first.metric}, ours and published (another scale)"
+    yield Table("published", title, tuple(heads), tuple(lines), "", "System"), list(remarks)
+
+
+def _ours(one: TaskScores, system: System, column: str) -> Entry | None:
+    language = column if column != _MEAN else "" if one.mean else next(iter(_averaged(one)), None)
+    measure = next((measure for measure in one.results if measure.language == language), None)
+    result = one.results[measure].get(system) if measure else None
+    if result is None:
+        return None
+    digits = 1 if one.first.unit == "%" or abs(result.mean) >= 100 else 2
+    return Entry(number(result.mean, digits), bold=True, collapsed=result.collapsed)
+
+
+def _figure(value: float | None) -> Entry | None:
+    """Return a published figure with one decimal, or two if it has them."""
+    return None if value is None else Entry(number(value, 1 if round(value, 1) == value else 2))
+
+
+def _averaged(one: TaskScores) -> list[str]:
+    return one.averaged if one.mean else [measure.language for measure in one.others][:1]
+
+
+def _matches(row: PublishedRow, one: TaskScores) -> bool:
+    """Return whether a row has a figure of the same task, setting and metric for a language of ours, or their mean."""
+    ours = {measure.language for measure in one.measures}
+    matches = row.matches(one.first.task, one.first.setting, one.first.metric)
+    return matches and (not ours.isdisjoint(row.printed) or (_has_only_mean(row) and bool(_averaged(one))))
+
+
+def _has_only_mean(row: PublishedRow) -> bool:
+    return list(row.table.columns) == [_MEAN]

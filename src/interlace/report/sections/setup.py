@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import shlex
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interlace.report.runs import first_of_each, shown_model
+from interlace.report.runs import Run, first_of_each, shown_model
 from interlace.report.sections import Section
 from interlace.report.tables import Column, Entry, Line, Table, html_fragment
 from interlace.report.text import MISSING, count, duration, render
@@ -19,43 +20,28 @@ from interlace.training.selection import PER_LANGUAGE
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
 
-    from interlace.report.runs import Run
-
-_FACTS = (
-    "interlace",
-    "python",
-    "torch",
-    "transformers",
-    "platform",
-    "processor",
-    "cores",
-    "threads",
-    "device",
-    "processes",
-)
 _COUNTS = ("parameters", "tokens")
-_HEADS = ("device", "parameters", "tokens", "pre-training", "tokens/s", "fine-tuning", "scoring")
-_COMPUTE_NOTE = (
-    "Fine-tuning: once each, up to the last selected checkpoint, with its dev evaluations. Scoring: of test sets. Not "
-    "included: learning rates that were not selected, training after the selected checkpoint, data preparation."
+_FACTS = (
+    *("checkpoint", "interlace", "python", "torch", "transformers", "platform", "processor", "cores", "threads"),
+    *("device", "processes", *_COUNTS, "started"),
 )
 
 
 def setup(runs: Sequence[Run]) -> list[Section]:
     """Return the sections `Recipe`, `Compute` and `Reproduction`."""
-    return [_recipe(runs), _compute(runs), _reproduction(runs)]
+    return [*_recipe(runs), _compute(runs), _reproduction(runs)]
 
 
 # ---- recipe ----
 
 
-def _recipe(runs: Sequence[Run]) -> Section:
+def _recipe(runs: Sequence[Run]) -> list[Section]:
     """Return a table of the settings that differ, all settings in groups, and each recipe as JSON."""
     shown = [run for run in first_of_each(runs) if run.recipe]
     if not shown:
-        return Section("Recipe", "No system was pre-trained here.")
-    flat = [dict(_flat(run.recipe)) for run in shown]
-    keys = [key for key in _merged([list(one) for one in flat]) if key not in {"name", "about"}]
+        return []
+    flat = [dict(flattened(run.recipe)) for run in shown]
+    keys = [key for key in merged([list(one) for one in flat]) if key not in {"name", "about"}]
     rows = {key: [one.get(key, MISSING) for one in flat] for key in keys}
     differing = {key: values for key, values in rows.items() if len(set(values)) > 1}
     groups: dict[str, list[tuple[str, list[str], bool]]] = {}
@@ -67,7 +53,7 @@ def _recipe(runs: Sequence[Run]) -> Section:
         lead = f"{len(differing)} of {len(rows)} settings differ; they are marked with a dot."
     sources = [(run.label, json.dumps(run.recipe, indent=2, ensure_ascii=False)) for run in shown]
     table = _facts_table("Settings that differ", [run.label for run in shown], differing) if differing else ""
-    return Section("Recipe", lead, render("recipe", table=table, groups=groups, sources=sources))
+    return [Section("Recipe", lead, render("recipe", table=table, groups=groups, sources=sources))]
 
 
 def _facts_table(title: str, labels: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Any:
@@ -76,25 +62,24 @@ def _facts_table(title: str, labels: Sequence[str], rows: Mapping[str, Sequence[
     return html_fragment(Table("facts", title, columns, lines), "facts")
 
 
-def _flat(data: Mapping[str, Any] | list[Any], path: str = "") -> Iterator[tuple[str, str]]:
+def flattened(data: Mapping[str, Any] | list[Any], path: str = "") -> Iterator[tuple[str, str]]:
     """Yield (key path, value as text) of every leaf; entries of a list go by their name."""
     parts: list[tuple[str, Any]]
     if isinstance(data, list):
-        parts = [(str(item.get("name", index + 1)), _unnamed(item)) for index, item in enumerate(data)]
+        unnamed = [{key: value for key, value in item.items() if key != "name"} or dict(item) for item in data]
+        parts = [
+            (str(item.get("name", place)), rest)
+            for place, (item, rest) in enumerate(zip(data, unnamed, strict=True), 1)
+        ]
     else:
         parts = list(data.items())
     for key, value in parts:
         full = f"{path}.{key}" if path else str(key)
         of_tables = isinstance(value, list) and all(isinstance(item, dict) for item in value)
         if value and (isinstance(value, dict) or of_tables):
-            yield from _flat(value, full)
+            yield from flattened(value, full)
         else:
             yield full, _text(value)
-
-
-def _unnamed(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an entry without its name, which is in the path, unless there is nothing else."""
-    return {key: value for key, value in item.items() if key != "name"} or dict(item)
 
 
 def _text(value: object) -> str:
@@ -107,7 +92,7 @@ def _text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _merged(lists: Sequence[list[str]]) -> list[str]:
+def merged(lists: Sequence[list[str]]) -> list[str]:
     """Return one order of all keys; a key of only one recipe follows the one that it follows there."""
     order: list[str] = []
     for keys in lists:
@@ -128,26 +113,29 @@ def _compute(runs: Sequence[Run]) -> Section:
     """Return a row a run, and the totals."""
     spent = [_seconds(run) for run in runs]
     total = [sum(each) for each in zip(*spent, strict=True)]
-    lines = [_compute_line(run, seconds) for run, seconds in zip(runs, spent, strict=True)]
+    rows = []
+    for run, (training, tuning, scoring) in zip(runs, spent, strict=True):
+        facts, processes = run.facts, run.facts.get("processes") or 1
+        device = str(facts.get("device") or MISSING) + (f" × {processes}" if processes > 1 else "")
+        speed = count(facts.tokens / training) if facts.tokens and training else MISSING
+        label = run.label if run.label.endswith(run.folder.name) else f"{run.label} ({run.folder.name})"
+        counts = [count(facts.parameters), count(facts.tokens)]
+        rows.append([label, device, *counts, duration(training), speed, duration(tuning), duration(scoring)])
+    lines = [Line(label, tuple(map(Entry, entries))) for label, *entries in rows]
     if len(runs) > 1:
         tokens = count(sum(run.facts.tokens or 0 for run in runs))
         entries = ["", "", tokens, duration(total[0]), "", duration(total[1]), duration(total[2])]
         lines.append(Line("total", tuple(map(Entry, entries)), kind="mean"))
-    lead = (
-        f"Pre-training, fine-tuning and scoring: {duration(sum(total))}." if sum(total) else "No timings were recorded."
+    lead = "No timings were recorded."
+    if sum(total):
+        lead = f"Pre-training, fine-tuning and scoring: {duration(sum(total))}."
+    heads = ("device", "parameters", "tokens", "pre-training", "tokens/s", "fine-tuning", "scoring")
+    note = (
+        "Fine-tuning: once each, up to the last selected checkpoint, with its dev evaluations. Scoring: of test sets. "
+        "Not included: learning rates that were not selected, training after the selected checkpoint, data preparation."
     )
-    table = Table("compute", "Compute by run", tuple(map(Column, _HEADS)), tuple(lines), _COMPUTE_NOTE, "Run")
+    table = Table("compute", "Compute by run", tuple(map(Column, heads)), tuple(lines), note, "Run")
     return Section("Compute", lead, html_fragment(table, "beside"))
-
-
-def _compute_line(run: Run, seconds: tuple[float, float, float]) -> Line:
-    facts, (training, tuning, scoring) = run.facts, seconds
-    processes = facts.get("processes") or 1
-    device = str(facts.get("device") or MISSING) + (f" × {processes}" if processes > 1 else "")
-    speed = count(facts.tokens / training) if facts.tokens and training else MISSING
-    entries = [device, count(facts.parameters), count(facts.tokens), duration(training), speed, duration(tuning)]
-    label = run.label if run.label.endswith(run.folder.name) else f"{run.label} ({run.folder.name})"
-    return Line(label, tuple(map(Entry, [*entries, duration(scoring)])))
 
 
 def _seconds(run: Run) -> tuple[float, float, float]:
@@ -172,7 +160,7 @@ def _reproduction(runs: Sequence[Run]) -> Section:
     """Return facts on versions and hardware, shared ones once, and the commands that make the page again."""
     shown = first_of_each(runs)
     seconds = dict.fromkeys(part for run in shown for part in run.facts.seconds)
-    names = ["checkpoint", *_FACTS, *_COUNTS, "started", *(f"time: {part}" for part in seconds)]
+    names = [*_FACTS, *(f"time: {part}" for part in seconds)]
     rows = {name: [_fact(run, name) for run in shown] for name in names}
     rows = {name: values for name, values in rows.items() if set(values) != {MISSING}}
     shared = {name: values[0] for name, values in rows.items() if len(set(values)) == 1}
@@ -192,16 +180,11 @@ def _fact(run: Run, name: str) -> str:
         return MISSING
     if name in _COUNTS:
         return count(value)
-    return _moment(str(value)) if name == "started" else str(value)
-
-
-def _moment(text: str) -> str:
-    """Format a time stamp; other text is returned as it is."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return text
-    return f"{moment.day} {moment:%B %Y, %H:%M}{f' {moment:%Z}' if moment.tzinfo else ''}"
+    if name == "started":
+        with suppress(ValueError):
+            moment = datetime.fromisoformat(str(value))
+            return f"{moment.day} {moment:%B %Y, %H:%M}{f' {moment:%Z}' if moment.tzinfo else ''}"
+    return str(value)
 
 
 def _commands(runs: Sequence[Run]) -> list[str]:
@@ -212,24 +195,18 @@ def _commands(runs: Sequence[Run]) -> list[str]:
         again = Path("again", found.name)  # a finished run would not run again in its own folder
         shown.append(str(found if "" in run.models else again))
         if run.recipe:
-            lines.append(_command("pretrain", str(found / RECIPE), "--output", str(again)))
+            lines.append(["pretrain", str(found / RECIPE), "--output", str(again)])
             if run.scores:
-                lines.append(_command("evaluate", str(again), *_evaluated(run.scores)))
+                lines.append(["evaluate", str(again), *_evaluated(run.scores)])
         for model in run.models:
-            if not model:
-                lines.append(f"# {run.label}: unknown checkpoint")
-                continue
             scored = ScoreTable(row for row in run.scores if shown_model(row.model) == model)
             how = ["--recipe", str(found / EVALUATION), *_evaluated(scored), "--output", str(again)]
-            lines.append(_command("evaluate", model, *how))
-    return [*lines, _command("report", *shown, "--output", str(Path("again", "report.html")))]
+            lines.append(["evaluate", model, *how] if model else [f"# {run.label}: unknown checkpoint"])
+    lines.append(["report", *shown, "--output", str(Path("again", "report.html"))])
+    return [" ".join(["interlace", *map(shlex.quote, words)]) if len(words) > 1 else words[0] for words in lines]
 
 
 def _evaluated(scores: ScoreTable) -> list[str]:
     """Return options for the tasks and seeds of these scores."""
     seeds = max(len(rows.unique("seed")) for rows in scores.group("task").values())
     return ["--tasks", ",".join(scores.unique("task")), "--seeds", str(seeds)]
-
-
-def _command(*words: str) -> str:
-    return " ".join(["interlace", *(shlex.quote(word) for word in words)])

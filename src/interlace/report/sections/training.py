@@ -2,50 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from interlace.report import svg
-from interlace.report.charts import Curve, domain, finite, line_panel, smoothed
-from interlace.report.runs import first_of_each, short_names
+from interlace.report.figures import Curve, Domain, domain, finite, line_panel, smoothed
+from interlace.report.runs import Run, first_of_each, short_names
 from interlace.report.sections import Section
 from interlace.report.text import language_name, language_names, number, percent, render
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from interlace.report.runs import Run
-    from interlace.report.svg import Drawing
-
     Scores = Mapping[str, float | None]
     Measured = Mapping[Any, Sequence[tuple[int, Scores]]]  # by run folder: (step, scores by name)
+    Curves = Mapping[str, Sequence[Curve]]  # by panel
 
-_MAX_PANELS, _MAX_LAYERS = 12, 8
 _MEAN = "Mean of all"
 
 
 def training(runs: Sequence[Run]) -> list[Section]:
-    """Return the sections on training."""
-    return [_diagnostics(runs), _evaluation(runs), _losses(runs), _mixture(runs)]
+    """Return the sections on training that runs have records for."""
+    return [*_diagnostics(runs), *_evaluation(runs), *_losses(runs), *_mixture(runs)]
 
 
-@dataclass(frozen=True)
-class _PanelFigure:
-    """Small multiples with a caption; `hidden` names the panels that are not drawn."""
+def _figure(
+    caption: str, curves: Curves, unit: str, span: Domain, shown: Sequence[str], title: Callable[[str], str] = str
+) -> dict[str, Any]:
+    """Return small multiples with their caption, and the titles of the panels that are not `shown`."""
+    panels = [line_panel(title(name), curves[name], span, unit) for name in shown]
+    return {"caption": caption, "panels": panels, "hidden": [title(name) for name in curves if name not in shown]}
 
-    caption: str
-    panels: Sequence[Drawing]
-    hidden: Sequence[str] = ()
 
-
-def _panel_section(title: str, lead: str, runs: Sequence[Run], figures: Sequence[_PanelFigure]) -> Section:
+def _panel_section(title: str, lead: str, runs: Sequence[Run], figures: Sequence[dict[str, Any]]) -> list[Section]:
     if not figures:
-        return Section(title, lead)
+        return []
     styles = {run.label: run.style for run in first_of_each(runs)}
     keys = [(svg.key(style, with_line=True), label) for label, style in styles.items()] if len(styles) > 1 else []
     body = render("panels", figures=figures, keys=keys)
-    return Section(title, lead, body, [panel for figure in figures for panel in figure.panels])
+    return [Section(title, lead, body, [panel for figure in figures for panel in figure["panels"]])]
 
 
 def _curves(runs: Sequence[Run], measured: Measured, panels: Mapping[str, str]) -> dict[str, list[Curve]]:
@@ -55,15 +51,13 @@ def _curves(runs: Sequence[Run], measured: Measured, panels: Mapping[str, str]) 
     for panel in dict.fromkeys(panels.values()):
         names = [name for name, where in panels.items() if where == panel]
         for run in runs:
-            points = finite([(step, _mean_of(scores, names)) for step, scores in measured[run.folder]])
-            if points:
-                found.setdefault(panel, []).append(Curve(short[run.label], run.style, points))
+            points: list[tuple[float, float | None]] = []
+            for step, scores in measured[run.folder]:
+                values = [value for name in names if (value := scores.get(name)) is not None]
+                points.append((step, fmean(values) if values else None))
+            if kept := finite(points):
+                found.setdefault(panel, []).append(Curve(short[run.label], run.style, kept))
     return found
-
-
-def _mean_of(scores: Scores, names: Sequence[str]) -> float | None:
-    values = [value for name in names if (value := scores.get(name)) is not None]
-    return fmean(values) if values else None
 
 
 def _is_of_dictionary(name: str) -> bool:
@@ -73,6 +67,10 @@ def _is_of_dictionary(name: str) -> bool:
 
 def _names(measured: Measured) -> list[str]:
     return list(dict.fromkeys(name for lines in measured.values() for _, scores in lines for name in scores))
+
+
+def _span(curves: Iterable[Sequence[Curve]], log: bool = False) -> Domain:
+    return domain([curve for lines in curves for curve in lines], log)
 
 
 # ---- diagnostics ----
@@ -90,26 +88,21 @@ _DIAGNOSTICS = {  # measure: unit and caption
     "accuracy": ("% correct", "Masked tokens predicted correctly, in percent."),
     "causal_accuracy": ("% correct", "Next tokens predicted correctly, in percent."),
 }
-_ON_SENTENCES = {"retrieval", "gap", "cka"}
 _ORIGINS = {"dev": "held-out pairs", "task": "dev pairs of the retrieval task", "train": "pairs of the training text"}
-_PARTS = {"train": "trained on", "held-out": "held out"}
 
 
-def _diagnostics(runs: Sequence[Run]) -> Section:
+def _diagnostics(runs: Sequence[Run]) -> list[Section]:
     """Return a figure a measure, a panel a language pair, language or layer."""
     measured = {run.folder: _diagnosed(run) for run in runs}
-    names = _names(measured)
-    figures = []
+    names, figures = _names(measured), []
     for measure, (unit, caption) in _DIAGNOSTICS.items():
         curves = _curves(runs, measured, _diagnostic_panels(measure, names))
         if len(curves) == 2 and _MEAN in curves:
             del curves[_MEAN]  # of a single panel
         if curves:
-            shown = _evenly(list(curves), _MAX_LAYERS if measure == "cka" else _MAX_PANELS)
-            span = domain([curve for name in shown for curve in curves[name]])
-            panels = [line_panel(name, curves[name], span, unit) for name in shown]
-            pairs = _pairs_note(runs) if measure in _ON_SENTENCES else ""
-            figures.append(_PanelFigure(caption + pairs, panels, [name for name in curves if name not in shown]))
+            shown = evenly(list(curves), 8 if measure == "cka" else 12)
+            pairs = _pairs_note(runs) if measure in {"retrieval", "gap", "cka"} else ""
+            figures.append(_figure(caption + pairs, curves, unit, _span(curves[name] for name in shown), shown))
     shares = [
         100 * sum(one.seconds for one in run.diagnoses) / run.facts.seconds["steps"]
         for run in runs
@@ -140,7 +133,7 @@ def _diagnostic_panels(measure: str, names: Iterable[str]) -> dict[str, str]:
         first, *rest = name.split("/")
         if _is_of_dictionary(name):
             if rest[1] == measure:
-                titles[name] = f"{first}, {_PARTS[rest[0]]}"
+                titles[name] = f"{first}, {'trained on' if rest[0] == 'train' else 'held out'}"
         elif first == measure == "cka":
             if rest[0] == "mean":
                 titles[name] = f"Layer {rest[1]}" if rest[1] != "0" else "Embeddings"
@@ -150,7 +143,7 @@ def _diagnostic_panels(measure: str, names: Iterable[str]) -> dict[str, str]:
     return dict(sorted(titles.items(), key=lambda entry: entry[1] == _MEAN))
 
 
-def _evenly(titles: list[str], most: int) -> list[str]:
+def evenly(titles: list[str], most: int) -> list[str]:
     """Return all titles, or `most` spread evenly with the first and the last."""
     if len(titles) <= most:
         return titles
@@ -181,35 +174,30 @@ _UNITS = {
     "bleu": "BLEU of greedy translations of development text",
     "round-trip": "BLEU of round-trip translations of development text",
 }
-_JUDGED = {"bleu", "round-trip"}
 
 
-def _evaluation(runs: Sequence[Run]) -> Section:
+def _evaluation(runs: Sequence[Run]) -> list[Section]:
     """Return a figure a metric, a panel a language or direction."""
     measured = {run.folder: [(line.step, line.scores) for line in run.evaluations] for run in runs}
     names = [name for name in _names(measured) if not _is_of_dictionary(name)]
     kinds = sorted(dict.fromkeys(name.partition("/")[0] for name in names), key=lambda kind: kind != "perplexity")
-    figures = [_evaluation_figure(runs, measured, kind, names) for kind in kinds]
-    judged = _JUDGED & set(kinds)
+    per = dict.fromkeys(str(run.facts.get("perplexity_unit") or "per masked subword") for run in runs)
+    figures = []
+    for kind in kinds:
+        curves = _curves(runs, measured, {name: name for name in names if name.partition("/")[0] == kind})
+        if not curves:
+            continue
+        means = [name for name in curves if name.partition("/")[2] in _MEANS]
+        shown = [*[name for name in curves if name not in means][:12], *means[:1]]
+        unit = f"perplexity {' or '.join(per)}" if kind == "perplexity" else _UNITS.get(kind, kind)
+        caption = f"{unit[:1].upper()}{unit[1:]}, over training steps."
+        span = _span(curves.values(), log="perplexity" in kind)
+        figures.append(_figure(caption, curves, unit, span, shown, _evaluation_title))
+    judged = not {"bleu", "round-trip"}.isdisjoint(kinds)
     title = "Perplexity" if not judged else "BLEU" if len(kinds) == 1 else "Perplexity and BLEU"
-    lead = "Evaluation during pre-training." + " Higher BLEU is better." * bool(judged)
-    if "perplexity" in kinds:
-        lead += " Lower perplexity is better; its axis is logarithmic."
-    return _panel_section(f"{title} during training", lead, runs, [one for one in figures if one.panels])
-
-
-def _evaluation_figure(runs: Sequence[Run], measured: Measured, kind: str, names: Sequence[str]) -> _PanelFigure:
-    curves = _curves(runs, measured, {name: name for name in names if name.partition("/")[0] == kind})
-    means = [name for name in curves if name.partition("/")[2] in _MEANS]
-    shown = [*[name for name in curves if name not in means][:_MAX_PANELS], *means[:1]]
-    units = dict.fromkeys(str(run.facts.get("perplexity_unit") or "per masked subword") for run in runs)
-    unit = f"perplexity {' or '.join(units)}" if kind == "perplexity" else _UNITS.get(kind, kind)
-    panels = []
-    if curves:
-        span = domain([curve for lines in curves.values() for curve in lines], log="perplexity" in kind)
-        panels = [line_panel(_evaluation_title(name), curves[name], span, unit) for name in shown]
-    hidden = [_evaluation_title(name) for name in curves if name not in shown]
-    return _PanelFigure(f"{unit[:1].upper()}{unit[1:]}, over training steps.", panels, hidden)
+    lead = "Evaluation during pre-training." + " Higher BLEU is better." * judged
+    lead += " Lower perplexity is better; its axis is logarithmic." * ("perplexity" in kinds)
+    return _panel_section(f"{title} during training", lead, runs, figures)
 
 
 def _evaluation_title(name: str) -> str:
@@ -220,7 +208,7 @@ def _evaluation_title(name: str) -> str:
 # ---- losses ----
 
 
-def _losses(runs: Sequence[Run]) -> Section:
+def _losses(runs: Sequence[Run]) -> list[Section]:
     """Return a panel a loss term, with a line a run."""
     short = short_names(runs)
     series = [_series(run) for run in runs]
@@ -234,17 +222,16 @@ def _losses(runs: Sequence[Run]) -> Section:
                 curves.setdefault(name, []).append(Curve(short[run.label], run.style, points))
     note = f" A point is the mean of up to {size} logged steps." if size > 1 else ""
     figures = []
-    if curves:
-        steps = domain([curve for lines in curves.values() for curve in lines]).steps
-        for unit, caption, wanted in (
-            ("loss in nats a prediction", "Loss in nats a predicted token, over training steps.", False),
-            ("share", "Share of the predicted tokens that the name is true of, over training steps.", True),
-        ):
-            names = [name for name in curves if name.endswith("_share") == wanted]
-            panels = [
-                line_panel(name, curves[name], replace(domain(curves[name]), steps=steps), unit) for name in names
-            ]
-            figures += [_PanelFigure(caption + note, panels)] if panels else []
+    for unit, caption, wanted in (
+        ("loss in nats a prediction", "Loss in nats a predicted token, over training steps.", False),
+        ("share", "Share of the predicted tokens that the name is true of, over training steps.", True),
+    ):
+        panels = [
+            line_panel(name, lines, replace(domain(lines), steps=_span(curves.values()).steps), unit)
+            for name, lines in curves.items()
+            if name.endswith("_share") == wanted
+        ]
+        figures += [{"caption": caption + note, "panels": panels, "hidden": []}] if panels else []
     lead = "Training losses by objective, all languages together. Scales differ between objectives."
     return _panel_section("Training losses", lead, runs, figures)
 
@@ -262,20 +249,17 @@ def _series(run: Run) -> dict[str, list[tuple[float, float | None]]]:
 
 # ---- mixture ----
 
-_AMOUNTS = (("subwords", "tokens"), ("rows", "rows"), ("steps", "steps"))  # name, key of `run.json`
 
-
-def _mixture(runs: Sequence[Run]) -> Section:
+def _mixture(runs: Sequence[Run]) -> list[Section]:
     """Return bars for the share of each objective and corpus, and of each language."""
     shown = [run for run in first_of_each(runs) if run.facts.shares]
     if not shown:
-        return Section("Mixture", "The shares of the mixture were not recorded.")
-    by_name = {run.label: run.facts.shares for run in shown}
+        return []
     groups: dict[str, list[dict[str, Any]]] = {}
-    for name, bars in _bars(shown, by_name, _amounts).items():
+    for name, bars in _bars(shown, {run.label: run.facts.shares for run in shown}, _amounts).items():
         objective, _, corpus = name.partition("/")
         groups.setdefault(objective, []).append({"corpus": language_name(corpus), "bars": bars})
-    titles = {objective: f"{objective} {_totals(shown, objective)}" for objective in groups}
+    groups = {f"{objective} {_totals(shown, objective)}": rows for objective, rows in groups.items()}
     counts = {run.label: (run.facts.get("mixture") or {}).get("languages", {}) for run in shown}
     parts = {
         label: {name: n / max(sum(found.values()), 1) for name, n in found.items()} for label, found in counts.items()
@@ -283,8 +267,8 @@ def _mixture(runs: Sequence[Run]) -> Section:
     if languages := _bars(shown, parts, lambda run, _: run.label):
         groups["by language"] = [{"corpus": language_name(name), "bars": bars} for name, bars in languages.items()]
     keys = [(run.style, run.label) for run in shown] if len(shown) > 1 else []
-    body = render("mixture", groups={titles.get(name, name): rows for name, rows in groups.items()}, keys=keys)
-    return Section("Mixture", "Shares of the training tokens by objective and corpus.", body)
+    body = render("mixture", groups=groups, keys=keys)
+    return [Section("Mixture", "Shares of the training tokens by objective and corpus.", body)]
 
 
 def _bars(
@@ -292,30 +276,26 @@ def _bars(
 ) -> dict[str, list[dict[str, Any]]]:
     """Return by name a bar a run, all on one scale."""
     longest = max((share for found in shares.values() for share in found.values()), default=1.0) or 1.0
-    names = dict.fromkeys(name for run in runs for name in shares[run.label])
     return {
         name: [
             {"label": label(run, name), "style": run.style, "share": share, "width": 100 * share / longest}
             for run in runs
             if (share := shares[run.label].get(name, 0.0)) > 0
         ]
-        for name in names
+        for name in dict.fromkeys(name for run in runs for name in shares[run.label])
     }
 
 
 def _amounts(run: Run, name: str) -> str:
-    mixture = run.facts.get("mixture") or {}
-    parts = [f"{count:,} {what}" for what, key in _AMOUNTS if (count := mixture.get(key, {}).get(name))]
+    mixture, keys = run.facts.get("mixture") or {}, {"subwords": "tokens", "rows": "rows", "steps": "steps"}
+    parts = [f"{count:,} {what}" for what, key in keys.items() if (count := mixture.get(key, {}).get(name))]
     return f"{run.label}: {', '.join(parts)}" if parts else run.label
 
 
 def _totals(runs: Sequence[Run], objective: str) -> str:
-    totals = {
-        run.label: sum(share for name, share in run.facts.shares.items() if name.partition("/")[0] == objective)
-        for run in runs
-    }
-    return ", ".join(
-        f"{label} {percent(100 * total)}" if len(runs) > 1 else percent(100 * total)
-        for label, total in totals.items()
-        if total > 0
-    )
+    parts = []
+    for run in runs:
+        total = sum(share for name, share in run.facts.shares.items() if name.partition("/")[0] == objective)
+        if total > 0:
+            parts.append(f"{run.label} " * (len(runs) > 1) + percent(100 * total))
+    return ", ".join(parts)

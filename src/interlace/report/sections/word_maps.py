@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from interlace.report import svg
-from interlace.report.matrices import word_map
-from interlace.report.runs import WordMap, first_of_each
+from interlace.report.figures import word_map
+from interlace.report.runs import ConceptWords, Run, WordMap, WordPoint, first_of_each
 from interlace.report.sections import Section
 from interlace.report.text import language_name, language_names, number, percent, render
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from interlace.report.runs import ConceptWords, Run, Vectors
-
-_METHODS = {"pca": "principal components", "tsne": "t-SNE", "umap": "UMAP"}
-_NEIGHBOURS = 12.0  # perplexity of t-SNE
-_LEAD = "Words in {}. A line joins two translations; short lines mean that words are close to their translations."
-_LEAD_T_SNE = (
-    "Words in {} by their input embeddings; a line joins two translations. Only distances within a map compare."
-)
+    from interlace.report.runs import Vectors
 
 
 def word_maps(runs: Sequence[Run]) -> list[Section]:
@@ -31,21 +24,25 @@ def word_maps(runs: Sequence[Run]) -> list[Section]:
     kept = [(run.label, run.words) for run in first_of_each([one for one in runs if one.words])]
     maps = [(label, _note(found), found) for label, found in mapped if found and found.words]
     pairs = [
-        (f"{label}, {when} training", f"t-SNE. {_cosines(words, vectors)}", _t_sne(words, vectors))
+        (f"{label}, {when} training", f"t-SNE. {cosines_note(words, vectors)}", _t_sne(words, vectors))
         for label, words in kept
         if words
         for when, vectors in (("before", words.before), ("after", words.after))
     ]
+    lead = "Words in {}. A line joins two translations; short lines mean that words are close to their translations."
+    by_t_sne = (
+        "Words in {} by their input embeddings; a line joins two translations. Only distances within a map compare."
+    )
     return [
-        _section("Words and their translations", _LEAD, maps),
-        _section("Translations before and after training", _LEAD_T_SNE, pairs),
+        *_section("Words and their translations", lead, maps),
+        *_section("Translations before and after training", by_t_sne, pairs),
     ]
 
 
-def _section(title: str, lead: str, maps: Sequence[tuple[str, str, WordMap]]) -> Section:
+def _section(title: str, lead: str, maps: Sequence[tuple[str, str, WordMap]]) -> list[Section]:
     """Return maps with captions above; each is drawn for wide and for narrow screens."""
     if not maps:
-        return Section(title, "No word vectors were saved with these runs.")
+        return []
     languages = list(dict.fromkeys(word.language for _, _, found in maps for word in found.words))
     styles = {language: style for style, language in enumerate(languages)}
     drawn = [
@@ -53,20 +50,14 @@ def _section(title: str, lead: str, maps: Sequence[tuple[str, str, WordMap]]) ->
     ]
     keys = [(svg.key(style), language_name(language)) for language, style in styles.items()]
     body = render("word_maps", maps=drawn, keys=keys)
-    return Section(title, lead.format(language_names(languages)), body, [wide for _, _, wide, _ in drawn])
+    return [Section(title, lead.format(language_names(languages)), body, [each[2] for each in drawn])]
 
 
 def _note(found: WordMap) -> str:
-    method = _METHODS.get(found.method, found.method)
-    first = f"First two {method}" if found.method == "pca" else method
+    """Return the method, and the mean distance of translations by that of other words of the same languages."""
+    names = {"pca": "First two principal components", "tsne": "t-SNE", "umap": "UMAP"}
     explained = f", {percent(100 * sum(found.explained))} of the variance" if sum(found.explained) else ""
-    ratio = _distance_ratio(found)
-    close = "" if ratio is None else f" Distance of translations by that of other words: {number(ratio, 2)}."
-    return f"{first}{explained}.{close}"
-
-
-def _distance_ratio(found: WordMap) -> float | None:
-    """Return the mean distance of translations by that of other pairs of words of the same languages."""
+    note = f"{names.get(found.method, found.method)}{explained}."
     points = np.array([(word.x, word.y) for word in found.words])
     joined = {frozenset(pair) for pair in found.pairs}
     sides: dict[tuple[str, str], tuple[set[int], set[int]]] = {}
@@ -82,10 +73,12 @@ def _distance_ratio(found: WordMap) -> float | None:
         if one != other and frozenset((one, other)) not in joined
     ]
     near = [float(np.hypot(*(points[one] - points[other]))) for one, other in found.pairs]
-    return float(np.mean(near) / np.mean(far)) if near and far and np.mean(far) > 0 else None
+    if not near or not far or np.mean(far) == 0:
+        return note
+    return f"{note} Distance of translations by that of other words: {number(float(np.mean(near) / np.mean(far)), 2)}."
 
 
-def _cosines(words: ConceptWords, vectors: Vectors) -> str:
+def cosines_note(words: ConceptWords, vectors: Vectors) -> str:
     """Return the mean cosines of translations and of other words of the same two languages."""
     unit = _unit(vectors)
     cosines = unit @ unit.T
@@ -106,10 +99,10 @@ def _t_sne(words: ConceptWords, vectors: Vectors) -> WordMap:
     """Reduce vectors to two dimensions by t-SNE (van der Maaten & Hinton 2008), the same on every call."""
     from sklearn.manifold import TSNE
 
-    perplexity = min(_NEIGHBOURS, max((len(vectors) - 1) / 4, 1.0))
+    perplexity = min(12.0, max((len(vectors) - 1) / 4, 1.0))
     points = TSNE(perplexity=perplexity, init="pca", random_state=0, n_jobs=1).fit_transform(_unit(vectors))
-    found: list[Any] = [
-        {"word": word, "language": language, "x": float(x), "y": float(y), "concept": concept}
+    found = [
+        WordPoint(word=word, language=language, x=float(x), y=float(y), concept=concept)
         for (concept, language, word), (x, y) in zip(words.words, points, strict=True)
     ]
     return WordMap(method="tsne", words=found, pairs=words.pairs)

@@ -1,0 +1,489 @@
+"""Figures: lines over steps, dots, bars, scatter plots, sizes; shaded tables, alignment matrices, maps of words."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from math import cos, radians, sin
+from statistics import fmean
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from interlace.report.svg import (
+    KEY_LINE,
+    STYLES,
+    Drawing,
+    apart,
+    below,
+    element,
+    fitted,
+    key_lines,
+    line,
+    log_ticks,
+    marker,
+    path,
+    scale,
+    text,
+    text_width,
+    ticks,
+    whisker,
+)
+from interlace.report.text import clipped, count, language_name, language_names, number, significant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from markupsafe import Markup
+    from numpy.typing import NDArray
+
+    from interlace.report.runs import AlignmentMatrix, WordMap
+
+    _Array = NDArray[np.float64]
+    _Label = tuple[float, float, str, _Array]
+
+WIDTH, _RIGHT = 380.0, 366.0
+_TYPE = 12.0
+_DISC = 1  # the style whose marker is a filled circle
+
+
+def _value_axis(
+    values: Sequence[float],
+    up: Callable[[float], float],
+    ends: tuple[float, float],
+    shown: Callable[[float], str],
+    base: float | None = None,
+) -> list[Markup]:
+    """Return a horizontal line between `ends` with its number for each value; the line at `base` is dark."""
+    left, right = ends
+    return [
+        part
+        for value in values
+        for part in (
+            line(left, up(value), right, up(value), "rule" if value == base else "grid"),
+            text(left - 6, up(value) + 4, shown(value), "tick", "end"),
+        )
+    ]
+
+
+def _whole(value: float) -> str:
+    return number(value, 0)
+
+
+# ---- lines over steps ----
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Values over steps in the style of a run; `label` is drawn at the line's end."""
+
+    label: str
+    style: int
+    points: list[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The range of both axes; `log`: whether the vertical axis is logarithmic."""
+
+    steps: tuple[float, float]
+    values: tuple[float, float]
+    log: bool = False
+
+
+def finite(points: Sequence[tuple[float, float | None]]) -> list[tuple[float, float]]:
+    """Return the points with a finite value."""
+    return [(step, value) for step, value in points if value is not None and math.isfinite(value)]
+
+
+def smoothed(points: list[tuple[float, float]], most: int = 60) -> tuple[list[tuple[float, float]], int]:
+    """Return means over equal stretches, at most `most` points, and the number of points in a stretch."""
+    size = max(1, math.ceil(len(points) / most))
+    parts = [points[start : start + size] for start in range(0, len(points), size)]
+    return [(sum(s for s, _ in part) / len(part), sum(v for _, v in part) / len(part)) for part in parts], size
+
+
+def domain(curves: Sequence[Curve], log: bool = False) -> Domain:
+    """Return the range of all curves; logarithmic only if all values are positive."""
+    points = [point for curve in curves for point in curve.points]
+    steps, values = [step for step, _ in points], [value for _, value in points]
+    low, high = min(values), max(values)
+    log = log and low > 0
+    room = (high - low) * 0.06 or abs(high) * 0.1 or 1.0
+    edges = (low / 1.15, high * 1.15) if log else (low - room if low < 0 or low > room else 0.0, high + room)
+    return Domain((min(0.0, *steps) if len(steps) > 1 else 0.0, max(*steps, 1.0) if steps else 1.0), edges, log)
+
+
+def line_panel(title: str, curves: Sequence[Curve], span: Domain, unit: str) -> Drawing:
+    """Draw curves over steps; `unit` names the vertical axis for screen readers."""
+    width, height, left, top, bottom = 340.0, 190.0, 40.0, 34.0, 162.0
+    last = [significant(curve.points[-1][1]) for curve in curves]
+    several = len({curve.label for curve in curves}) > 1
+    ends = [f"{clipped(curve.label, 12)} " * several + value for curve, value in zip(curves, last, strict=True)]
+    right = width - max(text_width(end, _TYPE) for end in ends) - 14
+    across, up = scale(*span.steps, left, right), scale(*span.values, bottom, top, span.log)
+    values = log_ticks(*span.values) if span.log else ticks(*span.values)
+    parts = [
+        text(0, 14, title, "title"),
+        *_value_axis(values, up, (left, right), lambda v: _whole(v) if v.is_integer() else significant(v, 2)),
+        text(left, height - 8, _whole(span.steps[0]), "tick", "start"),
+        text(right, height - 8, f"step {_whole(span.steps[1])}", "tick", "end"),
+        *(path([(across(step), up(value)) for step, value in curve.points], curve.style) for curve in curves),
+    ]
+    points = [(across(curve.points[-1][0]), up(curve.points[-1][1])) for curve in curves]
+    heights = apart([y + 4 for _, y in points], _TYPE + 2, top, bottom + 4)
+    for curve, words, (x, y), level in zip(curves, ends, points, heights, strict=True):
+        parts.append(marker(x, y, curve.style, f"{curve.label}: {words}", half=3.2))
+        parts.append(text(x + 8, level, words, f"name c{curve.style % STYLES}"))
+    spoken = ", ".join(f"{curve.label} {value}" for curve, value in zip(curves, last, strict=True))
+    return Drawing(width, height, f"{title}: {unit}; at the last step {spoken}", parts, "panel")
+
+
+# ---- dots by row ----
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A marked value with its range, and its text for hover."""
+
+    style: int
+    mean: float
+    low: float
+    high: float
+    title: str
+
+
+@dataclass(frozen=True)
+class DotRow:
+    """A row of dots; `mean` rows are set apart by a rule."""
+
+    name: str
+    dots: Sequence[Dot]
+    mean: bool = False
+
+
+def dot_chart(
+    title: str,
+    rows: Sequence[DotRow],
+    ends: tuple[float, float],
+    keys: Mapping[str, int] | None = None,
+    *,
+    names_above: bool = False,
+) -> Drawing:
+    """Draw rows of dots over a common horizontal axis.
+
+    Dots of a row are a little above each other, so that equal values do not hide each other.
+
+    Args:
+        title: of the chart.
+        rows: from top to bottom.
+        ends: of the axis.
+        keys: name -> style, drawn under the title.
+        names_above: whether names of rows are above their dots, for long names.
+    """
+    left = 12.0 if names_above else min(10 + max(text_width(row.name, _TYPE) for row in rows), 0.5 * WIDTH)
+    height, top = (32.0, 68.0) if names_above else (27.0, 40.0 if keys is None else 60.0)
+    across = scale(*ends, left, _RIGHT)
+    bottom = top + height * len(rows) + 8 * any(row.mean for row in rows)
+    parts: list[Markup] = []
+    for value in ticks(*ends, 5):
+        parts += [line(across(value), top - (22 if names_above else 12), across(value), bottom - 8, "grid")]
+        parts += [text(across(value), bottom + 8, number(value, 0 if value.is_integer() else 1), "tick", "middle")]
+    for place, row in enumerate(rows):
+        y = top + height * place + 8 * row.mean
+        if row.mean:
+            parts.append(line(0, y - height / 2 - 4, WIDTH, y - height / 2 - 4, "rule"))
+        if names_above:
+            parts.append(text(0, y - 9, fitted(row.name, 11.0, _RIGHT), "tick"))
+        else:
+            parts.append(text(0, y + 4, fitted(row.name, _TYPE, left - 8), "row mean" if row.mean else "row"))
+        means = [across(dot.mean) for dot in row.dots]
+        if len(means) > 1:
+            parts.append(line(min(means), y, max(means), y, "gap"))
+        lane = 4.5 if len(means) < 4 else 13.5 / len(means)
+        for rank, dot in enumerate(row.dots):
+            level = y + (rank - (len(means) - 1) / 2) * lane
+            parts += whisker(across(dot.low), level, across(dot.high), level, dot.style)
+            parts.append(marker(across(dot.mean), level, dot.style, dot.title))
+    label = f"{title}: " + "; ".join(f"{row.name} " + ", ".join(dot.title for dot in row.dots) for row in rows)
+    drawn_keys, more = key_lines(keys or {}, 34, WIDTH)
+    return Drawing(WIDTH, bottom + 16 + more, label, below(title, drawn_keys, parts, more), "dots")
+
+
+# ---- bars, scatter plots ----
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A bar of one series in one group."""
+
+    group: str
+    series: str
+    value: float
+    title: str
+
+
+def bar_chart(title: str, bars: Sequence[Bar], styles: Mapping[str, int], ends: tuple[float, float]) -> Drawing:
+    """Draw bars of each group side by side, up or down from 0; `styles` are of the series."""
+    groups = list(dict.fromkeys(bar.group for bar in bars))
+    bottom = 201.0 if ends[0] < 0 else 190.0
+    up = scale(*ends, 190.0, 56.0)
+    parts = _value_axis(ticks(*ends, 4), up, (30, _RIGHT), _whole, base=0)
+    space = (_RIGHT - 36) / len(groups)
+    wide = min(26.0, space * 0.9 / max(len(styles), 1))
+    names = [wrap(group, int(space / text_width("x", 11)), break_on_hyphens=False) for group in groups]
+    for place, (group, lines) in enumerate(zip(groups, names, strict=True)):
+        middle = 36 + space * (place + 0.5)
+        parts += [text(middle, bottom + 16 + 13 * row, words, "tick", "middle") for row, words in enumerate(lines)]
+        for bar in (one for one in bars if one.group == group):
+            x = middle + (styles[bar.series] - len(styles) / 2) * wide
+            size = {"x": x + 1, "y": up(max(bar.value, 0.0)), "width": wide - 2, "height": abs(up(bar.value) - up(0.0))}
+            fill = f"c{styles[bar.series] % STYLES} full"
+            parts.append(element("rect", element("title", bar.title), class_=fill, **size))
+            beyond = up(bar.value) + (11.0 if bar.value < 0 else -3)
+            parts.append(text(x + wide / 2, beyond, _bar_label(bar.value, wide), "tick", "middle"))
+    keys, more = key_lines(styles, 34, WIDTH, shape=_DISC)
+    label = f"{title}: " + "; ".join(bar.title for bar in bars)
+    height = bottom + 11 + 13 * max(map(len, names)) + more
+    return Drawing(WIDTH, height, label, below(title, keys, parts, more), "dots")
+
+
+def _bar_label(value: float, wide: float) -> str:
+    """Return the number above a bar: with a decimal if it is small and the bar wide enough."""
+    precise = number(value, 1)
+    return precise if abs(value) < 10 and text_width(precise, 11) <= wide + 1 else _whole(value)
+
+
+@dataclass(frozen=True)
+class ScatterPoint:
+    """A point; `colour` and `shape` name its style."""
+
+    x: float
+    y: float
+    colour: str
+    shape: str
+    title: str
+
+
+def scatter(
+    title: str, points: Sequence[ScatterPoint], colours: Mapping[str, int], shapes: Mapping[str, int]
+) -> Drawing:
+    """Draw points over a horizontal axis of percent."""
+    values = [point.y for point in points]
+    low, high = min(0.0, *values), max(1.0, *values)
+    room = (high - low) * 0.08
+    across, up = scale(0.0, 100.0, 40.0, _RIGHT - 10), scale(low - room, high + room, 222.0, 62.0)
+    parts = _value_axis(ticks(low, high, 4), up, (40, _RIGHT), _whole)
+    parts += [text(across(value), 238, value, "tick", "middle") for value in (0, 25, 50, 75, 100)]
+    for point in points:
+        shape, colour = shapes[point.shape], colours[point.colour]
+        parts.append(marker(across(point.x), up(point.y), shape, point.title, colour=colour))
+    first, more = key_lines(colours, 34, WIDTH, shape=_DISC)
+    second, further = key_lines(shapes, 34 + KEY_LINE + more, WIDTH, colour=0)
+    more += further
+    label = f"{title}: " + "; ".join(point.title for point in points)
+    return Drawing(WIDTH, 246 + more, label, below(title, [*first, *second], parts, more), "dots")
+
+
+# ---- scores by amount of data ----
+
+
+def size_chart(title: str, lines: Mapping[str, Mapping[int, Sequence[float]]]) -> Drawing:
+    """Draw mean scores with their range over a logarithmic axis of rows of training text.
+
+    lines: by system, the values of its runs by number of rows.
+    """
+    height, left, top, bottom = 230.0, 40.0, 34.0, 200.0
+    values = [value for by_size in lines.values() for found in by_size.values() for value in found]
+    room = (max(values) - min(values)) * 0.08 or 1.0
+    low, high = min(values) - room, max(values) + room
+    right = WIDTH - max(text_width(label, _TYPE) for label in lines) - 16
+    sizes = sorted({size for by_size in lines.values() for size in by_size})
+    across, up = scale(sizes[0], sizes[-1], left + 8, right, log=True), scale(low, high, bottom, top)
+    named = sizes if len(sizes) < 6 else log_ticks(sizes[0], sizes[-1])
+    parts = [text(0, 14, title, "title"), *_value_axis(ticks(low, high), up, (left, right), number)]
+    parts += [text(across(size), height - 10, count(size), "tick", "middle") for size in named]
+    points = [[(size, fmean(found), min(found), max(found)) for size, found in by.items()] for by in lines.values()]
+    heights = apart([up(found[-1][1]) + 4 for found in points], _TYPE + 2, top, bottom)
+    spoken = []
+    for style, (label, found, y) in enumerate(zip(lines, points, heights, strict=True)):
+        parts.append(path([(across(size), up(mean)) for size, mean, _, _ in found], style))
+        for size, mean, least, most in found:
+            spoken.append(f"{label}, {count(size)} rows: {number(mean)}")
+            parts += whisker(across(size), up(least), across(size), up(most), style)
+            parts.append(marker(across(size), up(mean), style, spoken[-1]))
+        parts.append(text(right + 8, y, label, f"name c{style % STYLES}"))
+    return Drawing(WIDTH, height, f"{title} by rows of training text: {'; '.join(spoken)}", parts, "dots")
+
+
+# ---- shaded tables ----
+
+
+@dataclass(frozen=True)
+class Shade:
+    """A shaded cell: its text, a smaller line below, how dark it is (0 to 1), and whether it has a frame."""
+
+    words: str
+    below: str = ""
+    dark: float = 0.0
+    framed: bool = False
+    title: str = ""
+
+
+def heat_map(
+    rows: Sequence[str],
+    columns: Sequence[str],
+    cells: Sequence[Sequence[Shade | None]],
+    label: str,
+    width: float = 62.0,
+    height: float = 34.0,
+) -> Drawing:
+    """Draw a table of shaded cells; None leaves a cell empty."""
+    space, max_opacity = 8.0, 0.42  # between names and cells; of a cell, so that text on the colour stays readable
+    left = max([text_width(row, 12.0) for row in rows], default=0.0) + space
+    heads = [_broken(column, width) for column in columns]
+    top = 14.0 * max(map(len, heads), default=1) + space / 2
+    parts: list[Markup] = []
+    for place, head in enumerate(heads):
+        for row, words in enumerate(reversed(head)):
+            parts.append(text(left + width * (place + 0.5), top - space / 2 - 14.0 * row, words, "tick", "middle"))
+    for row, name in enumerate(rows):
+        y = top + height * row
+        parts.append(text(left - space, y + height / 2 + 4.3, name, anchor="end"))
+        for column, cell in enumerate(cells[row]):
+            if cell is None:
+                continue
+            x = left + width * column
+            box = {"x": x + 1, "y": y + 1, "width": width - 2, "height": height - 2, "rx": 1.5}
+            title = [element("title", cell.title)] if cell.title else []
+            opacity = f"{max_opacity * min(max(cell.dark, 0.0), 1.0):.3f}"
+            parts.append(element("rect", *title, class_="link", fill_opacity=opacity, **box))
+            if cell.framed:
+                parts.append(element("rect", class_="sure", **box))
+            middle, level = x + width / 2, y + height / 2
+            parts.append(text(middle, level + (-1.5 if cell.below else 4.3), cell.words, anchor="middle"))
+            if cell.below:
+                parts.append(text(middle, level + 11.0, cell.below, "tick", "middle"))
+    return Drawing(left + width * len(columns) + 2, top + height * len(rows) + 2, label, parts, "matrix")
+
+
+def _broken(words: str, width: float) -> list[str]:
+    """Break a name between words and after hyphens into lines that fit a column."""
+    lines = [""]
+    for part in re.findall(r"[^\s-]+-?\s*|-\s*", words):
+        if lines[-1] and text_width((lines[-1] + part).rstrip(), 11.0) > width - 4:
+            lines.append("")
+        lines[-1] += part
+    return [fitted(each.rstrip(), 11.0, width - 4) for each in lines]
+
+
+# ---- alignment matrices ----
+
+
+def alignment_matrix(matrix: AlignmentMatrix) -> Drawing:
+    """Draw source words down, target words across, a square for each link, and gold links as outlines."""
+    cell, size, gap, slope = 22.0, 13.0, 7.0, radians(55)  # gap: between a word and the squares
+    source, target = ([clipped(word, 30) for word in side] for side in (matrix.source, matrix.target))
+    left = max([text_width(word, size) for word in source], default=0.0) + gap + 2
+    top = max([text_width(word, size) for word in target], default=0.0) * sin(slope) + gap + size
+    right, bottom = left + cell * len(target), top + cell * len(source)
+
+    def square(link: tuple[int, int], inset: float, class_: str, *inside: Markup, **attributes: object) -> Markup:
+        place = {"x": left + cell * link[1] + inset, "y": top + cell * link[0] + inset}
+        side = cell - 2 * inset
+        return element("rect", *inside, class_=class_, **place, width=side, height=side, rx=1.5, **attributes)
+
+    parts = [line(left, top + cell * row, right, top + cell * row, "grid") for row in range(len(source) + 1)]
+    parts += [line(left + cell * at, top, left + cell * at, bottom, "grid") for at in range(len(target) + 1)]
+    for row, word in enumerate(source):
+        parts.append(text(left - gap, top + cell * (row + 0.5) + size * 0.36, word, anchor="end"))
+    for column, word in enumerate(target):
+        x, y = left + cell * (column + 0.5) + size * 0.25, top - gap
+        parts.append(element("text", word, transform=f"translate({x:.2f} {y:.2f}) rotate(-55)"))
+    confidences = matrix.confidence or [1.0] * len(matrix.links)
+    for (i, j), confidence in zip(matrix.links, confidences, strict=True):
+        title = element("title", f"{matrix.source[i]} – {matrix.target[j]}, {confidence:.2f}")
+        parts.append(square((i, j), 3.0, "link", title, fill_opacity=f"{0.2 + 0.8 * confidence:.3f}"))
+    sure, possible = set(matrix.sure or ()), set(matrix.possible or ())
+    parts += [square(link, 1.4, "sure" if link in sure else "possible") for link in sorted(sure | possible)]
+
+    keys = []  # class of a mark, meaning
+    if matrix.corpus.count("-") == 1:
+        keys.append(("", "down: {}, across: {}".format(*map(language_name, matrix.corpus.split("-")))))
+    keys.append(("link", "alignment link" + " (darker: higher confidence)" * bool(matrix.confidence)))
+    keys += [("sure", "gold link")] * (matrix.sure is not None or matrix.possible is not None)
+    keys += [("possible", "possible gold link")] * bool(possible - sure)
+    for row, (kind, words) in enumerate(keys):
+        y = bottom + 19.0 * row
+        if kind:
+            parts.append(element("rect", class_=kind, x=3.0, y=y + 8.5, width=11.0, height=11.0, rx=1.5))
+        parts.append(text(21.0 if kind else 3.0, y + 18.5, words, "tick"))
+    beyond = [
+        text_width(word, size) * cos(slope) + cell * (0.5 - len(target) + place) + size
+        for place, word in enumerate(target)
+    ]
+    width = max(right + max(beyond, default=0.0), max(text_width(words, size) for _, words in keys) + 19.0 + gap)
+    links = ", ".join(f"{matrix.source[i]} – {matrix.target[j]}" for i, j in matrix.links)
+    label = f"Word alignment: {links}" if links else "No word alignment"
+    return Drawing(width + 2, bottom + 19.0 * (len(keys) + 0.6), label, parts, "matrix")
+
+
+# ---- maps of words ----
+
+_ASPECT = 0.8  # height of a map by its width
+_HALF, _WORD = 3.4, 12.0  # half the width of a point, type size
+
+
+def word_map(found: WordMap, styles: Mapping[str, int], width: float) -> Drawing:
+    """Draw words as points, translations joined by lines, with as many labels as fit; `styles` are of languages."""
+    points, words = map_points(found, width), found.words
+    joins = "".join(
+        f"M{points[one, 0]:.1f} {points[one, 1]:.1f}L{points[other, 0]:.1f} {points[other, 1]:.1f}"
+        for one, other in found.pairs
+    )
+    parts = [element("path", d=joins, class_="links")]  # one path, so that crossing lines do not darken each other
+    for (x, y), word in zip(points.tolist(), words, strict=True):
+        parts.append(marker(x, y, styles[word.language], f"{word.word} ({language_name(word.language)})", _HALF))
+    for index, (x, y, anchor, _) in map_labels(found, points, styles, width).items():
+        language = words[index].language
+        place = {"x": x, "y": y + _WORD * 0.36, "text_anchor": anchor, "lang": language}
+        parts.append(element("text", words[index].word, class_=f"word c{styles[language] % STYLES}", **place))
+    label = f"Map of {len(words)} words in {language_names(list(styles))}"
+    return Drawing(width, width * _ASPECT, label, parts, "map")
+
+
+def map_points(found: WordMap, width: float) -> _Array:
+    """Return (words, 2) points in the middle of the picture, both axes on one scale."""
+    points = np.array([(word.x, -word.y) for word in found.words], dtype=np.float64)
+    points -= points.min(axis=0)
+    room = np.array([width, width * _ASPECT])
+    points *= ((room - 32.0) / np.maximum(points.max(axis=0), 1e-9)).min()
+    placed: _Array = points + (room - points.max(axis=0)) / 2
+    return placed
+
+
+def map_labels(found: WordMap, points: _Array, styles: Mapping[str, int], width: float) -> dict[int, _Label]:
+    """Place labels around their points greedily, words of the first language first; return those that fit.
+
+    A label has its place and text anchor, and the box that nothing else may overlap: left, top, right, bottom.
+    """
+    words = found.words
+    boxes = np.concatenate([points - _HALF, points + _HALF], axis=1)
+    placed: dict[int, _Label] = {}
+    sides = ((1, 0.0), (-1, 0.0), (0, -1.0), (0, 1.0), (1, -0.7), (1, 0.7), (-1, -0.7), (-1, 0.7))
+    space, away = 1.5, _HALF + 3.0  # minimum distance of labels from each other, and from their points
+    for index in sorted(range(len(words)), key=lambda index: (styles[words[index].language] > 0, index)):
+        wide = text_width(words[index].word, _WORD) * 1.06 + 1  # the font is unknown
+        for side, level in sides:
+            x = float(points[index, 0]) + side * away
+            y = float(points[index, 1]) + level * (_WORD / 2 + (away - 1 if side == 0 else 0))
+            left = x - wide * (1 - side) / 2
+            box = np.array([left - space, y - _WORD / 2 - space, left + wide + space, y + _WORD / 2 + space])
+            inside = (box >= 0).all() and box[2] <= width and box[3] <= width * _ASPECT
+            if inside and not ((boxes[:, :2] < box[2:]) & (boxes[:, 2:] > box[:2])).all(axis=1).any():
+                boxes = np.vstack([boxes, box])
+                placed[index] = x, y, ("middle", "start", "end")[side], box
+                break
+    return placed

@@ -1,0 +1,236 @@
+"""Scores by what runs differ in: transfer to derived languages (Tang et al. 2022, figures 2 and 3), amount of text."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from interlace.report.figures import Bar, Dot, DotRow, ScatterPoint, bar_chart, dot_chart, scatter, size_chart
+from interlace.report.score_tables import task_scores
+from interlace.report.sections import Section, figure_section
+from interlace.report.text import number, p_value, task_name
+from interlace.scores import SUPERVISED, ZERO_SHOT
+from interlace.scores.held_out import ALL_WORDS
+from interlace.scores.statistics import spearman
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from interlace.report.runs import Run
+    from interlace.report.svg import Drawing
+
+
+def analysis(runs: Sequence[Run]) -> list[Section]:
+    """Return the sections `Transfer to derived languages` and `Score by amount of text`."""
+    return [*_derived(runs), *_by_size(runs)]
+
+
+# ---- derived languages ----
+
+_SHORT = {"transliterate": "Trans", "invert": "Inv", "syntax": "Syn", "permute": "Perm", "overlap": "Overlap"}
+_MIN_POINTS = 4
+
+
+@dataclass(frozen=True)
+class TransferPoint:
+    """A system on one derived language in one task; figures are means over runs.
+
+    system: its name without the transformations. alignment: percent of all words whose translation is the nearest
+    neighbor. gaps: supervised minus zero-shot of each run.
+    """
+
+    system: str
+    transformation: str
+    task: str
+    metric: str
+    supervised: float
+    zero_shot: float
+    alignment: float | None
+    gaps: tuple[float, ...]
+
+    @property
+    def gap(self) -> float:
+        """The mean transfer gap."""
+        return fmean(self.gaps)
+
+    def __str__(self) -> str:
+        scores = f"supervised {number(self.supervised)}, zero-shot {number(self.zero_shot)}, gap {number(self.gap)}"
+        aligned = "" if self.alignment is None else f", alignment {number(self.alignment)}"
+        return f"{self.system}, {self.transformation}, {task_name(self.task)}: {scores}{aligned}"
+
+
+def _derived(runs: Sequence[Run]) -> list[Section]:
+    """Return the charts; none without supervised and zero-shot scores in a derived language."""
+    points = transfer_points(runs)
+    by_task = [[point for point in points if point.task == task] for task in dict.fromkeys(p.task for p in points)]
+    figures = [*_bars(points, gap=True), *map(_gaps, by_task), *_bars(points, gap=False)]
+    figures += [_scatter(aligned) for some in by_task if (aligned := [p for p in some if p.alignment is not None])]
+    correlations = "; ".join(filter(None, map(_correlation, by_task)))
+    note = f"Spearman correlation of alignment with the negated gap: {correlations}. Points are not independent."
+    lead = (
+        "Supervised: fine-tuned on the derived language. Zero-shot: fine-tuned on its original language. The "
+        "difference is the transfer gap. Transformations are named as in the paper: the last one applied comes first."
+    )
+    shown = [("", figure) for figure in figures]
+    return figure_section("Transfer to derived languages", lead, shown, note if correlations else "")
+
+
+def transfer_points(runs: Sequence[Run]) -> list[TransferPoint]:
+    """Return all points, in the order of the runs."""
+    groups: dict[tuple[str, str, str], list[Run]] = {}
+    for run in runs:
+        sections: Any = run.recipe.get("derived")
+        for language, section in (sections if isinstance(sections, dict) else {}).items():
+            steps = [str(step) for step in section.get("transformations", [])]
+            name = " + ".join(_SHORT.get(step, step) for step in reversed(steps))
+            system = run.label.replace(f", transformations {'+'.join(steps)}", "")
+            groups.setdefault((system, name, str(language)), []).append(run)
+    return [point for group, members in groups.items() for point in _points(*group, members)]
+
+
+def _points(system: str, transformation: str, language: str, runs: Sequence[Run]) -> Iterator[TransferPoint]:
+    rows = [run.scores.filter(language=language) for run in runs]
+    aligned = []  # over all words, including those that training read
+    for some in rows:
+        probe = some.filter(task="embedding_alignment")
+        if main := probe.filter(main=True):
+            aligned.append(fmean(row.score for row in probe.filter(metric=f"{main[0].metric}{ALL_WORDS}") or main))
+    tasks = dict.fromkeys((row.task, row.metric) for some in rows for row in some.filter(main=True, setting=SUPERVISED))
+    for task, metric in tasks:
+        by_run = [some.filter(task=task, main=True) for some in rows]
+        pairs = [(some.filter(setting=SUPERVISED), some.filter(setting=ZERO_SHOT)) for some in by_run]
+        both = [(fmean(r.score for r in own), fmean(r.score for r in shot)) for own, shot in pairs if own and shot]
+        if both:
+            own, shot = (fmean(side) for side in zip(*both, strict=True))
+            gaps = tuple(own - shot for own, shot in both)
+            alignment = fmean(aligned) if aligned else None
+            yield TransferPoint(system, transformation, task, metric, own, shot, alignment, gaps)
+
+
+def _correlation(points: Sequence[TransferPoint]) -> str:
+    known = [(point.alignment, -point.gap) for point in points if point.alignment is not None]
+    if len(known) < _MIN_POINTS or min(len({pair[side] for pair in known}) for side in (0, 1)) < 2:
+        return ""
+    found = spearman(*zip(*known, strict=True))
+    return f"{task_name(points[0].task)} {number(found.statistic, 2)} ({p_value(found.p)}, n = {found.n})"
+
+
+def _styles(points: Sequence[TransferPoint], column: str) -> dict[str, int]:
+    return {name: style for style, name in enumerate(dict.fromkeys(getattr(point, column) for point in points))}
+
+
+def _bars(points: Sequence[TransferPoint], *, gap: bool) -> Iterator[Drawing]:
+    """Draw for each transformation figure 2 of the paper, the gaps by task, or the zero-shot scores."""
+    gaps, systems = [point.gap for point in points], _styles(points, "system")
+    for transformation in _styles(points, "transformation"):
+        bars = [
+            Bar(task_name(point.task), point.system, point.gap if gap else point.zero_shot, str(point))
+            for point in points
+            if point.transformation == transformation
+        ]
+        title = f"{transformation}: {'supervised minus zero-shot' if gap else 'zero-shot scores'}"
+        yield bar_chart(title, bars, systems, (min(0.0, *gaps), max(1.0, *gaps)) if gap else (0.0, 100.0))
+
+
+def _gaps(points: Sequence[TransferPoint]) -> Drawing:
+    """Draw the gap of each system in one task, a mark a transformation."""
+    styles = _styles(points, "transformation")
+    dots: dict[str, list[Dot]] = {}
+    for point in points:
+        dot = Dot(styles[point.transformation], point.gap, min(point.gaps), max(point.gaps), str(point))
+        dots.setdefault(point.system, []).append(dot)
+    rows = [DotRow(system, some) for system, some in dots.items()]
+    values = [value for point in points for value in point.gaps]
+    ends = min(0.0, *values), max(1.0, *values)
+    return dot_chart(f"{task_name(points[0].task)}: transfer gap", rows, ends, styles)
+
+
+def _scatter(points: Sequence[TransferPoint]) -> Drawing:
+    """Draw figure 3 of the paper: the gap over alignment."""
+    found = [
+        ScatterPoint(point.alignment or 0.0, point.gap, point.system, point.transformation, str(point))
+        for point in points
+    ]
+    title = f"{task_name(points[0].task)}: gap by alignment (%)"
+    return scatter(title, found, _styles(points, "system"), _styles(points, "transformation"))
+
+
+# ---- amount of text (Yang et al. 2020, figure 5) ----
+
+
+def _by_size(runs: Sequence[Run]) -> list[Section]:
+    """Return a chart a task, with a line a system: runs that differ only in text, length and seed."""
+    systems: dict[str, list[tuple[int, Run]]] = {}
+    for run in runs:
+        if size := _size(run):
+            systems.setdefault(_system(run), []).append((size, run))
+    varied = [found for found in systems.values() if len({size for size, _ in found}) > 1]
+    lines: dict[str, dict[str, dict[int, list[float]]]] = {}
+    for label, found in zip(_labels([some[0][1] for some in varied]), varied, strict=True):
+        for title, by_size in _by_task(found).items():
+            if len(by_size) > 1:
+                lines.setdefault(title, {})[label] = by_size
+    lead = (
+        "Horizontal: rows of training text, logarithmic. Vertical: mean score over the languages other than the "
+        "source, with the range over runs."
+    )
+    return figure_section("Score by amount of text", lead, [("", size_chart(*each)) for each in lines.items()])
+
+
+def _size(run: Run) -> int:
+    """Return the rows of the text that objectives read: sentences, and sentence pairs."""
+    data: list[dict[str, Any]] = run.facts.get("data") or []
+    objectives = run.recipe.get("objectives")
+    entries = objectives.values() if isinstance(objectives, dict) else []
+    named = [entry.get("corpora") if isinstance(entry, dict) else None for entry in entries]
+    # one side of a corpus of pairs is "en-de:en"; an objective that names no corpora reads all
+    read = {part for names in named for name in names or () for part in (name, name.rpartition(":")[0]) if part}
+    return sum(
+        int(corpus.get("rows") or 0)
+        for corpus in data
+        if corpus.get("split") == "train"
+        and (not named or not all(named) or read & {corpus.get("group"), corpus.get("corpus")})
+    )
+
+
+def _system(run: Run) -> str:
+    """Identify runs that differ only in text, length and seed."""
+    ignored = {"name", "seed", "corpora", "data_root", "about", "published", "changes", "evaluate"}
+    kept = {key: value for key, value in run.recipe.items() if key not in ignored}
+    for section, keys in {"train": {"steps"}, "toy": {"sentences", "pairs"}}.items():
+        if isinstance(found := kept.get(section), dict):
+            kept[section] = {key: value for key, value in found.items() if key not in keys}
+    return json.dumps(kept, sort_keys=True)
+
+
+def _labels(runs: Sequence[Run]) -> list[str]:
+    """Return the names of the objectives, with the starting checkpoint if several systems share them."""
+    labels = []
+    for run in runs:
+        objectives = run.recipe.get("objectives")
+        labels.append(" + ".join(objectives) if isinstance(objectives, dict) else run.label)
+    return [
+        f"{label}, {_start(run)}" if labels.count(label) > 1 else label for label, run in zip(labels, runs, strict=True)
+    ]
+
+
+def _start(run: Run) -> str:
+    """Return the name of the checkpoint that a run started from; of `RUN/model`, that of the run."""
+    model = run.recipe.get("model")
+    start = str(model.get("start") or "") if isinstance(model, dict) else ""
+    *parents, last = [part for part in start.split("/") if part] or ["random"]
+    return parents[-1] if last == "model" and parents else last
+
+
+def _by_task(runs: Sequence[tuple[int, Run]]) -> dict[str, dict[int, list[float]]]:
+    """Return by task and metric, then by size, a value a run: the mean over seeds and languages."""
+    values: dict[str, dict[int, list[float]]] = {}
+    for size, run in sorted(runs, key=lambda entry: entry[0]):
+        for one in task_scores(run.scores):
+            means = [result.mean for measure in one.others for result in one.results[measure].values()]
+            if means:
+                by_size = values.setdefault(f"{one.name}, {one.first.metric}", {})
+                by_size.setdefault(size, []).append(fmean(means))
+    return values
