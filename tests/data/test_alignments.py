@@ -133,16 +133,14 @@ def test_a_corpus_shows_the_links_beside_it(tmp_path, vocab):
     assert pairs.links == Ragged.of([LINKS[2], LINKS[0]], width=2)
     assert pairs.confidence.lengths.tolist() == [1, 2]
     assert pairs.take([1]).confidence.lengths.tolist() == [2]
-    assert str(linked[0]).endswith("\n0-0 1-0")
-    assert linked[1].links == []
     assert corpus.take([0]).links is None  # the one that was given stays as it was
 
 
 @pytest.mark.parametrize(
     ("words", "rows", "message"),
     [
-        (_words(SOURCE[:2], TARGET[:2]), 3, "pairs 2, but the corpus .* has 3"),
-        (_words(word_tokenizer="unicode"), 3, "word tokenizer 'unicode', but the corpus .* has 'whitespace'"),
+        (_words(SOURCE[:2], TARGET[:2]), 3, "pairs 2, but .*c has 3"),
+        (_words(word_tokenizer="unicode"), 3, "word tokenizer 'unicode', but .*c has 'whitespace'"),
     ],
 )
 def test_links_of_another_text_are_refused(tmp_path, vocab, words, rows, message):

@@ -58,17 +58,6 @@ def test_rows_are_taken_from_any_shard_in_the_order_asked_for(corpus):
     assert len(corpus.take([])) == 0
 
 
-def test_a_row_is_readable(corpus, vocab):
-    row = corpus[2]
-    assert row.tokens == vocab.tokens(ROWS[2])
-    assert row.words == [vocab.tokens([11, 12]), vocab.tokens([13, 14])]
-    assert str(row).startswith("en: ")
-    assert corpus[-1].tokens == corpus[4].tokens
-    assert Corpus.open(corpus.folder)[1].tokens == ["10"]
-    with pytest.raises(IndexError):
-        corpus[5]
-
-
 def test_the_shards_are_plain_arrow_files(corpus):
     with pa.OSFile(str(corpus.folder / "00000.arrow")) as file:
         table = pa.ipc.open_file(file).read_all()
@@ -210,7 +199,7 @@ def test_a_side_is_a_corpus_of_its_language(tmp_path, vocab, links):
     assert target.counts == alone.counts
     assert target.lengths.tolist() == alone.lengths.tolist() == [1, 2, 1]
     assert target.take([2, 0]) == alone.take([2, 0])
-    assert source[2] == english[2]
+    assert source.take([2]) == english.take([2])
     assert target.frequencies(24).tolist() == alone.frequencies(24).tolist()
     for shift in range(4):  # the pairs stand in two shards, the sentences in one
         one, other = (Streams(corpus, 4, 3).take([1, 0], shift) for corpus in (target, alone))

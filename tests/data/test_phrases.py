@@ -10,7 +10,7 @@ from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.alignments import WordAlignments
 from interlace.data.corpus import ParallelCorpus
-from interlace.data.phrases import PhraseStore, all_spans, best_rows
+from interlace.data.phrases import PhraseStore, PhraseTableColumns, all_spans
 from interlace.text import Text
 from interlace.text.lines import write_lines
 from interlace.toy import pairs as world_pairs
@@ -135,7 +135,7 @@ def test_equals_are_decided_on_both_sides_by_count_then_lexical_weight_then_orde
         "v ||| c ||| 0.4 0.3 1 1 ||| 0-0 ||| 9 1 2",
     ])  # fmt: skip
     table = PhraseTable.read(tmp_path / "table")
-    assert [table[row].source + table[row].target for row in best_rows(table)[1]] == [
+    assert [table[row].source + table[row].target for row in PhraseTableColumns.of(table).best[1]] == [
         ("v", "a"),
         ("v", "b"),
         ("u", "c"),

@@ -20,7 +20,7 @@ from interlace.alignment import CHUNK, WordPairs
 from interlace.core.errors import DataError
 from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
-from interlace.data.store import SHARD_BYTES, ColumnStore, narrow, read_meta, write_columns
+from interlace.data.store import SHARD_BYTES, ColumnFolder, narrow, read_meta, write_columns
 from interlace.text.lines import read_lines, write_lines
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from interlace.data import RowNumbers
 
 KIND = "aligned"
-_WORDS = ("source_words", "target_words")
 _SIDES = ("source", "target")
 
 
@@ -47,16 +46,11 @@ class Links:
     confidence: Ragged
 
 
-class WordAlignments:
+class WordAlignments(ColumnFolder):
     """Word types and links of n pairs in a folder; created by `write`, opened by `open`.
 
-    meta: contents of `meta.json`: languages, word tokenizer, counts, and entries of the writer.
+    meta: contents of `meta.json`: languages, word tokenizer, counts of rows and links, and entries of the writer.
     """
-
-    def __init__(self, folder: Path, meta: Mapping[str, Any]) -> None:
-        self.folder = folder
-        self.meta = dict(meta)
-        self._store = ColumnStore(folder, meta["shards"])
 
     @classmethod
     def open(cls, folder: Path | str) -> WordAlignments:
@@ -96,53 +90,49 @@ class WordAlignments:
                 meta["counts"]["rows"] += len(words)
                 meta["counts"]["links"] += len(links.flat)
                 types[:] = [words.source_types, words.target_types]
-                yield _columns(words, links, confidence)
+                offsets = links.offsets - links.offsets[0]
+                grades = np.clip(np.rint(confidence * 255), 1, 255).astype(np.uint8)
+                yield {
+                    "source_words": Ragged(narrow(words.source.flat), words.source.offsets - words.source.offsets[0]),
+                    "target_words": Ragged(narrow(words.target.flat), words.target.offsets - words.target.offsets[0]),
+                    "links": Ragged(narrow(links.flat.reshape(-1)), 2 * offsets),
+                    "confidence": Ragged(grades, offsets),
+                }
             meta["types"] = [len(spellings) for spellings in types]
 
-        def spellings(into: Path) -> None:
+        def write_types(into: Path) -> None:
             for side, words in zip(_SIDES, types, strict=True):
                 write_lines(into / f"{side}.words", words)
 
-        write_columns(folder, columns(), meta, shard_bytes, spellings)
+        write_columns(folder, columns(), meta, shard_bytes, write_types)
         return cls.open(folder)
 
     @property
     def languages(self) -> tuple[str, str]:
         """The languages of source and target."""
         source, target = self.meta["languages"]
-        return str(source), str(target)
-
-    @property
-    def word_tokenizer(self) -> str:
-        """The name of the word tokenizer."""
-        return str(self.meta["word_tokenizer"])
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """`rows` and `links`."""
-        return dict(self.meta["counts"])
+        return source, target
 
     @cached_property
     def types(self) -> tuple[list[str], list[str]]:
         """The spelling of each word type of source and target."""
-        source, target = (self._spellings(side, count) for side, count in zip(_SIDES, self.meta["types"], strict=True))
-        return source, target
-
-    def __len__(self) -> int:
-        return len(self._store)
-
-    def __repr__(self) -> str:
-        return f"WordAlignments({str(self.folder)!r}, languages={self.languages!r}, rows={len(self)})"
+        found = []
+        for side, count in zip(_SIDES, self.meta["types"], strict=True):
+            path = must_exist(self.folder / f"{side}.words", "list of words")
+            found.append(list(read_lines(path)))
+            if len(found[-1]) != count:
+                raise DataError(f"{path}: {len(found[-1])} words, {count} were written; align the corpus again")
+        return found[0], found[1]
 
     def take(self, rows: RowNumbers) -> Links:
         """Return a copy of the links of the given rows."""
-        flat, grades = (self._store.take((name,), rows)[0] for name in ("links", "confidence"))
+        (flat,), (grades,) = self._take(rows, "links"), self._take(rows, "confidence")
         links = Ragged(flat.values.reshape(-1, 2), grades.offsets)
         return Links(links, Ragged((grades.values / np.float32(255)).astype(np.float32), grades.offsets))
 
     def words(self, rows: RowNumbers) -> tuple[Ragged, Ragged]:
         """Return copies of the word types of the given rows, source and target."""
-        source, target = (self._store.take((name,), rows)[0] for name in _WORDS)
+        (source,), (target,) = self._take(rows, "source_words"), self._take(rows, "target_words")
         return source, target
 
     def chunks(self, rows: int = CHUNK) -> Iterator[tuple[WordPairs, Links]]:
@@ -156,46 +146,23 @@ class WordAlignments:
 
         spool: an empty folder for these files; the caller removes it.
         """
-        columns = ("source", "target", "links", "confidence")
-        lengths: dict[str, list[NDArray[Any]]] = {name: [] for name in columns}
+        dtypes = {"source": "i4", "target": "i4", "links": "i4", "confidence": "f4"}
+        lengths: dict[str, list[NDArray[Any]]] = {name: [] for name in dtypes}
         with ExitStack() as stack:
-            files = [stack.enter_context((spool / name).open("wb")) for name in columns]
+            files = [stack.enter_context((spool / name).open("wb")) for name in dtypes]
             for words, found in self.chunks():
                 parts = (words.source, words.target, found.links, found.confidence)
-                for name, rows, file in zip(columns, parts, files, strict=True):
+                for name, rows, file in zip(dtypes, parts, files, strict=True):
                     lengths[name].append(rows.lengths)
                     file.write(rows.flat.tobytes())
-        dtypes = ("i4", "i4", "i4", "f4")
-        source, target, links, confidence = (
-            _mapped(spool / name, dtype, np.concatenate(lengths[name]))
-            for name, dtype in zip(columns, dtypes, strict=True)
-        )
-        pairs = WordPairs(source, target, *self.types, self.languages, self.word_tokenizer)
-        return pairs, Links(Ragged(links.values.reshape(-1, 2), confidence.offsets), confidence)
-
-    def _spellings(self, side: str, count: int) -> list[str]:
-        path = must_exist(self.folder / f"{side}.words", "list of words")
-        spellings = list(read_lines(path))
-        if len(spellings) != count:
-            raise DataError(f"{path}: {len(spellings)} words, {count} were written; align the corpus again")
-        return spellings
-
-
-def _mapped(path: Path, dtype: str, lengths: NDArray[Any]) -> Ragged:
-    """Map rows of a file; an empty file cannot be mapped."""
-    values = np.memmap(path, np.dtype(dtype), "r") if path.stat().st_size else np.zeros(0, dtype)
-    return Ragged.from_lengths(values, lengths)
-
-
-def _columns(words: WordPairs, links: Ragged, confidence: NDArray[np.float32]) -> dict[str, Ragged]:
-    offsets = links.offsets - links.offsets[0]
-    grades = np.clip(np.rint(confidence * 255), 1, 255).astype(np.uint8)
-    return {
-        "source_words": Ragged(narrow(words.source.flat), words.source.offsets - words.source.offsets[0]),
-        "target_words": Ragged(narrow(words.target.flat), words.target.offsets - words.target.offsets[0]),
-        "links": Ragged(narrow(links.flat.reshape(-1)), 2 * offsets),
-        "confidence": Ragged(grades, offsets),
-    }
+        mapped = {}
+        for name, dtype in dtypes.items():
+            path = spool / name  # an empty file cannot be mapped
+            values = np.memmap(path, np.dtype(dtype), "r") if path.stat().st_size else np.zeros(0, dtype)
+            mapped[name] = Ragged.from_lengths(values, np.concatenate(lengths[name]))
+        pairs = WordPairs(mapped["source"], mapped["target"], *self.types, self.languages, self.word_tokenizer)
+        confidence = mapped["confidence"]
+        return pairs, Links(Ragged(mapped["links"].values.reshape(-1, 2), confidence.offsets), confidence)
 
 
 def _check(folder: Path, words: WordPairs, links: Ragged, confidence: NDArray[np.float32]) -> None:

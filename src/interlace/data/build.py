@@ -12,14 +12,11 @@ from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs
 from interlace.data.corpus import Corpus, ParallelCorpus
-from interlace.data.filters import FilterChain
-from interlace.data.filters.common import sides
+from interlace.data.filters import FilterChain, sides
 from interlace.text import Text, TextPairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
 
     from interlace.data.filters import Filter
     from interlace.data.vocab import Vocab
@@ -64,12 +61,13 @@ def build_corpus(
     if len(languages) not in {1, 2}:
         raise DataError(f"a corpus has one language or two, found {len(languages)}: {', '.join(languages)}")
     chunks = reader.read_chunks(files, list(languages))
-    if len(languages) == 1:
-        lines = filtered_lines(chunks, word_tokenizer, normalization, skipped, filters)
-        rows: Iterator[Any] = vocab.encode_texts(text.where(text.words.lengths > 0) for text in lines)
-    else:
-        pairs = filtered_pairs(chunks, word_tokenizer, normalization, skipped, filters)
-        rows = _encoded_pairs(pairs, vocab)
+    kept = (
+        text.where(text.words.lengths > 0)
+        for texts in _filtered(chunks, len(languages), word_tokenizer, normalization, skipped, filters)
+        for text in texts
+    )
+    encoded = vocab.encode_texts(kept)
+    rows: Iterator[Any] = encoded if len(languages) == 1 else (Pairs(source, next(encoded)) for source in encoded)
     kind = Corpus if len(languages) == 1 else ParallelCorpus
     return kind.write(
         into, noted(rows), languages=languages, vocab=vocab, word_tokenizer=word_tokenizer.name, about=about
@@ -126,15 +124,13 @@ def _filtered(
         full = np.logical_and.reduce([text.words.lengths > 0 for text in texts])
         skipped["empty"] += int((~full).sum())
         kept = rules.keep(texts[0] if count == 1 else TextPairs(texts[0], texts[1]), full)
-        yield texts if kept.all() else [_without_words(text, kept) for text in texts]
+        if not kept.all():
+            for side, text in enumerate(texts):
+                words = text.words.flat[np.repeat(kept, text.words.lengths)]
+                columns = Ragged.from_lengths(words, text.words.lengths * kept)
+                texts[side] = Text(text.language, text.lines, columns, text.word_tokenizer)
+        yield texts
     skipped.update({f"dropped by {name}": dropped for name, dropped in rules.dropped.items()})
-
-
-def _encoded_pairs(chunks: Iterable[TextPairs], vocab: Vocab) -> Iterator[Pairs]:
-    kept = (chunk.where(chunk.source.words.lengths > 0) for chunk in chunks)
-    encoded = vocab.encode_texts(side for pairs in kept for side in (pairs.source, pairs.target))
-    for source in encoded:
-        yield Pairs(source, next(encoded))
 
 
 def _prepared(text: Text, word_tokenizer: WordTokenizer, normalization: Normalization) -> Text:
@@ -143,9 +139,3 @@ def _prepared(text: Text, word_tokenizer: WordTokenizer, normalization: Normaliz
     if lines is text.lines and text.word_tokenizer == word_tokenizer.name:
         return text
     return Text(text.language, lines, word_tokenizer.of(text.language).split(lines), word_tokenizer.name)
-
-
-def _without_words(text: Text, full: NDArray[np.bool_]) -> Text:
-    """Return the text with the words of rows outside the mask removed."""
-    kept = text.words.flat[np.repeat(full, text.words.lengths)]
-    return Text(text.language, text.lines, Ragged.from_lengths(kept, text.words.lengths * full), text.word_tokenizer)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from hashlib import blake2b
+from hashlib import blake2b, file_digest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1  # of cached data; raise it to rebuild everything
 KEY = "key.json"
-_BLOCK = 1 << 20
 
 
 def cache_folder() -> Path:
@@ -72,15 +71,8 @@ def content_key(path: Path | str) -> str:
             return str(known["digest"])
     except (OSError, ValueError, KeyError, AttributeError):
         pass  # not stored yet, or damaged
-    digest = _digest(path)
+    with path.open("rb") as file:
+        digest = file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()
     with atomic(memo) as partial:
         partial.write_text(json.dumps({**seen, "digest": digest}), encoding="utf-8")
     return digest
-
-
-def _digest(path: Path) -> str:
-    hasher = blake2b(digest_size=16)
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            hasher.update(block)
-    return hasher.hexdigest()

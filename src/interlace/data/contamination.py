@@ -4,17 +4,13 @@ Training text is read in chunks; only hashes of the held-out text are in memory.
 13-grams, Chowdhery et al. (2022, section 8) 8-grams. The default is 8, because sentences of XNLI are short. In scripts
 without spaces characters are counted: 13 of Chinese or Japanese, 32 of Thai, Lao, Khmer or Burmese are about 8 words.
 
-Text is compared by words in NFKC and case-folded, so that quotes, widths, case, punctuation and spaces do not matter. A
-word is a run of letters, digits and marks; a character of an unspaced script is a word by itself.
-
-Shapes: N characters, T words, L lines, G n-grams.
+Words are those of `data.hashing`, which compares text without case, punctuation and spaces.
 """
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,21 +18,22 @@ from pydantic import Field
 
 from interlace.core.settings import Settings
 from interlace.data.inspection import MAX_EXCERPTS, Excerpt, Finding
-from interlace.text.scripts import UNSPACED, is_unspaced, scripts_of
+from interlace.text.scripts import UNSPACED, scripts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from interlace.data.hashing import HashedTokens
     from interlace.data.inspection import Where
     from interlace.text import Text
 
     Hashes = NDArray[np.uint64]
     Rows = NDArray[np.int64]
-    Mask = NDArray[np.bool_]
 
 _IDEOGRAPHIC = frozenset({"Han", "Hiragana", "Katakana", "Bopomofo", "Yi"})
+_WHOLE = 0  # in place of n: whole texts
 
 
 class OverlapRules(Settings):
@@ -129,88 +126,81 @@ class ContaminationCheck:
         self._sets: list[HeldOutSet] = []
         self._parts: list[_Part] = []
         self._shown: list[list[Excerpt]] = []
-        self._lines: KnownHashes | None = None  # of whole texts; built at the first search
-        self._ngrams: dict[int, KnownHashes] = {}  # by n
 
     def __len__(self) -> int:
         return len(self._sets)
 
     def hold_out(self, held: HeldOutSet) -> None:
         """Add a held-out set."""
+        from interlace.data.hashing import hash_tokens
+
         for name, lines in held.parts.items():
             language = held.languages.get(name, held.language)
             tokens = hash_tokens(lines)
             whole = np.flatnonzero(tokens.lengths >= self._rules.min_length(language))
-            self._parts.append(_Part(len(self._sets), name, lines, tokens, self._rules.n(language), whole))
+            self._parts.append(_Part(len(self._sets), name, tokens, self._rules.n(language), whole))
         self._sets.append(held)
         self._shown.append([])
 
     def search(self, text: Text, where: Where) -> None:
         """Search a chunk of training text; `where` returns the place of each line."""
-        known_lines = self._known_lines()
+        from interlace.data.hashing import hash_tokens
+
         tokens = hash_tokens(text.lines)
-        rows, keys = known_lines.mark(tokens.lines())
-        self._show(rows, *known_lines.owners(keys), where, lambda part, at: part.lines[int(part.whole[at])])
+        rows, keys = self._known[_WHOLE].mark(tokens.line_hashes())
+        self._show(_WHOLE, rows, keys, where)
         n = self._rules.n(text.language)
-        known = self._ngrams.get(n)
-        if known is not None:
+        if n in self._known:
             hashes, starts = tokens.ngrams(n)
-            found, keys = known.mark(hashes)
-            rows = np.searchsorted(tokens.offsets, starts[found], side="right") - 1
-            self._show(rows, *known.owners(keys), where, lambda part, at: f".. {part.ngram(at)} ..")
+            found, keys = self._known[n].mark(hashes)
+            self._show(n, tokens.rows(starts[found]), keys, where)
 
     def results(self) -> list[Contamination]:
         """Return the contamination of each set, in the order of `hold_out`."""
-        known_lines = self._known_lines()
-        return [self._result(known_lines, number, held) for number, held in enumerate(self._sets)]
+        return [self._result(number, held) for number, held in enumerate(self._sets)]
 
-    def _known_lines(self) -> KnownHashes:
-        if self._lines is None:
-            self._lines = KnownHashes([part.tokens.lines()[part.whole] for part in self._parts])
-            none = np.zeros(0, np.uint64)  # keeps the numbers of parts
-            for n in {part.n for part in self._parts}:
-                self._ngrams[n] = KnownHashes(
-                    [part.tokens.ngrams(n)[0] if part.n == n else none for part in self._parts]
-                )
-        return self._lines
+    @cached_property
+    def _known(self) -> dict[int, KnownHashes]:
+        """The hashes of whole texts, and of n-grams by n; built at the first search."""
+        numbers = {_WHOLE, *(part.n for part in self._parts)}
+        return {n: KnownHashes([part.hashes(n) for part in self._parts]) for n in numbers}
 
-    def _result(self, known_lines: KnownHashes, number: int, held: HeldOutSet) -> Contamination:
-        marks = {
-            part.name: self._marks(known_lines, at, part)
-            for at, part in enumerate(self._parts)
-            if part.number == number
-        }
-        either = [np.logical_or.reduce([both[kind] for both in marks.values()]) for kind in (0, 1)] if marks else []
+    def _result(self, number: int, held: HeldOutSet) -> Contamination:
+        marks = {}  # by part: which texts were found as a whole, and which as a whole or by an n-gram
+        for at, part in enumerate(self._parts):
+            if part.number == number:
+                exact = np.zeros(len(part.tokens.lines), np.bool_)
+                exact[part.whole] = self._known[_WHOLE].marked(at)
+                ngram = exact.copy()
+                ngram[part.tokens.rows(part.tokens.ngrams(part.n)[1][self._known[part.n].marked(at)])] = True
+                marks[part.name] = (exact, ngram)
+        either = [np.logical_or.reduce([both[kind] for both in marks.values()]) for kind in (0, 1)]
         return Contamination(
             name=held.name,
             language=held.language,
             total=len(held),
-            exact=int(either[0].sum()) if either else 0,
-            ngram=int(either[1].sum()) if either else 0,
+            exact=int(either[0].sum()),
+            ngram=int(either[1].sum()),
             n=self._rules.n(held.language),
             parts={name: (int(exact.sum()), int(ngram.sum())) for name, (exact, ngram) in marks.items()},
             examples=tuple(self._shown[number]),
         )
 
-    def _marks(self, known_lines: KnownHashes, at: int, part: _Part) -> tuple[Mask, Mask]:
-        """Return which texts of a part were found as a whole, and which as a whole or by an n-gram."""
-        exact = np.zeros(len(part.lines), np.bool_)
-        exact[part.whole] = known_lines.marked(at)
-        ngram = exact.copy()
-        ngram[part.rows_of_ngrams()[self._ngrams[part.n].marked(at)]] = True
-        return exact, ngram
-
-    def _show(self, rows: Rows, parts: Rows, places: Rows, where: Where, shown: Callable[[_Part, int], str]) -> None:
+    def _show(self, n: int, rows: Rows, keys: Rows, where: Where) -> None:
         """Keep the first few of each set, one per line of training text."""
+        parts, places = self._known[n].owners(keys)
         for at in np.unique(parts).tolist():
-            kept = self._shown[self._parts[at].number]
+            part = self._parts[at]
+            kept = self._shown[part.number]
             mine = np.flatnonzero(parts == at)
             mine = mine[np.lexsort((places[mine], rows[mine]))]
             mine = mine[np.unique(rows[mine], return_index=True)[1]]
             for row, place in zip(rows[mine].tolist(), places[mine].tolist(), strict=True):
                 if len(kept) == MAX_EXCERPTS:
                     break
-                kept.append(Excerpt.of(where(row), shown(self._parts[at], place)))
+                ngram = n != _WHOLE
+                shown = f".. {part.tokens.ngram_text(n, place)} .." if ngram else part.tokens.lines[part.whole[place]]
+                kept.append(Excerpt.of(where(row), shown))
 
 
 def find_contamination(
@@ -234,21 +224,15 @@ class _Part:
 
     number: int  # of the set
     name: str
-    lines: Sequence[str]
     tokens: HashedTokens
     n: int
     whole: Rows
 
-    def rows_of_ngrams(self) -> Rows:
-        """Return the text of each n-gram."""
-        return np.repeat(np.arange(len(self.lines)), np.maximum(self.tokens.lengths - self.n + 1, 0))
-
-    def ngram(self, number: int) -> str:
-        """Return an n-gram as words."""
-        rows = self.rows_of_ngrams()
-        row = int(rows[number])
-        first = number - int(np.searchsorted(rows, row))
-        return " ".join(tokens_of(self.lines[row])[first : first + self.n])
+    def hashes(self, n: int) -> Hashes:
+        """Return the hashes of whole texts or of n-grams; none for the n of other languages."""
+        if n == _WHOLE:
+            return self.tokens.line_hashes()[self.whole]
+        return self.tokens.ngrams(n)[0] if n == self.n else np.zeros(0, np.uint64)
 
 
 class KnownHashes:
@@ -281,100 +265,9 @@ class KnownHashes:
         parts = np.searchsorted(self._bounds, places, side="right") - 1
         return parts, places - self._bounds[parts]
 
-    def marked(self, part: int) -> Mask:
+    def marked(self, part: int) -> NDArray[np.bool_]:
         """Return which hashes of a part are marked, in their original order."""
-        found: Mask = self._found[self._inverse[self._bounds[part] : self._bounds[part + 1]]]
-        return found
+        return np.asarray(self._found[self._inverse[self._bounds[part] : self._bounds[part + 1]]])
 
     def _cells(self, hashes: Hashes) -> Rows:
         return (hashes >> np.uint64(64 - self._FILTER_BITS)).astype(np.int64)
-
-
-@dataclass(frozen=True)
-class HashedTokens:
-    """hashes: (T,) of the words; offsets: (L + 1,) the first word of each line."""
-
-    hashes: Hashes
-    offsets: NDArray[np.int64]
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """(L,) words per line."""
-        return np.diff(self.offsets)
-
-    def lines(self) -> Hashes:
-        """(L,) a hash of each line's words in order; 0 for lines without words."""
-        from interlace.data._hash_kernels import hash_lines
-
-        found = np.zeros(len(self.offsets) - 1, np.uint64)
-        hash_lines(self.hashes, self.offsets, found)
-        return found
-
-    def ngrams(self, n: int) -> tuple[Hashes, NDArray[np.int64]]:
-        """(G,) a hash of every n-gram within a line, and (G,) its first word."""
-        from interlace.data._hash_kernels import hash_grams
-
-        found, starts = np.empty(len(self.hashes), np.uint64), np.empty(len(self.hashes), np.int64)
-        count = hash_grams(self.hashes, self.offsets, n, found, starts)
-        return found[:count], starts[:count]
-
-
-_END = "\0"  # ends a line in the joined text; a space inside lines
-_UNKNOWN, _BETWEEN, _LETTER, _ALONE = 0, 1, 2, 3  # classes of characters; the kernels use the last two
-_CODE_POINTS = 0x110000
-
-
-def hash_tokens(lines: Sequence[str]) -> HashedTokens:
-    """Return hashes of the words of each line, the same on all machines."""
-    from interlace.data._hash_kernels import hash_words
-
-    text = "".join(f"{line}{_END}" for line in lines)
-    if text.count(_END) > len(lines):
-        text = "".join(f"{line.replace(_END, ' ')}{_END}" for line in lines)
-    points = np.frombuffer(_folded(text).encode("utf-32-le", "surrogatepass"), "<u4")  # (N,)
-    hashes, offsets = np.empty(len(points), np.uint64), np.zeros(len(lines) + 1, np.int64)
-    words = hash_words(points, _classes(points), hashes, offsets)
-    return HashedTokens(hashes[:words].copy(), offsets)
-
-
-def tokens_of(line: str) -> list[str]:
-    """Return the words of one line as they are compared, for display."""
-    found: list[str] = []
-    last = _BETWEEN
-    for sign in _folded(line):
-        kind = _class_of(sign)
-        if kind == _LETTER == last:
-            found[-1] += sign
-        elif kind != _BETWEEN:
-            found.append(sign)
-        last = kind
-    return found
-
-
-def _folded(text: str) -> str:
-    text = text.casefold()
-    if text.isascii() or unicodedata.is_normalized("NFKC", text):
-        return text
-    return unicodedata.normalize("NFKC", text).casefold()
-
-
-def _classes(points: NDArray[np.uint32]) -> NDArray[np.uint8]:
-    """(N,) the class of each character, computed at its first occurrence."""
-    table = _class_table()
-    classes = table[points]
-    if not classes.all():
-        for point in np.unique(points[classes == _UNKNOWN]).tolist():
-            table[point] = _class_of(chr(point))
-        classes = table[points]
-    return classes
-
-
-def _class_of(sign: str) -> int:
-    if not (sign.isalnum() or unicodedata.category(sign)[0] == "M"):
-        return _BETWEEN
-    return _ALONE if is_unspaced(sign) else _LETTER
-
-
-@cache
-def _class_table() -> NDArray[np.uint8]:
-    return np.zeros(_CODE_POINTS, np.uint8)

@@ -6,17 +6,15 @@ own (`ParallelCorpus.with_alignments`), so that a new vocabulary or a new aligne
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.data.store import SHARD_BYTES, ColumnStore, narrow, read_meta, write_columns
+from interlace.data.store import SHARD_BYTES, ColumnFolder, narrow, read_meta, write_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,62 +27,21 @@ if TYPE_CHECKING:
     from interlace.data.phrases import PhraseStore
     from interlace.data.vocab import Vocab
 
-_SIDES = ("source", "target")
 _WIDTHS = {"links": 2, "phrases": 4}  # stored flat, with so many values per entry
 
 
-@dataclass(frozen=True)
-class DecodedSentence:
-    """One row for display.
-
-    tokens: its subwords, or ids as text if the corpus was opened without its vocabulary.
-    words: the tokens grouped by word.
-    """
-
-    language: str
-    tokens: list[str]
-    words: list[list[str]]
-
-    @classmethod
-    def of(cls, sentences: Sentences, row: int, vocab: Vocab | None) -> DecodedSentence:
-        """Decode one row."""
-        ids, owners = sentences.ids[row], sentences.words[row].tolist()
-        tokens = vocab.tokens(ids) if vocab is not None else [str(number) for number in ids.tolist()]
-        words: list[list[str]] = []
-        for place, (token, owner) in enumerate(zip(tokens, owners, strict=True)):
-            if place and owner == owners[place - 1]:
-                words[-1].append(token)
-            else:
-                words.append([token])
-        return cls(sentences.language, tokens, words)
-
-    def __str__(self) -> str:
-        return f"{self.language}: {' | '.join(' '.join(word) for word in self.words)}"
-
-
-@dataclass(frozen=True)
-class DecodedPair:
-    """One row for display; `links` are (source word, target word) pairs."""
-
-    source: DecodedSentence
-    target: DecodedSentence
-    links: list[tuple[int, int]] | None = None
-
-    def __str__(self) -> str:
-        links = "" if self.links is None else "\n" + " ".join(f"{i}-{j}" for i, j in self.links)
-        return f"{self.source}\n{self.target}{links}"
-
-
-class _StoredCorpus:
-    """A folder of columns with a vocabulary."""
+class _StoredCorpus(ColumnFolder):
+    """A folder of subwords with their words and a vocabulary."""
 
     KIND: ClassVar[str]
 
-    def __init__(self, folder: Path, meta: Mapping[str, Any], vocab: Vocab | None) -> None:
-        self.folder = folder
-        self.meta = dict(meta)
+    def __init__(
+        self, folder: Path, meta: Mapping[str, Any], vocab: Vocab | None, prefixes: tuple[str, ...] = ("",)
+    ) -> None:
+        """Map the folder; `prefixes` are those of the columns of each side."""
+        super().__init__(folder, meta)
         self.vocab = vocab
-        self._store = ColumnStore(folder, meta["shards"])
+        self._prefixes = prefixes
 
     @classmethod
     def open(cls, folder: Path | str, vocab: Vocab | None = None) -> Self:
@@ -116,8 +73,11 @@ class _StoredCorpus:
         Raises:
             DataError: there are no rows, or the disk is full.
         """
-        folder = Path(folder)
-        counts = {"rows": 0, "subwords": dict.fromkeys(languages, 0), "words": dict.fromkeys(languages, 0)}
+        counts: dict[str, Any] = {
+            "rows": 0,
+            "subwords": dict.fromkeys(languages, 0),
+            "words": dict.fromkeys(languages, 0),
+        }
         meta = {
             "kind": cls.KIND,
             "languages": list(languages),
@@ -130,44 +90,51 @@ class _StoredCorpus:
 
         def columns() -> Iterator[Mapping[str, Ragged]]:
             for chunk in chunks:
-                sides = [chunk] if isinstance(chunk, Sentences) else [chunk.source, chunk.target]
-                _count(counts, languages, sides)
-                yield {"ids": chunk.ids, "words": chunk.words} if isinstance(chunk, Sentences) else _pair_columns(chunk)
+                counts["rows"] += len(chunk)
+                sides = (
+                    {"": chunk} if isinstance(chunk, Sentences) else {"source_": chunk.source, "target_": chunk.target}
+                )
+                found: dict[str, Ragged] = {}
+                for language, (prefix, side) in zip(languages, sides.items(), strict=True):
+                    counts["subwords"][language] += len(side.ids.flat)
+                    counts["words"][language] += _word_count(side)
+                    found |= {f"{prefix}ids": side.ids, f"{prefix}words": side.words}
+                for name, width in _WIDTHS.items():
+                    if (spans := getattr(chunk, name, None)) is not None:
+                        found[name] = Ragged(narrow(spans.values.reshape(-1)), spans.offsets * width)
+                yield found
             meta.update(about or {})
 
-        write_columns(folder, columns(), meta, shard_bytes)
+        write_columns(Path(folder), columns(), meta, shard_bytes)
         return cls.open(folder, vocab)
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """The language of each side."""
-        return tuple(self.meta["languages"])
 
     @property
     def language(self) -> str:
         """The language, or both of a parallel corpus as one name such as `en-de`."""
         return "-".join(self.languages)
 
-    @property
-    def word_tokenizer(self) -> str:
-        """The name of the word tokenizer."""
-        return str(self.meta["word_tokenizer"])
+    @cached_property
+    def side_lengths(self) -> tuple[NDArray[np.int32], ...]:
+        """(rows,) subwords per row of each side."""
+        return tuple(self._lengths(f"{prefix}ids") for prefix in self._prefixes)
 
-    @property
-    def counts(self) -> dict[str, Any]:
-        """`rows`, and by language `subwords` and `words`."""
-        return dict(self.meta["counts"])
+    @cached_property
+    def lengths(self) -> NDArray[np.int32]:
+        """(rows,) subwords per row of all sides together."""
+        return reduce(np.add, self.side_lengths)
 
-    def __len__(self) -> int:
-        return len(self._store)
+    def frequencies(self, size: int) -> NDArray[np.int64]:
+        """(size,) count of each subword id on all sides; one pass over all shards."""
+        total = np.zeros(size, np.int64)
+        for prefix in self._prefixes:
+            for ids in self._flats(f"{prefix}ids"):
+                total += np.bincount(ids, minlength=size)
+        return total
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({str(self.folder)!r}, language={self.language!r}, rows={len(self)})"
-
-    def _row(self, row: int) -> int:
-        if not -len(self) <= row < len(self):
-            raise IndexError(f"row {row} of a corpus of {len(self)}")
-        return row % len(self)
+    def _side(self, number: int, rows: RowNumbers) -> Sentences:
+        prefix = self._prefixes[number]
+        ids, words = self._take(rows, f"{prefix}ids", f"{prefix}words")
+        return Sentences(ids, words, self.languages[number])
 
 
 class Corpus(_StoredCorpus):
@@ -178,37 +145,14 @@ class Corpus(_StoredCorpus):
 
     KIND = "monolingual"
 
-    def __init__(self, folder: Path, meta: Mapping[str, Any], vocab: Vocab | None, side: str = "") -> None:
-        """Map the folder; `side` is `source` or `target` of a parallel corpus (see `ParallelCorpus.sides`)."""
-        super().__init__(folder, meta, vocab)
-        self._ids, self._words = (f"{side}_{name}" if side else name for name in ("ids", "words"))
-
-    @cached_property
-    def lengths(self) -> NDArray[np.int32]:
-        """(rows,) subwords per row."""
-        return self._store.lengths(self._ids)
-
-    @property
-    def side_lengths(self) -> tuple[NDArray[np.int32], ...]:
-        """(rows,) subwords per row of the only side."""
-        return (self.lengths,)
-
     @cached_property
     def flats(self) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
         """(ids, words) of all rows, a pair of arrays per shard, not copied."""
-        return list(zip(self._store.flats(self._ids), self._store.flats(self._words), strict=True))
-
-    def __getitem__(self, row: int) -> DecodedSentence:
-        return DecodedSentence.of(self.take([self._row(row)]), 0, self.vocab)
+        return list(zip(*(self._flats(self._prefixes[0] + name) for name in ("ids", "words")), strict=True))
 
     def take(self, rows: RowNumbers) -> Sentences:
         """Return a copy of the given rows."""
-        ids, words = self._store.take((self._ids, self._words), rows)
-        return Sentences(ids, words, self.language)
-
-    def frequencies(self, size: int) -> NDArray[np.int64]:
-        """(size,) count of each subword id; one pass over all shards."""
-        return _frequencies([ids for ids, _ in self.flats], size)
+        return self._side(0, rows)
 
 
 class ParallelCorpus(_StoredCorpus):
@@ -222,7 +166,7 @@ class ParallelCorpus(_StoredCorpus):
     KIND = "parallel"
 
     def __init__(self, folder: Path, meta: Mapping[str, Any], vocab: Vocab | None) -> None:
-        super().__init__(folder, meta, vocab)
+        super().__init__(folder, meta, vocab, ("source_", "target_"))
         self.alignments: WordAlignments | None = None
         self.phrases: PhraseStore | None = None
         self.with_known = False
@@ -237,16 +181,7 @@ class ParallelCorpus(_StoredCorpus):
         Raises:
             DataError: languages, word tokenizer or number of pairs differ.
         """
-        for what, mine, theirs in (
-            ("languages", self.languages, alignments.languages),
-            ("word tokenizer", self.word_tokenizer, alignments.word_tokenizer),
-            ("pairs", len(self), len(alignments)),
-        ):
-            if mine != theirs:
-                raise DataError(
-                    f"{alignments.folder}: {what} {theirs!r}, but the corpus {self.folder} has {mine!r}; "
-                    f"align the text that the corpus was built from"
-                )
+        self.check_same_rows(alignments, "align the text that the corpus was built from")
         corpus = ParallelCorpus(self.folder, self.meta, self.vocab)
         corpus.alignments, corpus.phrases, corpus.with_known = alignments, phrases, known
         return corpus
@@ -260,31 +195,12 @@ class ParallelCorpus(_StoredCorpus):
     @property
     def sides(self) -> tuple[Corpus, Corpus]:
         """Source and target as corpora of one language; they map the same files, nothing is copied."""
-        source, target = (
-            self._as_corpus(side, language) for side, language in zip(_SIDES, self.languages, strict=True)
-        )
+        source, target = (self._as_corpus(*side) for side in zip(self._prefixes, self.languages, strict=True))
         return source, target
-
-    @cached_property
-    def lengths(self) -> NDArray[np.int32]:
-        """(rows,) subwords of both sides together."""
-        source, target = self.side_lengths
-        return source + target
-
-    @cached_property
-    def side_lengths(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """(rows,) subwords of the source, and (rows,) of the target."""
-        return self._store.lengths("source_ids"), self._store.lengths("target_ids")
-
-    def __getitem__(self, row: int) -> DecodedPair:
-        pairs = self.take([self._row(row)])
-        links = None if pairs.links is None else [(int(i), int(j)) for i, j in pairs.links[0]]
-        source, target = (DecodedSentence.of(side, 0, self.vocab) for side in (pairs.source, pairs.target))
-        return DecodedPair(source, target, links)
 
     def take(self, rows: RowNumbers) -> Pairs:
         """Return a copy of the given rows."""
-        source, target = (self._side(side, rows) for side in (0, 1))
+        source, target = self._side(0, rows), self._side(1, rows)
         if self.alignments is None:
             return Pairs(source, target, self._spans("links", rows), self._spans("phrases", rows))
         found = self.alignments.take(rows)
@@ -294,51 +210,20 @@ class ParallelCorpus(_StoredCorpus):
         known = self.phrases.known(rows, self.vocab) if self.with_known and self.vocab is not None else None
         return Pairs(source, target, found.links, phrases, found.confidence, scores, known)
 
-    def frequencies(self, size: int) -> NDArray[np.int64]:
-        """(size,) count of each subword id on both sides; one pass over all shards."""
-        return _frequencies([ids for side in _SIDES for ids in self._store.flats(f"{side}_ids")], size)
-
-    def _side(self, side: int, rows: RowNumbers) -> Sentences:
-        ids, words = self._store.take((f"{_SIDES[side]}_ids", f"{_SIDES[side]}_words"), rows)
-        return Sentences(ids, words, self.languages[side])
-
-    def _as_corpus(self, side: str, language: str) -> Corpus:
+    def _as_corpus(self, prefix: str, language: str) -> Corpus:
         counts = {"rows": len(self)} | {what: {language: self.counts[what][language]} for what in ("subwords", "words")}
-        return Corpus(self.folder, {**self.meta, "languages": [language], "counts": counts}, self.vocab, side)
+        return Corpus(self.folder, {**self.meta, "languages": [language], "counts": counts}, self.vocab, (prefix,))
 
     def _spans(self, name: str, rows: RowNumbers) -> Ragged | None:
-        if name not in self._store.columns:
+        if name not in self._shards[0]:
             return None
-        flat = self._store.take((name,), rows)[0]
+        flat = self._take(rows, name)[0]
         return Ragged(flat.values.reshape(-1, _WIDTHS[name]), flat.offsets // _WIDTHS[name])
 
 
-def _frequencies(flats: Iterable[NDArray[np.int32]], size: int) -> NDArray[np.int64]:
-    total = np.zeros(size, np.int64)
-    for ids in flats:
-        total += np.bincount(ids, minlength=size)
-    return total
-
-
-def _count(counts: dict[str, Any], languages: Sequence[str], sides: Sequence[Sentences]) -> None:
-    """Add a chunk's rows, subwords, and words that have a subword."""
-    counts["rows"] += len(sides[0])
-    for language, side in zip(languages, sides, strict=True):
-        owners, rows = side.words.flat, side.words.rows()
-        first = np.ones(len(owners), np.bool_)
-        first[1:] = (owners[1:] != owners[:-1]) | (rows[1:] != rows[:-1])
-        counts["subwords"][language] += len(owners)
-        counts["words"][language] += int((first & (owners >= 0)).sum())
-
-
-def _pair_columns(pairs: Pairs) -> dict[str, Ragged]:
-    columns = {
-        "source_ids": pairs.source.ids,
-        "source_words": pairs.source.words,
-        "target_ids": pairs.target.ids,
-        "target_words": pairs.target.words,
-    }
-    for name, spans in (("links", pairs.links), ("phrases", pairs.phrases)):
-        if spans is not None:
-            columns[name] = Ragged(narrow(spans.values.reshape(-1)), spans.offsets * _WIDTHS[name])
-    return columns
+def _word_count(sentences: Sentences) -> int:
+    """Return the number of words that have a subword."""
+    owners, rows = sentences.words.flat, sentences.words.rows()
+    first = np.ones(len(owners), np.bool_)
+    first[1:] = (owners[1:] != owners[:-1]) | (rows[1:] != rows[:-1])
+    return int((first & (owners >= 0)).sum())

@@ -1,4 +1,4 @@
-"""From lines to subwords with the word of each; the implementation of `Vocab.encode*`.
+"""From lines to subwords with the word of each.
 
 The tokenizer works in Rust, on all cores and without Python's lock. Its results are turned into arrays under the lock,
 so one thread encodes the next chunk meanwhile.
@@ -18,7 +18,8 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain
+from functools import cached_property
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,162 +29,21 @@ from interlace.data import Sentences
 from interlace.text import Text
 from interlace.text.scripts import is_unspaced
 from interlace.text.subwords import word_at
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.text.word_tokenizers.common.characters import code_points, is_space, line_starts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
     from tokenizers import Encoding, Tokenizer
+
+    from interlace.text.word_tokenizers import WordTokenizer
 
 _MAX_ODD_LINES = 0.2  # share of lines encoded twice above which offsets are used from the start
 _BLANK = 0x20
 _NO_UNIT = 0x10FFFF  # the unit of a subword with unknown spelling: no line holds this noncharacter
 _ROUNDS = 8  # a second encoding usually settles a line; each further one makes at least one more cut
-
-
-@dataclass(frozen=True)
-class Surfaces:
-    """The spelling of each id of a vocabulary.
-
-    spelled: a row per id of its units without blanks; bytes (uint8) or code points (uint32).
-    """
-
-    spelled: Ragged
-
-    @property
-    def by_bytes(self) -> bool:
-        """Whether units are bytes."""
-        return bool(self.spelled.values.dtype == np.uint8)
-
-    def blank(self, ids: NDArray[Any]) -> NDArray[np.bool_]:
-        """(T,) whether a subword is only white space."""
-        return np.asarray(np.diff(self.spelled.offsets)[ids] == 0)
-
-
-def surfaces_of(tokenizer: Tokenizer) -> Surfaces:
-    """Return the spelling of every id."""
-    state = json.loads(tokenizer.to_str())
-    added = {token["id"]: token["content"] for token in state["added_tokens"]}
-    by_bytes = '"ByteLevel"' in json.dumps(state["pre_tokenizer"])
-    ids = tokenizer.get_vocab(with_added_tokens=True)
-    rows: list[Any] = [[]] * (max(ids.values(), default=-1) + 1)
-    spelling = _spelling(state["model"], by_bytes=by_bytes)
-    for token, number in ids.items():
-        rows[number] = _units(added[number], by_bytes=by_bytes) if number in added else spelling(token)
-    unknown = tokenizer.token_to_id(state["model"].get("unk_token") or "")
-    if unknown is None and state["model"].get("unk_id") is not None:
-        unknown = state["model"]["unk_id"]
-    if unknown is not None and not by_bytes:
-        rows[unknown] = [_NO_UNIT]
-    return Surfaces(Ragged.of(rows, dtype=np.uint8 if by_bytes else np.uint32))
-
-
-def encode_stream(tokenizer: Tokenizer, surfaces: Surfaces, texts: Iterator[Text]) -> Iterator[Sentences]:
-    """Yield the subwords of each text, in order."""
-    exact = False  # whether to take offsets from the tokenizer
-
-    def encode(text: Text, *, exact: bool) -> list[Encoding]:
-        call = tokenizer.encode_batch if exact else tokenizer.encode_batch_fast
-        return call(text.lines, add_special_tokens=False)
-
-    with ThreadPoolExecutor(1, "encode") as pool:
-        text = next(texts, None)
-        pending = None if text is None else (text, exact, pool.submit(encode, text, exact=exact))
-        while pending is not None:
-            text, has_offsets, future = pending
-            encodings = future.result()
-            following = next(texts, None)
-            pending = None
-            if following is not None:
-                pending = (following, exact, pool.submit(encode, following, exact=exact))
-            if has_offsets:
-                yield _by_offsets(text, encodings)
-            else:
-                sentences, odd = _by_spelling(tokenizer, surfaces, text, encodings)
-                exact = exact or odd > _MAX_ODD_LINES * max(len(text), 1)
-                yield sentences
-
-
-def encode_with_offsets(tokenizer: Tokenizer, surfaces: Surfaces, text: Text) -> tuple[Sentences, Ragged]:
-    """Return the subwords of a text and their character spans (see `character_spans`)."""
-    encodings = tokenizer.encode_batch(text.lines, add_special_tokens=False)
-    sentences = _by_offsets(text, encodings)
-    return sentences, character_spans(text.lines, encodings, surfaces.blank(sentences.ids.flat))
-
-
-def encode_phrases(tokenizer: Tokenizer, surfaces: Surfaces, phrases: Text) -> Sentences:
-    """Return the subwords of lines that begin with a word, as they are after another word and a blank.
-
-    A blank that is a subword of its own belongs to the first word, unless the word's script has no spaces.
-    """
-    lines = [f"a {phrase}" for phrase in phrases.lines]
-    first = Ragged.of([[(0, 1)]] * len(lines), width=2)
-    order = np.argsort(np.concatenate([first.rows(), phrases.words.rows()]), kind="stable")
-    spans = np.concatenate([first.flat, phrases.words.flat + np.int32(2)])[order]
-    text = Text(phrases.language, lines, Ragged.from_lengths(spans, phrases.words.lengths + 1))
-    sentences = next(encode_stream(tokenizer, surfaces, iter([text])))
-    unspaced = np.array([bool(phrase) and is_unspaced(phrase[0]) for phrase in phrases.lines], np.bool_)
-    words = sentences.words.flat
-    blank = surfaces.blank(sentences.ids.flat) & (words == 1) & np.repeat(unspaced, sentences.lengths)
-    kept = (words > 0) & ~blank
-    lengths = np.bincount(sentences.ids.rows()[kept], minlength=len(lines))
-    ids, owners = (Ragged.from_lengths(values[kept], lengths) for values in (sentences.ids.flat, words - np.int32(1)))
-    return Sentences(ids, owners, phrases.language)
-
-
-def encode_words_apart(tokenizer: Tokenizer, surfaces: Surfaces, text: Text) -> Sentences:
-    """Return the subwords of each line, encoded so that no subword holds the beginning of two words.
-
-    In scripts without spaces, and with clitics, a subword often runs over the border of two gold words; the second word
-    would then have no subword to be tagged by. Only in this case the line is cut before that word and its parts are
-    encoded separately, as word-by-word tokenization always does. All other lines keep the ids of the plain line.
-    """
-    sentences = next(encode_stream(tokenizer, surfaces, iter([text])))
-    touching = _touching(text)
-    cut = np.zeros(len(touching), np.bool_)
-    for _ in range(_ROUNDS):
-        new = touching & ~cut & ~_has_subword(sentences, text.words.lengths)
-        if not new.any():
-            break
-        cut |= new
-        lines = np.unique(text.words.rows()[new])
-        parts = _cut(text, lines, cut)
-        encoded = next(encode_stream(tokenizer, surfaces, iter([parts.text])))
-        sentences = _replaced(sentences, lines, _rejoined(parts, encoded, len(lines), surfaces))
-    return sentences
-
-
-def character_spans(lines: Sequence[str], encodings: Sequence[Encoding], blank: NDArray[np.bool_]) -> Ragged:
-    """Return a row per line of (start, end) characters of each subword, (T, 2) int32, without white space around it.
-
-    Subwords that share a character (bytes of a letter) each have all of it. A subword of white space starts where the
-    next one does and ends where the previous one does, at or before its start.
-
-    blank: (T,) whether a subword is only white space. Offsets do not tell: tokenizers that insert a blank before a line
-        place it on the line's first character.
-    """
-    lengths = np.fromiter((len(encoding) for encoding in encodings), np.int64, len(encodings))
-    flat = chain.from_iterable(chain.from_iterable(encoding.offsets for encoding in encodings))
-    spans = np.fromiter(flat, np.int64, 2 * int(lengths.sum())).reshape(-1, 2)
-    spans[blank, 1] = spans[blank, 0]
-    return Ragged.from_lengths(_trimmed(spans, np.repeat(np.arange(len(lines)), lengths), lines), lengths)
-
-
-def subwords_in_span(characters: Ragged, rows: NDArray[np.int64], spans: NDArray[np.int32]) -> NDArray[np.int32]:
-    """(q, 2) first and last subword with characters of a span of a line; (-1, -1) if there is none.
-
-    characters: as returned by `character_spans`. rows: (q,) the line of each span. spans: (q, 2) start and end
-    characters; a negative start means no span.
-    """
-    width = 2 + max(int(characters.flat.max(initial=0)), int(spans.max(initial=0)))
-    base = characters.rows() * width
-    starts, ends = (np.maximum.accumulate(base + characters.flat[:, side]) for side in (0, 1))
-    origin = characters.offsets[rows] - characters.offsets[0]
-    first = np.searchsorted(ends, rows * width + spans[:, 0], side="right") - origin
-    last = np.searchsorted(starts, rows * width + spans[:, 1], side="left") - 1 - origin
-    found = (spans[:, 0] >= 0) & (first <= last) & (last < characters.lengths[rows])
-    return np.where(found[:, None], np.stack([first, last], axis=1), -1).astype(np.int32)
 
 
 def _byte_alphabet() -> dict[str, int]:
@@ -197,33 +57,219 @@ def _byte_alphabet() -> dict[str, int]:
 BYTES = _byte_alphabet()
 
 
-def _spelling(model: dict[str, Any], *, by_bytes: bool) -> Callable[[str], list[int]]:
-    """Return a function from a token's name to its units."""
-    if by_bytes:
-        return _byte_units
-    prefix = model.get("continuing_subword_prefix") or ""
-    suffix = model.get("end_of_word_suffix") or ""
+@dataclass(frozen=True)
+class Surfaces:
+    """The spelling of each id of a vocabulary.
 
-    def spelling(token: str) -> list[int]:
-        if len(token) > len(prefix):
-            token = token.removeprefix(prefix)
-        return _units(token.removesuffix(suffix).replace("▁", ""), by_bytes=False)
+    spelled: a row per id of its units without blanks; bytes (uint8) or code points (uint32).
+    """
 
-    return spelling
+    spelled: Ragged
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer) -> Surfaces:
+        """Return the spelling of every id of a tokenizer."""
+        state = json.loads(tokenizer.to_str())
+        model = state["model"]
+        by_bytes = '"ByteLevel"' in json.dumps(state["pre_tokenizer"])
+        prefix, suffix = (model.get(key) or "" for key in ("continuing_subword_prefix", "end_of_word_suffix"))
+
+        def units(text: str) -> list[int]:
+            if by_bytes:
+                return [byte for byte in text.encode("utf-8") if byte != _BLANK]
+            return [ord(character) for character in text if not character.isspace()]
+
+        def spelling(token: str) -> list[int]:
+            if by_bytes:  # a name outside the alphabet spells itself
+                known = all(character in BYTES for character in token)
+                return (
+                    [BYTES[character] for character in token if BYTES[character] != _BLANK] if known else units(token)
+                )
+            bare = token.removeprefix(prefix) if len(token) > len(prefix) else token
+            return units(bare.removesuffix(suffix).replace("▁", ""))
+
+        added = {token["id"]: token["content"] for token in state["added_tokens"]}
+        ids = tokenizer.get_vocab(with_added_tokens=True)
+        rows: list[Any] = [[]] * (max(ids.values(), default=-1) + 1)
+        for token, number in ids.items():
+            rows[number] = units(added[number]) if number in added else spelling(token)
+        unknown = tokenizer.token_to_id(model.get("unk_token") or "")
+        unknown = model.get("unk_id") if unknown is None else unknown
+        if unknown is not None and not by_bytes:
+            rows[unknown] = [_NO_UNIT]
+        return cls(Ragged.of(rows, dtype=np.uint8 if by_bytes else np.uint32))
+
+    @property
+    def by_bytes(self) -> bool:
+        """Whether units are bytes."""
+        return bool(self.spelled.values.dtype == np.uint8)
+
+    def blank(self, ids: NDArray[Any]) -> NDArray[np.bool_]:
+        """(T,) whether a subword is only white space."""
+        return np.asarray(np.diff(self.spelled.offsets)[ids] == 0)
 
 
-def _units(text: str, *, by_bytes: bool) -> list[int]:
-    if by_bytes:
-        return [byte for byte in text.encode("utf-8") if byte != _BLANK]
-    return [ord(character) for character in text if not character.isspace()]
+class Encoder:
+    """A fast tokenizer that gives the word of each subword."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        self.tokenizer = tokenizer
+
+    @cached_property
+    def surfaces(self) -> Surfaces:
+        """The spelling of each id."""
+        return Surfaces.of(self.tokenizer)
+
+    def encode(
+        self, lines: Sequence[str], word_tokenizer: WordTokenizer | str = "whitespace", language: str = ""
+    ) -> Sentences:
+        """Return the subwords of plain lines and the word of each; see `interlace.text.subwords`."""
+        tokenizer = WORD_TOKENIZERS.build(word_tokenizer) if isinstance(word_tokenizer, str) else word_tokenizer
+        return self.encode_text(Text(language, list(lines), tokenizer.of(language).split(lines), tokenizer.name))
+
+    def encode_text(self, text: Text) -> Sentences:
+        """Return the subwords of a text's lines and the word of each."""
+        return next(self.encode_texts([text]))
+
+    def encode_texts(self, texts: Iterable[Text]) -> Iterator[Sentences]:
+        """Yield the same for each chunk; a thread encodes the next one meanwhile."""
+        exact = False  # whether to take offsets from the tokenizer
+        pending = None
+        with ThreadPoolExecutor(1, "encode") as pool:
+            for text in chain(texts, [None]):
+                following = None
+                if text is not None:
+                    call = self.tokenizer.encode_batch if exact else self.tokenizer.encode_batch_fast
+                    following = (text, exact, pool.submit(call, text.lines, add_special_tokens=False))
+                if pending is not None:
+                    chunk, has_offsets, future = pending
+                    if has_offsets:
+                        yield _by_offsets(chunk, future.result())
+                    else:
+                        sentences, odd = self._by_spelling(chunk, future.result())
+                        exact = exact or odd > _MAX_ODD_LINES * max(len(chunk), 1)
+                        yield sentences
+                pending = following
+
+    def encode_with_offsets(self, text: Text) -> tuple[Sentences, Ragged]:
+        """Return the subwords, and a row per line of their (start, end) characters without white space around.
+
+        Subwords that share a character (bytes of a letter) each have all of it. A subword of white space starts where
+        the next one does and ends where the previous one does, at or before its start.
+        """
+        encodings = self.tokenizer.encode_batch(text.lines, add_special_tokens=False)
+        sentences = _by_offsets(text, encodings)
+        # Offsets do not tell white space: tokenizers that insert a blank before a line place it on its first character.
+        spans = _offsets(encodings, len(sentences.ids.flat))
+        blank = self.surfaces.blank(sentences.ids.flat)
+        spans[blank, 1] = spans[blank, 0]
+        return sentences, Ragged(_trimmed(spans, sentences.ids.rows(), text.lines), sentences.ids.offsets)
+
+    def encode_words(self, words: Sequence[str]) -> Ragged:
+        """Return a row per word of its subwords inside a line, after another word."""
+        spans = Ragged.of([[(0, len(word))] if word else [] for word in words], width=2)
+        return self.encode_phrases(Text("", list(words), spans)).ids
+
+    def encode_phrases(self, phrases: Text) -> Sentences:
+        """Return the subwords of lines that begin with a word, as they are after another word and a blank.
+
+        A blank that is a subword of its own belongs to the first word, unless the word's script has no spaces.
+        """
+        lines = [f"a {phrase}" for phrase in phrases.lines]
+        first = Ragged.of([[(0, 1)]] * len(lines), width=2)
+        order = np.argsort(np.concatenate([first.rows(), phrases.words.rows()]), kind="stable")
+        spans = np.concatenate([first.flat, phrases.words.flat + np.int32(2)])[order]
+        sentences = self.encode_text(
+            Text(phrases.language, lines, Ragged.from_lengths(spans, phrases.words.lengths + 1))
+        )
+        ids, words = sentences.ids.flat, sentences.words.flat - np.int32(1)
+        unspaced = np.array([bool(phrase) and is_unspaced(phrase[0]) for phrase in phrases.lines], np.bool_)
+        blank = self.surfaces.blank(ids) & (words == 0) & np.repeat(unspaced, sentences.lengths)
+        kept = (words >= 0) & ~blank
+        lengths = np.bincount(sentences.ids.rows()[kept], minlength=len(lines))
+        build = Ragged.from_lengths
+        return Sentences(build(ids[kept], lengths), build(words[kept], lengths), phrases.language)
+
+    def encode_words_apart(self, text: Text) -> Sentences:
+        """Return the subwords of each line, encoded so that no subword holds the beginning of two words.
+
+        In scripts without spaces, and with clitics, a subword often runs over the border of two gold words; the second
+        word would then have no subword to be tagged by. Only in this case the line is cut before that word and its
+        parts are encoded separately, as word-by-word tokenization always does. Other lines keep the ids of the plain
+        line.
+        """
+        sentences = self.encode_text(text)
+        spans, counts = text.words.flat, text.words.lengths
+        touching = np.zeros(len(spans), np.bool_)  # whether a word directly follows another of its line
+        touching[1:] = (spans[1:, 0] == spans[:-1, 1]) & (np.diff(text.words.rows()) == 0)
+        cut = np.zeros(len(spans), np.bool_)
+        for _ in range(_ROUNDS):
+            inside = sentences.words.flat >= 0
+            firsts = np.repeat(np.cumsum(counts) - counts, sentences.lengths)
+            found = np.zeros(len(spans), np.bool_)  # whether a word has any subword
+            found[(firsts + sentences.words.flat)[inside]] = True
+            new = touching & ~cut & ~found
+            if not new.any():
+                break
+            cut |= new
+            lines = np.unique(text.words.rows()[new])
+            order = np.arange(len(sentences))
+            order[lines] = len(sentences) + np.arange(len(lines))
+            sentences = Sentences.concatenate([sentences, self._encode_cut(text, lines, cut)]).take(order)
+        return sentences
+
+    def _encode_cut(self, text: Text, lines: NDArray[np.int64], cut: NDArray[np.bool_]) -> Sentences:
+        """Return the given lines, encoded in parts that are cut before the marked words."""
+        parts: list[str] = []
+        spans: list[NDArray[np.int32]] = []
+        firsts: list[int] = []  # the index of each part's first word in its line
+        for line in lines.tolist():
+            words = text.words[line]
+            begins = np.flatnonzero(cut[text.words.offsets[line] : text.words.offsets[line + 1]])
+            places = pairwise([0, *words[begins, 0].tolist(), len(text.lines[line])])
+            borders = pairwise([0, *begins.tolist(), len(words)])
+            for (start, end), (first, last) in zip(places, borders, strict=True):
+                parts.append(text.lines[line][start:end])
+                spans.append(words[first:last] - start)
+                firsts.append(first)
+        columns = Ragged.from_lengths(np.concatenate(spans), [len(span) for span in spans])
+        encoded = self.encode_text(Text(text.language, parts, columns, text.word_tokenizer))
+        before = np.repeat(np.array(firsts, np.int32), encoded.lengths)  # words of the line before each part
+        # Many tokenizers insert a blank before every line; as a subword of its own it is removed inside a line.
+        inserted = self.surfaces.blank(encoded.ids.flat) & (encoded.ids.columns() == 0) & (before > 0)
+        owners = np.cumsum(np.array(firsts) == 0) - 1  # the line of each part
+        lengths = np.bincount(owners[encoded.ids.rows()[~inserted]], minlength=len(lines))
+        ids, words = encoded.ids.flat[~inserted], (encoded.words.flat + before)[~inserted]
+        return Sentences(Ragged.from_lengths(ids, lengths), Ragged.from_lengths(words, lengths), text.language)
+
+    def _by_spelling(self, text: Text, encodings: list[Encoding]) -> tuple[Sentences, int]:
+        """Return sentences with words found by spelling, and the number of lines that were encoded with offsets."""
+        ids = _ids(encodings)
+        units = _Units.of(text.lines, by_bytes=self.surfaces.by_bytes)
+        at, odd = _first_units(self.surfaces, ids, units)
+        if len(odd):
+            again = self.tokenizer.encode_batch([text.lines[line] for line in odd], add_special_tokens=False)
+            rows = np.repeat(odd, ids.lengths[odd])
+            at[np.isin(ids.rows(), odd)] = units.at(rows, _offsets(again, len(rows))[:, 0])
+        return _sentences(text, ids, units, at), len(odd)
 
 
-def _byte_units(token: str) -> list[int]:
-    """Return the bytes of a byte-level name without blanks; a name outside the alphabet spells itself."""
-    try:
-        return [byte for byte in map(BYTES.__getitem__, token) if byte != _BLANK]
-    except KeyError:
-        return _units(token, by_bytes=True)
+def subwords_in_span(characters: Ragged, rows: NDArray[np.int64], spans: NDArray[np.int32]) -> NDArray[np.int32]:
+    """(q, 2) first and last subword with characters of a span of a line; (-1, -1) if there is none.
+
+    characters: as returned by `Encoder.encode_with_offsets`. rows: (q,) the line of each span. spans: (q, 2) start and
+    end characters; a negative start means no span.
+    """
+    width = 2 + max(int(characters.flat.max(initial=0)), int(spans.max(initial=0)))
+    base = characters.rows() * width
+    starts, ends = (np.maximum.accumulate(base + characters.flat[:, side]) for side in (0, 1))
+    origin = characters.offsets[rows] - characters.offsets[0]
+    first = np.searchsorted(ends, rows * width + spans[:, 0], side="right") - origin
+    last = np.searchsorted(starts, rows * width + spans[:, 1], side="left") - 1 - origin
+    found = (spans[:, 0] >= 0) & (first <= last) & (last < characters.lengths[rows])
+    return np.where(found[:, None], np.stack([first, last], axis=1), -1).astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -257,25 +303,11 @@ class _Units:
         return np.asarray(places if self.characters is None else self.characters[places], np.int64)
 
 
-def _by_spelling(
-    tokenizer: Tokenizer, surfaces: Surfaces, text: Text, encodings: list[Encoding]
-) -> tuple[Sentences, int]:
-    """Return sentences with words found by spelling, and the number of lines that were encoded again for offsets."""
-    ids = _ids(encodings)
-    units = _Units.of(text.lines, by_bytes=surfaces.by_bytes)
-    at, odd = _first_units(surfaces, ids, units)
-    if len(odd):
-        again = tokenizer.encode_batch([text.lines[line] for line in odd], add_special_tokens=False)
-        rows = np.repeat(odd, ids.lengths[odd])
-        at[np.isin(ids.rows(), odd)] = units.at(rows, _offsets(again, len(rows)))
-    return _sentences(text, ids, units, at), len(odd)
-
-
 def _by_offsets(text: Text, encodings: list[Encoding]) -> Sentences:
     """Return sentences with words found by the tokenizer's offsets."""
     ids = _ids(encodings)
     units = _Units.of(text.lines, by_bytes=False)
-    return _sentences(text, ids, units, units.at(ids.rows(), _offsets(encodings, len(ids.flat))))
+    return _sentences(text, ids, units, units.at(ids.rows(), _offsets(encodings, len(ids.flat))[:, 0]))
 
 
 def _sentences(text: Text, ids: Ragged, units: _Units, at: NDArray[np.int64]) -> Sentences:
@@ -290,10 +322,10 @@ def _ids(encodings: list[Encoding]) -> Ragged:
     return Ragged.from_lengths(np.fromiter(chain.from_iterable(rows), np.int32, int(lengths.sum())), lengths)
 
 
-def _offsets(encodings: list[Encoding], total: int) -> NDArray[Any]:
-    """(T,) the first character of each subword."""
+def _offsets(encodings: list[Encoding], total: int) -> NDArray[np.int64]:
+    """(T, 2) the start and end character of each subword."""
     flat = chain.from_iterable(chain.from_iterable(encoding.offsets for encoding in encodings))
-    return np.fromiter(flat, np.int64, 2 * total)[::2]
+    return np.fromiter(flat, np.int64, 2 * total).reshape(-1, 2)
 
 
 def _first_units(surfaces: Surfaces, ids: Ragged, units: _Units) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -301,7 +333,9 @@ def _first_units(surfaces: Surfaces, ids: Ragged, units: _Units) -> tuple[NDArra
 
     A subword of blanks has no unit; its position is that of the next subword.
     """
-    kept = _not_blank(surfaces, units)
+    # Subwords spell bytes other than blanks, characters other than white space.
+    kept = units.values != _BLANK if surfaces.by_bytes else ~is_space(units.values)
+    kept[units.starts[1:] - 1] = False
     before = np.zeros(len(kept) + 1, np.int64)  # units kept before each unit
     np.cumsum(kept, out=before[1:])
     lengths = np.diff(surfaces.spelled.offsets)[ids.flat]
@@ -322,12 +356,10 @@ def _differing(
 ) -> NDArray[np.bool_]:
     """(n,) candidate lines whose subwords spell as many, but other units."""
     differs = np.zeros(len(ids), np.bool_)
-    found = units.values[kept]
-    flat = ids.flat
+    found, flat = units.values[kept], ids.flat
     if not candidates.all():
         flat = flat[np.repeat(candidates, ids.lengths)]
-        line_lengths = np.diff(units.starts)
-        found = units.values[kept & np.repeat(candidates, line_lengths)]
+        found = units.values[kept & np.repeat(candidates, np.diff(units.starts))]
     wrong = np.flatnonzero(surfaces.spelled.take(flat).values != found)
     if len(wrong):
         per_line = np.add.reduceat(kept, units.starts[:-1], dtype=np.int64) * candidates
@@ -335,14 +367,8 @@ def _differing(
     return differs
 
 
-def _not_blank(surfaces: Surfaces, units: _Units) -> NDArray[np.bool_]:
-    """(C,) units that subwords spell: bytes other than blanks, characters other than white space."""
-    kept = units.values != _BLANK if surfaces.by_bytes else ~is_space(units.values)
-    kept[units.starts[1:] - 1] = False
-    return kept
-
-
 def _trimmed(spans: NDArray[np.int64], rows: NDArray[np.int64], lines: Sequence[str]) -> NDArray[np.int32]:
+    """(T, 2) spans of characters of the given lines without white space around."""
     spaces = is_space(code_points(lines))
     places = np.arange(len(spaces))
     following = np.where(spaces, len(spaces), places)  # the first non-space character at or after each
@@ -355,74 +381,3 @@ def _trimmed(spans: NDArray[np.int64], rows: NDArray[np.int64], lines: Sequence[
     trimmed[:, 0] = np.minimum(following[first + spans[:, 0]], last) - first
     trimmed[:, 1] = np.maximum(before[first + spans[:, 1]], first) - first
     return trimmed
-
-
-def _touching(text: Text) -> NDArray[np.bool_]:
-    """(W,) whether a word directly follows another of its line."""
-    spans = text.words.flat
-    touching = np.zeros(len(spans), np.bool_)
-    touching[1:] = (spans[1:, 0] == spans[:-1, 1]) & (np.diff(text.words.rows()) == 0)
-    return touching
-
-
-def _has_subword(sentences: Sentences, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """(W,) whether a word has any subword; `counts` are the words per line."""
-    starts = np.cumsum(counts) - counts
-    found = np.zeros(int(counts.sum()), np.bool_)
-    inside = sentences.words.flat >= 0
-    found[starts[sentences.words.rows()[inside]] + sentences.words.flat[inside]] = True
-    return found
-
-
-@dataclass(frozen=True)
-class _Parts:
-    """Lines cut in parts.
-
-    text: a line per part. firsts: the index of each part's first word in its line. owners: the line of each part.
-    """
-
-    text: Text
-    firsts: NDArray[np.int32]
-    owners: NDArray[np.int64]
-
-
-def _cut(text: Text, lines: NDArray[np.int64], cut: NDArray[np.bool_]) -> _Parts:
-    """Cut the given lines before their marked words."""
-    parts: list[str] = []
-    spans: list[NDArray[np.int32]] = []
-    firsts: list[int] = []
-    owners: list[int] = []
-    for number, line in enumerate(lines.tolist()):
-        words = text.words[line]
-        begins = np.flatnonzero(cut[text.words.offsets[line] : text.words.offsets[line + 1]])
-        places = [0, *words[begins, 0].tolist(), len(text.lines[line])]
-        borders = [0, *begins.tolist(), len(words)]
-        for part in range(len(borders) - 1):
-            parts.append(text.lines[line][places[part] : places[part + 1]])
-            spans.append(words[borders[part] : borders[part + 1]] - places[part])
-        firsts += borders[:-1]
-        owners += [number] * (len(borders) - 1)
-    columns = Ragged.from_lengths(np.concatenate(spans), [len(span) for span in spans])
-    return _Parts(
-        Text(text.language, parts, columns, text.word_tokenizer), np.array(firsts, np.int32), np.array(owners)
-    )
-
-
-def _rejoined(parts: _Parts, encoded: Sentences, count: int, surfaces: Surfaces) -> Sentences:
-    """Join the encoded parts of each of the `count` lines.
-
-    Many tokenizers insert a blank before every line. If it is a subword of its own, it is removed inside a line.
-    """
-    ids, words = encoded.ids.flat, encoded.words.flat + np.repeat(parts.firsts, encoded.lengths)
-    inserted = surfaces.blank(ids) & (encoded.ids.columns() == 0) & np.repeat(parts.firsts > 0, encoded.lengths)
-    lengths = np.bincount(parts.owners[encoded.ids.rows()[~inserted]], minlength=count)
-    ids, words = ids[~inserted], words[~inserted].astype(np.int32)
-    build = Ragged.from_lengths
-    return Sentences(build(ids, lengths), build(words, lengths), parts.text.language)
-
-
-def _replaced(sentences: Sentences, rows: NDArray[np.int64], new: Sentences) -> Sentences:
-    """Return the sentences with the given rows replaced."""
-    order = np.arange(len(sentences))
-    order[rows] = len(sentences) + np.arange(len(rows))
-    return Sentences.concatenate([sentences, new]).take(order)

@@ -19,7 +19,6 @@ import heapq
 import json
 import math
 import unicodedata
-from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from itertools import islice, pairwise
@@ -39,14 +38,12 @@ if TYPE_CHECKING:
 
     from tokenizers import Encoding
 
-    from interlace.data.tokenizer_training import SampledLines
     from interlace.data.vocab import Vocab
 
 IdPair = tuple[int, int]
 
 MAX_LINES = 500_000
 _BLANKS = "▁Ġ"  # how subwords mark a blank before them
-_JOINERS = "\u200c\u200d"
 _CONTEXT = "a "  # encoded before a word, so that it is cut as inside a line
 _ENCODED_AT_ONCE = 100_000
 
@@ -77,7 +74,10 @@ def extend_vocab(
     Raises:
         DataError: a language has no line, the tokenizer cannot be extended, or the text gives no new subword.
     """
-    sampled = sample_lines(lines_by_language, alpha, max_lines, seed)
+    words: Counter[str] = Counter()  # strings between white space
+    for _, lines, copies in sample_lines(lines_by_language, alpha, max_lines, seed):
+        for word, count in Counter(word for line in lines for word in line.split()).items():
+            words[word] += copies * count
     state = json.loads(vocab.tokenizer.to_str())
     name = state["model"]["type"]
     if name not in _MODELS:
@@ -86,14 +86,19 @@ def extend_vocab(
             f"{vocab.name}: a {name} tokenizer cannot be extended ({known} can); learn a vocabulary instead"
         )
     model = _MODELS[name](state)
-    pieces = _learn(model, vocab, _word_counts(sampled), number, min_count)
+    pieces = _learn(model, vocab, words, number, min_count)
     if not pieces:
         raise DataError(
             f"{vocab.name}: no new subword occurs {min_count} times in this text; lower vocab.extend_min_count or "
             f"remove vocab.extend"
         )
-    extension = Extension(vocab.size, Ragged.of(pieces, dtype=np.int32))
-    return vocab.with_tokenizer(_checked(vocab, model, len(pieces)), extension)
+    tokenizer, old = model.tokenizer(), vocab.tokenizer.get_vocab(with_added_tokens=True)
+    moved = [token for token, number in old.items() if tokenizer.token_to_id(token) != number]
+    if moved or tokenizer.get_vocab_size() < len(old) + len(pieces):
+        raise DataError(
+            f"{vocab.name}: this tokenizer cannot be extended: the id of {moved[:1] or 'a new subword'} changes"
+        )
+    return vocab.with_tokenizer(tokenizer, Extension(vocab.size, Ragged.of(pieces, dtype=np.int32)))
 
 
 def _learn(model: _Model, vocab: Vocab, words: Counter[str], number: int, min_count: int) -> list[tuple[int, ...]]:
@@ -107,8 +112,9 @@ def _learn(model: _Model, vocab: Vocab, words: Counter[str], number: int, min_co
                     model.add(name, vocab.size + len(pieces))
                     pieces.append(())
     if pieces:
-        tokenizer = Tokenizer.from_str(model.text())
-    runs = _runs(tokenizer, model, words, special=set(vocab.special_ids.tolist()))
+        tokenizer = model.tokenizer()
+    apart = {*vocab.special_ids.tolist(), *model.added}
+    runs = _runs(tokenizer, model, words, apart)
 
     def spelling(subword: int) -> tuple[int, ...]:
         return (subword,) if subword < vocab.size else pieces[subword - vocab.size]
@@ -121,31 +127,6 @@ def _learn(model: _Model, vocab: Vocab, words: Counter[str], number: int, min_co
         model.add(str(model.joined(merge.left, merge.right)), merge.new, merge)
         pieces.append(spelling(merge.left) + spelling(merge.right))
     return pieces
-
-
-def _checked(vocab: Vocab, model: _Model, added: int) -> Tokenizer:
-    """Return the extended tokenizer after checking that no id has changed."""
-    tokenizer = Tokenizer.from_str(model.text())
-    old = vocab.tokenizer.get_vocab(with_added_tokens=True)
-    moved = [token for token, number in old.items() if tokenizer.token_to_id(token) != number]
-    if moved or tokenizer.get_vocab_size() < len(old) + added:
-        raise DataError(
-            f"{vocab.name}: this tokenizer cannot be extended: the id of {moved[:1] or 'a new subword'} changes"
-        )
-    return tokenizer
-
-
-# Text as the tokenizer cuts it.
-
-
-def _word_counts(sampled: SampledLines) -> Counter[str]:
-    """Count the strings between white space."""
-    counts: Counter[str] = Counter()
-    for _, lines, copies in sampled:
-        found = Counter(word for line in lines for word in line.split())
-        for word, count in found.items():
-            counts[word] += copies * count
-    return counts
 
 
 def _encoded(tokenizer: Tokenizer, words: Counter[str]) -> Iterator[tuple[str, int, Encoding]]:
@@ -172,38 +153,29 @@ def _unknown_characters(tokenizer: Tokenizer, model: _Model, words: Counter[str]
     return sorted(found.items(), key=lambda item: (-item[1], item[0]))
 
 
-def _runs(tokenizer: Tokenizer, model: _Model, words: Counter[str], special: set[int]) -> Counter[tuple[int, ...]]:
-    """Count runs of subwords that may be merged."""
+def _runs(tokenizer: Tokenizer, model: _Model, words: Counter[str], apart: set[int]) -> Counter[tuple[int, ...]]:
+    """Count runs of subwords that may be merged: those of each pre-token, up to a blank or an id of `apart`."""
     runs: Counter[tuple[int, ...]] = Counter()
     for _, count, encoding in _encoded(tokenizer, words):
-        for run in _runs_of(encoding, model, special):
-            runs[run] += count
+        run: list[int] = []
+        last = None
+        for number, owner, (_, end) in zip(encoding.ids, encoding.word_ids, encoding.offsets, strict=True):
+            if end < len(_CONTEXT):
+                continue
+            alone = number in apart or model.is_byte(number)
+            if alone or owner != last or model.names[number][0] in _BLANKS:
+                runs[tuple(run)] += count
+                run = []
+            if not alone:
+                run.append(number)
+            last = owner
+        runs[tuple(run)] += count
+    runs.pop((), None)
     return runs
 
 
-def _runs_of(encoding: Encoding, model: _Model, special: set[int]) -> Iterator[tuple[int, ...]]:
-    """Yield the subwords of each pre-token; a blank begins another run."""
-    run: list[int] = []
-    last = None
-    for number, owner, (_, end) in zip(encoding.ids, encoding.word_ids, encoding.offsets, strict=True):
-        if end < len(_CONTEXT):
-            continue
-        apart = number in special or number in model.added or model.is_byte(number)
-        if run and (apart or owner != last or model.names[number][0] in _BLANKS):
-            yield tuple(run)
-            run = []
-        if not apart:
-            run.append(number)
-        last = owner
-    if run:
-        yield tuple(run)
-
-
 def _is_letter(character: str) -> bool:
-    return unicodedata.category(character)[0] in "LM" or character in _JOINERS
-
-
-# Byte-pair encoding continued from the tokenizer's own cuts.
+    return unicodedata.category(character)[0] in "LM" or character in "\u200c\u200d"  # joiners
 
 
 @dataclass(frozen=True)
@@ -288,7 +260,11 @@ class _MergeState:
         touched: set[IdPair] = set()
         for number in sorted(self.where.pop(pair)):
             self._count(number, -1)
-            self.words[number] = _merged(self.words[number], pair, new)
+            word, place = self.words[number], 0
+            while place < len(word) - 1:  # from left to right, as tokenizers do
+                if (word[place], word[place + 1]) == pair:
+                    word[place : place + 2] = [new]
+                place += 1
             self._count(number, 1)
             touched.update(pairwise(self.words[number]))
         for other in touched:
@@ -306,53 +282,43 @@ class _MergeState:
                 self.where[pair].add(number)
 
 
-def _merged(word: list[int], pair: IdPair, new: int) -> list[int]:
-    """Return the word with the pair merged from left to right, as tokenizers do."""
-    left, right = pair
-    merged: list[int] = []
-    place, last = 0, len(word) - 1
-    while place <= last:
-        if place < last and word[place] == left and word[place + 1] == right:
-            merged.append(new)
-            place += 2
-        else:
-            merged.append(word[place])
-            place += 1
-    return merged
-
-
-# How a subword is added to each kind of model.
-
-
-class _Model(ABC):
-    """A tokenizer's state as `tokenizers` serializes it, to which subwords are added in place."""
+class _Model:
+    """The state of a tokenizer as `tokenizers` serializes it, to which subwords are added in place."""
 
     def __init__(self, state: dict[str, Any]) -> None:
         self.state = state
         self.model = state["model"]
-        self.names = {number: token for token, number in self._own().items()}
+        self.prefix = self.model.get("continuing_subword_prefix") or ""
+        self.suffix = self.model.get("end_of_word_suffix") or ""
+        self.names = {number: token for token, number in self.own_ids().items()}
         added = {token["id"]: token["content"] for token in state["added_tokens"]}
         self.added = set(added)
         # The ids of tokens outside the model follow from its size; inside it they do not change.
         for number, token in sorted(added.items()):
             if number not in self.names:
-                self._put(token, number)
+                self.put(token, number)
         self.ids = {token: number for number, token in self.names.items()}
         self.by_bytes = '"ByteLevel"' in json.dumps(state["pre_tokenizer"])
 
-    @abstractmethod
-    def _own(self) -> dict[str, int]:
-        """Return the model's vocabulary."""
+    def own_ids(self) -> dict[str, int]:
+        """Return the ids of the subwords in the model."""
+        return dict(self.model["vocab"])
 
-    def _put(self, name: str, number: int) -> None:
+    def put(self, name: str, number: int, merge: Merge | None = None) -> None:
+        """Write a subword into the state; `merge` has its parts, None for a character."""
         self.model["vocab"][name] = number
         self.names[number] = name
+        if merge is not None and "merges" in self.model:
+            self.model["merges"].append([self.names[merge.left], self.names[merge.right]])
 
     def add(self, name: str, number: int, merge: Merge | None = None) -> None:
-        """Add a subword with its id; `merge` has its parts, None for a character."""
-        del merge  # used by BPE and Unigram
-        self._put(name, number)
+        """Add a new subword."""
+        self.put(name, number, merge)
         self.ids[name] = number
+
+    def tokenizer(self) -> Tokenizer:
+        """Return the tokenizer of this state."""
+        return Tokenizer.from_str(json.dumps(self.state, ensure_ascii=False))
 
     @property
     def unknown(self) -> int | None:
@@ -360,91 +326,40 @@ class _Model(ABC):
         own: int | None = self.model.get("unk_id")
         return self.ids.get(self.model.get("unk_token") or "", own)
 
-    def text(self) -> str:
-        """Return the serialized tokenizer."""
-        return json.dumps(self.state, ensure_ascii=False)
-
-    def forms(self, character: str) -> list[str]:
-        """Return the subwords needed to spell a character in all positions."""
-        return [character]
-
-    def joined(self, left: int, right: int) -> str | None:
-        """Return the name of two subwords merged, or None if it would hold anything but letters."""
-        name = self.names[left] + self.inside(self.names[right])
-        bare = self.bare(name)
-        if self.by_bytes and all(character in BYTES for character in bare):  # check the bytes of whole characters
-            bare = bytes(BYTES[character] for character in bare).decode("utf-8", "ignore")
-        return name if all(_is_letter(character) for character in bare) else None
-
-    def inside(self, name: str) -> str:
-        """Return a subword's name without the prefix of continued words."""
-        return name
-
-    def bare(self, name: str) -> str:
-        """Return a subword's name without all marks of position."""
-        return name.lstrip(_BLANKS)
-
     def is_byte(self, number: int) -> bool:
         """Whether the subword is a byte of a character without a subword."""
         name = self.names.get(number, "")
         return len(name) == len("<0x00>") and name.startswith("<0x") and name.endswith(">")
 
-
-class _Bpe(_Model):
-    def _own(self) -> dict[str, int]:
-        return dict(self.model["vocab"])
-
-    def add(self, name: str, number: int, merge: Merge | None = None) -> None:
-        super().add(name, number)
-        if merge is not None:
-            self.model["merges"].append([self.names[merge.left], self.names[merge.right]])
-
     def forms(self, character: str) -> list[str]:
-        suffix, prefix = self.model.get("end_of_word_suffix"), self.model.get("continuing_subword_prefix")
-        forms = [character, f"{prefix}{character}"] if prefix else [character]
-        return [*forms, *(form + suffix for form in forms)] if suffix else forms
+        """Return the subwords needed to spell a character in all positions."""
+        forms = dict.fromkeys([character, self.prefix + character])
+        return [form + suffix for suffix in dict.fromkeys(["", self.suffix]) for form in forms]
 
-    def inside(self, name: str) -> str:
-        return name.removeprefix(self.model.get("continuing_subword_prefix") or "")
-
-    def bare(self, name: str) -> str:
-        suffix = self.model.get("end_of_word_suffix") or ""
-        return self.inside(name.lstrip(_BLANKS)).removesuffix(suffix)
-
-
-class _WordPiece(_Model):
-    def _own(self) -> dict[str, int]:
-        return dict(self.model["vocab"])
-
-    def forms(self, character: str) -> list[str]:
-        return [character, self.model["continuing_subword_prefix"] + character]
-
-    def inside(self, name: str) -> str:
-        return name.removeprefix(self.model["continuing_subword_prefix"])
-
-    def bare(self, name: str) -> str:
-        return self.inside(name)
+    def joined(self, left: int, right: int) -> str | None:
+        """Return the name of two subwords merged, or None if it would hold anything but letters."""
+        name = self.names[left] + self.names[right].removeprefix(self.prefix)
+        bare = name.lstrip(_BLANKS).removeprefix(self.prefix).removesuffix(self.suffix)
+        if self.by_bytes and all(character in BYTES for character in bare):  # check the bytes of whole characters
+            bare = bytes(BYTES[character] for character in bare).decode("utf-8", "ignore")
+        return name if all(_is_letter(character) for character in bare) else None
 
 
 class _Unigram(_Model):
-    def _own(self) -> dict[str, int]:
+    def own_ids(self) -> dict[str, int]:
         self.lowest = min(float(score) for _, score in self.model["vocab"])
         return {token: number for number, (token, _) in enumerate(self.model["vocab"])}
 
-    def _put(self, name: str, number: int, score: float | None = None) -> None:
+    def put(self, name: str, number: int, merge: Merge | None = None) -> None:
         entries = self.model["vocab"]
         while len(entries) < number:  # a gap between the ids of tokens outside the model
             entries.append([f"<unused{len(entries)}>", self.lowest])
-        entries.append([name, self.lowest if score is None else score])
-        self.names[number] = name
-
-    def add(self, name: str, number: int, merge: Merge | None = None) -> None:
         score = self.lowest  # of a character: any will do, because nothing else spells it
         if merge is not None:
-            left, right = (float(self.model["vocab"][part][1]) for part in (merge.left, merge.right))
+            left, right = (float(entries[part][1]) for part in (merge.left, merge.right))
             score = max(min(left + right + merge.lift, left, right), self.lowest)
-        self._put(name, number, score)
-        self.ids[name] = number
+        entries.append([name, score])
+        self.names[number] = name
 
 
-_MODELS: dict[str, type[_Model]] = {"BPE": _Bpe, "WordPiece": _WordPiece, "Unigram": _Unigram}
+_MODELS: dict[str, type[_Model]] = {"BPE": _Model, "WordPiece": _Model, "Unigram": _Unigram}

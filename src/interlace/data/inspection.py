@@ -7,9 +7,10 @@ and eight bytes per line to find duplicates.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,8 +18,7 @@ import numpy as np
 
 from interlace.core.errors import DataError
 from interlace.core.progress import Progress, no_progress
-from interlace.data.filters import FILTERS, Filter
-from interlace.data.filters.common import CharacterClasses, characters, sides
+from interlace.data.filters import FILTERS, CharacterClasses, Chunk, Filter, Keep, characters, sides
 from interlace.data.filters.empty import Empty
 from interlace.data.filters.length import Length
 from interlace.data.filters.ratio import Ratio
@@ -28,11 +28,8 @@ from interlace.text.lines import read_blocks
 from interlace.text.scripts import UNSPACED, is_unspaced
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    from interlace.data.filters import Keep
     from interlace.readers import Reader
     from interlace.text.word_tokenizers import WordTokenizer
 
@@ -44,20 +41,6 @@ Observer = Callable[[Text, Where], None]  # called with every side of every chun
 
 MAX_EXCERPTS = 3  # kept per finding
 _EXCERPT = 80  # characters
-_MAX_WORDS = 2000  # longer lines are counted as this long
-_BOM = b"\xef\xbb\xbf"
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
-_EMPTY = Empty()
-_FILTER_FINDINGS = {
-    "control": "control characters or broken letters (U+FFFD)",
-    "duplicates": "exact repetitions",
-    "empty": "no word on a side; a corpus skips them",
-    "identical": "both sides equal: untranslated?",
-    "length": "very long or short",
-    "ratio": "one side much longer than the other: not a translation, or truncated?",
-    "script": "few letters in the script of the language: the wrong language?",
-    "separator": "contains |||, the column separator of phrase tables and external aligners",
-}
 
 
 @dataclass(frozen=True)
@@ -70,7 +53,9 @@ class Excerpt:
     @classmethod
     def of(cls, where: str, *texts: str) -> Excerpt:
         """Return the beginning of the text with control characters escaped; several texts are the sides of a pair."""
-        return cls(where, " | ".join(_visible(text) for text in texts))
+        cut = (text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…" for text in texts)
+        text = " | ".join(cut)
+        return cls(where, "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text))
 
 
 @dataclass(frozen=True)
@@ -106,14 +91,6 @@ class InspectionReport:
         return asdict(self)
 
 
-def _no_advice(_language: str) -> str:
-    return "give --languages"
-
-
-def _no_observer(_text: Text, _where: Where) -> None:
-    pass
-
-
 @dataclass
 class Inspector:
     """Inspects corpora; the bytes of a file in several corpora are read once.
@@ -125,7 +102,7 @@ class Inspector:
     word_tokenizer: WordTokenizer
     rules: Mapping[str, Filter] = field(default_factory=dict)
     progress: Progress = no_progress
-    advice: Callable[[str], str] = _no_advice
+    advice: Callable[[str], str] = lambda _: "give --languages"
     _files: dict[Path, InspectionReport] = field(default_factory=dict)
 
     def inspect(
@@ -134,51 +111,47 @@ class Inspector:
         reader: Reader,
         paths: Sequence[Path],
         languages: Sequence[str],
-        observer: Observer = _no_observer,
+        observer: Observer | None = None,
     ) -> InspectionReport:
         """Return a report on one corpus; errors in the data become findings."""
-        files = [self._file(path) for path in paths]
-        report = InspectionReport(
-            name, {"files": {str(path): file.facts for path, file in zip(paths, files, strict=True)}}
-        )
-        report.findings = [finding for path in dict.fromkeys(paths) for finding in self._file(path).findings]
-        by_line = reader.by_line
-        if by_line and len(languages) == len(paths) == 2:
-            report.findings += _uneven(paths, files)
-        if not report.failed:
-            lines = [int(file.facts["lines"]) for file in files]
-            rows = _Rows(languages, self.rules, _places(paths, lines, by_line=by_line, sides=len(languages)))
-            total = lines[0] if by_line and len(languages) == 2 else sum(lines)
-            chunks = reader.read_chunks(list(paths), list(languages))
-            report.findings += self._read(rows, chunks, observer, partial(self._show, name, total))
-            report.facts.update(rows.facts())
-            report.findings += rows.findings(self.word_tokenizer.name, self.advice)
+        for path in paths:
+            if path not in self._files:
+                self._files[path] = inspect_file(path, self.progress)
+        files = {path: self._files[path] for path in paths}
+        report = InspectionReport(name, {"files": {str(path): file.facts for path, file in files.items()}})
+        report.findings = [finding for file in files.values() for finding in file.findings]
+        lines = [int(self._files[path].facts["lines"]) for path in paths]
+        parallel = reader.by_line and len(languages) == 2
+        if parallel and len(paths) == 2 and lines[0] != lines[1] and not report.failed:
+            counts = " and ".join(f"{path.name} has {count} lines" for path, count in zip(paths, lines, strict=True))
+            about = f"{counts}; the sides must correspond"
+            report.findings.append(Finding("error", "line counts differ", abs(lines[0] - lines[1]), max(lines), about))
+        if report.failed:
+            return report
+        rows = _Rows(languages, self.rules, _places(paths, lines, by_line=reader.by_line, sides=len(languages)))
+        chunks = reader.read_chunks(list(paths), list(languages))
+        report.findings += self._read(name, rows, chunks, observer, lines[0] if parallel else sum(lines))
+        report.facts.update(rows.facts())
+        report.findings += rows.findings(self.word_tokenizer.name, self.advice)
         return report
 
     def _read(
-        self, rows: _Rows, chunks: Iterator[Text | TextPairs], observer: Observer, show: Callable[[int], None]
+        self, name: str, rows: _Rows, chunks: Iterator[Chunk], observer: Observer | None, total: int
     ) -> Iterator[Finding]:
         """Add all chunks to `rows`; yield an error of the reader."""
         try:
             for chunk in chunks:
                 split = [self._split(text) for text in sides(chunk)]
-                for text in split:
-                    observer(text, rows.place(rows.count))
+                if observer is not None:
+                    for text in split:
+                        observer(text, rows.place(rows.count))
                 rows.add(TextPairs(split[0], split[1], notes=chunk.notes) if len(split) == 2 else split[0])
-                show(rows.count)
+                self.progress(name, rows.count, total)
         except DataError as error:
             yield Finding("error", "unreadable", 1, 1, str(error))
         else:
-            if not rows.words:
+            if not any(side.words for side in rows.sides):
                 yield Finding("error", "no words", rows.count, rows.count, "nothing is left to train on")
-
-    def _file(self, path: Path) -> InspectionReport:
-        if path not in self._files:
-            self._files[path] = inspect_file(path, self.progress)
-        return self._files[path]
-
-    def _show(self, name: str, total: int, done: int) -> None:
-        self.progress(name, done, total)
 
     def _split(self, text: Text) -> Text:
         if text.word_tokenizer == self.word_tokenizer.name:
@@ -198,19 +171,22 @@ def inspect_file(path: Path | str, progress: Progress = no_progress) -> Inspecti
             progress(f"bytes of {path.name}", seen.size, 0)
     except DataError as error:
         report.findings.append(Finding("error", "unreadable", 1, 1, str(error)))
+    if not seen.size and not report.findings:
+        report.findings.append(Finding("error", "empty file", 1, 1, f"{path} is empty"))
     report.facts = {"lines": seen.lines, "bytes": seen.size}
-    report.findings += seen.findings(path, unreadable=bool(report.findings))
+    report.findings += seen.findings(path.name)
     return report
 
 
 def is_untokenized(text: Text, rows: int = 500) -> bool:
     """Whether punctuation is attached to words, or whole clauses have no space, in the first rows."""
-    seen = _Tokenization("")
-    seen.add(text, str)
+    side = _Side("")
+    side.add(text, str)
     words = [word for row in range(min(len(text), rows)) for word in text.tokens(row)]
     unspaced = [len(word) for word in words if is_unspaced(word[0])]
-    clauses = len(unspaced) * 5 > len(words) and sum(unspaced) > _MAX_UNSPACED_WORD * len(unspaced)
-    return seen.guess == "untokenized" or clauses
+    # more letters between two spaces in an unspaced script are not a word
+    clauses = len(unspaced) * 5 > len(words) and sum(unspaced) > 8 * len(unspaced)
+    return side.tokenization == "untokenized" or clauses
 
 
 class _Excerpts:
@@ -220,13 +196,10 @@ class _Excerpts:
         self.count = 0
         self.kept: list[Excerpt] = []
 
-    def add(self, count: int, some: Iterable[Callable[[], Excerpt]]) -> None:
-        """Count `count` more; build and keep excerpts from `some` up to the limit."""
+    def add(self, count: int, some: Iterator[Excerpt]) -> None:
+        """Count `count` more; keep excerpts up to the limit."""
         self.count += count
-        for make in some:
-            if len(self.kept) >= MAX_EXCERPTS:
-                break
-            self.kept.append(make())
+        self.kept += islice(some, MAX_EXCERPTS - len(self.kept))
 
 
 @dataclass
@@ -241,43 +214,39 @@ class _Bytes:
     start: bytes = b""
 
     def add(self, data: bytes, name: str) -> None:
-        if not self.size:
-            self.start = data[:4]
-        try:
-            data.decode("utf-8")
-        except UnicodeDecodeError:
-            self._add_bad(data, name)
+        self.start = self.start or data[:4]
+        if not _is_utf8(data):
+            lines = enumerate(data.split(b"\n"), self.lines + 1)
+            bad = [(number, line) for number, line in lines if not _is_utf8(line)]
+            self.bad.add(len(bad), (Excerpt.of(f"{name}:{number}", line.decode("latin-1")) for number, line in bad))
         returns = data.count(b"\r\n")
         self.carriage_returns += returns
         self.stray_returns += data.count(b"\r") - returns
         self.size += len(data)
         self.lines += data.count(b"\n") + (not data.endswith(b"\n"))
 
-    def _add_bad(self, data: bytes, name: str) -> None:
-        for number, line in enumerate(data.split(b"\n"), self.lines + 1):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError:
-                self.bad.add(1, [partial(Excerpt.of, f"{name}:{number}", line.decode("latin-1"))])
-
-    def findings(self, path: Path, *, unreadable: bool) -> Iterator[Finding]:
-        if not self.size:
-            if not unreadable:
-                yield Finding("error", "empty file", 1, 1, f"{path} is empty")
-            return
-        if self.start.startswith(_UTF16):
-            yield Finding("error", "UTF-16", 1, 1, f"convert it: iconv -f UTF-16 -t UTF-8 {path.name}")
+    def findings(self, name: str) -> Iterator[Finding]:
+        if self.start.startswith((b"\xff\xfe", b"\xfe\xff")):
+            yield Finding("error", "UTF-16", 1, 1, f"convert it: iconv -f UTF-16 -t UTF-8 {name}")
         elif self.bad.count:
             about = "not UTF-8, shown as Latin-1; if that is readable: iconv -f LATIN1 -t UTF-8"
             yield Finding("error", "bad UTF-8", self.bad.count, self.lines, about, tuple(self.bad.kept))
-        if self.start.startswith(_BOM):
-            yield Finding("note", "byte order mark", 1, self.lines, f"at the start of {path.name}; it is removed")
+        if self.start.startswith(b"\xef\xbb\xbf"):
+            yield Finding("note", "byte order mark", 1, self.lines, f"at the start of {name}; it is removed")
         if self.carriage_returns:
-            about = f"in {path.name}; carriage returns are removed"
+            about = f"in {name}; carriage returns are removed"
             yield Finding("note", "CRLF line ends", self.carriage_returns, self.lines, about)
         if self.stray_returns:
-            about = f"carriage returns inside lines of {path.name}; if they should end lines: tr '\\r' '\\n'"
+            about = f"carriage returns inside lines of {name}; if they should end lines: tr '\\r' '\\n'"
             yield Finding("warning", "stray carriage returns", self.stray_returns, self.lines, about)
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _whole_lines(path: Path) -> Iterator[bytes]:
@@ -293,6 +262,19 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
         yield rest
 
 
+_EMPTY = Empty()
+_FILTER_FINDINGS = {
+    "control": "control characters or broken letters (U+FFFD)",
+    "duplicates": "exact repetitions",
+    "empty": "no word on a side; a corpus skips them",
+    "identical": "both sides equal: untranslated?",
+    "length": "very long or short",
+    "ratio": "one side much longer than the other: not a translation, or truncated?",
+    "script": "few letters in the script of the language: the wrong language?",
+    "separator": "contains |||, the column separator of phrase tables and external aligners",
+}
+
+
 class _Rows:
     """Statistics of one corpus, chunk by chunk.
 
@@ -302,135 +284,78 @@ class _Rows:
 
     def __init__(self, languages: Sequence[str], rules: Mapping[str, Filter], where: Where) -> None:
         self.count = 0
+        self.sides = [_Side(language) for language in languages]
         self._where = where
-        self._languages = list(languages)
         self._own = rules
         self._rules: list[tuple[Filter, Keep, _Excerpts]] = []  # chosen at the first chunk
-        self._lengths = [_Lengths() for _ in languages]
-        self._tokenization = [_Tokenization(language) for language in languages]
-        self._notes: dict[str, int] = {}
-
-    @property
-    def words(self) -> int:
-        return sum(lengths.words for lengths in self._lengths)
+        self._notes: Counter[str] = Counter()
 
     def place(self, first: int) -> Where:
         """Return the places of rows counted from `first`."""
         return lambda row: self._where(first + row)
 
-    def add(self, chunk: Text | TextPairs) -> None:
+    def add(self, chunk: Chunk) -> None:
+        """Add the rows of a chunk; every rule is applied separately, and only the rule `empty` sees empty rows."""
         if not self._rules:
-            self._rules = [(rule, rule.start(), _Excerpts()) for rule in _rules(self._languages, self._own, chunk)]
-        for text, lengths, tokenization in zip(sides(chunk), self._lengths, self._tokenization, strict=False):
-            lengths.add(text)
-            tokenization.add(text, self.place(self.count))
-        self._try_rules(chunk)
-        for what, count in chunk.notes.items():
-            self._notes[what] = self._notes.get(what, 0) + count
-        self.count += len(chunk)
-
-    def _try_rules(self, chunk: Text | TextPairs) -> None:
-        """Apply every rule separately; only the rule `empty` sees empty rows."""
-        texts = sides(chunk)
-        full = np.flatnonzero(_EMPTY.keep(chunk))
-        rest = chunk if len(full) == len(chunk) else chunk.where(_EMPTY.keep(chunk))
+            self._rules = [(rule, rule.start(), _Excerpts()) for rule in self._choose(chunk)]
+        place, texts = self.place(self.count), sides(chunk)
+        for side, text in zip(self.sides, texts, strict=False):
+            side.add(text, place)
+        full = _EMPTY.keep(chunk)
+        rest = chunk.where(full)
         for rule, keep, seen in self._rules:
             all_rows = isinstance(rule, Empty)
             dropped = np.flatnonzero(~keep(chunk if all_rows else rest))
-            rows = dropped if all_rows else full[dropped]
-            some = [(row, [text.lines[row] for text in texts]) for row in rows[:MAX_EXCERPTS].tolist()]
-            seen.add(len(rows), [partial(self._excerpt, self.count + row, lines) for row, lines in some])
-
-    def _excerpt(self, row: int, lines: list[str]) -> Excerpt:
-        return Excerpt.of(self._where(row), *lines)
+            rows = (dropped if all_rows else np.flatnonzero(full)[dropped]).tolist()
+            seen.add(len(rows), (Excerpt.of(place(row), *(text.lines[row] for text in texts)) for row in rows))
+        self._notes.update(chunk.notes)
+        self.count += len(chunk)
 
     def facts(self) -> dict[str, Any]:
         """Return `rows`, and by language words, characters and quantiles."""
-        by_language = {
-            language: {**lengths.facts(), "tokenization": tokenization.guess}
-            for language, lengths, tokenization in zip(self._languages, self._lengths, self._tokenization, strict=True)
-        }
-        return {"rows": self.count, "sides": by_language}
+        return {"rows": self.count, "sides": {side.language: side.facts() for side in self.sides}}
 
     def findings(self, word_tokenizer: str, advice: Callable[[str], str]) -> Iterator[Finding]:
         for rule, _, seen in self._rules:
             if seen.count:
                 level = "note" if rule.name == "empty" else _level(seen.count, self.count)
-                about = _FILTER_FINDINGS.get(rule.name, "dropped by this filter") + _settings(rule)
+                settings = ", ".join(
+                    f"{key} = {value!r}" for key, value in rule.dump().items() if value not in ({}, False)
+                )
+                keys = f"filters.{rule.name}: {settings}" if settings else f"filters.{rule.name}"
+                about = f"{_FILTER_FINDINGS.get(rule.name, 'dropped by this filter')} ({keys})"
                 yield Finding(level, rule.name, seen.count, self.count, about, tuple(seen.kept))
-        for tokenization in self._tokenization:
-            yield from tokenization.findings()
-        guesses = {tokenization.guess for tokenization in self._tokenization}
-        if guesses == {"tokenized", "untokenized"}:
-            about = "; ".join(f"{tokenization.name}: {tokenization.guess}" for tokenization in self._tokenization)
+        for side in self.sides:
+            yield from side.findings()
+        if {side.tokenization for side in self.sides} == {"tokenized", "untokenized"}:
+            about = "; ".join(f"{side.language}: {side.tokenization}" for side in self.sides)
             yield Finding("warning", "tokenized on one side", self.count, self.count, about)
-        yield from self._by_language(word_tokenizer, advice)
-        for what, count in self._notes.items():
-            if count:
-                yield Finding("note", "repaired or skipped by the reader", count, self.count, what)
-
-    def _by_language(self, word_tokenizer: str, advice: Callable[[str], str]) -> Iterator[Finding]:
         own = self._own.get("script")
-        rule = own if isinstance(own, Script) else Script()
-        for language in self._languages:
-            scripts = rule.scripts(language)
+        script = own if isinstance(own, Script) else Script()
+        for language in (side.language for side in self.sides):
+            scripts = script.scripts(language)
             if not scripts:
                 about = f"the scripts of {language!r} are not known; {advice(language)}"
                 yield Finding("note", "script not checked", self.count, self.count, about)
             elif word_tokenizer == "whitespace" and scripts & UNSPACED:
                 about = f"{language} is written without spaces; set word_tokenizer = 'by_language' or 'unicode'"
                 yield Finding("warning", "words not split", self.count, self.count, about)
+        for what, count in self._notes.items():
+            if count:
+                yield Finding("note", "repaired or skipped by the reader", count, self.count, what)
 
-
-class _Lengths:
-    """Words and characters of one side."""
-
-    def __init__(self) -> None:
-        self._histogram = np.zeros(_MAX_WORDS + 1, np.int64)
-        self.words = self._characters = 0
-        self._max = 0
-
-    def add(self, text: Text) -> None:
-        words: NDArray[np.int64] = text.words.lengths
-        self._histogram += np.bincount(np.minimum(words, _MAX_WORDS), minlength=_MAX_WORDS + 1)
-        self.words += int(words.sum())
-        self._characters += int(characters(text).sum())
-        self._max = max(self._max, int(words.max(initial=0)))
-
-    def facts(self) -> dict[str, int]:
-        below = np.cumsum(self._histogram)
-        quantiles = {f"p{share}": int(np.searchsorted(below, share / 100 * below[-1])) for share in (50, 99)}
-        return {"words": self.words, "characters": self._characters, **quantiles, "max_words": self._max}
-
-
-def _rules(languages: Sequence[str], own: Mapping[str, Filter], chunk: Text | TextPairs) -> Iterator[Filter]:
-    """Yield the given rules and all others of the registry that apply to these languages."""
-    defaults = {
-        "length": Length(min_words=0, min_characters=0),
-        "ratio": _typical_ratio(chunk),
-    }  # `empty` has its own rule
-    for name in sorted(FILTERS.own_names() | set(own)):
-        rule = own.get(name) or defaults.get(name) or FILTERS.build(name)
-        if isinstance(rule, Script) and not all(rule.scripts(language) for language in languages):
-            continue
-        if name in {"identical", "ratio"} and len(languages) == 1:
-            continue
-        yield rule
-
-
-def _typical_ratio(chunk: Text | TextPairs) -> Ratio:
-    """Return the ratio rule relative to the ratio of the whole chunk, because words per sentence depend on language."""
-    rule = Ratio()
-    if not isinstance(chunk, TextPairs):
-        return rule
-    source, target = (int(rule.lengths(side).sum()) for side in sides(chunk))
-    return Ratio(typical=round(max(target, 1) / max(source, 1), 2) or 0.01)
-
-
-def _settings(rule: Filter) -> str:
-    """Return `" (filters.ratio: max_ratio = 3.0)"`, the keys that change the rule."""
-    settings = ", ".join(f"{key} = {value!r}" for key, value in rule.dump().items() if value not in ({}, False))
-    return f" (filters.{rule.name}: {settings})" if settings else f" (filters.{rule.name})"
+    def _choose(self, chunk: Chunk) -> Iterator[Filter]:
+        """Yield the given rules and all others of the registry that apply to these languages."""
+        ratio = Ratio()
+        if isinstance(chunk, TextPairs):  # relative to the whole chunk, because words per sentence depend on language
+            source, target = (int(ratio.lengths(side).sum()) for side in sides(chunk))
+            ratio = Ratio(typical=round(max(target, 1) / max(source, 1), 2) or 0.01)
+        defaults = {"length": Length(min_words=0, min_characters=0), "ratio": ratio}  # `empty` is a rule of its own
+        for name in sorted(FILTERS.own_names() | set(self._own)):
+            rule = self._own.get(name) or defaults.get(name) or FILTERS.build(name)
+            known = not isinstance(rule, Script) or all(rule.scripts(side.language) for side in self.sides)
+            if known and not (name in {"identical", "ratio"} and len(self.sides) == 1):
+                yield rule
 
 
 def _places(paths: Sequence[Path], lines: Sequence[int], *, by_line: bool, sides: int) -> Where:
@@ -447,17 +372,8 @@ def _places(paths: Sequence[Path], lines: Sequence[int], *, by_line: bool, sides
     return where
 
 
-def _uneven(paths: Sequence[Path], files: Sequence[InspectionReport]) -> Iterator[Finding]:
-    lines = [int(file.facts["lines"]) for file in files]
-    if lines[0] != lines[1] and not any(file.failed for file in files):
-        counts = " and ".join(f"{path.name} has {count} lines" for path, count in zip(paths, lines, strict=True))
-        about = f"{counts}; the sides must correspond"
-        yield Finding("error", "line counts differ", abs(lines[0] - lines[1]), max(lines), about)
-
-
-_OTHER, _BLANK, _MARK, _LETTER = 1, 2, 3, 4
+_MAX_WORDS = 2000  # longer lines are counted as this long
 _MIN_MARKS = 20  # punctuation marks needed for a guess
-_MAX_UNSPACED_WORD = 8  # mean letters between two spaces in an unspaced script; more are not words
 _TRACES = {  # strings that every such line contains, which are fast to search; the pattern; the remedy
     "subword marks": (
         ("@@ ", "\u2581"),
@@ -475,51 +391,7 @@ _TRACES = {  # strings that every such line contains, which are fast to search; 
         "UTF-8 that was decoded as Latin-1 and encoded again, such as 'Ã©' for 'é'",
     ),
 }
-
-
-class _Tokenization:
-    """Traces of tokenization in one side: spaces before punctuation, and marks that tools leave."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self._apart = self._attached = self._lines = 0
-        self._traces = {what: _Excerpts() for what in _TRACES}
-
-    def add(self, text: Text, where: Where) -> None:
-        found = _CLASSES.of(text.lines)
-        before, mark, after = found[:-2], found[1:-1], found[2:]
-        ends = (mark == _MARK) & (after == _BLANK)
-        self._apart += int(np.count_nonzero(ends & (before == _BLANK)))
-        self._attached += int(np.count_nonzero(ends & (before == _LETTER)))
-        self._lines += len(text)
-        whole = "\n".join(text.lines)
-        for what, (strings, pattern, _) in _TRACES.items():
-            present = [string for string in strings if string in whole]
-            for row, line in enumerate(text.lines) if present else ():
-                if any(string in line for string in present) and pattern.search(line):
-                    self._traces[what].add(1, [partial(_excerpt, where, row, line)])
-
-    @property
-    def guess(self) -> str:
-        """`"tokenized"`, `"untokenized"`, `"mixed"`, or `"?"` with too little punctuation."""
-        total = self._apart + self._attached
-        if total < _MIN_MARKS:
-            return "?"
-        share = self._apart / total
-        return "tokenized" if share > 0.9 else "untokenized" if share < 0.1 else "mixed"
-
-    def findings(self) -> Iterator[Finding]:
-        if self.guess == "mixed":
-            about = f"{self.name}: some punctuation has a space before it; is tokenized and plain text mixed?"
-            yield Finding("warning", "partly tokenized", self._apart, self._apart + self._attached, about)
-        for what, seen in self._traces.items():
-            if seen.count:
-                about = f"{self.name}: {_TRACES[what][2]}"
-                yield Finding(_level(seen.count, self._lines), what, seen.count, self._lines, about, tuple(seen.kept))
-
-
-def _excerpt(where: Where, row: int, line: str) -> Excerpt:
-    return Excerpt.of(where(row), line)
+_OTHER, _BLANK, _MARK, _LETTER = 1, 2, 3, 4
 
 
 def _class_of(character: str) -> int:
@@ -533,11 +405,59 @@ def _class_of(character: str) -> int:
 _CLASSES = CharacterClasses(_class_of)
 
 
+class _Side:
+    """Statistics of one side: lengths, spaces before punctuation, and marks that tools leave."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+        self.words = self._lines = self._characters = self._max_words = 0
+        self._histogram = np.zeros(_MAX_WORDS + 1, np.int64)
+        self._apart = self._attached = 0  # punctuation marks with and without a space before
+        self._traces = {what: _Excerpts() for what in _TRACES}
+
+    def add(self, text: Text, where: Where) -> None:
+        words = text.words.lengths
+        self._lines += len(text)
+        self.words += int(words.sum())
+        self._characters += int(characters(text).sum())
+        self._max_words = max(self._max_words, int(words.max(initial=0)))
+        self._histogram += np.bincount(np.minimum(words, _MAX_WORDS), minlength=_MAX_WORDS + 1)
+        found = _CLASSES.of_lines(text.lines)
+        before, mark, after = found[:-2], found[1:-1], found[2:]
+        ends = (mark == _MARK) & (after == _BLANK)
+        self._apart += int(np.count_nonzero(ends & (before == _BLANK)))
+        self._attached += int(np.count_nonzero(ends & (before == _LETTER)))
+        whole = "\n".join(text.lines)
+        for what, (strings, pattern, _) in _TRACES.items():
+            if any(string in whole for string in strings):
+                rows = [(row, line) for row, line in enumerate(text.lines) if pattern.search(line)]
+                self._traces[what].add(len(rows), (Excerpt.of(where(row), line) for row, line in rows))
+
+    @property
+    def tokenization(self) -> str:
+        """`"tokenized"`, `"untokenized"`, `"mixed"`, or `"?"` with too little punctuation."""
+        total = self._apart + self._attached
+        if total < _MIN_MARKS:
+            return "?"
+        share = self._apart / total
+        return "tokenized" if share > 0.9 else "untokenized" if share < 0.1 else "mixed"
+
+    def facts(self) -> dict[str, Any]:
+        below = np.cumsum(self._histogram)
+        quantiles = {f"p{share}": int(np.searchsorted(below, share / 100 * below[-1])) for share in (50, 99)}
+        counts = {"words": self.words, "characters": self._characters, **quantiles, "max_words": self._max_words}
+        return {**counts, "tokenization": self.tokenization}
+
+    def findings(self) -> Iterator[Finding]:
+        if self.tokenization == "mixed":
+            about = f"{self.language}: some punctuation has a space before it; is tokenized and plain text mixed?"
+            yield Finding("warning", "partly tokenized", self._apart, self._apart + self._attached, about)
+        for what, seen in self._traces.items():
+            if seen.count:
+                about = f"{self.language}: {_TRACES[what][2]}"
+                yield Finding(_level(seen.count, self._lines), what, seen.count, self._lines, about, tuple(seen.kept))
+
+
 def _level(count: int, total: int) -> Level:
     """Return a warning, or a note for less than one in a thousand."""
     return "warning" if count * 1000 >= total else "note"
-
-
-def _visible(text: str) -> str:
-    cut = text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…"
-    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in cut)

@@ -25,7 +25,7 @@ from interlace.core.errors import DataError
 from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
 from interlace.data import KnownPhrases, Sentences
-from interlace.data.store import SHARD_BYTES, ColumnStore, narrow, read_meta, write_columns
+from interlace.data.store import SHARD_BYTES, ColumnFolder, narrow, read_meta, write_columns
 from interlace.text.running import running_text
 
 if TYPE_CHECKING:
@@ -44,17 +44,16 @@ _SIDES = ("source", "target")
 _ENCODED_AT_ONCE = 50_000
 
 
-class PhraseStore:
+class PhraseStore(ColumnFolder):
     """Phrases of n pairs in a folder; created by `write`, opened by `open`.
 
-    meta: contents of `meta.json`: languages, word tokenizer, rules, counts.
+    meta: contents of `meta.json`: languages, word tokenizer, rules; counts of rows, links, phrases (of all pairs) and
+        table (rows of the phrase table).
     """
 
     def __init__(self, folder: Path, meta: Mapping[str, Any], alignments: WordAlignments) -> None:
-        self.folder = folder
-        self.meta = dict(meta)
+        super().__init__(folder, meta)
         self.alignments = alignments
-        self._store = ColumnStore(folder, meta["shards"])
         self._encoded: tuple[str, tuple[Sentences, Sentences]] | None = None  # with the vocabulary's fingerprint
 
     @classmethod
@@ -68,16 +67,7 @@ class PhraseStore:
         """
         folder = Path(folder)
         store = cls(folder, read_meta(folder, KIND), alignments)
-        for what, mine, theirs in (
-            ("languages", tuple(store.meta["languages"]), alignments.languages),
-            ("word tokenizer", store.meta["word_tokenizer"], alignments.word_tokenizer),
-            ("pairs", len(store), len(alignments)),
-            ("links", store.counts["links"], alignments.counts["links"]),
-        ):
-            if mine != theirs:
-                raise DataError(
-                    f"{folder}: {what} {mine!r}, but {alignments.folder} has {theirs!r}; extract phrases again"
-                )
+        alignments.check_same_rows(store, "extract phrases again")
         return store
 
     @classmethod
@@ -129,21 +119,10 @@ class PhraseStore:
         write_columns(folder, columns(), meta, shard_bytes, PhraseTableColumns.of(table).write)
         return cls.open(folder, alignments)
 
-    @property
-    def counts(self) -> dict[str, int]:
-        """`rows`, `links`, `phrases` (of all pairs) and `table` (rows of the phrase table)."""
-        return dict(self.meta["counts"])
-
     @cached_property
     def table(self) -> PhraseTableColumns:
         """Phrases and scores, mapped."""
         return PhraseTableColumns.open(self.folder / _TABLE)
-
-    def __len__(self) -> int:
-        return len(self._store)
-
-    def __repr__(self) -> str:
-        return f"PhraseStore({str(self.folder)!r}, rows={len(self)}, phrases={self.counts['phrases']})"
 
     def take(self, rows: RowNumbers) -> tuple[Ragged, Ragged]:
         """Return the phrase pairs of the given rows that are in the table, and their scores.
@@ -152,10 +131,9 @@ class PhraseStore:
             n rows of half-open word spans (a, b, c, d), int32, sorted and unique.
             n rows of (phi(target|source), phi(source|target)), float32.
         """
-        entries = self._store.take(("entries",), rows)[0]
-        spans = self._store.take(("spans",), rows)[0]
-        offsets = entries.offsets
-        return Ragged(spans.values.reshape(-1, 4), offsets), Ragged(self.table.phi[entries.values], offsets)
+        (spans,), (entries,) = self._take(rows, "spans"), self._take(rows, "entries")
+        phi = self.table.phi[entries.values]
+        return Ragged(spans.values.reshape(-1, 4), entries.offsets), Ragged(phi, entries.offsets)
 
     def known(self, rows: RowNumbers, vocab: Vocab) -> tuple[KnownPhrases, KnownPhrases]:
         """Return the spans of source and target that are in the table, with the most likely translation of each.
@@ -243,8 +221,14 @@ class PhraseTableColumns:
 
     @classmethod
     def of(cls, table: PhraseTable) -> PhraseTableColumns:
-        """Return the columns of a phrase table."""
-        return cls((table.source, table.target), table.entries, table.scores[:, [2, 0]], best_rows(table))
+        """Return the columns of a phrase table.
+
+        The most likely translation is as in `PhraseTable.best`: ties are broken by count, lexical weight, and order.
+        """
+        order = np.lexsort((-table.scores[:, 1], -table.counts[:, 2], -table.scores[:, 0], table.entries[:, 1]))
+        first = np.searchsorted(table.entries[order, 1], np.arange(len(table.target)))
+        best = (table.best.astype(np.int32), order[first].astype(np.int32))
+        return cls((table.source, table.target), table.entries, table.scores[:, [2, 0]], best)
 
     @classmethod
     def open(cls, folder: Path) -> PhraseTableColumns:
@@ -267,17 +251,6 @@ class PhraseTableColumns:
             np.save(folder / f"{side}_best.npy", best)
         np.save(folder / "entries.npy", self.entries)
         np.save(folder / "phi.npy", np.ascontiguousarray(self.phi, np.float32))
-
-
-def best_rows(table: PhraseTable) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the row of the most likely translation of each source phrase, and of each target phrase.
-
-    Ties are broken as in `PhraseTable.best`: by count, then by lexical weight, then by order.
-    """
-    order = np.lexsort((-table.scores[:, 1], -table.counts[:, 2], -table.scores[:, 0], table.entries[:, 1]))
-    targets = table.entries[order, 1]
-    first = np.searchsorted(targets, np.arange(len(table.target)))
-    return table.best.astype(np.int32), order[first].astype(np.int32)
 
 
 def all_spans(words: Ragged, max_length: int) -> Ragged:

@@ -40,7 +40,9 @@ def temperature(counts: NDArray[Any], alpha: float = 0.7) -> NDArray[np.float64]
 class EpochPlan(ABC):
     """A corpus's epochs as numbered batches; in each epoch every row is in exactly one batch."""
 
-    def __init__(self, seed: int, corpus: int) -> None:
+    def __init__(self, rows: int, seed: int, corpus: int) -> None:
+        if not rows:
+            raise DataError("the corpus has no rows")
         self.seed = seed
         self.corpus = corpus
         self._epochs: dict[int, list[NDArray[np.int64]]] = {}
@@ -73,8 +75,7 @@ class StreamPlan(EpochPlan):
 
         rows: number of rows; length: subwords per row with special tokens.
         """
-        super().__init__(seed, corpus)
-        _must_hold(rows)
+        super().__init__(rows, seed, corpus)
         self.rows = rows
         self.length = length
         self.rows_per_batch = max(1, tokens_per_batch // length)
@@ -115,13 +116,17 @@ class BucketPlan(EpochPlan):
         overhead: special tokens added to each row. max_length: longer rows count as this long, special tokens included
         (the objective truncates them). A row above the budget is a batch of its own.
         """
-        super().__init__(seed, corpus)
-        _must_hold(len(lengths))
+        super().__init__(len(lengths), seed, corpus)
         costs = np.asarray(lengths, np.int64) + overhead
         if max_length is not None:
             costs = np.minimum(costs, max_length)
         self._costs = costs.astype(np.uint16 if costs.max(initial=0) < 1 << 16 else np.int64)  # 16 bits sort by radix
-        self._cuts = _cuts(np.sort(self._costs, kind="stable").astype(np.int64), tokens_per_batch)
+        ascending = np.sort(self._costs, kind="stable").astype(np.int64)
+        self._cuts = [0]
+        while (start := self._cuts[-1]) < len(ascending):
+            window = ascending[start : start + max(1, tokens_per_batch // max(int(ascending[start]), 1))]
+            padded = window * np.arange(1, len(window) + 1)
+            self._cuts.append(start + max(1, int(np.searchsorted(padded, tokens_per_batch, side="right"))))
 
     def __len__(self) -> int:
         """Batches per epoch."""
@@ -131,19 +136,3 @@ class BucketPlan(EpochPlan):
         shuffled = rng.permutation(len(self._costs))
         order = shuffled[np.argsort(self._costs[shuffled], kind="stable")]
         return [order[self._cuts[b] : self._cuts[b + 1]] for b in rng.permutation(len(self)).tolist()]
-
-
-def _must_hold(rows: int) -> None:
-    if not rows:
-        raise DataError("the corpus has no rows")
-
-
-def _cuts(costs: NDArray[np.int64], budget: int) -> list[int]:
-    """Return where to cut ascending `costs` so that longest times rows stays within `budget`."""
-    cuts = [0]
-    while cuts[-1] < len(costs):
-        start = cuts[-1]
-        window = costs[start : start + max(1, budget // max(int(costs[start]), 1))]
-        padded = window * np.arange(1, len(window) + 1)
-        cuts.append(start + max(1, int(np.searchsorted(padded, budget, side="right"))))
-    return cuts

@@ -2,13 +2,12 @@
 
 A shard is one Arrow file with one record batch, mapped into memory; numpy reads it without a copy, and
 `load_dataset("arrow")` opens it too. Shards are cut by size, so writing holds one of them in memory and reading only
-touched pages. Values are stored as int32, or as uint8 or uint16 (see `narrow`); `ColumnStore.take` returns int32.
+touched pages. Values are stored as int32, or as uint8 or uint16 (see `narrow`); `ColumnFolder` returns int32.
 """
 
 from __future__ import annotations
 
 import json
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from interlace.core.files import atomic_folder, must_exist
 from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -27,65 +26,86 @@ if TYPE_CHECKING:
     from interlace.data import RowNumbers
     from interlace.data.vocab import Vocab
 
-    Column = tuple[NDArray[Any], NDArray[np.int32]]  # values, offsets
-
 FORMAT = 1
 META = "meta.json"
 SHARD_BYTES = 32 << 20
-_NARROW = (np.uint8, np.uint16)
 
 
-class ColumnStore:
-    """All shards of a folder, mapped into memory."""
+class ColumnFolder:
+    """A folder with the rows of a corpus or of data about its rows; all shards are mapped into memory.
 
-    def __init__(self, folder: Path, shards: Sequence[Mapping[str, Any]]) -> None:
-        self._shards = [_mapped(folder / shard["file"]) for shard in shards]
-        self._bounds = np.cumsum([0, *(shard["rows"] for shard in shards)])
+    meta: contents of `meta.json`.
+    """
+
+    def __init__(self, folder: Path, meta: Mapping[str, Any]) -> None:
+        self.folder = folder
+        self.meta = dict(meta)
+        self._shards = [_mapped(folder / shard["file"]) for shard in meta["shards"]]
+        self._bounds = np.cumsum([0, *(shard["rows"] for shard in meta["shards"])])
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The language of each side."""
+        return tuple(self.meta["languages"])
+
+    @property
+    def word_tokenizer(self) -> str:
+        """The name of the word tokenizer."""
+        return str(self.meta["word_tokenizer"])
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """`rows` and further counts, such as `subwords` and `words` by language, or `links`."""
+        return dict(self.meta["counts"])
 
     def __len__(self) -> int:
         return int(self._bounds[-1])
 
-    @cached_property
-    def columns(self) -> list[str]:
-        """Names of the columns."""
-        return list(self._shards[0])
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.folder)!r}, languages={self.languages!r}, rows={len(self)})"
 
-    def lengths(self, column: str) -> NDArray[np.int32]:
+    def check_same_rows(self, other: ColumnFolder, remedy: str) -> None:
+        """Raise a DataError unless the rows of another folder belong to these."""
+        for what, mine, theirs in (
+            ("languages", self.languages, other.languages),
+            ("word tokenizer", self.word_tokenizer, other.word_tokenizer),
+            ("pairs", len(self), len(other)),
+            ("links", self.counts.get("links"), other.counts.get("links")),  # which a corpus does not count
+        ):
+            if mine != theirs and None not in {mine, theirs}:
+                raise DataError(f"{other.folder}: {what} {theirs!r}, but {self.folder} has {mine!r}; {remedy}")
+
+    def _lengths(self, column: str) -> NDArray[np.int32]:
         """(rows,) values per row."""
         return np.concatenate([np.diff(shard[column][1]) for shard in self._shards])
 
-    def flats(self, column: str) -> list[NDArray[Any]]:
+    def _flats(self, column: str) -> list[NDArray[Any]]:
         """Return all values of a column as they are stored, an array per shard, not copied."""
         return [shard[column][0] for shard in self._shards]
 
-    def take(self, columns: Sequence[str], rows: RowNumbers) -> list[Ragged]:
+    def _take(self, rows: RowNumbers, *columns: str) -> list[Ragged]:
         """Return copies of the given rows of columns whose rows are equally long, such as ids and words."""
         rows = np.asarray(rows, np.int64)
         owner = np.searchsorted(self._bounds, rows, side="right") - 1
         local = rows - self._bounds[owner]
-        shards = [(shard, owner == shard) for shard in np.unique(owner).tolist()]
+        numbers = np.unique(owner).tolist()
         starts, lengths = np.empty_like(rows), np.empty_like(rows)
-        for shard, mine in shards:
-            offsets = self._shards[shard][columns[0]][1]
+        for number in numbers:
+            mine, offsets = owner == number, self._shards[number][columns[0]][1]
             starts[mine] = offsets[local[mine]]
             lengths[mine] = offsets[local[mine] + 1] - starts[mine]
         taken = Ragged.from_lengths(np.empty(0, np.int32), lengths)
         index = np.arange(taken.offsets[-1]) + np.repeat(starts - taken.offsets[:-1], lengths)
-        owners = np.repeat(owner, lengths) if len(shards) > 1 else None
-        gathered = [self._gathered(column, index, owners, [shard for shard, _ in shards]) for column in columns]
+        if len(numbers) <= 1:
+            shard = self._shards[numbers[0] if numbers else 0]
+            return [Ragged(shard[name][0][index].astype(np.int32, copy=False), taken.offsets) for name in columns]
+        gathered = [np.empty(len(index), np.int32) for _ in columns]
+        owners = np.repeat(owner, lengths)
+        for number in numbers:
+            mine = owners == number
+            for name, values in zip(columns, gathered, strict=True):
+                values[mine] = self._shards[number][name][0][index[mine]]
         return [Ragged(values, taken.offsets) for values in gathered]
-
-    def _gathered(
-        self, column: str, index: NDArray[np.int64], owners: NDArray[np.int64] | None, shards: Sequence[int]
-    ) -> NDArray[np.int32]:
-        """Return values by their index in the shard that owns them; `owners` is None for at most one shard."""
-        if owners is None:
-            return self._shards[shards[0] if shards else 0][column][0][index].astype(np.int32, copy=False)
-        values = np.empty(len(index), np.int32)
-        for shard in shards:
-            mine = owners == shard
-            values[mine] = self._shards[shard][column][0][index[mine]]
-        return values
 
 
 def narrow(values: NDArray[Any]) -> NDArray[Any]:
@@ -117,12 +137,15 @@ def write_columns(
             held.append(chunk)
             size += sum(column.flat.nbytes + column.offsets.nbytes // 2 for column in chunk.values())
             if size >= shard_bytes:
-                shards.append(_write_shard(partial, len(shards), held))
+                shards.append(_write_shard(partial / f"{len(shards):05d}.arrow", held))
                 held, size = [], 0
         if any(len(column) for chunk in held for column in chunk.values()):
-            shards.append(_write_shard(partial, len(shards), held))
+            shards.append(_write_shard(partial / f"{len(shards):05d}.arrow", held))
         if not shards:
-            raise DataError(f"{folder}: nothing to write: {_why_empty(meta)}")
+            counts = {"empty": meta.get("skipped") or 0, **(meta.get("notes") or {})}
+            found = [f"{count} {what}" for what, count in counts.items() if count] or ["there are no lines"]
+            why = f"all {counts['empty']} lines were empty" if len(found) == 1 and counts["empty"] else ", ".join(found)
+            raise DataError(f"{folder}: nothing to write: {why}")
         finish(partial)
         text = json.dumps({"format": FORMAT, **meta, "shards": shards}, indent=1, ensure_ascii=False)
         (partial / META).write_text(text + "\n", encoding="utf-8")
@@ -132,7 +155,7 @@ def read_meta(folder: Path, kind: str, vocab: Vocab | None = None) -> dict[str, 
     """Return the contents of `meta.json`.
 
     Raises:
-        DataError: it is missing, damaged, of another kind or format, or the corpus has another vocabulary.
+        DataError: it or a shard is missing or damaged, it is of another kind or format, or has another vocabulary.
     """
     path = must_exist(folder / META, "corpus description")
     try:
@@ -152,45 +175,32 @@ def read_meta(folder: Path, kind: str, vocab: Vocab | None = None) -> dict[str, 
             f"fingerprint {vocab.fingerprint[:8]}); build the corpus again, or load the vocabulary it was built with"
         )
     for shard in shards:
-        _check_size(folder / shard["file"], shard["bytes"])
+        path = must_exist(folder / shard["file"], "shard")
+        if (size := path.stat().st_size) != shard["bytes"]:
+            raise DataError(
+                f"{path}: truncated or changed: {size} bytes, {shard['bytes']} were written; build the corpus again"
+            )
     return dict(meta)
 
 
-def _write_shard(folder: Path, number: int, chunks: list[Mapping[str, Ragged]]) -> dict[str, Any]:
+def _write_shard(path: Path, chunks: list[Mapping[str, Ragged]]) -> dict[str, Any]:
     """Write chunks as one file; return its entry in `meta.json`."""
-    arrays, rows = {}, 0
-    for name in chunks[0]:
-        whole = Ragged.concatenate([chunk[name] for chunk in chunks])
-        offsets = pa.array(whole.offsets.astype(np.int32))
-        values = whole.flat if whole.flat.dtype in _NARROW else whole.flat.astype(np.int32, copy=False)
-        arrays[name] = pa.ListArray.from_arrays(offsets, pa.array(values))
-        rows = len(whole)
+    columns = {name: Ragged.concatenate([chunk[name] for chunk in chunks]) for name in chunks[0]}
+    arrays = {}
+    for name, column in columns.items():
+        values = column.flat if column.flat.dtype.itemsize < np.int32().itemsize else column.flat.astype(np.int32)
+        arrays[name] = pa.ListArray.from_arrays(pa.array(column.offsets.astype(np.int32)), pa.array(values))
     batch = pa.record_batch(arrays)
-    path = folder / f"{number:05d}.arrow"
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
         writer.write_batch(batch)
-    return {"file": path.name, "rows": rows, "bytes": path.stat().st_size}
+    return {"file": path.name, "rows": batch.num_rows, "bytes": path.stat().st_size}
 
 
-def _check_size(path: Path, size: int) -> None:
-    must_exist(path, "shard")
-    if (found := path.stat().st_size) != size:
-        raise DataError(f"{path}: truncated or changed: {found} bytes, {size} were written; build the corpus again")
-
-
-def _mapped(path: Path) -> dict[str, Column]:
-    """Return the columns of one shard as views of the mapped file."""
+def _mapped(path: Path) -> dict[str, tuple[NDArray[Any], NDArray[np.int32]]]:
+    """Return the values and offsets of each column of a shard as views of the mapped file."""
     try:
         batch = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
     except (pa.ArrowInvalid, OSError) as error:
         raise DataError(f"{path}: damaged: {error}; build the corpus again") from error
     columns = zip(batch.schema.names, batch.columns, strict=True)
     return {name: (column.values.to_numpy(), column.offsets.to_numpy()) for name, column in columns}
-
-
-def _why_empty(meta: Mapping[str, Any]) -> str:
-    counts = {"empty": meta.get("skipped") or 0, **(meta.get("notes") or {})}
-    found = [f"{count} {what}" for what, count in counts.items() if count]
-    if not found:
-        return "there are no lines"
-    return f"all {counts['empty']} lines were empty" if len(found) == 1 and counts["empty"] else ", ".join(found)

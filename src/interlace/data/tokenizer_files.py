@@ -40,13 +40,9 @@ _USUAL_TOKENS = {  # for tokenizers without a configuration
 }
 
 # Keys by which a configuration names Python code, or a kernel of the hub, for transformers to fetch and run.
-_CODE_KEYS = {"auto_map", "_auto_class", "custom_pipelines", "use_kernels", "kernel_config"}
-_CODE_KEYS |= {
-    f"{prefix}{part}_implementation{suffix}"
-    for prefix in ("", "_")
-    for part in ("attn", "experts")
-    for suffix in ("", "_internal")
-}
+_CODE_KEY = re.compile(
+    r"auto_map|_auto_class|custom_pipelines|use_kernels|kernel_config|_?(attn|experts)_implementation(_internal)?"
+)
 # Transformers opens any of its classes that a configuration names, also models; only these are allowed.
 _TOKENIZER_CLASS = re.compile(r"\w*(Tokenizer(Fast)?|Backend)")
 
@@ -114,30 +110,31 @@ def role_config(special: Mapping[str, str]) -> dict[str, str]:
 def without_code(config: Any) -> Any:
     """Return a copy of a configuration, nested ones included, without the keys that name code to run."""
     if isinstance(config, dict):
-        return {key: without_code(value) for key, value in config.items() if key not in _CODE_KEYS}
+        return {key: without_code(value) for key, value in config.items() if not _CODE_KEY.fullmatch(str(key))}
     return [without_code(value) for value in config] if isinstance(config, list) else config
 
 
 @contextmanager
 def no_prompts() -> Iterator[None]:
     """Make `input` raise: transformers asks on standard input whether to run a checkpoint's code."""
+
+    def refuse(prompt: object = "", /) -> NoReturn:
+        raise EOFError(str(prompt))
+
     ask = builtins.input
-    builtins.input = _refuse
+    builtins.input = refuse
     try:
         yield
     finally:
         builtins.input = ask
 
 
-def _refuse(prompt: object = "", /) -> NoReturn:
-    raise EOFError(str(prompt))
-
-
 def _open_folder(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
     config = _read_config(folder)
     if (folder / _FILE).is_file():
         return _read_tokenizer(folder / _FILE), config
-    if _is_xlm(folder):
+    complete = all((folder / name).is_file() for name in (_XLM_VOCAB, _XLM_MERGES, "config.json"))
+    if complete and _read_json(folder / "config.json").get("model_type") == "xlm":
         config = {**_XLM_ROLES, **config}
         return _build_xlm(folder, config), config
     return _converted(folder), config
@@ -221,7 +218,7 @@ def _check_class(folder: Path) -> bool:
 # XLM's own vocabulary files, for which transformers has only a slow tokenizer that runs Moses, jieba and others by
 # language. Ours finds words by one rule for all languages: letters with their marks, numbers, and single other signs.
 
-_XLM_VOCAB, _XLM_MERGES, _XLM_CONFIG = "vocab.json", "merges.txt", "config.json"
+_XLM_VOCAB, _XLM_MERGES = "vocab.json", "merges.txt"
 _XLM_END = "</w>"
 _XLM_WORDS = r"\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{M}]+|[^\s\p{L}\p{M}\p{N}]"
 _XLM_ROLES = {  # the defaults of transformers; `</s>` both begins and ends a row, as in XLM's code
@@ -234,17 +231,13 @@ _XLM_ROLES = {  # the defaults of transformers; `</s>` both begins and ends a ro
 }
 
 
-def _is_xlm(folder: Path) -> bool:
-    if not all((folder / name).is_file() for name in (_XLM_VOCAB, _XLM_MERGES, _XLM_CONFIG)):
-        return False
-    return bool(_read_json(folder / _XLM_CONFIG).get("model_type") == "xlm")
-
-
 def _build_xlm(folder: Path, config: dict[str, Any]) -> Tokenizer:
     """Return XLM's tokenizer; merges whose result is not in the vocabulary are dropped, so that parts stay known."""
     vocab = _read_json(folder / _XLM_VOCAB)
     roles = {key: _content(config[key]) for key in _XLM_ROLES}
-    merges = [pair for pair in _xlm_merges(folder / _XLM_MERGES) if {*pair, "".join(pair)} <= vocab.keys()]
+    lines = (line.split() for line in read_lines(folder / _XLM_MERGES) if not line.startswith("#version"))
+    pairs = [(parts[0], parts[1]) for parts in lines if len(parts) > 1]  # other lines hold a count
+    merges = [pair for pair in pairs if {*pair, "".join(pair)} <= vocab.keys()]
     try:
         model = models.BPE(vocab, merges, unk_token=roles["unk_token"], end_of_word_suffix=_XLM_END)
     except Exception as error:  # the Rust library raises plain Exception
@@ -264,13 +257,3 @@ def _build_xlm(folder: Path, config: dict[str, Any]) -> Tokenizer:
         special_tokens=[(token, vocab[token]) for token in {begin, end}],
     )
     return tokenizer
-
-
-def _xlm_merges(path: Path) -> list[tuple[str, str]]:
-    """Return the two subwords of each line; a count or a version line is ignored."""
-    found = []
-    for line in read_lines(path):
-        parts = line.split()
-        if len(parts) > 1 and not line.startswith("#version"):
-            found.append((parts[0], parts[1]))
-    return found

@@ -7,6 +7,7 @@ of a line as inside it: replacing words and scoring input embeddings rely on tha
 from __future__ import annotations
 
 import math
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,7 +18,7 @@ from interlace.core.randomness import Purpose, generator
 from interlace.data.sampling import temperature
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from interlace.core.randomness import Generator
     from interlace.text.normalization import Normalization
@@ -27,9 +28,6 @@ SampledLines = list[tuple[str, list[str], int]]  # language, lines, how often to
 
 ROLES = {"pad": "<pad>", "unk": "<unk>", "begin": "<s>", "end": "</s>", "mask": "<mask>"}
 
-# GPT-2's pieces with marks (\p{M}) and joiners among the letters: without them Devanagari is split at every vowel sign.
-_LETTERS = r"\p{L}\p{M}\x{200C}\x{200D}"
-
 
 def train_tokenizer(kind: TokenizerKind, size: int, sampled: SampledLines) -> Tokenizer:
     """Train a tokenizer on sampled lines.
@@ -37,11 +35,19 @@ def train_tokenizer(kind: TokenizerKind, size: int, sampled: SampledLines) -> To
     Raises:
         DataError: `size` is less than the special tokens and the alphabet need.
     """
-    _check_size(kind, size, (line for _, lines, _ in sampled for line in lines))
+    alphabet = 256
+    if kind != "byte-bpe":
+        characters = set(chain.from_iterable(line for _, lines, _ in sampled for line in lines))
+        alphabet = (len(characters) + 1) * (2 if kind == "wordpiece" else 1)
+    if size < alphabet + len(ROLES):
+        raise DataError(
+            f"a vocabulary of {size} subwords is too small: {kind} needs {len(ROLES)} special tokens and an alphabet "
+            f"of {alphabet} here, at least {alphabet + len(ROLES)} in all"
+        )
     tokenizer, trainer, options = _MAKERS[kind]()
     specials = [AddedToken(token, special=True, lstrip=token == ROLES["mask"]) for token in ROLES.values()]
     configured = trainer(vocab_size=size, special_tokens=specials, show_progress=False, **options)
-    tokenizer.train_from_iterator(_repeated(sampled), configured)
+    tokenizer.train_from_iterator((line for _, lines, copies in sampled for line in lines * copies), configured)
     tokenizer.post_processor = _template()
     return tokenizer
 
@@ -109,27 +115,6 @@ def _template() -> processors.TemplateProcessing:
     )
 
 
-def _check_size(kind: TokenizerKind, size: int, lines: Iterable[str]) -> None:
-    if kind == "byte-bpe":
-        alphabet = 256
-    else:
-        characters: set[str] = set()
-        for line in lines:
-            characters.update(line)
-        alphabet = (len(characters) + 1) * (2 if kind == "wordpiece" else 1)
-    if size < alphabet + len(ROLES):
-        raise DataError(
-            f"a vocabulary of {size} subwords is too small: {kind} needs {len(ROLES)} special tokens and an alphabet "
-            f"of {alphabet} here, at least {alphabet + len(ROLES)} in all"
-        )
-
-
-def _repeated(sampled: SampledLines) -> Iterator[str]:
-    for _, lines, copies in sampled:
-        for _ in range(copies):
-            yield from lines
-
-
 def _reservoir(lines: Iterable[str], size: int, rng: Generator) -> tuple[list[str], int]:
     """Return a uniform sample of at most `size` non-blank lines, drawn in one pass, and their number.
 
@@ -144,21 +129,19 @@ def _reservoir(lines: Iterable[str], size: int, rng: Generator) -> tuple[list[st
         if len(kept) < size:
             kept.append(line)
             if len(kept) == size:
-                weight, following = _skip(1.0, count, size, rng)
+                following = count
         elif count == following:
             kept[int(rng.integers(size))] = line
-            weight, following = _skip(weight, count, size, rng)
+        if count == following:
+            weight *= math.exp(math.log(1 - rng.random()) / size)
+            following += 1 + math.floor(math.log(1 - rng.random()) / math.log1p(-weight))
     return kept, count
 
 
-def _skip(weight: float, count: int, size: int, rng: Generator) -> tuple[float, int]:
-    """Return algorithm L's next weight, and the number of the next line to take."""
-    weight *= math.exp(math.log(1 - rng.random()) / size)
-    return weight, count + 1 + math.floor(math.log(1 - rng.random()) / math.log1p(-weight))
-
-
 def _pieces(blank: str) -> Regex:
-    return Regex(rf"{blank}?[{_LETTERS}]+|{blank}?\p{{N}}+|{blank}?[^\s{blank}{_LETTERS}\p{{N}}]+|{blank}|\s+")
+    """Return GPT-2's pieces with marks and joiners among letters: without them a Hindi vowel sign is its own piece."""
+    letters = r"\p{L}\p{M}\x{200C}\x{200D}"
+    return Regex(rf"{blank}?[{letters}]+|{blank}?\p{{N}}+|{blank}?[^\s{blank}{letters}\p{{N}}]+|{blank}|\s+")
 
 
 def _byte_bpe() -> tuple[Tokenizer, Any, dict[str, Any]]:
@@ -176,22 +159,14 @@ def _byte_bpe() -> tuple[Tokenizer, Any, dict[str, Any]]:
     return tokenizer, trainers.BpeTrainer, {"initial_alphabet": sorted(pre_tokenizers.ByteLevel.alphabet())}
 
 
-def _bpe() -> tuple[Tokenizer, Any, dict[str, Any]]:
-    return _metaspace(models.BPE(unk_token=ROLES["unk"], fuse_unk=True)), trainers.BpeTrainer, {}
-
-
-def _unigram() -> tuple[Tokenizer, Any, dict[str, Any]]:
-    return _metaspace(models.Unigram()), trainers.UnigramTrainer, {"unk_token": ROLES["unk"]}
-
-
-def _metaspace(model: models.Model) -> Tokenizer:
+def _metaspace(model: models.Model, trainer: Any, **options: Any) -> tuple[Tokenizer, Any, dict[str, Any]]:
     tokenizer = Tokenizer(model)
     tokenizer.normalizer = normalizers.NFC()
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Metaspace(), pre_tokenizers.Split(_pieces("▁"), "isolated")]
     )
     tokenizer.decoder = decoders.Metaspace()
-    return tokenizer
+    return tokenizer, trainer, options
 
 
 def _wordpiece() -> tuple[Tokenizer, Any, dict[str, Any]]:
@@ -204,4 +179,11 @@ def _wordpiece() -> tuple[Tokenizer, Any, dict[str, Any]]:
     return tokenizer, trainers.WordPieceTrainer, {}
 
 
-_MAKERS = {"byte-bpe": _byte_bpe, "bpe": _bpe, "wordpiece": _wordpiece, "unigram": _unigram}
+_MAKERS: dict[
+    str, Callable[[], tuple[Tokenizer, Any, dict[str, Any]]]
+] = {  # of each kind: a tokenizer, its trainer, and the trainer's options
+    "byte-bpe": _byte_bpe,
+    "bpe": lambda: _metaspace(models.BPE(unk_token=ROLES["unk"], fuse_unk=True), trainers.BpeTrainer),
+    "wordpiece": _wordpiece,
+    "unigram": lambda: _metaspace(models.Unigram(), trainers.UnigramTrainer, unk_token=ROLES["unk"]),
+}

@@ -15,23 +15,18 @@ from tokenizers import Tokenizer, normalizers
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.ragged import Ragged
-from interlace.data import encoding
+from interlace.data.encoding import BYTES, Encoder
 from interlace.data.tokenizer_files import find_tokenizer, role_config, special_tokens
 from interlace.data.tokenizer_training import ROLES, normalization_steps, sample_lines, train_tokenizer
-from interlace.text import Text
-from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from interlace.data import Sentences
-    from interlace.data.encoding import Surfaces
     from interlace.data.tokenizer_training import TokenizerKind
     from interlace.text.normalization import Normalization
-    from interlace.text.word_tokenizers import WordTokenizer
 
 MAX_LINES = 2_000_000
 _ID_PARTS = ("model", "normalizer", "pre_tokenizer", "added_tokens")  # the parts of a tokenizer that determine ids
@@ -70,7 +65,7 @@ class Extension:
         return cls(int(data["base"]), Ragged.of(data["pieces"], dtype=np.int32))
 
 
-class Vocab:
+class Vocab(Encoder):
     """A tokenizer with its special tokens by role.
 
     size: one more than the highest id.
@@ -88,14 +83,16 @@ class Vocab:
         name: str,
         extension: Extension | None = None,
     ) -> None:
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
-        self.tokenizer = tokenizer
+        super().__init__(tokenizer)
         self.name = name
         self.extension = extension
         self._special = dict(special)
         self._config = dict(config)
-        self._ids = {role: _id_of(tokenizer, token) for role, token in special.items()}
+        self._ids: dict[str, int] = {}
+        for role, token in special.items():
+            if (number := tokenizer.token_to_id(token)) is None:
+                raise DataError(f"the special token {token!r} is not in the vocabulary")
+            self._ids[role] = number
         added = tokenizer.get_added_tokens_decoder()
         known = np.unique(np.fromiter(tokenizer.get_vocab(with_added_tokens=True).values(), np.int64))
         special_ids = {number for number, token in added.items() if token.special} | set(self._ids.values())
@@ -148,13 +145,13 @@ class Vocab:
         steps = normalization_steps(normalization)
         if not steps:
             return self
-        tokenizer = _copy(self.tokenizer)
+        tokenizer = Tokenizer.from_str(self.tokenizer.to_str())
         own = tokenizer.normalizer
         tokenizer.normalizer = normalizers.Sequence([*steps, *([] if own is None else [own])])
-        return Vocab(tokenizer, self._special, self._config, self.name, self.extension)
+        return self.with_tokenizer(tokenizer, self.extension)
 
     def with_tokenizer(self, tokenizer: Tokenizer, extension: Extension | None) -> Vocab:
-        """Return the vocabulary with a tokenizer that has more subwords."""
+        """Return the vocabulary with a changed tokenizer that keeps all ids."""
         return Vocab(tokenizer, self._special, self._config, self.name, extension)
 
     def with_target_languages(self, languages: Sequence[str]) -> Vocab:
@@ -169,7 +166,7 @@ class Vocab:
         names = [f"<2{language}>" for language in dict.fromkeys(languages) if language not in self.targets]
         if not names:
             return self
-        tokenizer = _copy(self.tokenizer)
+        tokenizer = Tokenizer.from_str(self.tokenizer.to_str())
         tokenizer.add_special_tokens(names)
         ids = [tokenizer.token_to_id(name) for name in names]
         if ids != list(range(self.size, self.size + len(names))):
@@ -257,55 +254,27 @@ class Vocab:
         data = json.dumps(parts, sort_keys=True, ensure_ascii=False)
         return blake2b(data.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
-    @cached_property
-    def surfaces(self) -> Surfaces:
-        """The spelling of each id."""
-        return encoding.surfaces_of(self.tokenizer)
-
     def __repr__(self) -> str:
         return f"Vocab({self.name!r}, size={self.size}, fingerprint={self.fingerprint[:8]})"
 
     def tokens(self, ids: Iterable[int] | NDArray[Any]) -> list[str]:
         """Return readable subwords: `▁` for a blank, `<e0 a4>` for bytes that are not a whole character."""
         names = [self.tokenizer.id_to_token(int(number)) or f"<{int(number)}>" for number in ids]
-        return [_readable(name) for name in names] if self.surfaces.by_bytes else names
+        if not self.surfaces.by_bytes:
+            return names
+        for place, name in enumerate(names):
+            if all(character in BYTES for character in name):
+                data = bytes(BYTES[character] for character in name)
+                try:
+                    names[place] = data.decode("utf-8").replace(" ", "▁")
+                except UnicodeDecodeError:
+                    names[place] = f"<{data.hex(' ')}>"
+        return names
 
     def decode(self, ids: Iterable[int] | NDArray[Any]) -> str:
         """Return the text of subwords without special tokens."""
         text: str = self.tokenizer.decode([int(number) for number in ids], skip_special_tokens=True)
         return text
-
-    def encode(
-        self, lines: Sequence[str], word_tokenizer: WordTokenizer | str = "whitespace", language: str = ""
-    ) -> Sentences:
-        """Return the subwords of plain lines and the word of each; see `interlace.text.subwords`."""
-        tokenizer = WORD_TOKENIZERS.build(word_tokenizer) if isinstance(word_tokenizer, str) else word_tokenizer
-        return self.encode_text(Text(language, list(lines), tokenizer.of(language).split(lines), tokenizer.name))
-
-    def encode_text(self, text: Text) -> Sentences:
-        """Return the subwords of a text's lines and the word of each."""
-        return next(self.encode_texts([text]))
-
-    def encode_texts(self, texts: Iterable[Text]) -> Iterator[Sentences]:
-        """Yield the same for each chunk; a thread encodes the next one meanwhile."""
-        return encoding.encode_stream(self.tokenizer, self.surfaces, iter(texts))
-
-    def encode_with_offsets(self, text: Text) -> tuple[Sentences, Ragged]:
-        """Return the subwords, and a row per line of their (start, end) characters without white space around."""
-        return encoding.encode_with_offsets(self.tokenizer, self.surfaces, text)
-
-    def encode_words_apart(self, text: Text) -> Sentences:
-        """Return the subwords of each line, encoded so that no subword holds the beginning of two words."""
-        return encoding.encode_words_apart(self.tokenizer, self.surfaces, text)
-
-    def encode_words(self, words: Sequence[str]) -> Ragged:
-        """Return a row per word of its subwords inside a line, after another word."""
-        spans = Ragged.of([[(0, len(word))] if word else [] for word in words], width=2)
-        return self.encode_phrases(Text("", list(words), spans)).ids
-
-    def encode_phrases(self, phrases: Text) -> Sentences:
-        """Return the subwords of phrases, lines that begin with a word, inside a line after another word."""
-        return encoding.encode_phrases(self.tokenizer, self.surfaces, phrases)
 
     def _id(self, role: str) -> int:
         if role not in self._ids:
@@ -314,31 +283,10 @@ class Vocab:
 
     def _separator(self) -> tuple[int, ...]:
         """Return the ids that the template puts between two sides; one end token if it has no template for pairs."""
-        sides = (row := self.tokenizer.encode("a", "b")).sequence_ids
+        row = self.tokenizer.encode("a", "b")
+        sides = row.sequence_ids
         if 0 in sides and 1 in sides:
             found = tuple(row.ids[len(sides) - sides[::-1].index(0) : sides.index(1)])
             if found:
                 return found
         return (self.end,)
-
-
-def _copy(tokenizer: Tokenizer) -> Tokenizer:
-    return Tokenizer.from_str(tokenizer.to_str())
-
-
-def _id_of(tokenizer: Tokenizer, token: str) -> int:
-    number: int | None = tokenizer.token_to_id(token)
-    if number is None:
-        raise DataError(f"the special token {token!r} is not in the vocabulary")
-    return number
-
-
-def _readable(name: str) -> str:
-    """Return a byte-level name as text."""
-    if not all(character in encoding.BYTES for character in name):
-        return name
-    data = bytes(encoding.BYTES[character] for character in name)
-    try:
-        return data.decode("utf-8").replace(" ", "▁")
-    except UnicodeDecodeError:
-        return f"<{data.hex(' ')}>"

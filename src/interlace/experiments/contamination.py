@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from interlace.core.errors import InterlaceError
 from interlace.data.contamination import HeldOutSet, OverlapRules, find_contamination
-from interlace.data.filters.common import sides
+from interlace.data.filters import sides
 from interlace.experiments.lineage import Lineage
 from interlace.experiments.prepare import data_key, data_root
 from interlace.tasks.common.files import MissingDataError

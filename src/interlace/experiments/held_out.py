@@ -95,7 +95,8 @@ def _on_pairs(recipe: Recipe, materials: Materials, traits: Traits, max_length: 
             source, target = corpus.languages[::-1] if backward else corpus.languages
             if (source, target) not in learned:
                 continue
-            rows = _short_rows(*corpus.side_lengths, max_length, recipe.train.evaluate_tokens)
+            first, second = corpus.side_lengths
+            rows = _short_rows(first, second, max_length, recipe.train.evaluate_tokens)
             if not len(rows):
                 log.info("perplexity: all held-out rows of %r are longer than %d tokens", name, max_length - 2)
                 continue

@@ -4,26 +4,23 @@ A `FilterChain` applies several rules in turn and counts the rows that each drop
 that drops it.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
+from interlace.text import Text, TextPairs
+from interlace.text.word_tokenizers.common.characters import code_points, line_starts
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from interlace.text import Text, TextPairs
-
-Keep = Callable[["Text | TextPairs"], "NDArray[np.bool_]"]  # a chunk -> (n,) rows to keep
+Chunk = Text | TextPairs
+Mask = NDArray[np.bool_]
+Keep = Callable[[Chunk], Mask]  # a chunk -> (n,) rows to keep
 
 
 class Filter(Settings, ABC):
@@ -42,7 +39,7 @@ class Filter(Settings, ABC):
         return self.keep
 
     @abstractmethod
-    def keep(self, chunk: Text | TextPairs) -> NDArray[np.bool_]:
+    def keep(self, chunk: Chunk) -> Mask:
         """(n,) which lines or pairs of a single chunk to keep.
 
         Raises:
@@ -69,7 +66,7 @@ class FilterChain:
         self.dropped: Counter[str] = Counter()
         self._rules = [(rule.name, rule.start()) for rule in filters]
 
-    def keep(self, chunk: Text | TextPairs, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def keep(self, chunk: Chunk, among: Mask) -> Mask:
         """(n,) which rows of the mask `among` pass all filters; the filters do not see other rows."""
         kept = among.copy()
         for name, keep in self._rules:
@@ -78,3 +75,47 @@ class FilterChain:
             if dropped := int((~passed).sum()):
                 self.dropped[name] += dropped
         return kept
+
+
+def sides(chunk: Chunk) -> tuple[Text, ...]:
+    """Return one text, or the two of pairs."""
+    return (chunk.source, chunk.target) if isinstance(chunk, TextPairs) else (chunk,)
+
+
+def on_all_sides(chunk: Chunk, holds: Callable[[Text], Mask]) -> Mask:
+    """(n,) where a condition holds on every side."""
+    return reduce(np.logical_and, map(holds, sides(chunk)))
+
+
+def characters(text: Text) -> NDArray[np.int64]:
+    """(n,) characters per line."""
+    return np.fromiter(map(len, text.lines), np.int64, len(text))
+
+
+class CharacterClasses:
+    """Classes of characters by code point, computed at a character's first occurrence."""
+
+    def __init__(self, class_of: Callable[[str], int]) -> None:
+        """Use `class_of`, which returns 1 to 255 for a character; 0 is the class of those that have not occurred."""
+        self._class_of = class_of
+        self._table = np.zeros(0x110000, np.uint8)
+
+    def of(self, points: NDArray[Any]) -> NDArray[np.uint8]:
+        """(C,) the class of each code point."""
+        found: NDArray[np.uint8] = self._table[points]
+        if not found.all():
+            for point in np.unique(points[found == 0]).tolist():
+                self._table[point] = self._class_of(chr(point))
+            found = self._table[points]
+        return found
+
+    def of_lines(self, lines: Sequence[str]) -> NDArray[np.uint8]:
+        """(C,) the class of each character of all lines, each line followed by a line feed."""
+        return self.of(code_points(lines))
+
+
+def count_by_line(marks: Mask, lines: Sequence[str]) -> NDArray[np.int64]:
+    """(n,) marked characters per line; `marks` cover all lines and their line feeds."""
+    if not lines:
+        return np.zeros(0, np.int64)
+    return np.asarray(np.add.reduceat(marks, line_starts(lines)[:-1], dtype=np.int64))

@@ -1,28 +1,17 @@
 """Drops repeated pairs, repeated lines, or pairs with a repeated side."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
-from interlace.data.filters import Filter
-from interlace.data.filters.common import sides
+from interlace.data.filters import Chunk, Filter, Keep, Mask, sides
+from interlace.text import Text
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from interlace.data.filters import Keep
-    from interlace.text import Text, TextPairs
-
-    Hashes = NDArray[np.uint64]
-
-# Two of n different lines share a hash with probability n² / 2^65: once in four million corpora of 3M lines.
-_HASH_BYTES = 8
+Hashes = NDArray[np.uint64]
 
 
 class Duplicates(Filter):
@@ -37,7 +26,7 @@ class Duplicates(Filter):
         """Return a function that keeps rows which no chunk before had."""
         source, target = HashSet(), HashSet()  # pairs are in the first
 
-        def keep(chunk: Text | TextPairs) -> NDArray[np.bool_]:
+        def keep(chunk: Chunk) -> Mask:
             columns = [self._normalized(text) for text in sides(chunk)]
             if len(columns) == 1 or self.by == "source":
                 return source.add(line_hashes(columns[0]))
@@ -49,7 +38,7 @@ class Duplicates(Filter):
 
         return keep
 
-    def keep(self, chunk: Text | TextPairs) -> NDArray[np.bool_]:
+    def keep(self, chunk: Chunk) -> Mask:
         """(n,) rows that do not repeat an earlier row of the chunk."""
         return self.start()(chunk)
 
@@ -67,14 +56,14 @@ class HashSet:
     def __len__(self) -> int:
         return sum(map(len, self._runs))
 
-    def has(self, keys: Hashes) -> NDArray[np.bool_]:
+    def has(self, keys: Hashes) -> Mask:
         """(n,) which keys are in the set."""
         found = np.zeros(len(keys), np.bool_)
         for run in self._runs:
             found |= run[np.minimum(np.searchsorted(run, keys), len(run) - 1)] == keys
         return found
 
-    def add(self, keys: Hashes) -> NDArray[np.bool_]:
+    def add(self, keys: Hashes) -> Mask:
         """Add all keys; return (n,) which were new, of equal ones only the first."""
         unique, first = np.unique(keys, return_index=True)
         fresh = ~self.has(unique)
@@ -89,12 +78,15 @@ class HashSet:
 
 
 def line_hashes(lines: Iterable[str]) -> Hashes:
-    """(n,) a hash of each line, the same on all machines."""
-    digests = [blake2b(line.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest() for line in lines]
+    """(n,) a hash of each line, the same on all machines.
+
+    Two of n different lines share a hash with probability n² / 2^65: once in four million corpora of 3M lines.
+    """
+    digests = [blake2b(line.encode("utf-8", "surrogatepass"), digest_size=8).digest() for line in lines]
     return np.frombuffer(b"".join(digests), "<u8")
 
 
-def _new_on_both(source: HashSet, target: HashSet, sources: Hashes, targets: Hashes) -> NDArray[np.bool_]:
+def _new_on_both(source: HashSet, target: HashSet, sources: Hashes, targets: Hashes) -> Mask:
     """(n,) where neither side occurs in a kept pair; pairs of the chunk are decided in order."""
     free = ~(source.has(sources) | target.has(targets))
     seen: tuple[set[int], set[int]] = (set(), set())

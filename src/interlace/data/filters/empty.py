@@ -1,22 +1,11 @@
 """Drops lines without a word, and pairs with such a side."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from interlace.data.filters import Filter
-from interlace.data.filters.common import on_all_sides
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from interlace.text import Text, TextPairs
+from interlace.data.filters import Chunk, Filter, Mask, on_all_sides
 
 
 class Empty(Filter):
     """A corpus skips such lines anyway; this rule is for `interlace check`."""
 
-    def keep(self, chunk: Text | TextPairs) -> NDArray[np.bool_]:
+    def keep(self, chunk: Chunk) -> Mask:
         """(n,) where every side has a word."""
         return on_all_sides(chunk, lambda text: text.words.lengths > 0)

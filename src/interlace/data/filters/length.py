@@ -1,19 +1,12 @@
 """Drops lines that are too short or too long, in words or characters."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+import numpy as np
 from pydantic import Field
 
-from interlace.data.filters import Filter
-from interlace.data.filters.common import characters, on_all_sides
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from interlace.text import Text, TextPairs
+from interlace.data.filters import Chunk, Filter, Mask, characters, on_all_sides
+from interlace.text import Text
 
 
 class Length(Filter):
@@ -28,19 +21,17 @@ class Length(Filter):
 
     def model_post_init(self, _context: Any) -> None:
         """Check that minima do not exceed maxima."""
-        for unit, low, high in (
-            ("words", self.min_words, self.max_words),
-            ("characters", self.min_characters, self.max_characters),
-        ):
+        for unit in ("words", "characters"):
+            low, high = getattr(self, f"min_{unit}"), getattr(self, f"max_{unit}")
             if low > high:
                 message = f"min_{unit} = {low} is more than max_{unit} = {high}"
                 raise ValueError(message)
 
-    def keep(self, chunk: Text | TextPairs) -> NDArray[np.bool_]:
+    def keep(self, chunk: Chunk) -> Mask:
         """(n,) where every side is within the bounds."""
         return on_all_sides(chunk, self._within)
 
-    def _within(self, text: Text) -> NDArray[np.bool_]:
+    def _within(self, text: Text) -> Mask:
         words, length = text.words.lengths, characters(text)
-        kept: NDArray[np.bool_] = (words >= self.min_words) & (words <= self.max_words)
-        return kept & (length >= self.min_characters) & (length <= self.max_characters)
+        kept = (words >= self.min_words) & (words <= self.max_words)
+        return np.asarray(kept & (length >= self.min_characters) & (length <= self.max_characters))

@@ -1,20 +1,13 @@
 """Drops pairs with one side much longer than the other."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
-from interlace.data.filters import Filter
-from interlace.data.filters.common import characters
-from interlace.text import TextPairs
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from interlace.text import Text
+from interlace.data.filters import Chunk, Filter, Mask, characters
+from interlace.text import Text, TextPairs
 
 
 class Ratio(Filter):
@@ -29,14 +22,13 @@ class Ratio(Filter):
     )
     slack: int = Field(5, ge=0, description="Extra units that are always allowed.")
 
-    def keep(self, chunk: Text | TextPairs) -> NDArray[np.bool_]:
+    def keep(self, chunk: Chunk) -> Mask:
         """(n,) where the longer side is at most `max_ratio` times the shorter one, plus `slack`, in source units."""
         if not isinstance(chunk, TextPairs):
             return np.ones(len(chunk), np.bool_)
         source, target = self.lengths(chunk.source), self.lengths(chunk.target) / self.typical
         limit = self.max_ratio * np.minimum(source, target) + self.slack
-        kept: NDArray[np.bool_] = np.maximum(source, target) <= limit
-        return kept
+        return np.asarray(np.maximum(source, target) <= limit)
 
     def lengths(self, text: Text) -> NDArray[np.int64]:
         """(n,) units per line."""

@@ -1,21 +1,15 @@
 """Drops lines in the wrong script: often another language, or only links and codes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError
-from interlace.data.filters import Filter
-from interlace.data.filters.common import CharacterClasses, count_by_line, on_all_sides
+from interlace.data.filters import CharacterClasses, Chunk, Filter, Mask, count_by_line, on_all_sides
+from interlace.text import Text
 from interlace.text.scripts import COMMON, is_private, script_of, scripts_of
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from interlace.text import Text, TextPairs
+_NUMBERS: dict[str, int] = {COMMON: 1}  # scripts in order of occurrence; there are fewer than 255
+_CLASSES = CharacterClasses(lambda character: _NUMBERS.setdefault(script_of(character), len(_NUMBERS) + 1))
 
 
 class Script(Filter):
@@ -31,7 +25,7 @@ class Script(Filter):
         {}, description="Scripts by language, such as {sr = ['Latin']}, if they are not known or others are expected."
     )
 
-    def keep(self, chunk: Text | TextPairs) -> NDArray[np.bool_]:
+    def keep(self, chunk: Chunk) -> Mask:
         """(n,) where every side is mostly in a script of its language.
 
         Raises:
@@ -44,31 +38,15 @@ class Script(Filter):
         known = frozenset[str]() if is_private(language) else scripts_of(language)
         return frozenset(self.expected.get(language, ())) or known
 
-    def _mostly(self, text: Text) -> NDArray[np.bool_]:
-        wanted = self.scripts(text.language)
-        if not wanted:
+    def _mostly(self, text: Text) -> Mask:
+        scripts = self.scripts(text.language)
+        if not scripts:
             raise DataError(
                 f"filters.script: the scripts of {text.language!r} are not known; "
                 f"set filters.script.expected.{text.language} = ['Latin'], for example"
             )
-        right, letters = letters_in(wanted, text.lines)
-        kept: NDArray[np.bool_] = right >= self.min_share * letters
-        return kept
-
-
-def letters_in(scripts: frozenset[str], lines: list[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(n,) letters of each line in one of the scripts, and (n,) in any."""
-    found = _CLASSES.of(lines)  # first, because it adds new scripts
-    wanted = np.zeros(256, np.bool_)
-    wanted[[number for script, number in _NUMBERS.items() if script in scripts]] = True
-    return count_by_line(wanted[found], lines), count_by_line(found != _NUMBERS[COMMON], lines)
-
-
-_NUMBERS: dict[str, int] = {COMMON: 1}  # scripts in order of occurrence; there are fewer than 255
-
-
-def _number(character: str) -> int:
-    return _NUMBERS.setdefault(script_of(character), len(_NUMBERS) + 1)
-
-
-_CLASSES = CharacterClasses(_number)
+        found = _CLASSES.of_lines(text.lines)  # first, because it adds new scripts
+        wanted = np.zeros(256, np.bool_)
+        wanted[[number for script, number in _NUMBERS.items() if script in scripts]] = True
+        right = count_by_line(wanted[found], text.lines)
+        return np.asarray(right >= self.min_share * count_by_line(found != _NUMBERS[COMMON], text.lines))

@@ -1,19 +1,10 @@
 """Drops lines that hold a column separator of other formats, such as `|||`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from pydantic import Field
 
-from interlace.data.filters import Filter
-from interlace.data.filters.common import on_all_sides
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from interlace.text import Text, TextPairs
+from interlace.data.filters import Chunk, Filter, Mask, on_all_sides
+from interlace.text import Text
 
 
 class Separator(Filter):
@@ -21,11 +12,11 @@ class Separator(Filter):
 
     marks: list[str] = Field(["|||"], min_length=1, description="Strings that no side may contain.")
 
-    def keep(self, chunk: Text | TextPairs) -> NDArray[np.bool_]:
+    def keep(self, chunk: Chunk) -> Mask:
         """(n,) where no side contains a mark."""
         return on_all_sides(chunk, self._without)
 
-    def _without(self, text: Text) -> NDArray[np.bool_]:
+    def _without(self, text: Text) -> Mask:
         kept = np.ones(len(text), np.bool_)
         whole = "\n".join(text.lines)
         for mark in self.marks:

@@ -12,7 +12,7 @@ import numpy as np
 
 from interlace.core.errors import DataError
 from interlace.data import Sentences
-from interlace.data.filters.common import on_all_sides, sides
+from interlace.data.filters import on_all_sides, sides
 from interlace.readers import READERS
 from interlace.readers.hub import is_hub
 from interlace.text import Text, TextPairs
