@@ -170,14 +170,9 @@ def test_two_micro_batches_give_the_gradient_of_one(settings):
 # ---- what a step draws ----
 
 
-def sampler(count=50, **changes):
-    words = Ragged.from_lengths(np.arange(2 * count, dtype=np.int32), np.ones(2 * count, np.int64))
-    settings = {"pairs": None, "negatives": 0, "seed": 0} | changes
-    return AlignmentEntries(words, np.arange(count), count + np.arange(count), **settings)
-
-
 def test_every_entry_is_drawn_as_often_as_any_other():
-    pairs = sampler(pairs=10)
+    words = Ragged.from_lengths(np.arange(100, dtype=np.int32), np.ones(100, np.int64))
+    pairs = AlignmentEntries(words, np.arange(50), np.arange(50, 100), count=10, negatives=0, seed=0)
     drawn = np.zeros(50, np.int64)
     for step in range(2000):
         arrays = pairs.arrays(step)
@@ -196,14 +191,14 @@ entry = st.tuples(st.integers(0, 7), st.integers(4, 11)).filter(lambda words: wo
 def test_what_is_known_is_what_stands_in_the_dictionary_and_the_word_itself(entries, count, others, step):
     words = Ragged.of([[i] * (1 + i % 3) for i in range(12)])
     source, target = np.array(entries).T
-    pairs = AlignmentEntries(words, source, target, count, others, seed=0)
+    pairs = AlignmentEntries(words, source, target, min(count, len(source)), others, seed=0)
     arrays = pairs.arrays(step)
     rows = np.split(arrays["align_ids"], arrays["align_starts"][1:])
     assert [len(row) for row in rows] == [1 + row[0] % 3 for row in rows]
     names = [int(row[0]) for row in rows]
     taken = [names[word] for word in arrays["align_source"]]
     against = [names[word] for word in arrays["align_negatives"]]
-    assert len(taken) == pairs.count
+    assert len(taken) == min(count, len(entries))
     assert set(zip(taken, [names[word] for word in arrays["align_target"]], strict=True)) <= set(entries)
     assert len(set(against)) == len(against) <= others
     known = {*entries, *((word, word) for word in range(12))}

@@ -18,10 +18,10 @@ from interlace.objectives.common.code_switching import (
     KINDS,
     CodeSwitching,
     SwitchCandidates,
+    WordForms,
     all_boundaries,
     switch_phrases,
 )
-from interlace.objectives.common.switched_tokens import WordForms
 from interlace.toy import pairs as world_pairs
 from interlace.toy import sample
 

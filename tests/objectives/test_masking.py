@@ -12,8 +12,8 @@ from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.layout import pair_layout, sentence_layout
 from interlace.models.families import Traits
-from interlace.objectives import Resources
-from interlace.objectives.common.masking import Masking, SamplingScale, draw_per_row, draw_weighted
+from interlace.objectives import Prepared, Resources
+from interlace.objectives.common.masking import Masking, draw_per_row, draw_weighted, sampling_scale
 
 SIZE = 50
 VOCAB = SimpleNamespace(
@@ -28,8 +28,12 @@ def layout_of(rows):
 
 
 def mask(masking, layout, seed=0, step=0, frequencies=None):
-    prepared = masking.prepare(Resources(VOCAB, Traits("bert", 64), frequencies), "mlm", language_ids=False)
-    return masking.apply(layout, prepared, step, np.random.default_rng(seed))
+    traits = Traits("bert", 64)
+    prepared = masking.prepare(Prepared(VOCAB, traits), Resources(VOCAB, traits, frequencies))
+    languages = ("en", "xx")[: int(layout.sides.max()) + 1]
+    batch = masking.batch(layout, languages, prepared, term="mlm", step=step, rng=np.random.default_rng(seed))
+    rows, columns = batch.at
+    return SimpleNamespace(ids=batch.inputs["input_ids"], rows=rows, columns=columns, labels=batch.labels)
 
 
 def apply(masking, rows, **options):
@@ -157,7 +161,7 @@ def test_the_scale_keeps_the_share_of_the_corpus(frequencies, share):
     """The expected share, added up kind by kind, is the one asked for."""
     frequencies = np.array(frequencies)
     weights = 1 / np.sqrt(frequencies)
-    factor = SamplingScale.of(frequencies, weights).at(share)
+    factor = np.interp(share, *sampling_scale(frequencies, weights))
     expected = (frequencies * np.minimum(1, factor * weights)).sum() / frequencies.sum()
     assert expected == pytest.approx(share, abs=1e-9)
 

@@ -9,12 +9,11 @@ import torch
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.data.layout import sentence_layout
 from interlace.models.build import from_shape
 from interlace.models.families import Traits
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
-from interlace.objectives.word_aligned import WordAligned, batch_words
+from interlace.objectives.word_aligned import WordAligned
 from interlace.training import checkpoint
 from interlace.training.loop import TrainingModel
 from interlace.training.optimizer import OptimizerSettings
@@ -173,16 +172,9 @@ def test_a_pair_costs_two_rows_as_long_as_the_longer_side():
     assert costs.tolist() == [2 * 7, 2 * 7, 2 * 12]  # begin and end beside the text; a row ends at max_length
 
 
-# ---- words of a batch ----
-
-ROWS = [[0, 0, 1], [], [0, 1, 1, 1]]
-
-
-def test_links_find_the_numbers_of_both_words():
-    rows = side([[0, 1], [0], [0, 1, 2], [0]], 4, "en")  # two pairs, first sides first
-    words = batch_words(sentence_layout(rows, VOCAB, 32), "last")
-    links = Ragged.of([[(0, 2), (1, 0)], [(0, 0), (3, 0)]], width=2)
-    one, other = words.linked(links, first=0)
-    assert (one.tolist(), other.tolist()) == ([0, 1, 2, -1], [5, 3, 6, 6])
-    one, other = words.linked(links, first=1)  # the targets' rows come first
-    assert (one.tolist(), other.tolist()) == ([-1, 0, 2, 2], [3, 4, 6, -1])
+@pytest.mark.parametrize("anchor", ["en", "de"])
+def test_links_of_truncated_words_are_ignored(anchor):
+    links = Ragged.of([[(0, 2), (1, 0), (7, 1)], [(0, 0), (0, 9)]], width=2)
+    pairs = Pairs(side([range(8), [0]], 4, "en"), side([[0, 1, 2], range(10)], 20, "de"), links)
+    batch = make(WordAligned(max_length=8, links="all", anchor_language=anchor), pairs)
+    assert linked(batch) == [(4, 22), (5, 20), (12, 23)] if anchor == "en" else [(22, 4), (20, 5), (23, 12)]

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from interlace.alignment import WordPairs
     from interlace.cli.common.alignment import Source
     from interlace.core.ragged import Ragged
+    from interlace.objectives.common.code_switched_text import CodeSwitchedText
     from interlace.objectives.common.code_switching import CodeSwitching
-    from interlace.objectives.common.switched_text import CodeSwitchedText
 
 _MAX_SHAPES = 8  # reported phrase lengths, most frequent first
 
@@ -68,7 +68,7 @@ def code_switch(
     from interlace.alignment.phrase_table import PhraseTable, TableRules
     from interlace.cli.common.alignment import linked, text_of
     from interlace.cli.common.output import check_json_output, lines_to, print_summary
-    from interlace.objectives.common.switched_text import CodeSwitchedText, CopySettings
+    from interlace.objectives.common.code_switched_text import CodeSwitchedText, CopySettings
 
     check_json_output(into, as_json)
     rules = TableRules(max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count)

@@ -105,6 +105,11 @@ class Pairs:
         return len(self.source)
 
     @property
+    def languages(self) -> tuple[str, str]:
+        """The languages of source and target."""
+        return self.source.language, self.target.language
+
+    @property
     def lengths(self) -> NDArray[np.int64]:
         """(n,) subwords of both sides together."""
         return self.source.lengths + self.target.lengths

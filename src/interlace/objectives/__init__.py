@@ -11,24 +11,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
 
+from interlace.core.errors import SettingsError, did_you_mean
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 from interlace.data import LabeledExamples, Pairs, Sentences
 from interlace.data.layout import MAX_SPECIALS
 from interlace.data.questions import Questions
-from interlace.objectives.common.inputs import (
-    BoolOrAuto,
-    encoder_inputs,
-    language_id,
-    resolve_language_ids,
-    resolve_reset_positions,
-    tokens_by_language,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,37 +31,17 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from interlace.alignment.lexicon import Lexicon
+    from interlace.data.layout import Layout
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.models.families import Traits
     from interlace.objectives.common.dictionaries import Dictionaries
 
-__all__ = [
-    "MASK",
-    "OBJECTIVES",
-    "Batch",
-    "BoolOrAuto",
-    "Cells",
-    "Component",
-    "Examples",
-    "Objective",
-    "Prepared",
-    "Preview",
-    "Resources",
-    "Term",
-    "encoder_inputs",
-    "language_id",
-    "place_texts",
-    "resolve_language_ids",
-    "resolve_reset_positions",
-    "token_texts",
-    "tokens_by_language",
-]
-
 MASK = "[M]"  # the mask token in previews
 _BLANK = "▁"
 
 Examples = Sentences | Pairs | LabeledExamples | Questions
+BoolOrAuto = bool | Literal["auto"]
 Cells = dict[int, dict[int, str]]  # sequence -> column -> text
 
 
@@ -96,6 +69,31 @@ class Batch:
     extra: dict[str, Any] = field(default_factory=dict)
     sides: Any = None
     languages: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        layout: Layout,
+        languages: tuple[str, ...],
+        prepared: Prepared,
+        *,
+        at: tuple[Any, Any],
+        labels: Any,
+        counts: Mapping[str, float],
+        extra: dict[str, Any] | None = None,
+    ) -> Batch:
+        """Return a batch that reads the sequences of `layout`; `languages` are those of their sides."""
+        fed, restart = prepared.language_ids, prepared.restart
+        return cls(
+            encoder_inputs(layout, prepared.traits, languages, restart=restart, language_ids=fed),
+            at=at,
+            labels=labels,
+            counts=dict(counts),
+            tokens=layout.tokens,
+            extra=extra or {},
+            sides=layout.sides if len(languages) > 1 else None,
+            languages=tokens_by_language(layout, languages),
+        )
 
     def to(self, device: torch.device) -> Batch:
         """Return the batch with tensors on `device` instead of arrays."""
@@ -140,13 +138,16 @@ class Resources:
 
 @dataclass(frozen=True)
 class Prepared:
-    """Arrays that every batch of an objective needs; objectives subclass it to add their own.
+    """What every batch of an objective needs; objectives subclass it to add their own.
 
+    language_ids: whether language ids are fed. restart: whether positions restart on the second side.
     dictionaries: the dictionary entries of objectives that need `lexicon`; stored with the run.
     """
 
     vocab: Vocab
     traits: Traits
+    language_ids: bool = field(default=False, kw_only=True)
+    restart: bool = field(default=False, kw_only=True)
     dictionaries: Dictionaries | None = field(default=None, kw_only=True)
 
 
@@ -192,6 +193,12 @@ class Objective(Settings, ABC):
     max_length: int = Field(
         256, ge=8, description="Maximum sequence length in tokens, special tokens included (XLM: 256)."
     )
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
+
+    @property
+    def name(self) -> str:
+        """The public name: that of the entry's module."""
+        return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_plugin_")
 
     @property
     def needs_frequencies(self) -> bool:
@@ -199,8 +206,13 @@ class Objective(Settings, ABC):
         return any(part.needs_frequencies for part in self._components().values())
 
     def prepare(self, resources: Resources) -> Prepared:
-        """Check that the model and the data suit the settings; compute what every batch needs."""
-        return Prepared(resources.vocab, resources.traits)
+        """Check that the model and the data suit the settings; compute what every batch needs.
+
+        Raises:
+            SettingsError: language ids are required, and the model has no language embeddings.
+        """
+        language_ids = resolve_language_ids(self.language_ids, resources.traits, self.name)
+        return Prepared(resources.vocab, resources.traits, language_ids=language_ids)
 
     def modules(self, backbone: Backbone) -> nn.ModuleDict:  # noqa: ARG002 - subclasses use it
         """Return extra heads, which are trained and checkpointed with the backbone and dropped at export."""
@@ -282,3 +294,83 @@ def token_texts(vocab: Vocab, ids: Any) -> list[str]:
         else:
             texts.append(name.removeprefix(_BLANK) if name.startswith(_BLANK) else f"+{name}")
     return texts
+
+
+def encoder_inputs(
+    layout: Layout,
+    traits: Traits,
+    languages: tuple[str, ...],
+    *,
+    restart: bool = False,
+    language_ids: bool = True,
+) -> dict[str, NDArray[Any]]:
+    """Return the encoder's arrays for sequences of one or two sides.
+
+    Args:
+        layout: the padded sequences.
+        traits: of the model.
+        languages: the language of each side.
+        restart: restart position ids on the second side.
+        language_ids: feed language ids if the model has language embeddings.
+
+    Raises:
+        SettingsError: the model has language embeddings, but none for one of `languages`.
+    """
+    inputs: dict[str, NDArray[Any]] = {"input_ids": layout.ids}
+    if not layout.real.all():
+        inputs["attention_mask"] = layout.real.astype(np.int64)
+    if restart:
+        inputs["position_ids"] = layout.positions(traits.first_position, restart=True)
+    if language_ids and traits.language_input is not None and traits.languages:
+        ids = np.array([language_id(traits, language) for language in languages], dtype=np.int64)
+        inputs[traits.language_input] = ids[np.minimum(layout.sides, len(ids) - 1)]
+    return inputs
+
+
+def tokens_by_language(layout: Layout, languages: tuple[str, ...]) -> dict[str, int]:
+    """Return the number of tokens in each language; special tokens count for their side."""
+    if len(set(languages)) == 1:
+        return {languages[0]: layout.tokens}
+    second = int((layout.sides == 1).sum())  # the side of padding is 0
+    return {languages[0]: layout.tokens - second, languages[1]: second}
+
+
+def language_id(traits: Traits, language: str) -> int:
+    """Return the index of a language's embedding.
+
+    Raises:
+        SettingsError: the model has no embedding for the language.
+    """
+    if language not in traits.languages:
+        hint = did_you_mean(language, traits.languages)
+        raise SettingsError(f"the model has no language embedding for {language!r}{hint}")
+    return traits.languages[language]
+
+
+def resolve_language_ids(setting: BoolOrAuto, traits: Traits, name: str) -> bool:
+    """Return whether to feed language ids; `name` is the section named in errors.
+
+    Raises:
+        SettingsError: the setting is true and the model has no language embeddings.
+    """
+    has = traits.language_input is not None and bool(traits.languages)
+    if setting is True and not has:
+        message = f"{name}: language_ids = true, but this {traits.family} model has no language embeddings"
+        raise SettingsError(f"{message}; set model.languages = 'embeddings' or {name}.language_ids = 'auto'")
+    return has if setting == "auto" else setting
+
+
+def resolve_reset_positions(setting: BoolOrAuto, traits: Traits, name: str) -> bool:
+    """Return whether positions restart on the second side; by default only if language ids distinguish the sides.
+
+    Without language embeddings, restarted positions make the first words of both sides look alike.
+
+    Raises:
+        SettingsError: the setting is true and some layers of the model use relative positions only.
+    """
+    if setting is True and not traits.restarts:
+        message = f"{name}: reset_positions = true, but local layers of {traits.family} models ignore position ids"
+        raise SettingsError(f"{message}; set {name}.reset_positions = 'auto'")
+    if setting == "auto":
+        return traits.restarts and traits.language_input is not None and bool(traits.languages)
+    return setting

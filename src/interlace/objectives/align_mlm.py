@@ -19,38 +19,31 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.ragged import Ragged
-from interlace.core.randomness import Purpose, generator
-from interlace.data.layout import SPECIALS
-from interlace.objectives import BoolOrAuto, Objective, Prepared, Preview, Term
+from interlace.core.randomness import Generator, Purpose, generator
+from interlace.objectives import Batch, BoolOrAuto, Preview, Resources, Term
 from interlace.objectives.common.dictionaries import Dictionary, DictionaryPart
-from interlace.objectives.common.masking import Masking
+from interlace.objectives.common.masking import PreparedMasked
+from interlace.objectives.mlm import Mlm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
-    from interlace.core.randomness import Generator
     from interlace.data import Sentences
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.objectives import Batch, Resources
-    from interlace.objectives.common.dictionaries import Dictionaries
-    from interlace.objectives.common.masking import PreparedMasked
-
-    _Arrays = dict[str, NDArray[np.int64]]
 
 PREVIEWED = 12  # dictionary entries in a preview
 
 
-@dataclass(frozen=True)
-class PreparedAlignMlm(Prepared):
-    """Adds what `mlm` prepares, and the dictionary entries."""
+@dataclass(frozen=True, kw_only=True)
+class PreparedAlignMlm(PreparedMasked):
+    """Adds the entries to align."""
 
-    text: PreparedMasked
     entries: AlignmentEntries
 
 
-class AlignMlm(Objective):
+class AlignMlm(Mlm):
     """Predict masked tokens, and align the embeddings of dictionary entries.
 
     Reads: text as `mlm`, and a dictionary.
@@ -58,16 +51,10 @@ class AlignMlm(Objective):
     Terms: `mlm`, the cross-entropy per prediction, and `align`, the alignment loss per entry.
     """
 
-    streams: ClassVar[bool] = True
-    term: ClassVar[str] = "mlm"
     needs: ClassVar[frozenset[str]] = frozenset({"lexicon"})
 
-    masking: Masking = Field(default_factory=Masking, description="Which tokens are predicted and how they are masked.")
     language_ids: BoolOrAuto = Field(
         "auto", description="Feed language ids; 'auto': if the model has embeddings (ALIGN-MLM, G.5: none)."
-    )
-    packed: bool = Field(
-        False, description="Pack whole sentences into each sequence, as in `mlm` (Tang et al. 2022, appendix G.3)."
     )
     dictionary: Dictionary = Field(default_factory=Dictionary, description="Dictionaries to learn from.")
     alignment_weight: float = Field(
@@ -101,35 +88,38 @@ class AlignMlm(Objective):
             message = f"pairs_per_step is 'all' or at least 1, found {self.pairs_per_step}"
             raise ValueError(message)
 
-    def packed_length(self, vocab: Vocab) -> int | None:  # noqa: ARG002
-        """Return the sequence length without special tokens."""
-        return self.max_length - SPECIALS if self.packed else None
-
     def prepare(self, resources: Resources) -> PreparedAlignMlm:
         """Split and tokenize the dictionaries.
 
         Raises:
             DataError: there is no dictionary, or none of its entries is usable.
         """
-        vocab, seed = resources.vocab, resources.seed
+        lexicons, seed = resources.lexicons, resources.seed
         dictionaries = self.dictionary.prepare(
-            resources.lexicons, vocab, "align_mlm", seed=seed, max_tokens=self.max_subwords
+            lexicons, resources.vocab, self.name, seed=seed, max_tokens=self.max_subwords
         )
-        pairs = None if self.pairs_per_step == "all" else self.pairs_per_step
+        at = dictionaries.of(DictionaryPart.TRAIN)
+        both = np.unique(np.stack([dictionaries.source[at], dictionaries.target[at]]), axis=1)
+        count = both.shape[1] if self.pairs_per_step == "all" else min(self.pairs_per_step, both.shape[1])
         negatives = 0 if self.alignment_loss == "cosine" else self.negatives
-        entries = AlignmentEntries.of(dictionaries, pairs=pairs, negatives=negatives, seed=seed)
-        text = self.masking.prepare(resources, "align_mlm", self.language_ids)
-        return PreparedAlignMlm(vocab, resources.traits, text, entries, dictionaries=dictionaries)
+        entries = AlignmentEntries(dictionaries.words, both[0], both[1], count, negatives, seed)
+        text = replace(super().prepare(resources), dictionaries=dictionaries)
+        return PreparedAlignMlm(**vars(text), entries=entries)
 
     def batch(self, examples: Sentences, prepared: PreparedAlignMlm, step: int, rng: Generator) -> Batch:
         """Mask the text; add the entries of the step, which its micro-batches share."""
-        batch = self.masking.sentences(examples, prepared.text, self.max_length, term=self.term, step=step, rng=rng)
-        counts = {**batch.counts, "align": prepared.entries.count}
-        return replace(batch, counts=counts, extra=prepared.entries.arrays(step))
+        batch = super().batch(examples, prepared, step, rng)
+        batch.counts["align"] = prepared.entries.count
+        return replace(batch, extra=prepared.entries.arrays(step))
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
         """Return the cross-entropy of the masked tokens and the alignment loss of the entries."""
-        losses = [self._alignment(weights, batch.extra) for weights in self._aligned_embeddings(backbone)]
+        aligned = {"input": backbone.input_embeddings, "output": backbone.model.get_output_embeddings().weight}
+        if self.embeddings != "both":
+            aligned = {"": aligned[self.embeddings]}
+        elif aligned["input"] is aligned["output"]:
+            del aligned["output"]
+        losses = [self._alignment(weights, batch.extra) for weights in aligned.values()]
         align = Term(sum(losses[1:], losses[0]) / len(losses), self.alignment_weight)
         return {**super().loss(backbone, heads, batch), "align": align}
 
@@ -143,13 +133,6 @@ class AlignMlm(Objective):
         if len(negatives := extra.get("align_negatives", [])):
             notes.append(f"negatives: {' '.join(words[word] for word in negatives[:PREVIEWED])}")
         return Preview(super().preview(batch, vocab).lines, notes)
-
-    def _aligned_embeddings(self, backbone: Backbone) -> list[Tensor]:
-        """Return the (V, H) embeddings to align; tied ones once."""
-        output: Tensor = backbone.model.get_output_embeddings().weight
-        if self.embeddings == "input" or output is backbone.input_embeddings:
-            return [backbone.input_embeddings]
-        return [output] if self.embeddings == "output" else [backbone.input_embeddings, output]
 
     def _alignment(self, weights: Tensor, extra: dict[str, Tensor]) -> Tensor:
         """Return the alignment loss summed over entries."""
@@ -176,29 +159,17 @@ class AlignmentEntries:
     """The training entries of all dictionaries, and how many of them a step takes.
 
     words: rows of token ids; source, target: (n,) word indices of each distinct entry.
-    pairs: entries per step, None for all. negatives: K, or 0. seed: of the draws.
+    count: P. negatives: K, or 0. seed: of the draws.
     """
 
     words: Ragged
     source: NDArray[np.int64]
     target: NDArray[np.int64]
-    pairs: int | None
+    count: int
     negatives: int
     seed: int
 
-    @classmethod
-    def of(cls, dictionaries: Dictionaries, *, pairs: int | None, negatives: int, seed: int) -> AlignmentEntries:
-        """Collect the training entries."""
-        at = dictionaries.of(DictionaryPart.TRAIN)
-        both = np.unique(np.stack([dictionaries.source[at], dictionaries.target[at]]), axis=1)
-        return cls(dictionaries.words, both[0], both[1], pairs, negatives, seed)
-
-    @property
-    def count(self) -> int:
-        """P."""
-        return len(self.source) if self.pairs is None else min(self.pairs, len(self.source))
-
-    def arrays(self, step: int) -> _Arrays:
+    def arrays(self, step: int) -> dict[str, NDArray[np.int64]]:
         """Return what the loss reads.
 
         align_ids, align_starts: (T,) token ids of the step's words, (W,) start of each word.
@@ -214,12 +185,11 @@ class AlignmentEntries:
         return self._arrays(self.source[at], self.target[at], negatives)
 
     @cached_property
-    def _whole(self) -> _Arrays:
+    def _whole(self) -> dict[str, NDArray[np.int64]]:
         return self._arrays(self.source, self.target, self.target[:0])
 
     @cached_property
     def _targets(self) -> NDArray[np.int64]:
-        """Distinct target words."""
         return np.unique(self.target)
 
     @cached_property
@@ -228,7 +198,9 @@ class AlignmentEntries:
         order = np.argsort(self.target, kind="stable")
         return Ragged.from_lengths(self.source[order], np.bincount(self.target, minlength=len(self.words)))
 
-    def _arrays(self, source: NDArray[np.int64], target: NDArray[np.int64], negatives: NDArray[np.int64]) -> _Arrays:
+    def _arrays(
+        self, source: NDArray[np.int64], target: NDArray[np.int64], negatives: NDArray[np.int64]
+    ) -> dict[str, NDArray[np.int64]]:
         used, places = np.unique(np.concatenate([source, target, negatives]), return_inverse=True)
         rows = self.words.take(used)
         parts = np.split(places.astype(np.int64), np.cumsum([len(source), len(target)]))
@@ -240,13 +212,7 @@ class AlignmentEntries:
         }
         if not len(negatives):
             return found
-        return found | {"align_negatives": parts[2], "align_known": self._known(source, negatives)}
-
-    def _known(self, source: NDArray[np.int64], negatives: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the (2, ...) rows of `source` and columns of `negatives` that are translations or the same word.
-
-        A word may be a source word of one dictionary and a target word of another.
-        """
+        # A word may be a source word of one dictionary and a target word of another.
         translated = self._sources_of.take(negatives)
         wanted = np.concatenate([translated.flat, negatives])
         columns = np.concatenate([translated.rows(), np.arange(len(negatives))])
@@ -254,4 +220,5 @@ class AlignmentEntries:
         first, last = (np.searchsorted(source[order], wanted, side) for side in ("left", "right"))
         runs = np.cumsum(last - first)
         index = np.arange(runs[-1] if len(runs) else 0) + np.repeat(last - runs, last - first)
-        return np.stack([order[index], np.repeat(columns, last - first)])
+        known = np.stack([order[index], np.repeat(columns, last - first)])
+        return found | {"align_negatives": parts[2], "align_known": known}

@@ -26,7 +26,7 @@ The paper leaves these points open:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -37,27 +37,35 @@ from interlace.core.errors import DataError
 from interlace.core.randomness import Generator, Purpose, generator
 from interlace.data import Pairs
 from interlace.data.layout import MAX_SPECIALS
-from interlace.objectives import BoolOrAuto, Objective, Term
-from interlace.objectives.common.code_switching import MONOLINGUAL, CodeSwitching, SwitchCandidates, switch_phrases
+from interlace.objectives import Batch, Objective, Resources, Term
+from interlace.objectives.common.code_switching import (
+    MONOLINGUAL,
+    CodeSwitching,
+    SwitchCandidates,
+    SwitchedSentences,
+    SwitchedTokens,
+    WordForms,
+    retokenized_share,
+    switch_phrases,
+    switched_tokens,
+)
 from interlace.objectives.common.masking import Masking, PreparedMasked
-from interlace.objectives.common.switched_tokens import WordForms, retokenized_share, switched_tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import nn
 
     from interlace.models.backbone import Backbone
-    from interlace.objectives import Batch, Resources
 
 MIXED, REPLACED = "mixed_share", "replaced_share"
 NOTED_SHARE = 0.005  # share of differently tokenized sentences from which `notes` reports them
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PreparedAlm(PreparedMasked):
     """Adds the forms of moved words."""
 
-    forms: WordForms = field(kw_only=True)
+    forms: WordForms
 
 
 class Alm(Objective):
@@ -74,7 +82,6 @@ class Alm(Objective):
     term: ClassVar[str] = "alm"
 
     masking: Masking = Field(default_factory=Masking, description="Which tokens are predicted and how they are masked.")
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
     code_switching: CodeSwitching = Field(
         default_factory=CodeSwitching, description="Which phrases are exchanged, and how many."
     )
@@ -83,9 +90,7 @@ class Alm(Objective):
         description="'stored': found once, with the phrase table's probabilities. 'extracted': from word alignments "
         "in every batch; takes less disk space, and scores phrases by link confidence only.",
     )
-    extraction: PhraseRules = Field(
-        default_factory=PhraseRules, description="TokenConstraints for 'extracted' phrases."
-    )
+    extraction: PhraseRules = Field(default_factory=PhraseRules, description="Rules for 'extracted' phrases.")
 
     def model_post_init(self, _context: object) -> None:
         """Reject settings that would be ignored."""
@@ -106,7 +111,7 @@ class Alm(Objective):
 
     def prepare(self, resources: Resources) -> PreparedAlm:
         """Return the masking tables and the word forms."""
-        prepared = self.masking.prepare(resources, "alm", self.language_ids)
+        prepared = self.masking.prepare(super().prepare(resources), resources)
         return PreparedAlm(**vars(prepared), forms=WordForms(resources.vocab))
 
     def batch(self, examples: Pairs, prepared: PreparedAlm, step: int, rng: Generator) -> Batch:
@@ -115,10 +120,9 @@ class Alm(Objective):
         Raises:
             DataError: the pairs have no phrases, or no alignments to extract them from.
         """
-        switched = switch_phrases(self._candidates(examples, prepared.forms), self.code_switching, rng)
-        layout = switched_tokens(examples, switched, prepared.forms).layout(prepared.vocab, self.max_length)
-        languages = (examples.source.language, examples.target.language)
-        batch = self.masking.batch(layout, languages, prepared, term=self.term, step=step, rng=rng)
+        switched, tokens = self._switched(examples, prepared.forms, rng)
+        layout = tokens.layout(prepared.vocab, self.max_length)
+        batch = self.masking.batch(layout, examples.languages, prepared, term=self.term, step=step, rng=rng)
         mixed = switched.kinds >= MONOLINGUAL
         batch.counts |= {MIXED: len(mixed), REPLACED: max(int(switched.words[mixed].sum()), 1)}
         sums = {MIXED: mixed.sum(), REPLACED: switched.replaced.sum()}
@@ -132,12 +136,11 @@ class Alm(Objective):
 
     def notes(self, examples: Pairs, prepared: PreparedAlm) -> list[str]:
         """Report how many sentences are tokenized differently from their text, in scripts without spaces."""
-        rng = generator(Purpose.SAMPLE, 0)
-        switched = switch_phrases(self._candidates(examples, prepared.forms), self.code_switching, rng)
-        share = retokenized_share(switched_tokens(examples, switched, prepared.forms).sentences, prepared.vocab)
+        _, tokens = self._switched(examples, prepared.forms, generator(Purpose.SAMPLE, 0))
+        share = retokenized_share(tokens.sentences, prepared.vocab)
         if share < NOTED_SHARE:
             return []
-        pair = f"{examples.source.language}-{examples.target.language}"
+        pair = "-".join(examples.languages)
         note = f"{share:.1%} of {len(examples):,} switched sentences of {pair} differ from the tokens of their text"
         return [f"alm: {note}, because words are not separated by spaces; `interlace code-switch` and `mlm` are exact"]
 
@@ -150,21 +153,22 @@ class Alm(Objective):
         costs: NDArray[Any] = np.minimum(np.maximum(source, target) + MAX_SPECIALS, self.max_length)
         return costs
 
-    def _candidates(self, pairs: Pairs, forms: WordForms) -> SwitchCandidates:
+    def _switched(self, pairs: Pairs, forms: WordForms, rng: Generator) -> tuple[SwitchedSentences, SwitchedTokens]:
+        found: object
         if self.code_switching.target_choice == "table_argmax":
-            if pairs.known is None:
-                raise DataError(_missing("translations from a phrase table", "target_choice = 'in_pair'"))
+            found, what, alternative = pairs.known, "translations from a phrase table", "target_choice = 'in_pair'"
         elif self.phrases == "extracted":
-            if pairs.links is None:
-                raise DataError(_missing("word alignments", "phrases = 'stored'"))
-            return SwitchCandidates.extracted(pairs, self.extraction, forms.inside, forms.texts)
-        elif pairs.phrases is None:
-            raise DataError(_missing("phrases", "phrases = 'extracted'"))
-        return SwitchCandidates.of(pairs, forms.inside, forms.texts)
-
-
-def _missing(what: str, alternative: str) -> str:
-    return (
-        f"alm: the pairs have no {what}; train from a recipe, which computes them (section [align]), open the corpus "
-        f"with ParallelCorpus.with_alignments, or set {alternative}"
-    )
+            found, what, alternative = pairs.links, "word alignments", "phrases = 'stored'"
+        else:
+            found, what, alternative = pairs.phrases, "phrases", "phrases = 'extracted'"
+        if found is None:
+            raise DataError(
+                f"alm: the pairs have no {what}; train from a recipe, which computes them (section [align]), open the "
+                f"corpus with ParallelCorpus.with_alignments, or set {alternative}"
+            )
+        if self.phrases == "extracted":
+            candidates = SwitchCandidates.extracted(pairs, self.extraction, forms.inside, forms.texts)
+        else:
+            candidates = SwitchCandidates.of(pairs, forms.inside, forms.texts)
+        switched = switch_phrases(candidates, self.code_switching, rng)
+        return switched, switched_tokens(pairs, switched, forms)

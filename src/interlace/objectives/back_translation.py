@@ -21,8 +21,8 @@ from pydantic import Field
 
 from interlace.core.errors import SettingsError
 from interlace.data.layout import SPECIALS, sentence_layout
-from interlace.objectives import Preview, Term, language_id
-from interlace.objectives.common.seq2seq import PreparedSeq2Seq, Seq2SeqObjective, decoder_layout, require_decoder
+from interlace.objectives import Batch, Prepared, Preview, Resources, Term, language_id
+from interlace.objectives.common.seq2seq import Seq2SeqObjective, decoder_layout, require_decoder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,14 +32,13 @@ if TYPE_CHECKING:
     from interlace.data import Sentences
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.objectives import Batch, Resources
     from interlace.objectives.common.online_translation import OnlineTranslations
 
 COPIED, LENGTH = "copied_share", "length_ratio"
 
 
-@dataclass(frozen=True)
-class PreparedBackTranslation(PreparedSeq2Seq):
+@dataclass(frozen=True, kw_only=True)
+class PreparedBackTranslation(Prepared):
     """Adds what generation must know of the vocabulary.
 
     roles: (4,) ids of begin, end and padding, and the size of the vocabulary.
@@ -108,21 +107,18 @@ class BackTranslation(Seq2SeqObjective):
         Raises:
             DataError: the vocabulary has no target token for one of the languages.
         """
-        prepared, vocab = super().prepare(resources), resources.vocab
+        vocab = resources.vocab
         languages = tuple(self.intermediate_languages or resources.languages or vocab.targets)
         for language in languages:
             vocab.target(language)
-        roles = np.array([vocab.begin, vocab.end, vocab.pad, vocab.size], np.int64)
-        banned = np.setdiff1d(vocab.special_ids, [vocab.end])
-        return PreparedBackTranslation(vocab, prepared.traits, prepared.language_ids, roles, banned, languages)
+        return PreparedBackTranslation(
+            **vars(super().prepare(resources)),
+            roles=np.array([vocab.begin, vocab.end, vocab.pad, vocab.size], np.int64),
+            banned_ids=np.setdiff1d(vocab.special_ids, [vocab.end]),
+            intermediate_languages=languages,
+        )
 
-    def batch(
-        self,
-        examples: Sentences,
-        prepared: PreparedBackTranslation,
-        step: int,  # noqa: ARG002
-        rng: Generator,
-    ) -> Batch:
+    def batch(self, examples: Sentences, prepared: PreparedBackTranslation, step: int, rng: Generator) -> Batch:  # noqa: ARG002
         """Lay out the sentences, which are both the input of the first pass and the target of the second.
 
         Raises:
@@ -132,23 +128,22 @@ class BackTranslation(Seq2SeqObjective):
         layout = sentence_layout(examples, vocab, self.max_length)
         decoder = decoder_layout(examples.ids, vocab.target(language), vocab, self.max_length)
         batch = self.seq2seq_batch(layout, (language,), decoder, (language,), prepared)
+        others = [other for other in prepared.intermediate_languages if other != language]
+        if not others:
+            message = f"back_translation: there is no language to translate {language!r} into"
+            raise SettingsError(f"{message}; name one in intermediate_languages")
         digest = int.from_bytes(blake2b(layout.ids.tobytes(), digest_size=8).digest()) >> 1
-        others = _others(language, prepared.intermediate_languages)
         other = others[digest % len(others) if self.reuse > 1 else int(rng.integers(len(others)))]
         lengths = layout.lengths - SPECIALS
         limits = np.minimum((self.max_ratio * lengths).astype(np.int64) + self.max_extra, self.max_length - SPECIALS)
-        extra = {
-            "target": np.array([vocab.target(other)], np.int64),
-            "limits": limits,
-            "roles": prepared.roles,
-            "banned_ids": prepared.banned_ids,
-        }
+        target = np.array([vocab.target(other)], np.int64)
+        batch.extra |= {"target": target, "limits": limits, "roles": prepared.roles, "banned_ids": prepared.banned_ids}
         if self.reuse > 1:
-            extra["batch_key"] = np.array([digest], np.int64)
+            batch.extra["batch_key"] = np.array([digest], np.int64)
         if prepared.language_ids:
-            extra["target_language"] = np.array([language_id(prepared.traits, other)], np.int64)
-        counts = {**batch.counts, COPIED: len(examples), LENGTH: int(lengths.sum())}
-        return replace(batch, extra=batch.extra | extra, counts=counts)
+            batch.extra["target_language"] = np.array([language_id(prepared.traits, other)], np.int64)
+        batch.counts |= {COPIED: len(examples), LENGTH: int(lengths.sum())}
+        return batch
 
     def modules(self, backbone: Backbone) -> nn.ModuleDict:  # noqa: ARG002
         """Return a cache for translations that are reused; it has no weights."""
@@ -166,7 +161,8 @@ class BackTranslation(Seq2SeqObjective):
         if "target_language" in batch.extra:
             rows = len(translations.lengths)
             feed = (str(backbone.traits.language_input), batch.extra["target_language"].expand(rows))
-        terms = self.loss_after(backbone, translations.encoder_inputs(begin, end, pad, feed), batch)
+        translated = replace(batch, inputs=translations.encoder_inputs(begin, end, pad, feed))
+        terms = super().loss(backbone, heads, translated)
         terms[COPIED] = Term(translations.copied_share(batch.inputs["input_ids"]).sum(), weight=0.0)
         terms[LENGTH] = Term(translations.lengths.sum().float(), weight=0.0)
         return terms
@@ -186,9 +182,9 @@ class BackTranslation(Seq2SeqObjective):
 
         extra: dict[str, Any] = batch.extra
         cache: Any = heads["cache"] if self.reuse > 1 else None
-        cached: OnlineTranslations | None = cache.take(int(extra["batch_key"])) if cache is not None else None
-        if cached is not None:
-            return cached
+        translations: OnlineTranslations | None = cache.take(int(extra["batch_key"])) if cache is not None else None
+        if translations is not None:
+            return translations
         model = require_decoder(backbone, self.term)
         rows = len(extra["limits"])
         _, end, pad, size = extra["roles"].tolist()
@@ -198,24 +194,11 @@ class BackTranslation(Seq2SeqObjective):
         search = SearchSettings(beam=1)
         if self.search == "sampled":
             search = SearchSettings(sample=True, temperature=self.temperature, top_k=self.top_k)
+        rules = TokenConstraints(end, pad, (*extra["banned_ids"].tolist(), *range(size, model.vocab_size)))
+        first, limits = extra["target"].expand(rows), extra["limits"]
         translations = translate_online(
-            model,
-            batch.inputs,
-            search,
-            TokenConstraints(end, pad, (*extra["banned_ids"].tolist(), *range(size, model.vocab_size))),
-            first=extra["target"].expand(rows),
-            languages=languages,
-            limits=extra["limits"],
+            model, batch.inputs, search, rules, first=first, languages=languages, limits=limits
         )
         if cache is not None:
             cache.store(int(extra["batch_key"]), translations)
         return translations
-
-
-def _others(language: str, languages: tuple[str, ...]) -> list[str]:
-    """Return the languages other than `language`."""
-    others = [other for other in languages if other != language]
-    if not others:
-        message = f"back_translation: there is no language to translate {language!r} into"
-        raise SettingsError(f"{message}; name one in intermediate_languages")
-    return others

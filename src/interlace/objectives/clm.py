@@ -16,16 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.data.layout import sentence_layout
-from interlace.objectives import (
-    Batch,
-    BoolOrAuto,
-    Objective,
-    Prepared,
-    Term,
-    encoder_inputs,
-    resolve_language_ids,
-    tokens_by_language,
-)
+from interlace.objectives import Batch, Objective, Prepared, Resources, Term
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,20 +24,14 @@ if TYPE_CHECKING:
 
     from interlace.core.randomness import Generator
     from interlace.data import Sentences
-    from interlace.data.layout import Layout
     from interlace.models.backbone import Backbone
-    from interlace.objectives import Resources
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PreparedClm(Prepared):
-    """Adds which tokens may be predicted and whether language ids are fed.
-
-    predictable: (vocabulary,) False for special tokens, except the end of a sentence if `predict_ends`.
-    """
+    """Adds (vocabulary,) which tokens may be predicted: no special ones, except sentence ends if `predict_ends`."""
 
     predictable: NDArray[np.bool_]
-    language_ids: bool
 
 
 class Clm(Objective):
@@ -70,7 +55,6 @@ class Clm(Objective):
     predict_ends: bool = Field(
         True, description="Predict the sentence ends inside a sequence (XLM's code), so that generation can stop."
     )
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
 
     def model_post_init(self, _context: Any) -> None:
         """Check that some tokens of a full sequence are predicted."""
@@ -83,22 +67,17 @@ class Clm(Objective):
         predictable = np.ones(resources.vocab.size, np.bool_)
         predictable[resources.vocab.special_ids] = False
         predictable[resources.vocab.end] = self.predict_ends
-        language_ids = resolve_language_ids(self.language_ids, resources.traits, "clm")
-        return PreparedClm(resources.vocab, resources.traits, predictable, language_ids)
+        return PreparedClm(**vars(super().prepare(resources)), predictable=predictable)
 
     def batch(self, examples: Sentences, prepared: PreparedClm, step: int, rng: Generator) -> Batch:  # noqa: ARG002
-        """Predict every predictable token; nothing is drawn."""
+        """Predict every predictable token, from the state of its left neighbor; nothing is drawn."""
         layout = sentence_layout(examples, prepared.vocab, self.max_length)
-        rows, columns = self._predicting(layout, prepared.predictable)
-        languages = (examples.language,)
-        return Batch(
-            inputs=encoder_inputs(layout, prepared.traits, languages, language_ids=prepared.language_ids),
-            at=(rows, columns),
-            labels=layout.ids[rows, columns + 1],
-            counts={self.term: len(rows)},
-            tokens=layout.tokens,
-            languages=tokens_by_language(layout, languages),
-        )
+        columns = np.arange(1, layout.ids.shape[1])
+        inside = (columns < layout.lengths[:, None] - 1) & (columns > self.context_size)  # (B, L - 1)
+        rows, before = np.nonzero(inside & prepared.predictable[layout.ids[:, 1:]])
+        labels = layout.ids[rows, before + 1]
+        counts = {self.term: len(labels)}
+        return Batch.of(layout, (examples.language,), prepared, at=(rows, before), labels=labels, counts=counts)
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:  # noqa: ARG002
         """Return the cross-entropy of the tokens to the right of `batch.at`, in chunks."""
@@ -106,10 +85,3 @@ class Clm(Objective):
 
         states = backbone.encode(batch.inputs, causal=True)[batch.at]  # (N, H)
         return {self.term: Term(chunked_cross_entropy(backbone, states, batch.labels)[0])}
-
-    def _predicting(self, layout: Layout, predictable: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the (N,) rows and columns of the tokens whose right neighbor is predicted."""
-        columns = np.arange(1, layout.ids.shape[1])
-        inside = (columns < layout.lengths[:, None] - 1) & (columns > self.context_size)  # (B, L - 1)
-        rows, before = np.nonzero(inside & predictable[layout.ids[:, 1:]])
-        return rows, before

@@ -14,7 +14,7 @@ in one language.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
@@ -26,19 +26,18 @@ from interlace.core.schedules import Schedule, value_at, values_of, within
 from interlace.core.settings import Settings
 from interlace.data import Sentences
 from interlace.data.layout import SPECIALS, sentence_layout
-from interlace.objectives.common.dictionaries import Dictionary
+from interlace.objectives import Batch, Prepared, Resources
+from interlace.objectives.common.dictionaries import Dictionaries, Dictionary
 from interlace.objectives.common.masking import Rate
-from interlace.objectives.common.seq2seq import PreparedSeq2Seq, Seq2SeqObjective, decoder_layout
+from interlace.objectives.common.seq2seq import Seq2SeqObjective, decoder_layout
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.core.randomness import Generator
     from interlace.data.vocab import Vocab
-    from interlace.objectives import Batch, Resources
-    from interlace.objectives.common.dictionaries import Dictionaries
 
-_STEP = np.uint64(0x9E3779B97F4A7C15)  # multiplier of Knuth's multiplicative hashing, odd
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # of Knuth's multiplicative hashing, odd
 
 Distance = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.0, 1000.0))]
 
@@ -65,8 +64,12 @@ class Noise(Settings):
             DataError: units are masked, and the vocabulary has no mask.
         """
         units = NoiseUnits.of(sentences, self.unit)
-        order = units.shuffled(value_at(self.shuffle, step), rng)
-        kept = units.kept(value_at(self.drop, step), rng)
+        scores = units.places + rng.random(len(units.rows)) * value_at(self.shuffle, step)
+        order = np.lexsort((scores, units.rows))
+        draws = rng.random(len(units.rows))
+        kept = draws >= value_at(self.drop, step)
+        # One unit of each sentence always remains: the one with the highest draw, the last of its sentence here.
+        kept[np.lexsort((draws, units.rows))[np.diff(units.rows, append=-1) != 0]] = True
         rate = value_at(self.blank, step)
         masked = rng.random(len(units.rows)) < rate
         order = order[kept[order]]
@@ -81,8 +84,8 @@ class Noise(Settings):
         return Sentences(Ragged.from_lengths(ids, tokens), Ragged.from_lengths(words, tokens), sentences.language)
 
 
-@dataclass(frozen=True)
-class PreparedDenoise(PreparedSeq2Seq):
+@dataclass(frozen=True, kw_only=True)
+class PreparedDenoise(Prepared):
     """Adds the translations of each language's words; empty without a dictionary."""
 
     translations: dict[str, WordTranslations]
@@ -123,13 +126,12 @@ class Denoise(Seq2SeqObjective):
         Raises:
             DataError: words are translated, and there is no dictionary, or none of its entries is usable.
         """
-        prepared = super().prepare(resources)
-        if not self.needs:
-            return PreparedDenoise(prepared.vocab, prepared.traits, prepared.language_ids, translations={})
-        vocab = resources.vocab
-        dictionaries = self.dictionary.prepare(resources.lexicons, vocab, self.term, seed=resources.seed)
-        tables = word_translations(dictionaries)
-        return PreparedDenoise(vocab, prepared.traits, prepared.language_ids, tables, dictionaries=dictionaries)
+        prepared, tables = super().prepare(resources), {}
+        if self.needs:
+            lexicons, seed = resources.lexicons, resources.seed
+            dictionaries = self.dictionary.prepare(lexicons, resources.vocab, self.term, seed=seed)
+            prepared, tables = replace(prepared, dictionaries=dictionaries), word_translations(dictionaries)
+        return PreparedDenoise(**vars(prepared), translations=tables)
 
     def for_evaluation(self) -> Self:
         """Return the objective without translated words."""
@@ -168,19 +170,6 @@ class NoiseUnits:
         places = np.arange(len(starts)) - np.repeat(np.cumsum(counts) - counts, counts)
         return cls(starts, np.diff(starts, append=len(words)), rows, places)
 
-    def shuffled(self, distance: float, rng: Generator) -> NDArray[np.int64]:
-        """Return (U,) the units in their new order, sentence by sentence."""
-        scores = self.places + rng.random(len(self.rows)) * distance
-        return np.asarray(np.lexsort((scores, self.rows)), np.int64)
-
-    def kept(self, share: float, rng: Generator) -> NDArray[np.bool_]:
-        """Return (U,) which units remain; of each sentence at least the one with the highest draw."""
-        draws = rng.random(len(self.rows))
-        kept = draws >= share
-        best = np.lexsort((draws, self.rows))[np.diff(self.rows, append=-1) != 0]  # the last of each sentence
-        kept[best] = True
-        return kept
-
 
 # ---- word-by-word translation ----
 
@@ -207,15 +196,14 @@ class WordTranslations:
         at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         found = np.where(keys[at] == wanted, order[at], -1)
         same = found >= 0
-        theirs = self.words.take(self.own[found[same]])
-        same[same] = theirs.lengths == lengths[same]
+        same[same] = self.words.take(self.own[found[same]]).lengths == lengths[same]
         return np.where(same, found, -1)
 
     @cached_property
     def _sorted_keys(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """(w,) ascending hashes of the words, and the index into `own` of each."""
         rows = self.words.take(self.own)
-        keys = _hashes(rows.flat, rows.offsets[:-1] - rows.offsets[0], rows.lengths)
+        keys = _hashes(rows.flat, rows.offsets[:-1], rows.lengths)
         order = np.argsort(keys, kind="stable")
         return keys[order], order
 
@@ -245,40 +233,32 @@ def translate_words(
     ids, units = sentences.ids.flat, NoiseUnits.of(sentences, "word")
     if not len(ids):
         return sentences
-    starts, lengths = units.starts, units.lengths
+    starts, lengths, rows = units.starts, units.lengths, units.rows
     known = table.find(ids, starts, lengths)
     known[rng.random(len(known)) >= share] = -1
     chosen = np.flatnonzero(known >= 0)
     nth = (rng.random(len(chosen)) * table.others.lengths[known[chosen]]).astype(np.int64)
     translation = table.others.flat[table.others.offsets[known[chosen]] + nth]
+    # Later words may fit again after a shorter translation: every run of words left out would have lengthened the row.
     growth = np.zeros(len(starts), np.int64)
     growth[chosen] = table.words.lengths[translation] - lengths[chosen]
-    fits = _fits(growth, units.rows, max_tokens - sentences.lengths)[chosen]
+    grown = np.cumsum(growth)
+    before = np.append(0, grown)[np.searchsorted(rows, np.arange(len(sentences)))]  # of the sentences before
+    fits = (grown - before[rows] <= (max_tokens - sentences.lengths)[rows])[chosen]
     chosen, translation = chosen[fits], translation[fits]
     both = Ragged.concatenate([Ragged.from_lengths(ids, lengths), table.words.take(translation)])
     which = np.arange(len(starts))
     which[chosen] = len(starts) + np.arange(len(chosen))
     words = both.take(which)
-    per_row = np.bincount(units.rows, words.lengths, minlength=len(sentences)).astype(np.int64)
+    per_row = np.bincount(rows, words.lengths, minlength=len(sentences)).astype(np.int64)
     owners = np.repeat(sentences.words.flat[starts], words.lengths)
     return Sentences(Ragged.from_lengths(words.flat, per_row), Ragged.from_lengths(owners, per_row), sentences.language)
-
-
-def _fits(growth: NDArray[np.int64], rows: NDArray[np.int64], free: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return (U,) whether each sentence has grown by at most its `free` tokens up to each word.
-
-    Later words may fit again after a shorter translation, because every run of words left out would have lengthened
-    the sentence.
-    """
-    grown = np.cumsum(growth)
-    before = np.append(0, grown)[np.searchsorted(rows, np.arange(len(free)))]  # of the sentences before
-    return np.asarray(grown - before[rows] <= free[rows])
 
 
 def _hashes(ids: NDArray[np.int32], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.uint64]:
     """Return (U,) a polynomial hash of the tokens of each word."""
     place = np.arange(len(ids)) - np.repeat(starts, lengths)
-    powers = np.cumprod(np.full(int(lengths.max(initial=1)), _STEP, np.uint64))
+    powers = np.cumprod(np.full(int(lengths.max(initial=1)), _MULTIPLIER, np.uint64))
     mixed = (ids.astype(np.uint64) + np.uint64(1)) * powers[place]
     mixed ^= mixed >> np.uint64(29)
     return np.add.reduceat(mixed, starts) if len(starts) else np.zeros(0, np.uint64)

@@ -27,10 +27,10 @@ from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
-from interlace.data.layout import SPECIALS
-from interlace.objectives import BoolOrAuto, Objective, Prepared, language_id
-from interlace.objectives.common.dictionaries import Dictionary
-from interlace.objectives.common.masking import Masking
+from interlace.objectives import Batch, BoolOrAuto, Resources, language_id
+from interlace.objectives.common.dictionaries import Dictionaries, Dictionary
+from interlace.objectives.common.masking import PreparedMasked
+from interlace.objectives.mlm import Mlm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,21 +39,16 @@ if TYPE_CHECKING:
 
     from interlace.core.randomness import Generator
     from interlace.data import Sentences
-    from interlace.data.vocab import Vocab
-    from interlace.objectives import Batch, Resources
-    from interlace.objectives.common.dictionaries import Dictionaries
-    from interlace.objectives.common.masking import PreparedMasked
 
 
-@dataclass(frozen=True)
-class PreparedDictMlm(Prepared):
-    """Adds what `mlm` prepares, and by language the translations of each token with their language ids."""
+@dataclass(frozen=True, kw_only=True)
+class PreparedDictMlm(PreparedMasked):
+    """Adds by language the translations of each token with their language ids; see `translation_tables`."""
 
-    text: PreparedMasked
     translations: dict[str, Ragged]
 
 
-class DictMlm(Objective):
+class DictMlm(Mlm):
     """Predict masked tokens, some of them in another language.
 
     Reads: text as `mlm`, and a dictionary.
@@ -61,17 +56,12 @@ class DictMlm(Objective):
     dictionary without changing the text.
     """
 
-    streams: ClassVar[bool] = True
     term: ClassVar[str] = "dict_mlm"
     needs: ClassVar[frozenset[str]] = frozenset({"lexicon"})
 
-    masking: Masking = Field(default_factory=Masking, description="Which tokens are predicted and how they are masked.")
     language_ids: BoolOrAuto = Field(
         "auto",
         description="Feed language ids; 'auto': if the model has embeddings (ALIGN-MLM's DICT-MLM, G.4: on).",
-    )
-    packed: bool = Field(
-        False, description="Pack whole sentences into each sequence, as in `mlm` (Tang et al. 2022, appendix G.3)."
     )
     dictionary: Dictionary = Field(default_factory=Dictionary, description="Dictionaries to learn from.")
     mode: Literal["label", "input"] = Field(
@@ -90,10 +80,6 @@ class DictMlm(Objective):
         "drop", description="Translations of several tokens: dropped, or replaced by their first token."
     )
 
-    def packed_length(self, vocab: Vocab) -> int | None:  # noqa: ARG002
-        """Return the sequence length without special tokens."""
-        return self.max_length - SPECIALS if self.packed else None
-
     def prepare(self, resources: Resources) -> PreparedDictMlm:
         """Split the dictionaries and build a table of translations for each language.
 
@@ -101,34 +87,40 @@ class DictMlm(Objective):
             DataError: there is no dictionary, or none of its entries is usable.
             SettingsError: translations are shown in a language for which the model has no embedding.
         """
-        dictionaries = self.dictionary.prepare(
-            resources.lexicons,
-            resources.vocab,
-            "dict_mlm",
-            seed=resources.seed,
-            max_tokens=1 if self.multi_subword == "drop" else None,
-        )
-        text = self.masking.prepare(resources, "dict_mlm", self.language_ids)
+        lexicons, vocab, seed = resources.lexicons, resources.vocab, resources.seed
+        max_tokens = 1 if self.multi_subword == "drop" else None
+        dictionaries = self.dictionary.prepare(lexicons, vocab, self.name, seed=seed, max_tokens=max_tokens)
+        text = replace(super().prepare(resources), dictionaries=dictionaries)
         shown = text.language_ids and self.mode == "input"
         languages = {language for split in dictionaries.splits for language in split.languages}
         ids = {language: language_id(resources.traits, language) if shown else 0 for language in sorted(languages)}
-        tables = translation_tables(dictionaries, resources.vocab.size, ids)
-        return PreparedDictMlm(resources.vocab, resources.traits, text, tables, dictionaries=dictionaries)
+        return PreparedDictMlm(**vars(text), translations=translation_tables(dictionaries, vocab.size, ids))
 
     def batch(self, examples: Sentences, prepared: PreparedDictMlm, step: int, rng: Generator) -> Batch:
         """Mask the text as `mlm`, then translate a share of the predictions."""
-        batch = self.masking.sentences(examples, prepared.text, self.max_length, term=self.term, step=step, rng=rng)
+        batch = super().batch(examples, prepared, step, rng)
         table = prepared.translations.get(examples.language)
         if table is None:
             return batch
-        chosen = np.flatnonzero(rng.random(len(batch.labels), dtype=np.float32) < self.probability)
-        words = chosen
+        rows, columns = batch.at
+        chosen = words = np.flatnonzero(rng.random(len(batch.labels), dtype=np.float32) < self.probability)
         if self.whole_words:
-            words = chosen[_is_whole_word(examples, batch.at[0][chosen], batch.at[1][chosen])]
-        known, drawn = _draw(batch.labels[words], table, rng)
+            words = chosen[_is_whole_word(examples, rows[chosen], columns[chosen])]
+        tokens = batch.labels[words]
+        starts, counts = table.offsets[tokens], table.offsets[tokens + 1] - table.offsets[tokens]
+        nth = (rng.random(len(tokens)) * counts).astype(np.int64)
+        known = counts > 0
+        words, drawn = words[known], table.values[(starts + nth)[known]]
         if self.mode == "label":
-            return _translate_labels(batch, words[known], drawn)
-        return _translate_inputs(batch, chosen, words[known], drawn, prepared.traits.language_input)
+            labels = batch.labels.copy()
+            labels[words] = drawn[:, 0]
+            return replace(batch, labels=labels)
+        ids = batch.inputs["input_ids"]
+        ids[rows[chosen], columns[chosen]] = batch.labels[chosen]
+        ids[rows[words], columns[words]] = drawn[:, 0]
+        if (language_input := prepared.traits.language_input) in batch.inputs:
+            batch.inputs[language_input][rows[words], columns[words]] = drawn[:, 1]
+        return batch
 
 
 def translation_tables(dictionaries: Dictionaries, size: int, language_ids: Mapping[str, int]) -> dict[str, Ragged]:
@@ -147,50 +139,15 @@ def translation_tables(dictionaries: Dictionaries, size: int, language_ids: Mapp
         pair = np.stack([words.values[words.offsets[side[single]]] for side in (source, target)]).astype(np.int64)
         pair = pair[:, pair[0] != pair[1]]
         found.setdefault(language, []).append(np.concatenate([pair, np.full((1, pair.shape[1]), language_ids[other])]))
-    tables = {language: _table(np.concatenate(columns, axis=1), size) for language, columns in found.items()}
-    tables = {language: table for language, table in tables.items() if len(table.values)}
+    tables = {}
+    for language, parts in found.items():
+        columns = np.concatenate(parts, axis=1)
+        distinct, first = np.unique(columns[:2], axis=1, return_index=True)
+        if len(first):
+            tables[language] = Ragged.from_lengths(columns[1:, first].T, np.bincount(distinct[0], minlength=size))
     if not tables:
         raise DataError(f"dict_mlm: no word of its dictionary is a single token: {'; '.join(dictionaries.notes)}")
     return tables
-
-
-def _table(columns: NDArray[np.int64], size: int) -> Ragged:
-    distinct, first = np.unique(columns[:2], axis=1, return_index=True)
-    return Ragged.from_lengths(columns[1:, first].T, np.bincount(distinct[0], minlength=size))
-
-
-def _translate_labels(batch: Batch, at: NDArray[np.int64], drawn: NDArray[np.int64]) -> Batch:
-    """Replace the labels of the predictions `at` by translations."""
-    labels = batch.labels.copy()
-    labels[at] = drawn[:, 0]
-    return replace(batch, labels=labels)
-
-
-def _translate_inputs(
-    batch: Batch, chosen: NDArray[np.int64], at: NDArray[np.int64], drawn: NDArray[np.int64], language_input: str | None
-) -> Batch:
-    """Show the words themselves at the predictions `chosen`, and translations at those of them in `at`.
-
-    language_input: name of the language id input, which gets the translations' languages if it is fed.
-    """
-    rows, columns = batch.at
-    ids = batch.inputs["input_ids"].copy()
-    ids[rows[chosen], columns[chosen]] = batch.labels[chosen]
-    ids[rows[at], columns[at]] = drawn[:, 0]
-    inputs = {**batch.inputs, "input_ids": ids}
-    if language_input in inputs:
-        languages = inputs[language_input].copy()
-        languages[rows[at], columns[at]] = drawn[:, 1]
-        inputs[language_input] = languages
-    return replace(batch, inputs=inputs)
-
-
-def _draw(tokens: NDArray[np.int64], table: Ragged, rng: Generator) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Return which tokens have a translation, and (n, 2) a random translation of each with its language id."""
-    starts, counts = table.offsets[tokens], table.offsets[tokens + 1] - table.offsets[tokens]
-    nth = (rng.random(len(tokens)) * counts).astype(np.int64)
-    known = counts > 0
-    return known, table.values[(starts + nth)[known]]
 
 
 def _is_whole_word(examples: Sentences, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -25,25 +25,31 @@ from pydantic import Field
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
-from interlace.data.layout import SPECIALS, sentence_layout
-from interlace.objectives.common.code_switching import CodeSwitching, SwitchCandidates, switch_phrases
+from interlace.data.layout import SPECIALS
+from interlace.objectives import Batch, Prepared, Resources
+from interlace.objectives.common.code_switching import (
+    CodeSwitching,
+    SwitchCandidates,
+    SwitchedSentences,
+    SwitchedTokens,
+    WordForms,
+    switch_phrases,
+    switched_tokens,
+)
 from interlace.objectives.common.masking import Masking
-from interlace.objectives.common.seq2seq import DecoderLayout, PreparedSeq2Seq, Seq2SeqObjective
-from interlace.objectives.common.switched_tokens import SwitchedTokens, WordForms, switched_tokens
+from interlace.objectives.common.seq2seq import DecoderLayout, Seq2SeqObjective
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.core.randomness import Generator
     from interlace.data.vocab import Vocab
-    from interlace.objectives import Batch, Resources
-    from interlace.objectives.common.code_switching import SwitchedSentences
 
     Span = tuple[NDArray[np.int64], NDArray[np.int64]]  # (B,) start, (B,) stop
 
 
-@dataclass(frozen=True)
-class PreparedMass(PreparedSeq2Seq):
+@dataclass(frozen=True, kw_only=True)
+class PreparedMass(Prepared):
     """Adds the forms of moved words; None without code-switching."""
 
     forms: WordForms | None
@@ -108,48 +114,69 @@ class Mass(Seq2SeqObjective):
 
     def prepare(self, resources: Resources) -> PreparedMass:
         """Add the word forms for code-switching."""
-        prepared = super().prepare(resources)
         forms = WordForms(resources.vocab) if self.code_switched else None
-        return PreparedMass(prepared.vocab, prepared.traits, prepared.language_ids, forms)
+        return PreparedMass(**vars(super().prepare(resources)), forms=forms)
 
     def batch(self, examples: Sentences | Pairs, prepared: PreparedMass, step: int, rng: Generator) -> Batch:  # noqa: ARG002
-        """Mask a fragment of every sentence.
+        """Mask a fragment of every sentence; of code-switched ones it is the matrix sentence's.
 
         Raises:
             DataError: phrases are exchanged, and the pairs have none.
         """
+        vocab = prepared.vocab
         if isinstance(examples, Pairs):
-            return self._switched_batch(examples, prepared, prepared.forms or WordForms(prepared.vocab), rng)
-        vocab, language = prepared.vocab, examples.language
-        span = draw_spans(examples.lengths, self.share, self.at_edge, rng)
-        read = self._mask(examples, within(examples.ids, *span), vocab, rng)
-        targets = np.full(len(examples), vocab.target(language))
-        decoder = self._decoder_layout(examples.ids, span, targets, vocab)
-        layout = sentence_layout(read, vocab, self.max_length)
-        return self.seq2seq_batch(layout, (language,), decoder, (language,), prepared)
-
-    def _switched_batch(self, pairs: Pairs, prepared: PreparedMass, forms: WordForms, rng: Generator) -> Batch:
-        """Do the same with code-switched sentences; the fragment is the matrix sentence's."""
-        vocab, max_tokens = prepared.vocab, self.max_length - SPECIALS
-        found = switched_fragments(pairs, self.code_switching, self.share, self.at_edge, forms, rng, max_tokens)
-        read = replace(found.tokens, sentences=self._mask(found.tokens.sentences, found.masked, vocab, rng))
-        languages = (pairs.source.language, pairs.target.language)
-        targets = np.array([vocab.target(language) for language in languages])[found.matrix]
-        decoder = replace(self._decoder_layout(found.original, found.span, targets, vocab), sides=found.matrix)
-        return self.seq2seq_batch(read.layout(vocab, self.max_length), languages, decoder, languages, prepared)
-
-    def _decoder_layout(self, ids: Ragged, span: Span, targets: NDArray[np.int64], vocab: Vocab) -> DecoderLayout:
-        masked, placed = self.decoder == "masked", self.decoder == "placed"
-        return fragment_layout(ids, span, targets, vocab, masked=masked, placed=placed)
-
-    def _mask(self, sentences: Sentences, masked: NDArray[np.bool_], vocab: Vocab, rng: Generator) -> Sentences:
-        """Return the sentences as the encoder sees them."""
-        ids = sentences.ids.flat.copy()
+            languages: tuple[str, ...] = examples.languages
+            tokens, masked, matrix, original, span = self._switched_fragments(examples, prepared, rng)
+        else:
+            languages, original = (examples.language,), examples.ids
+            matrix = np.zeros(len(examples), np.int8)
+            span = draw_spans(examples.lengths, self.share, self.at_edge, rng)
+            tokens, masked = SwitchedTokens(examples, matrix[original.rows()]), within(original, *span)
+        ids = tokens.sentences.ids.flat.copy()
         ids[masked] = self._masking().corrupt(ids[masked].astype(np.int64), vocab, rng)
-        return replace(sentences, ids=Ragged(ids, sentences.ids.offsets - sentences.ids.offsets[0]))
+        targets = np.array([vocab.target(language) for language in languages])[matrix]
+        masks, placed = self.decoder == "masked", self.decoder == "placed"
+        decoder = replace(fragment_layout(original, span, targets, vocab, masked=masks, placed=placed), sides=matrix)
+        read = replace(tokens.sentences, ids=Ragged.from_lengths(ids, tokens.sentences.lengths))
+        layout = replace(tokens, sentences=read).layout(vocab, self.max_length)
+        return self.seq2seq_batch(layout, languages, decoder, languages, prepared)
 
     def _masking(self) -> Masking:
         return Masking(mask_share=self.mask_share, random_share=self.random_share)
+
+    def _switched_fragments(
+        self, pairs: Pairs, prepared: PreparedMass, rng: Generator
+    ) -> tuple[SwitchedTokens, NDArray[np.bool_], NDArray[np.int8], Ragged, Span]:
+        """Switch every pair, and draw a fragment of whole words of each matrix sentence.
+
+        A fragment that would split a replaced phrase includes all of it, because its words have no positions of their
+        own in the switched sentence. A sentence that would exceed the maximum length is not switched: truncation could
+        remove its fragment.
+
+        Returns:
+            n switched rows, (T,) which of their tokens belong to the fragment, (n,) the side of each matrix sentence,
+            n rows of its tokens, and the span of the fragment in them.
+        """
+        settings, forms = self.code_switching, prepared.forms or WordForms(prepared.vocab)
+        if pairs.phrases is None or (settings.target_choice == "table_argmax" and pairs.known is None):
+            raise DataError("mass: code_switched = true, but the pairs have no phrases; train from a recipe")
+        switched = switch_phrases(SwitchCandidates.of(pairs, forms.inside, forms.texts), settings, rng)
+        span = _whole_phrases(draw_spans(switched.words, self.share, self.at_edge, rng), switched)
+        tokens = switched_tokens(pairs, switched, forms)
+        masked = _in_fragment(tokens.sentences.words, switched, span)
+        places = np.where(switched.matrix == 1, len(pairs), 0) + np.arange(len(pairs))
+        plain = Sentences.concatenate([pairs.source, pairs.target]).take(places)
+        owner, words = plain.words.rows(), plain.words.flat
+        starts, stops = (np.bincount(owner[words < end[owner]], minlength=len(plain)) for end in span)
+        fits = tokens.sentences.lengths <= self.max_length - SPECIALS
+        if not fits.all():
+            which = np.arange(len(fits)) + np.where(fits, 0, len(fits))
+            both = Sentences.concatenate([tokens.sentences, plain])
+            sides = np.concatenate([tokens.sides, switched.matrix[owner]])
+            marks = np.concatenate([masked, within(plain.ids, starts, stops)])
+            sides, masked = (Ragged(column, both.ids.offsets).take(which).values for column in (sides, marks))
+            tokens = SwitchedTokens(both.take(which), sides)
+        return tokens, masked, switched.matrix, plain.ids, (starts, stops)
 
 
 def draw_spans(lengths: NDArray[Any], share: float, at_edge: float, rng: Generator) -> Span:
@@ -206,80 +233,6 @@ def fragment_layout(
     return DecoderLayout(read, lengths, (rows, places), labels, np.zeros(len(ids), np.int8), first)
 
 
-# ---- fragments of code-switched sentences ----
-
-
-@dataclass(frozen=True)
-class SwitchedFragments:
-    """Switched sentences and what is masked in them.
-
-    tokens: n switched rows. masked: (T,) which of their tokens belong to the fragment.
-    matrix: (n,) side of the matrix sentence. original: n rows, the tokens of the matrix sentence.
-    span: (n,) start and (n,) stop of the fragment in `original`.
-    """
-
-    tokens: SwitchedTokens
-    masked: NDArray[np.bool_]
-    matrix: NDArray[np.int8]
-    original: Ragged
-    span: Span
-
-
-def switched_fragments(
-    pairs: Pairs,
-    settings: CodeSwitching,
-    share: float,
-    at_edge: float,
-    forms: WordForms,
-    rng: Generator,
-    max_tokens: int,
-) -> SwitchedFragments:
-    """Switch every pair, and draw a fragment of whole words of each matrix sentence.
-
-    A fragment that would split a replaced phrase includes all of it, because its words have no positions of their own
-    in the switched sentence. A sentence that would exceed `max_tokens` is not switched: truncation could remove its
-    fragment.
-
-    Raises:
-        DataError: the pairs have no phrases.
-    """
-    if pairs.phrases is None or (settings.target_choice == "table_argmax" and pairs.known is None):
-        raise DataError("mass: code_switched = true, but the pairs have no phrases; train from a recipe")
-    switched = switch_phrases(SwitchCandidates.of(pairs, forms.inside, forms.texts), settings, rng)
-    span = _whole_phrases(draw_spans(switched.words, share, at_edge, rng), switched)
-    tokens = switched_tokens(pairs, switched, forms)
-    places = np.where(switched.matrix == 1, len(pairs), 0) + np.arange(len(pairs))
-    original, words = (
-        Ragged.concatenate([getattr(side, column) for side in (pairs.source, pairs.target)]).take(places)
-        for column in ("ids", "words")
-    )
-    masked = _in_fragment(tokens.sentences.words, switched, span)
-    starts, stops = (_tokens_before(words, end) for end in span)
-    plain = SwitchedTokens(
-        Sentences(original, words, pairs.source.language), np.repeat(switched.matrix, original.lengths)
-    )
-    if not (fits := tokens.sentences.lengths <= max_tokens).all():
-        tokens, masked = _choose(fits, (tokens, masked), (plain, within(original, starts, stops)))
-    return SwitchedFragments(tokens, masked, switched.matrix, original, (starts, stops))
-
-
-def _choose(
-    first: NDArray[np.bool_],
-    one: tuple[SwitchedTokens, NDArray[np.bool_]],
-    other: tuple[SwitchedTokens, NDArray[np.bool_]],
-) -> tuple[SwitchedTokens, NDArray[np.bool_]]:
-    """Take rows and their masks from `one` where `first` is true, else from `other`."""
-    which = np.arange(len(first)) + np.where(first, 0, len(first))
-    texts = [tokens.sentences for tokens, _ in (one, other)]
-    ids, words = (Ragged.concatenate([getattr(text, name) for text in texts]).take(which) for name in ("ids", "words"))
-    offsets = Ragged.concatenate([text.ids for text in texts]).offsets
-    sides, masked = (
-        Ragged(np.concatenate(columns), offsets).take(which).values
-        for columns in ((one[0].sides, other[0].sides), (one[1], other[1]))
-    )
-    return SwitchedTokens(Sentences(ids, words, texts[0].language), sides), masked
-
-
 def _whole_phrases(span: Span, switched: SwitchedSentences) -> Span:
     """Extend spans of words to the replaced phrases that they would split."""
     inserted = switched.inserted
@@ -304,9 +257,3 @@ def _in_fragment(words: Ragged, switched: SwitchedSentences, span: Span) -> NDAr
     place = switched.places.flat[piece, 0] + moved
     starts, stops = span
     return np.asarray((place >= starts[words.rows()]) & (place < stops[words.rows()]), np.bool_)
-
-
-def _tokens_before(words: Ragged, end: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return (n,) the number of tokens of words below `end` in each row."""
-    rows = words.rows()
-    return np.bincount(rows[words.flat < end[rows]], minlength=len(words))

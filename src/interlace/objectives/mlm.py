@@ -6,20 +6,18 @@ after   <s> the [M] doctor reads three sea     </s> he works in [M]    </s>     
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
-from interlace.data.layout import SPECIALS
-from interlace.objectives import BoolOrAuto, Objective
-from interlace.objectives.common.masking import Masking
+from interlace.data.layout import SPECIALS, sentence_layout
+from interlace.objectives import Batch, Objective, Resources
+from interlace.objectives.common.masking import Masking, PreparedMasked
 
 if TYPE_CHECKING:
     from interlace.core.randomness import Generator
     from interlace.data import Sentences
     from interlace.data.vocab import Vocab
-    from interlace.objectives import Batch, Resources
-    from interlace.objectives.common.masking import PreparedMasked
 
 
 class Mlm(Objective):
@@ -34,7 +32,6 @@ class Mlm(Objective):
     term: ClassVar[str] = "mlm"
 
     masking: Masking = Field(default_factory=Masking, description="Which tokens are predicted and how they are masked.")
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
     packed: bool = Field(
         False,
         description="Pack whole sentences into each sequence, the same ones in every epoch (Tang et al. 2022, appendix "
@@ -47,8 +44,9 @@ class Mlm(Objective):
 
     def prepare(self, resources: Resources) -> PreparedMasked:
         """Return the masking tables."""
-        return self.masking.prepare(resources, "mlm", self.language_ids)
+        return self.masking.prepare(super().prepare(resources), resources)
 
-    def batch(self, examples: Sentences, prepared: PreparedMasked, step: int, rng: Generator) -> Batch:
+    def batch(self, examples: Sentences, prepared: Any, step: int, rng: Generator) -> Batch:
         """Mask tokens of the text; separators and special tokens are never predicted."""
-        return self.masking.sentences(examples, prepared, self.max_length, term=self.term, step=step, rng=rng)
+        layout = sentence_layout(examples, prepared.vocab, self.max_length)
+        return self.masking.batch(layout, (examples.language,), prepared, term=self.term, step=step, rng=rng)

@@ -8,20 +8,19 @@ To predict a masked word the model may attend to its translation, which aligns t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
 from interlace.data import Pairs
 from interlace.data.layout import max_side_length, pair_layout
-from interlace.objectives import BoolOrAuto, Objective
-from interlace.objectives.common.masking import Masking
+from interlace.objectives import Batch, BoolOrAuto, Objective, Resources, resolve_reset_positions
+from interlace.objectives.common.masking import Masking, PreparedMasked
 
 if TYPE_CHECKING:
     from interlace.core.randomness import Generator
     from interlace.data.vocab import Vocab
-    from interlace.objectives import Batch, Resources
-    from interlace.objectives.common.masking import PreparedMasked
 
 
 class Tlm(Objective):
@@ -35,7 +34,6 @@ class Tlm(Objective):
     term: ClassVar[str] = "tlm"
 
     masking: Masking = Field(default_factory=Masking, description="Which tokens are predicted and how they are masked.")
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
     reset_positions: BoolOrAuto = Field(
         "auto", description="Restart positions on the second side (XLM); 'auto': if language ids distinguish the sides."
     )
@@ -51,10 +49,10 @@ class Tlm(Objective):
 
     def prepare(self, resources: Resources) -> PreparedMasked:
         """Return the masking tables; check that the model can restart positions if asked to."""
-        return self.masking.prepare(resources, "tlm", self.language_ids, self.reset_positions)
+        prepared = self.masking.prepare(super().prepare(resources), resources)
+        return replace(prepared, restart=resolve_reset_positions(self.reset_positions, resources.traits, self.name))
 
     def batch(self, examples: Pairs, prepared: PreparedMasked, step: int, rng: Generator) -> Batch:
         """Join the two sides and mask both."""
         layout = pair_layout(examples, prepared.vocab, self.max_length)
-        languages = (examples.source.language, examples.target.language)
-        return self.masking.batch(layout, languages, prepared, term=self.term, step=step, rng=rng)
+        return self.masking.batch(layout, examples.languages, prepared, term=self.term, step=step, rng=rng)

@@ -20,8 +20,7 @@ from interlace.objectives.common.seq2seq import Seq2SeqObjective, decoder_layout
 
 if TYPE_CHECKING:
     from interlace.core.randomness import Generator
-    from interlace.objectives import Batch
-    from interlace.objectives.common.seq2seq import PreparedSeq2Seq
+    from interlace.objectives import Batch, Prepared
 
 
 class Translation(Seq2SeqObjective):
@@ -51,7 +50,7 @@ class Translation(Seq2SeqObjective):
         """Whether the direction is drawn."""
         return self.directions == "both"
 
-    def batch(self, examples: Pairs, prepared: PreparedSeq2Seq, step: int, rng: Generator) -> Batch:  # noqa: ARG002
+    def batch(self, examples: Pairs, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002
         """Read one side, write the other."""
         backward = self.directions == "backward" or (self.directions == "both" and bool(rng.integers(2)))
         source, target = (examples.target, examples.source) if backward else (examples.source, examples.target)

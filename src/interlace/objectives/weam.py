@@ -25,9 +25,19 @@ from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs
 from interlace.data.layout import pair_layout
-from interlace.objectives import BoolOrAuto, Objective, Preview, Term, place_texts, token_texts
+from interlace.objectives import (
+    Batch,
+    BoolOrAuto,
+    Objective,
+    Preview,
+    Resources,
+    Term,
+    place_texts,
+    resolve_reset_positions,
+    token_texts,
+)
 from interlace.objectives.common.links import one_to_one, require_links
-from interlace.objectives.common.masking import Masking
+from interlace.objectives.common.masking import Masking, PreparedMasked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,9 +47,6 @@ if TYPE_CHECKING:
     from interlace.data.layout import Layout
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.models.families import Traits
-    from interlace.objectives import Batch, Cells, Resources
-    from interlace.objectives.common.masking import PreparedMasked
 
 RATE = "0.3"
 CROSS, SHARE = "cross_lingual", "aligned_share"
@@ -62,7 +69,6 @@ class Weam(Objective):
         default_factory=lambda: Masking(rate=RATE),
         description="Which tokens are predicted and how they are masked (Yang et al. 2021, section 3.1: rate 0.3).",
     )
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
     cross_lingual_weight: float = Field(
         1.0, ge=0, description="Lambda, the weight of the prediction from exchanged states (eq. 11: 1); 0: `tlm`."
     )
@@ -104,59 +110,26 @@ class Weam(Objective):
 
     def prepare(self, resources: Resources) -> PreparedMasked:
         """Return the masking tables; check that the model can read segment ids if they are fed."""
-        prepared = self.masking.prepare(resources, "weam", self.language_ids, self.reset_positions)
-        if self.segment_ids:
-            _check_segment_ids(resources.traits, language_ids=prepared.language_ids)
-        return prepared
+        prepared, traits = self.masking.prepare(super().prepare(resources), resources), resources.traits
+        if self.segment_ids and traits.language_input != "token_type_ids":
+            raise SettingsError(f"weam: segment_ids = true, but {traits.family} models have no token_type_ids")
+        if self.segment_ids and prepared.language_ids:
+            raise SettingsError(
+                "weam: segment and language ids share token_type_ids; set segment_ids = false or language_ids = false"
+            )
+        return replace(prepared, restart=resolve_reset_positions(self.reset_positions, traits, self.name))
 
     def batch(self, examples: Pairs, prepared: PreparedMasked, step: int, rng: Generator) -> Batch:
         """Join the two sides, mask both as `tlm`, and find the partners of masked tokens."""
         layout = pair_layout(examples, prepared.vocab, self.max_length)
-        languages = (examples.source.language, examples.target.language)
-        batch = self.masking.batch(layout, languages, prepared, term=self.term, step=step, rng=rng)
+        batch = self.masking.batch(layout, examples.languages, prepared, term=self.term, step=step, rng=rng)
         if self.segment_ids:
             batch.inputs["token_type_ids"] = layout.sides.astype(np.int64)
-        return self._with_exchange(batch, examples, layout) if self.cross_lingual_weight else batch
-
-    def modules(self, backbone: Backbone) -> nn.ModuleDict:
-        """Return W2, initialized to the identity, and W3, a copy of the dense layer of the vocabulary head."""
-        from copy import deepcopy
-
-        from torch import nn
-
-        from interlace.objectives.common.losses import identity_layer, split_head
-
-        if self.segment_ids:
-            _check_segment_embeddings(backbone)
         if not self.cross_lingual_weight:
-            return nn.ModuleDict()
-        layers: dict[str, nn.Module] = {"exchanged": identity_layer(backbone.width)}
-        dense, _ = split_head(backbone)
-        return nn.ModuleDict(layers if dense is None else {**layers, "dense": deepcopy(dense)})
-
-    def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
-        """Return both cross-entropies from one pass of the encoder."""
-        states = backbone.encode(batch.inputs)  # (B, L, H)
-        terms = {self.term: Term(_cross_entropy(backbone.logits(states[batch.at]), batch.labels))}
-        if self.cross_lingual_weight:
-            which = batch.extra["which"]
-            crossed = _cross_entropy(_exchanged_logits(backbone, heads, states, batch), batch.labels[which])
-            terms[CROSS] = Term(crossed, self.cross_lingual_weight)
-            terms[SHARE] = Term(batch.extra["aligned"].sum(), 0.0)
-        return terms
-
-    def preview(self, batch: Batch, vocab: Vocab) -> Preview:
-        """Add the words that the second prediction is made from, as they are before masking."""
-        preview = super().preview(batch, vocab)
-        if "which" not in batch.extra:
-            return preview
-        return Preview({**preview.lines, "also from": _partner_texts(batch, vocab)})
-
-    def _with_exchange(self, batch: Batch, pairs: Pairs, layout: Layout) -> Batch:
-        """Add the places and counts of the second prediction."""
-        links = require_links(pairs, "weam")
+            return batch
+        links = require_links(examples, "weam")
         if self.normalization == "one_to_one":
-            keep = one_to_one(links, pairs.confidence)
+            keep = one_to_one(links, examples.confidence)
             links = Ragged.from_lengths(links.flat[keep], np.bincount(links.rows()[keep], minlength=len(links)))
         found = exchange_states(
             layout,
@@ -168,13 +141,64 @@ class Weam(Objective):
             exclude_masked=self.exclude_masked_partners,
         )
         predictions = len(batch.labels)
-        crossed = predictions if self.average == "masked" else len(found.which)
-        sums = {"which": found.which, "to": found.to, "places": found.places, "weights": found.weights}
-        return replace(
-            batch,
-            counts={**batch.counts, CROSS: crossed, SHARE: predictions},
-            extra={**sums, "aligned": np.array([found.aligned], np.float32)},
-        )
+        batch.counts |= {CROSS: predictions if self.average == "masked" else len(found.which), SHARE: predictions}
+        aligned = np.array([found.aligned], np.float32)
+        extra = {"which": found.which, "to": found.to, "places": found.places, "weights": found.weights}
+        return replace(batch, extra={**extra, "aligned": aligned})
+
+    def modules(self, backbone: Backbone) -> nn.ModuleDict:
+        """Return W2, initialized to the identity, and W3, a copy of the dense layer of the vocabulary head."""
+        from copy import deepcopy
+
+        from torch import nn
+
+        from interlace.objectives.common.losses import identity_layer, split_head
+
+        if self.segment_ids:
+            table = backbone.family.language_embedding(backbone.model)
+            rows = 0 if table is None else table.num_embeddings
+            if rows < 2:
+                raise SettingsError(f"weam: segment_ids = true needs 2 segment embeddings, but the model has {rows}")
+        if not self.cross_lingual_weight:
+            return nn.ModuleDict()
+        layers: dict[str, nn.Module] = {"exchanged": identity_layer(backbone.width)}
+        dense, _ = split_head(backbone)
+        return nn.ModuleDict(layers if dense is None else {**layers, "dense": deepcopy(dense)})
+
+    def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
+        """Return both cross-entropies from one pass of the encoder."""
+        from torch.nn.functional import cross_entropy
+
+        from interlace.objectives.common.losses import split_head, weighted_sums
+
+        def summed(logits: Tensor, labels: Tensor, weight: float = 1.0) -> Term:
+            return Term(cross_entropy(logits.float(), labels, reduction="sum"), weight)
+
+        states, extra = backbone.encode(batch.inputs), batch.extra  # (B, L, H)
+        terms = {self.term: summed(backbone.logits(states[batch.at]), batch.labels)}
+        if self.cross_lingual_weight:  # eq. 5 to 8
+            which = extra["which"]
+            swapped = weighted_sums(states, extra["places"], extra["to"], extra["weights"], len(which))
+            changed = heads["exchanged"](swapped)
+            _, rest = split_head(backbone)
+            logits = rest(heads["dense"](changed) if "dense" in heads else changed)  # (A, V)
+            terms[CROSS] = summed(logits, batch.labels[which], self.cross_lingual_weight)
+            terms[SHARE] = Term(extra["aligned"].sum(), 0.0)
+        return terms
+
+    def preview(self, batch: Batch, vocab: Vocab) -> Preview:
+        """Add the words that the second prediction is made from, as they are before masking."""
+        preview = super().preview(batch, vocab)
+        if "which" not in batch.extra:
+            return preview
+        whole = batch.inputs["input_ids"].copy()
+        whole[batch.at] = batch.labels
+        which, to, places = (batch.extra[name] for name in ("which", "to", "places"))
+        names = token_texts(vocab, whole.reshape(-1)[places])
+        partners = [[names[at] for at in np.flatnonzero(to == number)] for number in range(len(which))]
+        texts = ["+".join(found) or "nothing" for found in partners]
+        exchanged = place_texts(batch.at[0][which], batch.at[1][which], texts)
+        return Preview({**preview.lines, "also from": exchanged})
 
 
 @dataclass(frozen=True)
@@ -252,7 +276,17 @@ def _partners(
     size = np.bincount(keys(places), minlength=len(layout.ids) * 2 * max_words)
     first = np.cumsum(size) - size  # of each word, in `places`
     mine = keys(flat)
-    begin, degree, others = _links_by_word(links, mine, max_words, len(size))
+    # Links by word: those of word `key` begin at `begin[key]` in `others`, the keys of the words they lead to.
+    ends = links.flat.astype(np.int64)
+    linked = (links.rows()[:, None] * (2 * max_words) + ends + [[0, max_words]])[(ends < max_words).all(axis=1)]
+    needed = np.zeros(len(size), np.bool_)
+    needed[mine] = True
+    owners, others = linked.T.ravel(), linked[:, ::-1].T.ravel()
+    keep = np.flatnonzero(needed[owners])
+    owners, others = owners[keep], others[keep]
+    others = others[np.argsort(owners, kind="stable")]
+    degree = np.bincount(owners, minlength=len(size))
+    begin = np.cumsum(degree) - degree
     prediction, link = _expand_ranges(begin[mine], degree[mine])
     other = others[link]
     if expansion == "all":
@@ -263,28 +297,6 @@ def _partners(
         start += first[other]
     to, piece = _expand_ranges(start, pieces)
     return prediction[to], places[piece]
-
-
-def _links_by_word(
-    links: Ragged, wanted: NDArray[np.int64], max_words: int, count: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return by word key where its links begin and how many it has, and by link the key of the other word.
-
-    wanted: keys of the words to look up. max_words: words of a sentence. count: number of keys.
-    """
-    ends = links.flat.astype(np.int64)
-    key = links.rows()[:, None] * (2 * max_words) + ends + [[0, max_words]]
-    inside = (ends < max_words).all(axis=1)
-    if not inside.all():
-        key = key[inside]
-    needed = np.zeros(count, np.bool_)
-    needed[wanted] = True
-    mine, others = np.concatenate([key[:, 0], key[:, 1]]), np.concatenate([key[:, 1], key[:, 0]])
-    keep = np.flatnonzero(needed[mine])
-    mine, others = mine[keep], others[keep]
-    order = np.argsort(mine, kind="stable")
-    degree = np.bincount(mine, minlength=count)
-    return np.cumsum(degree) - degree, degree, others[order]
 
 
 def _expand_ranges(start: NDArray[np.int64], count: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -303,46 +315,3 @@ def _partner_range(
     longer = mine >= theirs  # each token of the longer word has one partner, of the shorter one several
     start, end = (-(-place * theirs // mine) for place in (rank, rank + 1))  # rounded up
     return np.where(longer, rank * theirs // mine, start), np.where(longer, theirs > 0, end - start)
-
-
-def _exchanged_logits(backbone: Backbone, heads: nn.ModuleDict, states: Tensor, batch: Batch) -> Tensor:
-    """Return (A, V) logits from exchanged states (eq. 5 to 8)."""
-    from interlace.objectives.common.losses import split_head, weighted_sums
-
-    extra = batch.extra
-    swapped = weighted_sums(states, extra["places"], extra["to"], extra["weights"], len(extra["which"]))
-    changed = heads["exchanged"](swapped)
-    _, rest = split_head(backbone)
-    logits: Tensor = rest(heads["dense"](changed) if "dense" in heads else changed)
-    return logits
-
-
-def _cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
-    from torch.nn.functional import cross_entropy
-
-    return cross_entropy(logits.float(), labels, reduction="sum")
-
-
-def _partner_texts(batch: Batch, vocab: Vocab) -> Cells:
-    whole = batch.inputs["input_ids"].copy()
-    whole[batch.at] = batch.labels
-    which, to, places = (batch.extra[name] for name in ("which", "to", "places"))
-    names = token_texts(vocab, whole.reshape(-1)[places])
-    joined = ["+".join(names[at] for at in np.flatnonzero(to == number)) or "nothing" for number in range(len(which))]
-    return place_texts(batch.at[0][which], batch.at[1][which], joined)
-
-
-def _check_segment_ids(traits: Traits, *, language_ids: bool) -> None:
-    if traits.language_input != "token_type_ids":
-        raise SettingsError(f"weam: segment_ids = true, but {traits.family} models have no token_type_ids")
-    if language_ids:
-        raise SettingsError(
-            "weam: segment and language ids share token_type_ids; set segment_ids = false or language_ids = false"
-        )
-
-
-def _check_segment_embeddings(backbone: Backbone) -> None:
-    table = backbone.family.language_embedding(backbone.model)
-    rows = 0 if table is None else table.num_embeddings
-    if rows < 2:
-        raise SettingsError(f"weam: segment_ids = true needs 2 segment embeddings, but the model has {rows}")

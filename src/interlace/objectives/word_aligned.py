@@ -17,22 +17,9 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
-from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.layout import SPECIALS, sentence_layout
-from interlace.objectives import (
-    Batch,
-    BoolOrAuto,
-    Objective,
-    Prepared,
-    Preview,
-    Term,
-    encoder_inputs,
-    place_texts,
-    resolve_language_ids,
-    token_texts,
-    tokens_by_language,
-)
+from interlace.objectives import Batch, Objective, Prepared, Preview, Term, place_texts, token_texts
 from interlace.objectives.common.links import one_to_one, require_links
 
 if TYPE_CHECKING:
@@ -43,17 +30,9 @@ if TYPE_CHECKING:
     from interlace.data.layout import Layout
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.objectives import Cells, Resources
 
 Pooling = Literal["last", "first", "mean"]
 BOTH, ANCHOR = "both", "anchor"
-
-
-@dataclass(frozen=True)
-class PreparedWordAligned(Prepared):
-    """Adds whether language ids are fed."""
-
-    language_ids: bool
 
 
 class WordAligned(Objective):
@@ -93,46 +72,41 @@ class WordAligned(Objective):
     anchor_weight: float = Field(
         1.0, ge=0, description="Weight of `anchor` (Cao et al. 2020: 1); 0: no copy of the initial model."
     )
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
-
-    def prepare(self, resources: Resources) -> PreparedWordAligned:
-        """Resolve whether language ids are fed."""
-        language_ids = resolve_language_ids(self.language_ids, resources.traits, "word_aligned")
-        return PreparedWordAligned(resources.vocab, resources.traits, language_ids)
 
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
         """Return (n,) tokens of two sequences, each as long as the longer side."""
         costs: NDArray[Any] = np.minimum(np.maximum(source, target) + SPECIALS, self.max_length)
         return 2 * costs
 
-    def batch(self, examples: Pairs, prepared: PreparedWordAligned, step: int, rng: Generator) -> Batch:  # noqa: ARG002
+    def batch(self, examples: Pairs, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002
         """Lay out the anchor language first, then the other; number words and look up their links.
 
         Raises:
             DataError: the pairs have no links, or no confidence where it is used.
             SettingsError: neither side is in the anchor language.
         """
-        first = self._first_side(examples)
+        first = self._first_side(examples.languages)
         sides = (examples.target, examples.source) if first else (examples.source, examples.target)
-        layout = _stacked_layout(sides, prepared.vocab, self.max_length)
+        languages, n = (sides[0].language, sides[1].language), len(examples)
+        layout = sentence_layout(Sentences.concatenate(sides), prepared.vocab, self.max_length)
+        second = (np.arange(2 * n) >= n).astype(np.int8)
+        layout = replace(layout, sides=second[:, None] * layout.real)
         words = batch_words(layout, self.pooling)
         one, other, weights = self._links(examples, words, first)
-        languages = (sides[0].language, sides[1].language)
         counts = {self.term: float(weights.sum())}
-        extra = {"one": one, "other": other, "link_weights": weights, **words.arrays()}
+        arrays: dict[str, NDArray[Any]] = {name: getattr(words, name) for name in ("places", "to", "weights", "heads")}
+        extra = {"one": one, "other": other, "link_weights": weights, **arrays}
         if self.anchor_weight:
-            anchored = words.until(len(examples) * (2 if self.anchor_language == BOTH else 1))
-            counts[ANCHOR] = len(anchored.heads)
-            extra |= anchored.arrays(f"{ANCHOR}_")
-        return Batch(
-            inputs=encoder_inputs(layout, prepared.traits, languages, language_ids=prepared.language_ids),
-            at=(words.heads[one] // layout.ids.shape[1], words.heads[one] % layout.ids.shape[1]),
-            labels=layout.ids.reshape(-1)[words.heads[other]],
-            counts=counts,
-            tokens=layout.tokens,
-            extra=extra,
-            languages=tokens_by_language(layout, languages),
-        )
+            anchored = words.numbers if self.anchor_language == BOTH else words.numbers[:n]
+            count = int(anchored.max(initial=-1)) + 1
+            pieces = int(np.searchsorted(words.to, count))
+            counts[ANCHOR] = count
+            for name, array in arrays.items():
+                extra[f"{ANCHOR}_{name}"] = array[: count if name == "heads" else pieces]
+        at = np.divmod(words.heads[one], layout.ids.shape[1])
+        labels = layout.ids.reshape(-1)[words.heads[other]]
+        batch = Batch.of(layout, languages, prepared, at=at, labels=labels, counts=counts, extra=extra)
+        return replace(batch, sides=None)
 
     def modules(self, backbone: Backbone) -> nn.ModuleDict:
         """Return the frozen copy of the encoder, if words are anchored."""
@@ -159,14 +133,22 @@ class WordAligned(Objective):
 
     def preview(self, batch: Batch, vocab: Vocab) -> Preview:
         """Return the partners of aligned words, and which words are anchored."""
-        ids, heads = batch.inputs["input_ids"], batch.extra["heads"]
-        rows, columns = np.divmod(batch.extra.get(f"{ANCHOR}_heads", heads[:0]), ids.shape[1])
-        anchored = place_texts(rows, columns, ["initial"] * len(rows))
-        return Preview({"aligned to": _partner_texts(batch, vocab), "anchored": anchored})
+        ids, extra = batch.inputs["input_ids"], batch.extra
+        rows, columns = np.divmod(extra["heads"], ids.shape[1])
+        words = token_texts(vocab, ids[rows, columns])
+        partners: dict[int, list[str]] = {}
+        for mine, theirs in (("one", "other"), ("other", "one")):
+            for word, partner in zip(extra[mine].tolist(), extra[theirs].tolist(), strict=True):
+                partners.setdefault(word, []).append(words[partner])
+        at = np.array(list(partners), np.int64)
+        aligned = place_texts(rows[at], columns[at], ["+".join(others) for others in partners.values()])
+        count = len(extra.get(f"{ANCHOR}_heads", ()))
+        return Preview(
+            {"aligned to": aligned, "anchored": place_texts(rows[:count], columns[:count], ["initial"] * count)}
+        )
 
-    def _first_side(self, pairs: Pairs) -> int:
+    def _first_side(self, languages: tuple[str, str]) -> int:
         """Return the side whose sequences come first, the anchored one."""
-        languages = [pairs.source.language, pairs.target.language]
         if self.anchor_language == BOTH or not self.anchor_weight:
             return 0
         if self.anchor_language not in languages:
@@ -186,7 +168,12 @@ class WordAligned(Objective):
                 "word_aligned: link_weights = 'confidence', but these links have none; use an aligner that gives it, "
                 "or set link_weights = 'none'"
             )
-        one, other = words.linked(links, first)
+        rows, width, found = links.rows(), words.numbers.shape[1], []
+        for block, side in enumerate((first, 1 - first)):
+            place = links.flat[:, side]
+            number = words.numbers[rows + block * len(links), np.minimum(place, width - 1)]
+            found.append(np.where(place < width, number, -1))  # -1: truncated
+        one, other = found
         keep = (one >= 0) & (other >= 0)
         if self.links == "one_to_one":
             keep &= one_to_one(links, pairs.confidence)
@@ -216,30 +203,6 @@ class BatchWords:
     weights: NDArray[np.float32]
     heads: NDArray[np.int64]
 
-    def until(self, row: int) -> BatchWords:
-        """Return the words of the first sequences, with the same numbers and places."""
-        count = int(self.numbers[:row].max(initial=-1)) + 1
-        pieces = int(np.searchsorted(self.to, count))
-        places, to, weights = self.places[:pieces], self.to[:pieces], self.weights[:pieces]
-        return BatchWords(self.numbers[:row], places, to, weights, self.heads[:count])
-
-    def linked(self, links: Ragged, first: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return (total,) the numbers of the linked words, -1 if truncated; the words of the first sequences first.
-
-        first: side of the first half of the sequences, 0 for source.
-        """
-        rows, width = links.rows(), self.numbers.shape[1]
-        found = []
-        for block, side in enumerate((first, 1 - first)):
-            place = links.flat[:, side]
-            number = self.numbers[rows + block * len(links), np.minimum(place, width - 1)]
-            found.append(np.where(place < width, number, -1))
-        return found[0], found[1]
-
-    def arrays(self, prefix: str = "") -> dict[str, NDArray[Any]]:
-        """Return what `_word_vectors` reads."""
-        return {f"{prefix}{name}": getattr(self, name) for name in ("places", "to", "weights", "heads")}
-
 
 def batch_words(layout: Layout, pooling: Pooling) -> BatchWords:
     """Return the words of a batch of single sentences."""
@@ -259,32 +222,9 @@ def batch_words(layout: Layout, pooling: Pooling) -> BatchWords:
     return BatchWords(numbers, places, np.repeat(owner, size), weights, heads)
 
 
-def _stacked_layout(sides: tuple[Sentences, Sentences], vocab: Vocab, max_length: int) -> Layout:
-    """Return 2B sequences: the sentences of the first side, then those of the second, marked as such."""
-    ids, words = (
-        Ragged.concatenate([getattr(sentences, column) for sentences in sides]) for column in ("ids", "words")
-    )
-    layout = sentence_layout(Sentences(ids, words, sides[0].language), vocab, max_length)
-    second = (np.arange(len(ids)) >= len(sides[0])).astype(np.int8)
-    return replace(layout, sides=second[:, None] * layout.real)
-
-
 def _word_vectors(states: Tensor, extra: dict[str, Any], prefix: str = "") -> Tensor:
     """Return (words, H) float32 vectors."""
     from interlace.objectives.common.losses import weighted_sums
 
     places, to, weights, heads = (extra[prefix + name] for name in ("places", "to", "weights", "heads"))
     return weighted_sums(states, places, to, weights, len(heads))
-
-
-def _partner_texts(batch: Batch, vocab: Vocab) -> Cells:
-    """Return the words that each linked word is aligned to."""
-    ids = batch.inputs["input_ids"]
-    rows, columns = np.divmod(batch.extra["heads"], ids.shape[1])
-    words = token_texts(vocab, ids[rows, columns])
-    one, other = batch.extra["one"], batch.extra["other"]
-    partners: dict[int, list[str]] = {}
-    for mine, theirs in zip([*one.tolist(), *other.tolist()], [*other.tolist(), *one.tolist()], strict=True):
-        partners.setdefault(mine, []).append(words[theirs])
-    at = np.array(list(partners), np.int64)
-    return place_texts(rows[at], columns[at], ["+".join(others) for others in partners.values()])

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.embeddings import WordVectors
     from interlace.models.backbone import Backbone
-    from interlace.objectives import Batch, Prepared, Resources
+    from interlace.objectives import Batch, Prepared
     from interlace.scores.examples import Examples
     from interlace.tasks.common.reading import Chunks
     from interlace.text import Text, TextPairs
@@ -124,10 +124,10 @@ class TaskHead(HeadSettings, Objective):
     classes: int = Field(2, ge=2, description="Outputs of the linear layer.")
     layer: int | None = Field(None, description="Layer that the head reads; 0: the embeddings; none: the last.")
 
-    def prepare(self, resources: Resources) -> Prepared:
-        """Reject language ids if the model has no embeddings for them."""
-        resolve_language_ids(self.language_ids, resources.traits, self.term)
-        return super().prepare(resources)
+    @property
+    def name(self) -> str:
+        """The task, for errors."""
+        return self.term
 
     def modules(self, backbone: Backbone) -> nn.ModuleDict:
         """Create the head; weights are drawn from torch's generator, which the loop has seeded."""

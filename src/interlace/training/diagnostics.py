@@ -133,7 +133,7 @@ def _accuracy(backbone: Backbone, corpus: HeldOutBatches, device: torch.device) 
 def _states(backbone: Backbone, objective: Objective, batch: Batch) -> Tensor:
     """Return the (N, H) states that the labels are predicted from."""
     if isinstance(objective, Seq2SeqObjective):
-        return objective.decoder_states(backbone, batch.inputs, batch)
+        return objective.decoder_states(backbone, batch)
     causal = True if objective.architecture == "causal" else None
     return backbone.encode(batch.inputs, causal=causal)[batch.at]
 

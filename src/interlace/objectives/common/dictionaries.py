@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
 
-MAX_EXAMPLES = 5  # examples in a note
 MAX_QUERIES = 1000  # words of a dictionary part that are scored, evenly spaced, so that scoring is cheap
-_PLACEHOLDERS = ("source", "target")
 
 
 class DictionaryPart(IntEnum):
@@ -54,6 +52,13 @@ class EntryStatus(IntEnum):
     UNSPELLABLE = 1  # a word with an unknown or special token, or without any
     TOO_LONG = 2  # a word of too many tokens
     IDENTICAL = 3  # both words have the same tokens
+
+
+_REASONS = {
+    EntryStatus.UNSPELLABLE: "not in the vocabulary (is the dictionary of these languages?)",
+    EntryStatus.TOO_LONG: "with too many tokens (a larger vocabulary has more whole words)",
+    EntryStatus.IDENTICAL: "identical in both languages",
+}
 
 
 class Dictionary(Settings):
@@ -103,8 +108,8 @@ class Dictionary(Settings):
             message = f"{pattern!r} is not a path pattern: {error}"
             raise ValueError(message) from None
         for name in names:
-            if name not in _PLACEHOLDERS:
-                message = f"{pattern!r}: unknown placeholder {{{name}}}{did_you_mean(name, _PLACEHOLDERS)}"
+            if name not in {"source", "target"}:
+                message = f"{pattern!r}: unknown placeholder {{{name}}}{did_you_mean(name, ['source', 'target'])}"
                 raise ValueError(message)
         return pattern
 
@@ -139,10 +144,35 @@ class Dictionary(Settings):
         if not lexicons:
             raise DataError(f"{name}: there is no dictionary; set {name}.dictionary, or add a parallel corpus")
         seed = seed if self.seed is None else self.seed
-        splits = [
-            split_dictionary(lexicon, languages, self.share, seed) for languages, lexicon in sorted(lexicons.items())
-        ]
-        return _tokenized(splits, vocab, name, max_tokens=max_tokens, best=self.case == "best")
+        numbers: dict[bytes, int] = {}  # of each distinct word, by its tokens
+        splits: list[DictionarySplit] = []
+        columns = []
+        for languages, lexicon in sorted(lexicons.items()):
+            split = split_dictionary(lexicon, languages, self.share, seed)
+            words, lengths = [], []  # of each entry, by side
+            for side, types in enumerate((lexicon.source_types, lexicon.target_types)):
+                rows = _spellings(vocab, types, best=self.case == "best")
+                number = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows], np.int64)
+                length = np.where(_irregular(rows, vocab) == 0, rows.lengths, 0)
+                words.append(number[lexicon.entries[:, side]])
+                lengths.append(length[lexicon.entries[:, side]])
+            statuses = np.where(words[0] == words[1], EntryStatus.IDENTICAL, EntryStatus.USED)
+            if max_tokens is not None:
+                statuses[np.maximum(*lengths) > max_tokens] = EntryStatus.TOO_LONG
+            statuses[np.minimum(*lengths) == 0] = EntryStatus.UNSPELLABLE
+            used = statuses == EntryStatus.USED
+            owner = np.full(used.sum(), len(splits))
+            columns.append((words[0][used], words[1][used], split.parts[used], owner))
+            splits.append(replace(split, statuses=statuses.astype(np.uint8)))
+        source, target, parts, owner = (np.concatenate(column) for column in zip(*columns, strict=True))
+        notes = [split.note() for split in splits]
+        if not (parts == DictionaryPart.TRAIN).any():
+            raise DataError(f"{name}: no entry of its dictionary is usable: {'; '.join(notes)}")
+        flat = np.frombuffer(b"".join(numbers), np.int32).copy()
+        rows = Ragged.from_lengths(flat, [len(row) // 4 for row in numbers])
+        return Dictionaries(
+            tuple(splits), rows, source, target, parts, owner, tuple(f"{name}: {note}" for note in notes)
+        )
 
 
 @dataclass(frozen=True)
@@ -163,6 +193,18 @@ class DictionarySplit:
     def name(self) -> str:
         """The language pair."""
         return "-".join(self.languages)
+
+    def note(self) -> str:
+        """Describe the size of each part and the unusable entries, with examples."""
+        parts = np.bincount(self.parts, minlength=len(DictionaryPart))
+        found = [f"{self.name}: {len(self.lexicon):,} entries"]
+        if parts[DictionaryPart.HELD_OUT] or parts[DictionaryPart.OVERLAP]:
+            found.append(f"{parts[DictionaryPart.TRAIN]:,} for training, {parts[DictionaryPart.HELD_OUT]:,} held out")
+        for status, reason in _REASONS.items():
+            if self.statuses is not None and len(at := np.flatnonzero(self.statuses == status)):
+                examples = " ".join("/".join(self.lexicon[int(entry)][:2]) for entry in at[:5])
+                found.append(f"{len(at):,} {reason} ({examples})")
+        return ", ".join(found)
 
 
 @dataclass(frozen=True)
@@ -213,69 +255,6 @@ def split_dictionary(lexicon: Lexicon, languages: tuple[str, str], share: float,
     return DictionarySplit(languages, lexicon, parts)
 
 
-def dictionary_scores(backbone: Backbone, dictionaries: Mapping[str, Dictionaries | None]) -> dict[str, float]:
-    """Score word translation from the input embeddings.
-
-    ALIGN-MLM's code scores all words together; here training and held-out entries are scored separately.
-
-    Returns:
-        `NAME/train/p@1`, the percentage of source words whose nearest target word by cosine is one of their
-        translations in that part, `NAME/train/cosine`, the mean cosine of its entries, and the same for `held-out`.
-        Words of several tokens are the mean of their embeddings. Parts without entries are omitted.
-    """
-    import torch
-
-    scores: dict[str, float] = {}
-    with torch.inference_mode():
-        for name, dictionary in dictionaries.items():
-            if dictionary is None:
-                continue
-            vectors = _word_vectors(backbone.input_embeddings, dictionary)
-            for part, label in ((DictionaryPart.TRAIN, "train"), (DictionaryPart.HELD_OUT, "held-out")):
-                if len(at := dictionary.of(part)):
-                    cosine = (vectors[dictionary.source[at]] * vectors[dictionary.target[at]]).sum(dim=1)
-                    owners = np.unique(dictionary.owner[at])
-                    hits = [hit for owner in owners for hit in _hits(vectors, dictionary, part, owner)]
-                    scores[f"{name}/{label}/cosine"] = round(float(cosine.mean()), 5)
-                    scores[f"{name}/{label}/p@1"] = round(100 * sum(hits) / len(hits), 3)
-    return scores
-
-
-# ---- words as tokens ----
-
-
-def _tokenized(
-    splits: Sequence[DictionarySplit], vocab: Vocab, name: str, *, max_tokens: int | None, best: bool
-) -> Dictionaries:
-    """Tokenize every dictionary; number the distinct words of all."""
-    numbers: dict[bytes, int] = {}
-    columns: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]] = []
-    judged = []
-    for split in splits:
-        entries = split.lexicon.entries
-        both = [
-            _numbered(_spellings(vocab, types, best=best), vocab, numbers)
-            for types in (split.lexicon.source_types, split.lexicon.target_types)
-        ]
-        (source, source_lengths), (target, target_lengths) = (
-            (number[entries[:, side]], lengths[entries[:, side]]) for side, (number, lengths) in enumerate(both)
-        )
-        statuses = np.where(source == target, EntryStatus.IDENTICAL, EntryStatus.USED)
-        if max_tokens is not None:
-            statuses[np.maximum(source_lengths, target_lengths) > max_tokens] = EntryStatus.TOO_LONG
-        statuses[np.minimum(source_lengths, target_lengths) == 0] = EntryStatus.UNSPELLABLE
-        used = statuses == EntryStatus.USED
-        columns.append((source[used], target[used], split.parts[used]))
-        judged.append(replace(split, statuses=statuses.astype(np.uint8)))
-    source, target, parts = (np.concatenate(column) for column in zip(*columns, strict=True))
-    if not (parts == DictionaryPart.TRAIN).any():
-        raise DataError(f"{name}: no entry of its dictionary is usable: {'; '.join(map(_note, judged))}")
-    owner = np.repeat(np.arange(len(columns)), [len(column[0]) for column in columns])
-    words = Ragged.from_lengths(np.frombuffer(b"".join(numbers), np.int32).copy(), [len(row) // 4 for row in numbers])
-    notes = tuple(f"{name}: {_note(split)}" for split in judged)
-    return Dictionaries(tuple(judged), words, source, target, parts, owner, notes)
-
-
 def _spellings(vocab: Vocab, words: Sequence[str], *, best: bool) -> Ragged:
     """Return the tokens of each word as they are inside a sentence.
 
@@ -283,8 +262,7 @@ def _spellings(vocab: Vocab, words: Sequence[str], *, best: bool) -> Ragged:
         Dictionaries are often lowercased, and a lowercased German noun occurs in no text.
     """
     rows = vocab.encode_words(words)
-    values = rows.flat.astype(np.int32)
-    rows = Ragged.from_lengths(values, rows.lengths)
+    rows = Ragged.from_lengths(rows.flat.astype(np.int32), rows.lengths)
     at = np.flatnonzero(rows.lengths > 1) if best else np.zeros(0, np.int64)
     if not len(at):
         return rows
@@ -296,49 +274,46 @@ def _spellings(vocab: Vocab, words: Sequence[str], *, best: bool) -> Ragged:
     return both.take(source)
 
 
-def _numbered(rows: Ragged, vocab: Vocab, numbers: dict[bytes, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the number of each word, extending `numbers`, and its length in tokens (0 if unspellable)."""
-    number = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows], np.int64)
-    return number, np.where(_irregular(rows, vocab) == 0, rows.lengths, 0)
-
-
 def _irregular(rows: Ragged, vocab: Vocab) -> NDArray[np.int64]:
     """Return the number of special or unknown tokens of each row."""
     return np.bincount(rows.rows()[~np.isin(rows.flat, vocab.regular_ids)], minlength=len(rows))
 
 
-def _note(split: DictionarySplit) -> str:
-    """Describe the size of each part and the unusable entries, with examples."""
-    parts = np.bincount(split.parts, minlength=len(DictionaryPart))
-    found = [f"{split.name}: {len(split.lexicon):,} entries"]
-    if parts[DictionaryPart.HELD_OUT] or parts[DictionaryPart.OVERLAP]:
-        found.append(f"{parts[DictionaryPart.TRAIN]:,} for training, {parts[DictionaryPart.HELD_OUT]:,} held out")
-    for status, reason in _REASONS.items():
-        if split.statuses is not None and len(at := np.flatnonzero(split.statuses == status)):
-            examples = " ".join("/".join(split.lexicon[int(entry)][:2]) for entry in at[:MAX_EXAMPLES])
-            found.append(f"{len(at):,} {reason} ({examples})")
-    return ", ".join(found)
-
-
-_REASONS: Mapping[EntryStatus, str] = {
-    EntryStatus.UNSPELLABLE: "not in the vocabulary (is the dictionary of these languages?)",
-    EntryStatus.TOO_LONG: "with too many tokens (a larger vocabulary has more whole words)",
-    EntryStatus.IDENTICAL: "identical in both languages",
-}
-
-
 # ---- scores ----
 
 
-def _word_vectors(embeddings: Tensor, dictionary: Dictionaries) -> Tensor:
-    """Return (W, H) unit vectors."""
+def dictionary_scores(backbone: Backbone, dictionaries: Mapping[str, Dictionaries | None]) -> dict[str, float]:
+    """Score word translation from the input embeddings.
+
+    ALIGN-MLM's code scores all words together; here training and held-out entries are scored separately.
+
+    Returns:
+        `NAME/train/p@1`, the percentage of source words whose nearest target word by cosine is one of their
+        translations in that part, `NAME/train/cosine`, the mean cosine of its entries, and the same for `held-out`.
+        Words of several tokens are the mean of their embeddings. Parts without entries are omitted.
+    """
     import torch
     from torch.nn.functional import embedding_bag, normalize
 
-    words = dictionary.words
-    ids, starts = (torch.from_numpy(array.astype(np.int64)) for array in (words.flat, words.offsets[:-1]))
-    device = embeddings.device
-    return normalize(embedding_bag(ids.to(device), embeddings, starts.to(device), mode="mean").float())
+    scores: dict[str, float] = {}
+    embeddings = backbone.input_embeddings
+    with torch.inference_mode():
+        for name, dictionary in dictionaries.items():
+            if dictionary is None:
+                continue
+            ids, starts = (
+                torch.from_numpy(array.astype(np.int64)).to(embeddings.device)
+                for array in (dictionary.words.flat, dictionary.words.offsets[:-1])
+            )
+            vectors = normalize(embedding_bag(ids, embeddings, starts, mode="mean").float())  # (W, H)
+            for part, label in ((DictionaryPart.TRAIN, "train"), (DictionaryPart.HELD_OUT, "held-out")):
+                if len(at := dictionary.of(part)):
+                    cosine = (vectors[dictionary.source[at]] * vectors[dictionary.target[at]]).sum(dim=1)
+                    owners = np.unique(dictionary.owner[at])
+                    hits = [hit for owner in owners for hit in _hits(vectors, dictionary, part, owner)]
+                    scores[f"{name}/{label}/cosine"] = round(float(cosine.mean()), 5)
+                    scores[f"{name}/{label}/p@1"] = round(100 * sum(hits) / len(hits), 3)
+    return scores
 
 
 def _hits(vectors: Tensor, dictionary: Dictionaries, part: DictionaryPart, owner: int) -> list[bool]:

@@ -1,7 +1,7 @@
 """Select the tokens to predict and corrupt the input: BERT's 80/10/10 rule with XLM's weighting by frequency.
 
-`Masking` is a field of every masked objective. `Masking.batch` does everything; `Masking.choose`, `Masking.corrupt` and
-`word_starts` are its steps, for objectives that need only some of them.
+`Masking` is a field of every masked objective. `Masking.batch` does everything; `Masking.choose` and `Masking.corrupt`
+are its steps, for objectives that need only one of them.
 
 XLM draws tokens from a multinomial with weights (Conneau & Lample 2019, section 3.3); the paper does not say how many
 are drawn from what, so `weighted_draw` offers three ways.
@@ -11,33 +11,21 @@ Legend: B sequences, L tokens of the longest, N predictions, C candidates.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import AfterValidator, Field
 
 from interlace.core.schedules import Schedule, value_at, within
-from interlace.data.layout import sentence_layout
-from interlace.objectives import (
-    Batch,
-    BoolOrAuto,
-    Component,
-    Prepared,
-    encoder_inputs,
-    resolve_language_ids,
-    resolve_reset_positions,
-    tokens_by_language,
-)
+from interlace.objectives import Batch, Component, Prepared, Resources
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.core.randomness import Generator
-    from interlace.data import Sentences
     from interlace.data.layout import Layout
     from interlace.data.vocab import Vocab
-    from interlace.objectives import Resources
 
     Chosen = NDArray[np.bool_]
     Weights = NDArray[np.float32]
@@ -45,67 +33,18 @@ if TYPE_CHECKING:
 Rate = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.0, 1.0))]
 
 
-@dataclass(frozen=True)
-class SamplingScale:
-    """The factor that turns weights into probabilities, for every expected share of a corpus.
+@dataclass(frozen=True, kw_only=True)
+class PreparedMasked(Prepared):
+    """Adds look-up tables by token id.
 
-    If each token is drawn with probability min(1, factor x weight), a share `shares[k]` of the corpus is drawn for
-    `factors[k]`; both are piecewise linear between entries and ascending.
-    """
-
-    factors: NDArray[np.float64]
-    shares: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, frequencies: NDArray[Any], weights: NDArray[Any]) -> SamplingScale:
-        """Compute it from the count and the weight of each token type."""
-        met = (frequencies > 0) & (weights > 0)
-        order = np.argsort(-weights[met], kind="stable")
-        counts, weights = frequencies[met][order].astype(np.float64), weights[met][order].astype(np.float64)
-        certain = np.cumsum(counts)  # types so heavy that they are always drawn
-        left = np.cumsum((counts * weights)[::-1])[::-1] - counts * weights
-        chosen = certain + left / weights
-        return cls(np.append(0.0, 1 / weights), np.append(0.0, chosen / max(counts.sum(), 1)))
-
-    def at(self, share: float) -> float:
-        """Return the factor for an expected share."""
-        return float(np.interp(share, self.shares, self.factors))
-
-
-@dataclass(frozen=True)
-class MaskingTables:
-    """Look-up tables by token id, both (vocabulary,).
-
-    predictable: False for special tokens, which are never predicted.
-    weights: sampling weights, or None for uniform sampling.
-    scale: converts weights to probabilities for `weighted_draw = "subword"`.
+    predictable: (vocabulary,) False for special tokens, which are never predicted.
+    weights: (vocabulary,) sampling weights, or None for uniform sampling.
+    scale: converts weights to probabilities for `weighted_draw = "subword"`; see `sampling_scale`.
     """
 
     predictable: NDArray[np.bool_]
-    weights: NDArray[np.float32] | None
-    scale: SamplingScale | None = None
-
-
-@dataclass(frozen=True)
-class PreparedMasked(Prepared):
-    """Adds what `Masking.batch` reads.
-
-    language_ids: whether language ids are fed. restart: whether positions restart on the second side.
-    """
-
-    tables: MaskingTables
-    language_ids: bool
-    restart: bool = False
-
-
-@dataclass(frozen=True)
-class MaskedTokens:
-    """`ids` (B, L) after corruption; `rows`, `columns`, `labels` (N,) in row-major order."""
-
-    ids: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    labels: NDArray[np.int64]
+    weights: Weights | None = None
+    scale: NDArray[np.float64] | None = None
 
 
 class Masking(Component):
@@ -148,18 +87,15 @@ class Masking(Component):
         """Return uniform 15 %, always the mask, at least one per sequence (XLM's evaluation)."""
         return Masking(rate="0.15", mask_share=1.0, random_share=0.0, at_least_one=True)
 
-    def prepare(
-        self, resources: Resources, name: str, language_ids: BoolOrAuto, reset_positions: BoolOrAuto = False
-    ) -> PreparedMasked:
-        """Return the look-up tables and resolve settings that depend on the model; `name` is used in errors.
-
-        Raises:
-            SettingsError: the model has no language embeddings or cannot restart positions.
-        """
-        traits = resources.traits
-        feed = resolve_language_ids(language_ids, traits, name)
-        restart = resolve_reset_positions(reset_positions, traits, name)
-        return PreparedMasked(resources.vocab, traits, self._tables(resources), feed, restart)
+    def prepare(self, prepared: Prepared, resources: Resources) -> PreparedMasked:
+        """Add the look-up tables to what the objective has prepared."""
+        predictable = np.ones(resources.vocab.size, np.bool_)
+        predictable[resources.vocab.special_ids] = False
+        if self.weighting == "none" or resources.frequencies is None:
+            return PreparedMasked(**vars(prepared), predictable=predictable)
+        weights = (1 / np.sqrt(np.maximum(resources.frequencies, 1))).astype(np.float32)
+        scale = sampling_scale(np.where(predictable, resources.frequencies, 0), weights)
+        return PreparedMasked(**vars(prepared), predictable=predictable, weights=weights, scale=scale)
 
     def batch(
         self,
@@ -171,64 +107,52 @@ class Masking(Component):
         step: int,
         rng: Generator,
     ) -> Batch:
-        """Return a batch of masked sequences; `languages` are those of the sides."""
-        inputs = encoder_inputs(
-            layout, prepared.traits, languages, restart=prepared.restart, language_ids=prepared.language_ids
-        )
-        masked = self.apply(layout, prepared, step, rng)
-        return Batch(
-            inputs={**inputs, "input_ids": masked.ids},
-            at=(masked.rows, masked.columns),
-            labels=masked.labels,
-            counts={term: len(masked.labels)},
-            tokens=layout.tokens,
-            sides=layout.sides if len(languages) > 1 else None,
-            languages=tokens_by_language(layout, languages),
-        )
+        """Choose tokens among the content of each sequence, mask them, and return the batch that predicts them.
 
-    def sentences(
-        self, sentences: Sentences, prepared: PreparedMasked, max_length: int, *, term: str, step: int, rng: Generator
-    ) -> Batch:
-        """Return a batch with one sentence, or one sequence of running text, per row."""
-        layout = sentence_layout(sentences, prepared.vocab, max_length)
-        return self.batch(layout, (sentences.language,), prepared, term=term, step=step, rng=rng)
-
-    def apply(self, layout: Layout, prepared: PreparedMasked, step: int, rng: Generator) -> MaskedTokens:
-        """Choose tokens among the content of each sequence and corrupt a copy of the ids."""
-        flat = layout.ids.reshape(-1)
-        candidates = np.flatnonzero(layout.content.reshape(-1) & prepared.tables.predictable[flat])
-        chosen = candidates[self.choose(candidates, layout, prepared.tables, value_at(self.rate, step), rng)]
-        width = layout.ids.shape[1]
-        if self.at_least_one:
-            chosen = _one_per_row(chosen, candidates, width, rng)
+        languages: of the sides. term: name of the loss.
+        """
+        flat, width = layout.ids.reshape(-1), layout.ids.shape[1]
+        candidates = np.flatnonzero(layout.content.reshape(-1) & prepared.predictable[flat])
+        chosen = candidates[self.choose(candidates, layout, prepared, value_at(self.rate, step), rng)]
+        if self.at_least_one:  # add a random candidate to every row without a chosen one
+            shuffled = rng.permutation(candidates)
+            rows, first = np.unique(shuffled // width, return_index=True)
+            chosen = np.sort(np.concatenate([chosen, shuffled[first[~np.isin(rows, chosen // width)]]]))
         labels = flat[chosen]
         ids = layout.ids.copy()
         ids.reshape(-1)[chosen] = self.corrupt(labels, prepared.vocab, rng)
-        return MaskedTokens(ids, chosen // width, chosen % width, labels)
+        at, counts = (chosen // width, chosen % width), {term: len(labels)}
+        return Batch.of(replace(layout, ids=ids), languages, prepared, at=at, labels=labels, counts=counts)
 
     def choose(
-        self, candidates: NDArray[np.int64], layout: Layout, tables: MaskingTables, rate: float, rng: Generator
+        self, candidates: NDArray[np.int64], layout: Layout, prepared: PreparedMasked, rate: float, rng: Generator
     ) -> Chosen:
-        """Draw the tokens to predict.
+        """Return (C,) whether each candidate is predicted.
 
-        Args:
-            candidates: (C,) ascending indices into the flattened layout.
-            layout: the sequences.
-            tables: see `prepare`.
-            rate: share to draw.
-            rng: of the batch.
-
-        Returns:
-            (C,) whether each candidate is predicted.
+        candidates: (C,) ascending indices into the flattened layout. rate: share to draw.
         """
-        weights = None if tables.weights is None else tables.weights[layout.ids.reshape(-1)[candidates]]
-        if self.unit == "subword":
-            return self._draw(candidates, weights, layout.ids.shape[1], rate, tables, rng)
-        first = word_starts(candidates, layout)
-        lengths = np.diff(first, append=len(candidates))
-        if weights is not None and len(first):
-            weights = (np.add.reduceat(weights, first) / lengths).astype(np.float32)
-        return np.repeat(self._draw(candidates[first], weights, layout.ids.shape[1], rate, tables, rng), lengths)
+        width = layout.ids.shape[1]
+        weights = None if prepared.weights is None else prepared.weights[layout.ids.reshape(-1)[candidates]]
+        units: NDArray[np.int64] = candidates
+        lengths: NDArray[np.int64] | int = 1
+        if self.unit == "word":
+            sides, words = (of.reshape(-1)[candidates] for of in (layout.sides, layout.words))
+            owners = np.stack([candidates // width, sides, words])
+            begins = np.ones(len(candidates), np.bool_)
+            begins[1:] = (owners[:, 1:] != owners[:, :-1]).any(axis=0)
+            first = np.flatnonzero(begins)
+            units, lengths = candidates[first], np.diff(first, append=len(candidates))
+            if weights is not None and len(first):
+                weights = (np.add.reduceat(weights, first) / lengths).astype(np.float32)
+        if weights is None:
+            drawn = rng.random(len(units), dtype=np.float32) < rate
+        elif self.weighted_draw == "subword" and prepared.scale is not None:
+            drawn = rng.random(len(units), dtype=np.float32) < float(np.interp(rate, *prepared.scale)) * weights
+        elif self.weighted_draw == "row":
+            drawn = draw_per_row(weights, units // width, rate, rng)
+        else:
+            drawn = draw_weighted(weights, rate, rng)
+        return np.repeat(drawn, lengths)
 
     def corrupt(self, labels: NDArray[np.int64], vocab: Vocab, rng: Generator) -> NDArray[np.int64]:
         """Return (N,) the tokens that the model sees instead of `labels`: masks, random tokens or the same."""
@@ -238,46 +162,22 @@ class Masking(Component):
         shown[swap] = vocab.regular_ids[rng.integers(len(vocab.regular_ids), size=int(swap.sum()))]
         return shown
 
-    def _tables(self, resources: Resources) -> MaskingTables:
-        predictable = np.ones(resources.vocab.size, np.bool_)
-        predictable[resources.vocab.special_ids] = False
-        if self.weighting == "none" or resources.frequencies is None:
-            return MaskingTables(predictable, None)
-        frequencies = np.where(predictable, resources.frequencies, 0)
-        weights = (1 / np.sqrt(np.maximum(resources.frequencies, 1))).astype(np.float32)
-        return MaskingTables(predictable, weights, SamplingScale.of(frequencies, weights))
 
-    def _draw(
-        self,
-        units: NDArray[np.int64],
-        weights: Weights | None,
-        width: int,
-        rate: float,
-        tables: MaskingTables,
-        rng: Generator,
-    ) -> Chosen:
-        """Draw units: flat indices of tokens, or of the first token of each word."""
-        if weights is None:
-            return np.asarray(rng.random(len(units), dtype=np.float32) < rate)
-        if self.weighted_draw == "subword" and tables.scale is not None:
-            return np.asarray(rng.random(len(weights), dtype=np.float32) < tables.scale.at(rate) * weights)
-        if self.weighted_draw == "row":
-            return draw_per_row(weights, units // width, rate, rng)
-        return draw_weighted(weights, rate, rng)
+def sampling_scale(frequencies: NDArray[Any], weights: NDArray[Any]) -> NDArray[np.float64]:
+    """Return ascending expected shares of a corpus, and the factor that turns weights into probabilities for each.
 
+    If each token is drawn with probability min(1, factor x weight), that share of the corpus is drawn; factors are
+    piecewise linear between the shares.
 
-def word_starts(candidates: NDArray[np.int64], layout: Layout) -> NDArray[np.int64]:
-    """Return the candidates that begin a word, as indices into `candidates`."""
-    owners = np.stack(
-        [
-            candidates // layout.ids.shape[1],
-            layout.sides.reshape(-1)[candidates],
-            layout.words.reshape(-1)[candidates],
-        ]
-    )
-    new = np.ones(len(candidates), np.bool_)
-    new[1:] = (owners[:, 1:] != owners[:, :-1]).any(axis=0)
-    return np.flatnonzero(new)
+    frequencies, weights: (vocabulary,) count and weight of each token type.
+    """
+    met = (frequencies > 0) & (weights > 0)
+    order = np.argsort(-weights[met], kind="stable")
+    counts, weights = frequencies[met][order].astype(np.float64), weights[met][order].astype(np.float64)
+    certain = np.cumsum(counts)  # types so heavy that they are always drawn
+    left = np.cumsum((counts * weights)[::-1])[::-1] - counts * weights
+    chosen = certain + left / weights
+    return np.stack([np.append(0.0, chosen / max(counts.sum(), 1)), np.append(0.0, 1 / weights)])
 
 
 def draw_weighted(weights: Weights, share: float, rng: Generator) -> Chosen:
@@ -285,7 +185,8 @@ def draw_weighted(weights: Weights, share: float, rng: Generator) -> Chosen:
     chosen = np.zeros(len(weights), np.bool_)
     wanted = min(len(weights), int(np.ceil(share * len(weights))))
     if wanted:
-        chosen[np.argpartition(_keys(weights, rng), wanted - 1)[:wanted]] = True
+        keys = rng.standard_exponential(len(weights), dtype=np.float32) / weights
+        chosen[np.argpartition(keys, wanted - 1)[:wanted]] = True
     return chosen
 
 
@@ -296,21 +197,7 @@ def draw_per_row(weights: Weights, rows: NDArray[np.int64], share: float, rng: G
         return chosen
     starts = np.flatnonzero(np.diff(rows, prepend=rows[0] - 1))
     lengths = np.diff(starts, append=len(rows))
-    order = np.lexsort((_keys(weights, rng), rows))
+    order = np.lexsort((rng.standard_exponential(len(weights), dtype=np.float32) / weights, rows))
     rank = np.arange(len(rows)) - np.repeat(starts, lengths)
     chosen[order[rank < np.repeat(np.ceil(share * lengths), lengths)]] = True
     return chosen
-
-
-def _keys(weights: Weights, rng: Generator) -> NDArray[np.float32]:
-    return np.asarray(rng.standard_exponential(len(weights), dtype=np.float32) / weights)
-
-
-def _one_per_row(
-    chosen: NDArray[np.int64], candidates: NDArray[np.int64], width: int, rng: Generator
-) -> NDArray[np.int64]:
-    """Add a random candidate to every row without a chosen one."""
-    shuffled = rng.permutation(candidates)
-    rows, first = np.unique(shuffled // width, return_index=True)
-    bare = ~np.isin(rows, chosen // width)
-    return np.sort(np.concatenate([chosen, shuffled[first[bare]]]))

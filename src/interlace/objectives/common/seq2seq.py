@@ -13,30 +13,15 @@ Legend: B sequences, L tokens of the longest encoder input, T of the longest dec
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import SettingsError
-from interlace.objectives import (
-    Batch,
-    BoolOrAuto,
-    Objective,
-    Prepared,
-    Preview,
-    Term,
-    encoder_inputs,
-    language_id,
-    place_texts,
-    resolve_language_ids,
-    token_texts,
-    tokens_by_language,
-)
+from interlace.objectives import Batch, Objective, Prepared, Preview, Term, language_id, place_texts, token_texts
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
@@ -44,17 +29,9 @@ if TYPE_CHECKING:
     from interlace.data.layout import Layout
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.objectives import Resources
 
 DECODER_IDS, DECODER_LANGUAGES, DECODER_FIRST = "decoder_ids", "decoder_languages", "decoder_first"
 NLL = "nll"
-
-
-@dataclass(frozen=True)
-class PreparedSeq2Seq(Prepared):
-    """Adds whether language ids are fed, to both sides."""
-
-    language_ids: bool
 
 
 @dataclass(frozen=True)
@@ -95,14 +72,6 @@ class Seq2SeqObjective(Objective):
         description="Share of a label's weight spread evenly over the whole vocabulary, specials and the label "
         "included, as in torch; fairseq spreads it over the other tokens (XLM: none).",
     )
-    language_ids: BoolOrAuto = Field(
-        "auto", description="Feed language ids on both sides; 'auto': if the model has embeddings."
-    )
-
-    def prepare(self, resources: Resources) -> PreparedSeq2Seq:
-        """Resolve whether language ids are fed."""
-        feed = resolve_language_ids(self.language_ids, resources.traits, self.term)
-        return PreparedSeq2Seq(resources.vocab, resources.traits, feed)
 
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
         """Return (n,) tokens of both sequences, each as long as the longer side."""
@@ -128,7 +97,7 @@ class Seq2SeqObjective(Objective):
         languages: tuple[str, ...],
         decoder: DecoderLayout,
         targets: tuple[str, ...],
-        prepared: PreparedSeq2Seq,
+        prepared: Prepared,
     ) -> Batch:
         """Return a batch.
 
@@ -145,49 +114,37 @@ class Seq2SeqObjective(Objective):
         if prepared.language_ids:
             ids = np.array([language_id(prepared.traits, target) for target in targets], np.int64)
             extra[DECODER_LANGUAGES] = np.broadcast_to(ids[decoder.sides][:, None], decoder.ids.shape).copy()
-        counts: dict[str, float] = {self.term: len(decoder.labels)}
-        if self.label_smoothing:
-            counts[NLL] = len(decoder.labels)
-        tokens = tokens_by_language(read, languages)
+        counts = dict.fromkeys([self.term, NLL] if self.label_smoothing else [self.term], len(decoder.labels))
+        batch = Batch.of(read, languages, prepared, at=decoder.at, labels=decoder.labels, counts=counts, extra=extra)
         for side, target in enumerate(targets):
-            tokens[target] = tokens.get(target, 0) + int(decoder.lengths[decoder.sides == side].sum())
-        return Batch(
-            inputs=encoder_inputs(read, prepared.traits, languages, language_ids=prepared.language_ids),
-            at=decoder.at,
-            labels=decoder.labels,
-            counts=counts,
-            tokens=read.tokens + int(decoder.lengths.sum()),
-            extra=extra,
-            sides=read.sides if len(languages) > 1 else None,
-            languages=dict(sorted(tokens.items())),  # the same order in both directions
-        )
+            written = int(decoder.lengths[decoder.sides == side].sum())
+            batch.languages[target] = batch.languages.get(target, 0) + written
+        batch.languages = dict(sorted(batch.languages.items()))  # the same order in both directions
+        batch.tokens += int(decoder.lengths.sum())
+        return batch
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:  # noqa: ARG002
         """Return the (smoothed) cross-entropy of the decoder's predictions."""
-        return self.loss_after(backbone, batch.inputs, batch)
-
-    def loss_after(self, backbone: Backbone, inputs: dict[str, Tensor], batch: Batch) -> dict[str, Term]:
-        """Return the loss terms of the decoder's predictions after the encoder has read `inputs`."""
         from interlace.objectives.common.losses import chunked_cross_entropy
 
-        states = self.decoder_states(backbone, inputs, batch)
+        states = self.decoder_states(backbone, batch)
         total, nll = chunked_cross_entropy(backbone, states, batch.labels, self.label_smoothing)
         terms = {self.term: Term(total)}
         return terms | {NLL: Term(nll, weight=0.0)} if self.label_smoothing else terms
 
-    def decoder_states(self, backbone: Backbone, inputs: dict[str, Tensor], batch: Batch) -> Tensor:
+    def decoder_states(self, backbone: Backbone, batch: Batch) -> Tensor:
         """Return the (N, H) decoder states that the labels are predicted from.
 
         Raises:
             SettingsError: the model has no decoder.
         """
         model = require_decoder(backbone, self.term)
-        states = model.encode(inputs)  # (B, L, H)
+        states = model.encode(batch.inputs)  # (B, L, H)
         decoder_inputs = {"input_ids": batch.extra[DECODER_IDS]}
         if DECODER_LANGUAGES in batch.extra and model.decoder_language_input is not None:
             decoder_inputs[model.decoder_language_input] = batch.extra[DECODER_LANGUAGES]
         first = batch.extra.get(DECODER_FIRST)
-        hidden: Tensor = model.decode(states, inputs.get("attention_mask"), decoder_inputs, first)  # (B, T, H)
+        hidden: Tensor = model.decode(states, batch.inputs.get("attention_mask"), decoder_inputs, first)  # (B, T, H)
         return hidden[batch.at]
 
     def preview(self, batch: Batch, vocab: Vocab) -> Preview:

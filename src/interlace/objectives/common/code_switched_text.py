@@ -26,10 +26,12 @@ from interlace.objectives.common.code_switching import (
     OF_SOURCE,
     CodeSwitching,
     SwitchCandidates,
+    SwitchedSentences,
     all_boundaries,
+    character_kind,
+    needs_space,
     switch_phrases,
 )
-from interlace.objectives.common.switched_tokens import character_kind, needs_space
 from interlace.text.running import running_text
 
 if TYPE_CHECKING:
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
 
     from interlace.alignment import WordPairs
     from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRules
-    from interlace.objectives.common.code_switching import SwitchedSentences
     from interlace.text import Text, TextPairs
 
 _BLOCK = 1_000  # pairs processed at a time
@@ -114,7 +115,12 @@ class CodeSwitchedText:
         """
         for start in range(0, len(text), _BLOCK):
             stop = min(start + _BLOCK, len(text))
-            yield self._block(_slice(text, start, stop), words.slice(start, stop), links.slice(start, stop))
+            source, target = (
+                replace(side, lines=side.lines[start:stop], words=side.words.slice(start, stop))
+                for side in (text.source, text.target)
+            )
+            block = replace(text, source=source, target=target, links=None, labels=None)
+            yield self._block(block, words.slice(start, stop), links.slice(start, stop))
 
     def _block(self, text: TextPairs, words: WordPairs, links: Ragged) -> list[str]:
         candidates, translations = self._candidates(words, links)
@@ -122,28 +128,24 @@ class CodeSwitchedText:
         found: list[list[str]] = [[] for _ in range(len(text))]
         # A sentence in which a name was exchanged for itself is not mixed.
         seen = [{source, target} for source, target in zip(text.source.lines, text.target.lines, strict=True)]
-        for side, settings in enumerate(self._directions):
+        for side, major_source in enumerate((1.0, 0.0)):
+            mixed = {"source_share": 0.0, "target_share": 0.0, "major_source": major_source}
+            settings = self.code_switching.model_copy(update=mixed)
             before = np.array([len(row) for row in found])
             for copy in range(self.copies.copies):
                 rng = generator(Purpose.SWITCH, self.copies.seed, words.first, 2 * copy + side)
                 switched = switch_phrases(candidates, settings, rng)
-                self.counts.add(switched, self._keep(switched, writer.lines(switched), found, seen))
+                lines, written = writer.lines(switched), np.zeros(len(text), np.bool_)
+                for row in np.flatnonzero(switched.kinds >= MONOLINGUAL).tolist():
+                    if self.copies.repeats or lines[row] not in seen[row]:
+                        seen[row].add(lines[row])
+                        found[row].append(lines[row])
+                        written[row] = True
+                self.counts.add(switched, written)
             self.counts.distinct.update((np.array([len(row) for row in found]) - before).tolist())
         self._add_monolingual(text, found, words.first)
         self.counts.pairs += len(text)
         return [line for row in found for line in row]
-
-    def _keep(
-        self, switched: SwitchedSentences, lines: list[str], found: list[list[str]], seen: list[set[str]]
-    ) -> NDArray[np.bool_]:
-        """Append the mixed lines that are new; return (n,) which rows have one."""
-        written = np.zeros(len(lines), np.bool_)
-        for row in np.flatnonzero(switched.kinds >= MONOLINGUAL).tolist():
-            if self.copies.repeats or lines[row] not in seen[row]:
-                seen[row].add(lines[row])
-                found[row].append(lines[row])
-                written[row] = True
-        return written
 
     def _add_monolingual(self, text: TextPairs, found: list[list[str]], first: int) -> None:
         """Add unchanged sentences in their share of all lines, and both of a pair without mixed lines."""
@@ -159,15 +161,6 @@ class CodeSwitchedText:
             self.counts.kinds[KINDS[kind]] += int(times[:, kind].sum())
         for row, (source, target) in enumerate(times.tolist()):
             found[row][:0] = [text.source.lines[row]] * source + [text.target.lines[row]] * target
-
-    @cached_property
-    def _directions(self) -> tuple[CodeSwitching, CodeSwitching]:
-        """Settings for mixed sentences made from the source, and from the target."""
-        mixed = {"source_share": 0.0, "target_share": 0.0}
-        source, target = (
-            self.code_switching.model_copy(update={**mixed, "major_source": share}) for share in (1.0, 0.0)
-        )
-        return source, target
 
     @cached_property
     def _indexes(self) -> tuple[PhraseIndex, PhraseIndex]:
@@ -224,19 +217,26 @@ class LineWriter:
 
     def lines(self, switched: SwitchedSentences) -> list[str]:
         """Return the line of each switched sentence."""
-        matrix = switched.matrix.tolist()
-        found = [_Line(self._sides[side], row) for row, side in enumerate(matrix)]
+        sides = [self._sides[side] for side in switched.matrix.tolist()]
+        done, used = [""] * len(sides), [0] * len(sides)  # the new line so far, and characters of the matrix sentence
         inserted = switched.inserted
         rows, pieces, places = (
             values[inserted].tolist() for values in (switched.pieces.rows(), switched.pieces.flat, switched.places.flat)
         )
-        for row, (side, of, start, stop), (begin, end) in zip(rows, pieces, places, strict=True):
-            if side >= OF_SOURCE:
-                found[row].exchange(begin, end, self._translations[side - OF_SOURCE][of], space=True)
+        for row, (origin, of, start, stop), (begin, end) in zip(rows, pieces, places, strict=True):
+            if origin >= OF_SOURCE:
+                phrase, spaced = self._translations[origin - OF_SOURCE][of], True
             else:
-                text = self._sides[side]
-                found[row].exchange(begin, end, text.phrase(of, start, stop), space=text.has_space(of, start))
-        return [line.text() for line in found]
+                phrase = self._sides[origin].phrase(of, start, stop)
+                spaced = self._sides[origin].has_space(of, start)
+            text = done[row] + sides[row].lines[row][used[row] : sides[row].span(row, begin)[0]]
+            if begin and phrase:
+                bare = text.rstrip()
+                place = len(bare) < len(text)
+                if place != needs_space(place, spaced, character_kind(bare[-1]), character_kind(phrase[0])):
+                    text = bare if place else f"{text} "
+            done[row], used[row] = text + phrase, sides[row].span(row, end - 1)[1]
+        return [done[row] + side.lines[row][used[row] :] for row, side in enumerate(sides)]
 
 
 class _SideText:
@@ -257,33 +257,3 @@ class _SideText:
     def has_space(self, row: int, word: int) -> bool:
         """Return whether a space precedes the word, or would before a line's first."""
         return word == 0 or self.lines[row][self.span(row, word)[0] - 1].isspace()
-
-
-class _Line:
-    """A line whose words are exchanged from left to right."""
-
-    def __init__(self, side: _SideText, row: int) -> None:
-        self._side, self._row, self._line = side, row, side.lines[row]
-        self._done, self._at = "", 0
-
-    def exchange(self, start: int, stop: int, phrase: str, *, space: bool) -> None:
-        """Replace words by a phrase; `space`: whether one precedes the phrase in its own sentence."""
-        done = self._done + self._line[self._at : self._side.span(self._row, start)[0]]
-        if start and phrase:
-            bare = done.rstrip()
-            place = len(bare) < len(done)
-            if place != needs_space(place, space, character_kind(bare[-1]), character_kind(phrase[0])):
-                done = bare if place else f"{done} "
-        self._done, self._at = done + phrase, self._side.span(self._row, stop - 1)[1]
-
-    def text(self) -> str:
-        return self._done + self._line[self._at :]
-
-
-def _slice(text: TextPairs, start: int, stop: int) -> TextPairs:
-    """Return some pairs, without links."""
-
-    def part(side: Text) -> Text:
-        return replace(side, lines=side.lines[start:stop], words=side.words.slice(start, stop))
-
-    return replace(text, source=part(text.source), target=part(text.target), links=None, labels=None)
