@@ -45,9 +45,14 @@ from interlace.data.vocab import Vocab
 from interlace.models.families import Traits
 from interlace.objectives import Resources
 from interlace.objectives.alm import Alm
-from interlace.objectives.common.code_switching import CodeSwitching, SwitchCandidates, switch_phrases
 from interlace.objectives.common.code_switched_text import CodeSwitchedText, CopySettings, LineWriter
-from interlace.objectives.common.code_switching import WordForms, switched_tokens
+from interlace.objectives.common.code_switching import (
+    CodeSwitching,
+    SwitchCandidates,
+    WordForms,
+    switch_phrases,
+    switched_tokens,
+)
 from interlace.objectives.mlm import Mlm
 from interlace.objectives.tlm import Tlm
 from interlace.readers.lines import PlainLines
