@@ -11,8 +11,15 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from interlace.toy import Phrase, Scene, language, problems, split_of
-from interlace.toy.entailment import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, nli_label
-from interlace.toy.inference import InferencePair, inferences
+from interlace.toy.inference import (
+    CONTRADICTION,
+    ENTAILMENT,
+    LABELS,
+    NEUTRAL,
+    InferencePair,
+    inferences,
+    nli_label,
+)
 from little_models import truths
 
 ANNA, WEBER, PETER = Phrase("anna"), Phrase("anna", surname="weber"), Phrase("peter")

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from interlace.toy import ANSWER_ROLES, LANGUAGES, Phrase, Scene, answerable_roles, language, problems, split_of
-from interlace.toy.entailment import ENTAILMENT, nli_label
+from interlace.toy.inference import ENTAILMENT, nli_label
 from interlace.toy.questions import Passage, may_answer, paragraph, passages
 
 ANNA, PETER, KEY, RING = Phrase("anna"), Phrase("peter"), Phrase("key", "a"), Phrase("ring", "the")

@@ -225,7 +225,6 @@ TOWNS: tuple[str, ...] = tuple(
     "berlin london paris madrid istanbul vienna rome moscow beijing new_delhi tokyo cairo".split()
 )
 NUMERALS: tuple[str, ...] = tuple("two three four five six seven eight nine ten".split())
-SINGULAR: frozenset[str] = frozenset({"the", "a", "this", "every", "no"})
 DETERMINERS: tuple[str, ...] = ("the", "a", "this", "these", *NUMERALS, "many", "some", "every", "no")
 _EXTRA = {  # further tags, by members
     "building": "hospital school university library restaurant market museum theater factory church castle house hotel",

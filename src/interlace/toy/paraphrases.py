@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
     from interlace.toy.scenes import Phrase, Scene
 
-_CHUNK = 300  # scenes drawn at a time
-_CHAINS = 200  # of edits tried to find scenes close to one; most fall into another split
-_EDITS = 3  # in a chain
-_SHARE = 2  # pairs made of scenes close to one
 _ALIKE = frozenset({"the", "this"})  # swapping these two changes too little
 
 
@@ -41,7 +37,12 @@ def paraphrases(count: int, split: str, seed: int = 0, habits: float = 0.0) -> l
     left = {True: max(0, count - count // 2), False: max(0, count // 2)}
     pairs: list[ParaphrasePair] = []
     tried: set[Scene] = set()  # else scenes with many swaps would rarely be paraphrases
-    scenes = _scenes(split, seed, habits)
+    scenes = (  # that allow swaps
+        scene
+        for chunk in naturals()
+        for scene in sample(300, "train", seed, stream(f"pawsx/{split}/{chunk}"), habits)
+        if scene.predicate != "be" and swapped(scene)
+    )
     while len(pairs) < count:
         taken = 0
         for first in _near(next(scenes), split, edits):
@@ -54,7 +55,7 @@ def paraphrases(count: int, split: str, seed: int = 0, habits: float = 0.0) -> l
                 pairs.append(pair)
                 left[same] -= 1
                 taken += 1
-            if taken == _SHARE or len(pairs) == count:
+            if taken == 2 or len(pairs) == count:
                 break
     return edits.shuffled(pairs)
 
@@ -85,17 +86,10 @@ def _swaps(first: Phrase, second: Phrase, *, together: bool) -> Iterator[tuple[P
     yield first._replace(quality=second.quality), second._replace(quality=first.quality)
 
 
-def _scenes(split: str, seed: int, habits: float) -> Iterator[Scene]:
-    """Yield training scenes that allow swaps, without end; pairs are made of scenes close to them."""
-    for chunk in naturals():
-        drawn = sample(_CHUNK, "train", seed, stream(f"pawsx/{split}/{chunk}"), habits)
-        yield from (scene for scene in drawn if scene.predicate != "be" and swapped(scene))
-
-
 def _near(scene: Scene, split: str, edits: SceneEditor) -> Iterator[Scene]:
     """Yield valid scenes of the split that are a few edits away and have a time."""
-    for _ in range(_CHAINS):
-        for changed in edits.chain(scene, _EDITS):
+    for _ in range(200):  # most edits fall into another split
+        for changed in edits.chain(scene):
             if changed.time and split_of(changed) == split and not problems(changed):
                 yield changed
 

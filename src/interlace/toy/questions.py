@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from interlace.text.scripts import is_unspaced
 from interlace.toy.concepts import NOUNS, TOWNS
-from interlace.toy.entailment import CONTRADICTION, nli_label
+from interlace.toy.inference import CONTRADICTION, nli_label
 from interlace.toy.languages import language
 from interlace.toy.sampling import generator, sample, stream
 from interlace.toy.scenes import Scene, answerable_roles
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from interlace.core.randomness import Generator
 
 _MOVES = frozenset("go travel return run arrive".split())
-_MAX_QUESTIONS = 2  # on a passage
-_POOL = 3  # scenes drawn per question
 
 
 class Passage(NamedTuple):
@@ -32,8 +30,11 @@ class Passage(NamedTuple):
 def passages(count: int, split: str, seed: int = 0, habits: float = 0.0) -> list[Passage]:
     """Return passages of two to four statements with `count` questions in all, a pure function of the arguments."""
     rng = generator(split, seed, stream("qa/passages"))
-    pool = sample(max(200, _POOL * count), split, seed, stream("qa"), habits)
-    near = _neighbours(pool)
+    pool = sample(max(200, 3 * count), split, seed, stream("qa"), habits)
+    near: dict[str, list[int]] = defaultdict(list)
+    for number, scene in enumerate(pool):
+        for key in _keys(scene):
+            near[key].append(number)
     found: list[Passage] = []
     left = count
     while left:
@@ -69,7 +70,8 @@ def _passage(pool: Sequence[Scene], near: dict[str, list[int]], rng: Generator) 
     for _ in range(4 * wanted):
         candidates = near[keys[int(rng.integers(len(keys)))]]
         other = pool[candidates[int(rng.integers(len(candidates)))]]
-        if other not in scenes and not any(_clash(scene, other) for scene in scenes):
+        labels = {label for scene in scenes for label in (nli_label(scene, other), nli_label(other, scene))}
+        if other not in scenes and CONTRADICTION not in labels:
             scenes.append(other)
         if len(scenes) == wanted:
             break
@@ -78,18 +80,15 @@ def _passage(pool: Sequence[Scene], near: dict[str, list[int]], rng: Generator) 
 
 
 def _questions(scenes: tuple[Scene, ...], rng: Generator) -> tuple[tuple[int, str], ...]:
-    """Draw at most one question on each statement, none that another statement might answer."""
+    """Draw at most two questions on different statements, none that another statement might answer."""
     found = []
     for place in rng.permutation(len(scenes)).tolist():
         others = [scene for at, scene in enumerate(scenes) if at != place]
-        roles = [
-            role
-            for role in answerable_roles(scenes[place])
-            if not any(may_answer(scenes[place], role, one) for one in others)
-        ]
+        roles = answerable_roles(scenes[place])
+        roles = tuple(role for role in roles if not any(may_answer(scenes[place], role, one) for one in others))
         if roles:
             found.append((place, roles[int(rng.integers(len(roles)))]))
-    return tuple(found[:_MAX_QUESTIONS])
+    return tuple(found[:2])
 
 
 def may_answer(scene: Scene, role: str, other: Scene) -> bool:
@@ -115,18 +114,6 @@ def _alike(first: str, second: str) -> bool:
         return True
     hypernyms = [NOUNS[head].hypernym if head in NOUNS else "" for head in (first, second)]
     return first == hypernyms[1] or second == hypernyms[0]
-
-
-def _clash(first: Scene, second: Scene) -> bool:
-    return CONTRADICTION in (nli_label(first, second), nli_label(second, first))
-
-
-def _neighbours(pool: Sequence[Scene]) -> dict[str, list[int]]:
-    near: dict[str, list[int]] = defaultdict(list)
-    for number, scene in enumerate(pool):
-        for key in _keys(scene):
-            near[key].append(number)
-    return near
 
 
 def _keys(scene: Scene) -> Iterator[str]:

@@ -283,10 +283,10 @@ class SceneEditor(Draws):
         further = [self._place, self._place, self._manner, self._companion, self._quality, self._quality]
         self._events: list[Callable[[Scene], Scene]] = [*anywhere, *further]
 
-    def chain(self, scene: Scene, count: int) -> Iterator[Scene]:
-        """Yield the scene after one edit, after two, and so on; some change nothing."""
+    def chain(self, scene: Scene) -> Iterator[Scene]:
+        """Yield the scene after one, two and three edits; some change nothing."""
         edits = self._states if scene.predicate == "be" else self._events
-        for _ in range(count):
+        for _ in range(3):
             scene = edits[self.below(len(edits))](scene)
             yield scene
 

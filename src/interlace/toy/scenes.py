@@ -20,27 +20,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-from interlace.toy.concepts import (
-    ADJECTIVES,
-    DETERMINERS,
-    GIVEN,
-    NOUNS,
-    NUMERALS,
-    SINGULAR,
-    SURNAMES,
-    TIMES,
-    TOWNS,
-    VERBS,
-)
+from interlace.toy.concepts import ADJECTIVES, DETERMINERS, GIVEN, NOUNS, NUMERALS, SURNAMES, TIMES, TOWNS, VERBS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from interlace.toy.concepts import VerbConcept
-
 TENSES = ("past", "present", "future")
 PARTICIPANTS = ("subject", "object", "recipient", "goal", "companion", "place")  # fields of a scene that are phrases
 ANSWER_ROLES = (*PARTICIPANTS, "time", "subject.count", "object.count")
+_SINGULAR = ("the", "a", "this", "every", "no")
+_PERSON = frozenset({"person"})
 SPLITS = {"test": range(5), "dev": range(5, 10), "train": range(10, 100)}  # percent of all scenes
 
 
@@ -60,7 +49,7 @@ class Phrase(NamedTuple):
     @property
     def plural(self) -> bool:
         """Whether it is more than one; names and mass nouns are singular."""
-        return bool(self.determiner) and self.determiner not in SINGULAR
+        return bool(self.determiner) and self.determiner not in _SINGULAR
 
     @property
     def person(self) -> bool:
@@ -115,143 +104,130 @@ def split_of(scene: Scene) -> str:
     return next(split for split, parts in SPLITS.items() if part in parts)
 
 
-def problems(scene: Scene) -> list[str]:
-    """Return why a scene is invalid; empty for a valid one."""
-    found = [f"{role}: {why}" for role, phrase in scene.phrases() for why in _phrase_problems(role, phrase)]
-    if found:
-        return found
-    rules = _be_problems if scene.predicate == "be" else _event_problems
-    return [*rules(scene), *_time_problems(scene), *_negation_problems(scene), *_together_problems(scene)]
-
-
 def answerable_roles(scene: Scene) -> tuple[str, ...]:
     """Return the roles out of `ANSWER_ROLES` that a question can ask for, answered by words of the statement."""
     if scene.denied:
         return ()
     roles = [role for role, phrase in scene.phrases() if role != "subject" or phrase.person]
     roles += ["time"] if scene.time else []
-    roles += [f"{role}.count" for role in ("subject", "object") if _counted(getattr(scene, role))]
-    return tuple(roles)
+    counted = [role for role, phrase in scene.phrases() if phrase.determiner in NUMERALS]
+    return (*roles, *(f"{role}.count" for role in counted if role in ("subject", "object")))
 
 
-def _counted(phrase: Phrase | None) -> bool:
-    return phrase is not None and phrase.determiner in NUMERALS
+# ---- validity ----
 
 
-def _phrase_problems(role: str, phrase: Phrase) -> list[str]:
+def problems(scene: Scene) -> list[str]:
+    """Return why a scene is invalid; empty for a valid one."""
+    found = [f"{role}: {why}" for role, phrase in scene.phrases() if (why := _phrase_problem(role, phrase))]
+    if found:
+        return found
+    clause = _be_problem(scene) if scene.predicate == "be" else _event_problem(scene)
+    heads = [phrase.head for _, phrase in scene.phrases()] + ([scene.category] if scene.category else [])
+    twice = "one participant twice" if len(set(heads)) < len(heads) else ""
+    return [why for why in (clause, _time_problem(scene), _negation_problem(scene), twice) if why]
+
+
+def _phrase_problem(role: str, phrase: Phrase) -> str:
     if phrase.named:
-        return _name_problems(role, phrase)
+        return _name_problem(role, phrase)
     noun = NOUNS[phrase.head]
     if phrase.surname or (noun.mass and phrase.determiner):
-        return ["a noun has no surname, a mass noun no determiner"]
+        return "a noun has no surname, a mass noun no determiner"
     if not noun.mass and phrase.determiner not in DETERMINERS:
-        return [f"a counted noun needs a determiner, not {phrase.determiner!r}"]
+        return f"a counted noun needs a determiner, not {phrase.determiner!r}"
     if phrase.quality and not ADJECTIVES[phrase.quality].tags & noun.tags:
-        return [f"{phrase.head} cannot be {phrase.quality}"]
+        return f"{phrase.head} cannot be {phrase.quality}"
     if role in ("place", "goal") and (phrase.determiner != "the" or "place" not in noun.tags):
-        return ["a place is a town or a definite place"]
+        return "a place is a town or a definite place"
     if role == "companion" and (not phrase.person or phrase.determiner not in ("the", "this")):
-        return ["a companion is one known person"]
-    if role == "recipient" and (not phrase.person or phrase.determiner == "no"):
-        return ["a recipient is a person"]
-    return ["only subjects are 'no'"] if phrase.determiner == "no" and role != "subject" else []
+        return "a companion is one known person"
+    if role == "recipient" and not phrase.person:
+        return "a recipient is a person"
+    return "only subjects are 'no'" if phrase.determiner == "no" and role != "subject" else ""
 
 
-def _name_problems(role: str, phrase: Phrase) -> list[str]:
+def _name_problem(role: str, phrase: Phrase) -> str:
     if phrase.head not in GIVEN and phrase.head not in TOWNS:
-        return [f"{phrase.head!r} is neither noun nor name"]
+        return f"{phrase.head!r} is neither noun nor name"
     if phrase.determiner or phrase.quality:
-        return ["a name has neither determiner nor quality"]
+        return "a name has neither determiner nor quality"
     if phrase.surname and (phrase.head not in GIVEN or phrase.surname not in SURNAMES):
-        return ["only given names are followed by surnames"]
-    town = role in ("place", "goal")
-    return [] if town == (phrase.head in TOWNS) else ["towns are places and goals, persons everything else"]
+        return "only given names are followed by surnames"
+    fits = (role in ("place", "goal")) == (phrase.head in TOWNS)
+    return "" if fits else "towns are places and goals, persons everything else"
 
 
-def _be_problems(scene: Scene) -> list[str]:
-    if (bool(scene.quality), bool(scene.category), scene.place is not None).count(True) != 1:
-        return ["'be' needs one of quality, category, place"]
-    if scene.manner or scene.object or scene.recipient or scene.goal or scene.companion:
-        return ["'be' takes no further participants"]
+def _be_problem(scene: Scene) -> str:
     subject = scene.subject
+    if (bool(scene.quality), bool(scene.category), scene.place is not None).count(True) != 1:
+        return "'be' needs one of quality, category, place"
+    if scene.manner or scene.object or scene.recipient or scene.goal or scene.companion:
+        return "'be' takes no further participants"
     if scene.category:
         fits = subject.head in GIVEN and NOUNS[scene.category].gender == subject.gender
         fits = fits and scene.time in ("", "now", "last_year", "next_year")
-        return [] if fits else ["a category needs a name of its gender, and a time of years"]
+        return "" if fits else "a category needs a name of its gender, and a time of years"
     if scene.quality:
-        if ADJECTIVES[scene.quality].lasting and (scene.time or scene.tense != "present"):
-            return ["a lasting quality needs the present without a time"]
-        if subject.quality or (subject.named and "person" not in ADJECTIVES[scene.quality].tags):
-            return ["the subject has a quality already, or cannot have this one"]
-        fits = subject.named or bool(ADJECTIVES[scene.quality].tags & NOUNS[subject.head].tags)
-        return [] if fits else [f"{subject.head} cannot be {scene.quality}"]
-    return ["a place has no place"] if not subject.named and "place" in NOUNS[subject.head].tags else []
+        quality = ADJECTIVES[scene.quality]
+        if quality.lasting and (scene.time or scene.tense != "present"):
+            return "a lasting quality needs the present without a time"
+        fits = not subject.quality and bool(quality.tags & _tags(subject))
+        return "" if fits else f"{subject.head} has a quality already, or cannot be {scene.quality}"
+    return "a place has no place" if "place" in _tags(subject) else ""
 
 
-def _event_problems(scene: Scene) -> list[str]:
+def _event_problem(scene: Scene) -> str:
     verb = VERBS[scene.predicate]
-    found = _argument_problems(scene, verb)
-    if scene.quality or scene.category:
-        found.append("an event has no quality or category of its own")
-    if scene.companion and "companion" not in verb.flags:
-        found.append("the verb takes no companion")
-    if scene.manner and scene.manner not in verb.manners:
-        found.append("the manner does not fit the verb")
-    if scene.place and not (verb.places if scene.place.named else scene.place.head in verb.places):
-        found.append("the verb does not happen there")
-    return found
-
-
-def _argument_problems(scene: Scene, verb: VerbConcept) -> list[str]:
-    found = []
-    if not _selected(scene.subject, verb.subject):
-        found.append(f"{scene.subject.head} cannot {scene.predicate}")
+    if not verb.subject & _tags(scene.subject):
+        return f"{scene.subject.head} cannot {scene.predicate}"
     if (scene.object is not None) != bool(verb.objects):
-        found.append("a transitive verb has an object, no other has")
-    if scene.object and not _selected(scene.object, verb.objects):
-        found.append("the object does not fit the verb")
-    return found + [
-        f"the verb and the {role} do not fit"
-        for role in ("recipient", "goal")
-        if (getattr(scene, role) is not None) != (role in verb.flags)
-    ]
+        return "a transitive verb has an object, no other has"
+    if scene.object and not verb.objects & _tags(scene.object):
+        return "the object does not fit the verb"
+    if (scene.recipient is not None) != ("recipient" in verb.flags) or (scene.goal is not None) != (
+        "goal" in verb.flags
+    ):
+        return "the verb needs a recipient or a goal, or takes none"
+    if scene.quality or scene.category:
+        return "an event has no quality or category of its own"
+    if scene.companion and "companion" not in verb.flags:
+        return "the verb takes no companion"
+    if scene.manner and scene.manner not in verb.manners:
+        return "the manner does not fit the verb"
+    there = scene.place is None or (verb.places if scene.place.named else scene.place.head in verb.places)
+    return "" if there else "the verb does not happen there"
 
 
-def _selected(phrase: Phrase, tags: frozenset[str]) -> bool:
-    return bool(tags & ({"person"} if phrase.head in GIVEN else NOUNS[phrase.head].tags))
+def _tags(phrase: Phrase) -> frozenset[str]:
+    return _PERSON if phrase.named else NOUNS[phrase.head].tags
 
 
-def _time_problems(scene: Scene) -> list[str]:
-    found = []
-    if scene.tense not in TENSES or (scene.time and TIMES[scene.time] != scene.tense):
-        found.append("tense and time differ")
+def _time_problem(scene: Scene) -> str:
     state = scene.predicate == "be" or "timed" in VERBS[scene.predicate].flags
+    if scene.tense not in TENSES or (scene.time and TIMES[scene.time] != scene.tense):
+        return "tense and time differ"
     if state and scene.tense != "present" and not scene.time:
-        found.append("this predicate needs a time outside the present")
+        return "this predicate needs a time outside the present"
     if scene.time == "now" and not state:
-        found.append("'now' goes with states")
-    if scene.fronted and not scene.time:
-        found.append("only a time can be fronted")
-    return found
+        return "'now' goes with states"
+    return "only a time can be fronted" if scene.fronted and not scene.time else ""
 
 
-def _negation_problems(scene: Scene) -> list[str]:
-    if scene.denied and scene.time.startswith("every_"):
-        return ["'not every day' and 'every day not' differ"]
+def _negation_problem(scene: Scene) -> str:
+    if not scene.denied:
+        return ""
+    if scene.time.startswith("every_"):
+        return "'not every day' and 'every day not' differ"
     quiet = ("", "the", "this", "these")
-    others = [phrase.determiner for role, phrase in scene.phrases() if role != "subject"]
+    others = {phrase.determiner for role, phrase in scene.phrases() if role != "subject"}
     if scene.subject.determiner == "no":
-        clear = not scene.negated and not scene.manner and not scene.category
-        return [] if clear and all(one in quiet for one in others) else ["'no' allows no other quantifier or manner"]
-    if not scene.negated:
-        return []
-    allowed = scene.subject.determiner in (*quiet, *NUMERALS, "many", "some") and not scene.manner
-    whole = all(phrase.determiner in (*quiet, *(("a",) if role == "object" else ()))
-                for role, phrase in scene.phrases() if role != "subject")  # fmt: skip
-    return [] if allowed and whole else ["a negated scene has no quantifier in the scope of 'not', and no manner"]
-
-
-def _together_problems(scene: Scene) -> list[str]:
-    heads = [phrase.head for _, phrase in scene.phrases()]
-    heads += [scene.category] if scene.category else []
-    return ["one participant twice"] if len(set(heads)) < len(heads) else []
+        clear = not scene.negated and not scene.manner and not scene.category and others <= {*quiet}
+        return "" if clear else "'no' allows no other quantifier or manner"
+    clear = scene.subject.determiner in (*quiet, *NUMERALS, "many", "some") and not scene.manner
+    clear = clear and all(
+        phrase.determiner in quiet or (role, phrase.determiner) == ("object", "a")
+        for role, phrase in scene.phrases()
+        if role != "subject"
+    )
+    return "" if clear else "a negated scene has no quantifier in the scope of 'not', and no manner"
