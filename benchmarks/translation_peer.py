@@ -36,7 +36,7 @@ from _where import where
 from interlace.core.randomness import Purpose, generator
 from interlace.data.vocab import Vocab
 from interlace.scores.examples import Examples, bootstrap, identity_of, paired_bootstrap
-from interlace.tasks.common.bleu import Bleu, bleu, chrf
+from interlace.tasks.common.translation import TextMetric, bleu, chrf
 from interlace.text.lines import read_lines, write_lines
 
 FILES = {"train": "train", "dev": "val", "test": "test_2016_flickr"}
@@ -128,10 +128,10 @@ def peer_translated(arguments: argparse.Namespace, until: float) -> list[str] | 
     return found
 
 
-def scored(found: Bleu, references: list[str]) -> Examples:
+def scored(found: TextMetric, references: list[str]) -> Examples:
     """A system's sentences."""
     count = len(references)
-    return Examples(np.zeros(count), np.ones(count), identity_of(references), found.counts, "bleu")
+    return Examples(np.zeros(count), np.ones(count), identity_of(references), found.sentences, "bleu")
 
 
 def compare(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from sacrebleu.metrics import BLEU
 
 from interlace.core.errors import DataError, MissingDependencyError
 from interlace.scores.examples import bleu as bleu_of
-from interlace.tasks.common.bleu import bleu, chrf, copied, tokenized_bleu
+from interlace.tasks.common.translation import bleu, chrf, copied, tokenized_bleu
 
 LINES = st.lists(st.sampled_from(["the", "cat", "sat", "on", "Mat", ".", ",", "3.5"]), max_size=9).map(" ".join)
 
@@ -26,7 +26,7 @@ def test_bleu_is_sacrebleus_and_its_sentences_add_up(pairs, lower_case):
     assert found.value == pytest.approx(theirs.corpus_score(outputs, [references]).score, abs=1e-9)
     assert found.signature == str(theirs.get_signature())
     half = bleu(outputs[:1], references[:1], "de", lower_case=lower_case)
-    assert half.value == pytest.approx(float(bleu_of(found.counts[:1].sum(axis=0))))
+    assert half.value == pytest.approx(float(bleu_of(found.sentences[:1].sum(axis=0))))
 
 
 def test_a_perfect_translation_has_100_and_nothing_has_0():
@@ -40,7 +40,7 @@ def test_a_perfect_translation_has_100_and_nothing_has_0():
 def test_chinese_is_cut_by_characters_and_the_signature_says_so():
     found = bleu(["我喜欢狗和猫"], ["我喜欢狗和鸟"], "zh_Hans")
     assert "tok:zh" in found.signature
-    assert found.counts[0, :6].tolist() == [6, 6, 5, 4, 3, 2]
+    assert found.sentences[0, :6].tolist() == [6, 6, 5, 4, 3, 2]
     assert bleu(["我喜欢狗和猫"], ["我喜欢狗和鸟"], "en").value == 0  # one word
 
 

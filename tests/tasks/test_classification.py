@@ -13,10 +13,8 @@ from interlace.data import LabeledExamples, Pairs, Sentences
 from interlace.objectives import Resources
 from interlace.tasks import Tuning
 from interlace.tasks.common.classification import ClassificationTask, Classifier
-from interlace.tasks.common.files import Files, find_parts
+from interlace.tasks.common.files import Files
 from interlace.tasks.common.prediction import MixedBatches, MixedSequences
-from interlace.tasks.common.reading import read_parts
-from interlace.text import Text
 from interlace.training.device import accelerator_for
 from interlace.training.evaluation_job import EvaluationJob
 from little_jobs import score_job
@@ -105,6 +103,7 @@ class LanguageId(ClassificationTask):
     """Which language is a sentence in? The labels are the languages of the evaluation."""
 
     files: Files = "{split}.{language}"
+    reader: str = "lines"
     settings: list[str] = ["supervised-all"]
     language_ids: bool = False
     tuning: Tuning = Tuning(epochs=12, learning_rate=1e-2, mix_languages=True, select="mean-dev")
@@ -114,8 +113,7 @@ class LanguageId(ClassificationTask):
         return self.languages
 
     def read_chunks(self, query):
-        texts = read_parts(self.name, "lines", find_parts(self.files, query), [query.language], Text)
-        return [(query.root, replace(text, labels=[query.language] * len(text))) for text in texts]
+        return [(path, replace(text, labels=[query.language] * len(text))) for path, text in super().read_chunks(query)]
 
 
 @pytest.fixture

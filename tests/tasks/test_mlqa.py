@@ -10,8 +10,7 @@ import pytest
 
 from interlace.core.errors import DataError
 from interlace.tasks import TASKS
-from interlace.tasks.common.spans import SPAN
-from interlace.tasks.mlqa import AnswerNormalizer, best_texts, compare_all, compare_answers, n_best
+from interlace.tasks.mlqa import SPAN, AnswerNormalizer, best_texts, compare_all, compare_answers, n_best
 
 ENGLISH = "the doctor reads letters"
 GERMAN = "der arzt liest briefe"

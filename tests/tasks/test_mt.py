@@ -18,9 +18,9 @@ from interlace.models.build import from_shape
 from interlace.models.seq2seq import Seq2Seq, fresh_decoder, join
 from interlace.models.settings import Shape
 from interlace.tasks import TASKS
-from interlace.tasks.common.bleu import bleu
-from interlace.tasks.common.files import FilePart
-from interlace.tasks.common.reading import read_both_sides
+from interlace.tasks.common.files import FilePart, read_text
+from interlace.tasks.common.translation import bleu
+from interlace.text import TextPairs
 from interlace.training.evaluation_job import EvaluationJob
 from interlace.training.predictions import outcomes_file, read_outcomes
 from little_jobs import score_job
@@ -115,7 +115,7 @@ def test_rows_of_files_can_be_named(root, vocab):
     some = task(files="parallel/test.en-de.{language}[1:]").examples("test", "de", vocab, root)
     assert some.sources == ENGLISH[1:]
     with pytest.raises(DataError, match="the sides must correspond"):
-        read_both_sides("mt", "lines", [FilePart(root, slice(2))], [FilePart(root)], ["en", "de"])
+        read_text("mt", "lines", ["en", "de"], TextPairs, [FilePart(root, slice(2))], [FilePart(root)])
 
 
 def test_a_perfect_translator_has_100(root, vocab, model, says):

@@ -7,9 +7,8 @@ import torch
 from interlace.core.ragged import Ragged
 from interlace.data import LabeledExamples, Pairs, Sentences
 from interlace.objectives import Prepared, Resources
-from interlace.tasks.common.classification import Classifier
+from interlace.tasks.common.classification import Classifier, Tagger
 from interlace.tasks.common.prediction import buckets, predict_all
-from interlace.tasks.common.tagging import Tagger
 
 CPU = torch.device("cpu")
 

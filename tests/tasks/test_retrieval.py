@@ -11,8 +11,9 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs
 from interlace.data.vocab import Vocab
+from interlace.tasks.common.prediction import InputLimits
 from interlace.tasks.common.vectors import distinct_rows, layer_vectors
-from interlace.tasks.retrieval import Retrieval, _hits, both_ways
+from interlace.tasks.retrieval import Retrieval, both_ways, find_own
 
 WHERE = os.environ.get("INTERLACE_DATA", "")
 
@@ -43,7 +44,7 @@ def test_a_language_is_not_searched_from_itself(tmp_path, vocab):
 def test_vectors_are_means_of_a_layer_without_specials(vocab, model):
     backbone = model().eval()
     sentences = encoded(vocab, "the doctor reads letters", "", "the doctor")
-    vectors = layer_vectors(backbone, vocab, sentences, layers=(2,), max_length=48, tokens_per_batch=16)
+    vectors = layer_vectors(backbone, vocab, sentences, (2,), InputLimits(48, 16))
     for row in (0, 2):
         ids = [vocab.begin, *sentences.ids[row].tolist(), vocab.end]
         with torch.inference_mode():
@@ -58,15 +59,14 @@ def test_a_sentence_is_cut_where_the_model_ends(vocab, model):
     ids = [vocab.begin, *sentences.ids[0][:14].tolist(), vocab.end]
     with torch.inference_mode():
         states = backbone.hidden_states({"input_ids": torch.tensor([ids])})[3][0]
-    vectors = layer_vectors(backbone, vocab, sentences, layers=(3,), max_length=256, tokens_per_batch=99)
+    vectors = layer_vectors(backbone, vocab, sentences, (3,), InputLimits(256, 99))
     np.testing.assert_allclose(vectors[0][0], states[1:-1].mean(dim=0).numpy(), atol=1e-5)
 
 
 def test_batches_of_any_size_give_the_same_vectors(vocab, model):
     lines = [" ".join(["the doctor"] * count) for count in (5, 1, 4, 2, 3)]
     few, many = (
-        layer_vectors(model(), vocab, encoded(vocab, *lines), layers=(3,), max_length=48, tokens_per_batch=tokens)
-        for tokens in (12, 1000)
+        layer_vectors(model(), vocab, encoded(vocab, *lines), (3,), InputLimits(48, tokens)) for tokens in (12, 1000)
     )
     np.testing.assert_allclose(few, many, atol=1e-5)
 
@@ -89,14 +89,14 @@ def test_both_directions_and_their_mean():
     queries = np.array([[1.0, 0.0], [0.8, 0.6]], np.float32)
     candidates = np.array([[0.9, 0.436], [0.0, 1.0]], np.float32)
     ids = Ragged.of([[1], [2]])
-    assert _hits(queries, candidates, ids, "absolute", 4).tolist() == [True, False]
-    assert _hits(candidates, queries, ids, "absolute", 4).tolist() == [False, True]
-    assert _hits(queries, queries, ids, "absolute", 4).all()
+    assert find_own(queries, candidates, ids, "absolute", 4).tolist() == [True, False]
+    assert find_own(candidates, queries, ids, "absolute", 4).tolist() == [False, True]
+    assert find_own(queries, queries, ids, "absolute", 4).all()
 
 
 def test_a_sentence_that_stands_twice_cannot_be_found():
     vectors = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], np.float32)
-    assert _hits(vectors, vectors, Ragged.of([[5, 6], [5, 6], [7]]), "absolute", 4).tolist() == [False, False, True]
+    assert find_own(vectors, vectors, Ragged.of([[5, 6], [5, 6], [7]]), "absolute", 4).tolist() == [False, False, True]
 
 
 def test_equal_sides_are_found_whatever_the_model(vocab, model):
@@ -152,9 +152,9 @@ def test_a_margin_finds_what_a_hub_hides():
     queries = np.array([[1.0, 0.0, 0.0], [0.8, 0.6, 0.0]], np.float32)
     candidates = np.array([[0.98, 0.199, 0.0], [0.43, 0.75, 0.5]], np.float32)
     ids = Ragged.of([[1], [2]])
-    assert _hits(queries, candidates, ids, "absolute", 4).tolist() == [True, False]
-    assert _hits(queries, candidates, ids, "ratio", 2).all()
-    assert _hits(queries, candidates, ids, "distance", 2).all()
+    assert find_own(queries, candidates, ids, "absolute", 4).tolist() == [True, False]
+    assert find_own(queries, candidates, ids, "ratio", 2).all()
+    assert find_own(queries, candidates, ids, "distance", 2).all()
 
 
 @pytest.mark.skipif(not Path(WHERE, "parallel/tatoeba").is_dir(), reason="INTERLACE_DATA is not set")

@@ -8,7 +8,7 @@ from torch.nn.functional import cross_entropy
 from interlace.core.ragged import Ragged
 from interlace.objectives import Resources
 from interlace.tasks.common.prediction import predict_all
-from interlace.tasks.common.spans import SPAN, SpanExtractor, encode_questions
+from interlace.tasks.mlqa import SPAN, SpanExtractor, encode_questions
 from interlace.text import Text, TextPairs
 
 CPU = torch.device("cpu")

@@ -9,8 +9,8 @@ from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import LabeledExamples, Sentences
 from interlace.objectives import Resources
+from interlace.tasks.common.classification import Tagger
 from interlace.tasks.common.prediction import predict_all
-from interlace.tasks.common.tagging import Tagger
 
 RNG = generator(Purpose.BATCH, 0)
 

@@ -15,7 +15,7 @@ from interlace.data.filters import sides
 from interlace.experiments.lineage import Lineage
 from interlace.experiments.prepare import data_key, data_root
 from interlace.tasks.common.files import MissingDataError
-from interlace.tasks.common.reading import raw_text
+from interlace.text import Text
 from interlace.training.run_folder import read_json, write_json
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from interlace.data.inspection import Where
     from interlace.experiments.recipe import CorpusGroup, Recipe
     from interlace.tasks import Task
-    from interlace.text import Text
 
 log = logging.getLogger(__name__)
 CONTAMINATION = "contamination.json"
@@ -155,11 +154,25 @@ def _place(corpus: str, first: int, row: int) -> str:
 
 
 def _held_out_set(split: TaskSplit, task: Task, root: Path) -> HeldOutSet | None:
-    raw = raw_text(task.texts(split.split, split.language, root))
-    if raw is None:
-        return None
-    parts = {part: lines for part, (_, lines) in raw.parts.items()}
-    return HeldOutSet(split.task, split.language, parts, {part: of for part, (of, _) in raw.parts.items()})
+    """Return the text of a split; None if there is none.
+
+    The parts of pairs are `first` and `second`. Sentences have the part `text`, or the language where they are in
+    several; each sentence is then an example with one part.
+    """
+    chunks = task.texts(split.split, split.language, root)
+    alone = len({chunk.language for chunk in chunks if isinstance(chunk, Text)}) == 1
+    parts: dict[str, list[str]] = {}
+    languages: dict[str, str] = {}
+    rows = 0
+    for chunk in chunks:
+        names = ("text" if alone else chunk.language,) if isinstance(chunk, Text) else ("first", "second")
+        for part, side in zip(names, sides(chunk), strict=True):
+            languages.setdefault(part, side.language)
+            lines = parts.setdefault(part, [])
+            lines += [""] * (rows - len(lines)) + list(side.lines)
+        rows += len(chunk)
+    filled = {part: lines + [""] * (rows - len(lines)) for part, lines in parts.items()}
+    return HeldOutSet(split.task, split.language, filled, languages) if chunks else None
 
 
 def _key(recipes: Sequence[Recipe], held: HeldOutSet) -> str:

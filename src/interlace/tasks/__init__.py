@@ -10,7 +10,7 @@ import inspect
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar, cast
 
 import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
@@ -21,11 +21,20 @@ from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 from interlace.data import LabeledExamples
 from interlace.objectives import BoolOrAuto, Objective, Term, encoder_inputs, resolve_language_ids
-from interlace.tasks.common.files import FileQuery, Files, MissingDataError, find_sides, require_split
-from interlace.tasks.common.reading import drop_shared_texts, log
+from interlace.tasks.common.files import (
+    FileQuery,
+    Files,
+    MissingDataError,
+    drop_shared_texts,
+    find_parts,
+    log,
+    read_text,
+    require_split,
+)
+from interlace.text import Text, TextPairs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
     from torch import Tensor, nn
@@ -36,8 +45,7 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Prepared
     from interlace.scores.examples import Examples
-    from interlace.tasks.common.reading import Chunks
-    from interlace.text import Text, TextPairs
+    from interlace.tasks.common.files import Chunks
 
     Predictions = NDArray[Any] | Ragged
     """One prediction per example, or one class per word (`Ragged`); `TaskHead.empty_predictions` if there is none."""
@@ -87,16 +95,13 @@ class Tuning(Settings):
 
     def model_post_init(self, _context: Any) -> None:
         """Require a dev set for a learning-rate sweep and for periodic evaluation."""
-        if self.select != "last":
-            return
-        if len(self.rates) > 1:
-            raise SettingsError("tuning.select = 'last' cannot choose among several learning rates; name a dev rule")
-        for name, given in {"checks": self.checks > 1, "patience": self.patience is not None}.items():
-            if given:
-                raise SettingsError(
-                    f"tuning.select = 'last' evaluates no dev set, so tuning.{name} has no effect; remove it, or name "
-                    "a dev rule"
-                )
+        rule = "tuning.select = 'last'"
+        if self.select == "last" and len(self.rates) > 1:
+            raise SettingsError(f"{rule} cannot choose among several learning rates; name a dev rule")
+        useless = {"checks": self.checks > 1, "patience": self.patience is not None}
+        if self.select == "last" and any(useless.values()):
+            name = next(name for name, given in useless.items() if given)
+            raise SettingsError(f"{rule} evaluates no dev set, so tuning.{name} has no effect; name a dev rule")
 
     @property
     def rates(self) -> list[float]:
@@ -197,8 +202,7 @@ class TaskHead(HeadSettings, Objective):
 
     def gold(self, examples: Any) -> Predictions:
         """Return the right answers in the shape of predictions; -1: none, not scored."""
-        gold: Predictions = examples.labels if examples.tags is None else examples.tags
-        return gold
+        return cast("Predictions", examples.labels if examples.tags is None else examples.tags)
 
     def class_columns(self, sequences: Any) -> list[NDArray[np.integer]]:
         """Return columns of gold classes (-1: none) of whose cross-entropies the loss is the mean.
@@ -246,6 +250,7 @@ class Task(Settings, ABC):
     same_scale: ClassVar[tuple[str, ...] | None] = None  # further metrics with the main one's scale; None: unknown
     other_scales: ClassVar[dict[str, Scale]] = {}  # further metrics with a scale of their own
     scoring_version: ClassVar[int] = 1  # raised when the same files and settings lead to other scores than before
+    text_type: ClassVar[type[Text | TextPairs] | None] = None  # what `reader` returns; None: no running text
     static_vectors: ClassVar[bool] = False  # whether it can also score static word vectors: `measure_words`
 
     files: Files = Field("", description="Files under the data root.")
@@ -284,13 +289,26 @@ class Task(Settings, ABC):
             DataError: a file is missing (lists the languages that have one) or damaged.
         """
 
-    def texts(self, split: str, language: str, root: Path) -> Sequence[Text | TextPairs]:  # noqa: ARG002
+    def read_chunks(self, query: FileQuery) -> Chunks[Any]:
+        """Read the text of a split by the setting `reader`, as `text_type` says; nothing for word lists."""
+        task: Any = self
+        if self.text_type is None:
+            return []
+        languages = self.reader_languages(query)
+        return read_text(self.name, task.reader, languages, self.text_type, find_parts(self.files, query))
+
+    def reader_languages(self, query: FileQuery) -> list[str]:
+        """Return the languages that the reader is called with."""
+        return [query.language]
+
+    def texts(self, split: str, language: str, root: Path) -> Sequence[Text | TextPairs]:
         """Return the running text of a split, for contamination checks; empty for word lists.
 
         Raises:
             DataError: as `examples`.
         """
-        return ()
+        query = self.query(split, language, root)
+        return [] if query.source == query.language else [chunk for _, chunk in self.read_chunks(query)]
 
     def read_files(self, split: str, language: str, root: Path) -> list[Path]:
         """Return all files that `examples` reads; scores are computed again once their content changes.
@@ -302,7 +320,8 @@ class Task(Settings, ABC):
         """
         query = self.query(split, language, root)
         given = [files for files in (self.files, getattr(self, "gold", None)) if files]
-        return [path for files in given for path in find_sides(files, query)]
+        languages = [side for side in (query.language, query.source) if side]
+        return [part.path for files in given for side in languages for part in find_parts(files, query, side)]
 
     def scale(self, metric: str) -> Scale:
         """Return the unit of a metric, and whether higher is better; a suffix after a comma does not count."""
@@ -354,35 +373,23 @@ class FineTuneTask(HeadSettings, Task):
         Examples without gold (-1) are not scored; a missing prediction (-1) is wrong.
         """
 
-    def read_chunks(self, query: FileQuery) -> Chunks[Any]:  # noqa: ARG002 - a task may override `examples` instead
-        """Read the labeled text of a split."""
-        return []
-
-    def texts(self, split: str, language: str, root: Path) -> Sequence[Text | TextPairs]:
-        """Return the text of `read_chunks`."""
-        return [chunk for _, chunk in self.read_chunks(self.query(split, language, root))]
-
     def clean_chunks(self, query: FileQuery) -> Chunks[Any]:
         """Return `read_chunks`, decontaminated if that is set.
 
         Raises:
             DataError: no row is left.
         """
-        chunks = self.read_chunks(query)
-        if not self.held_out_splits(query.split):
-            return chunks
-        return drop_shared_texts(query, chunks, self._held_out_texts(query))
+        chunks, held_out = self.read_chunks(query), list[Any]()
+        for split in self.held_out_splits(query.split):
+            try:
+                held_out += self.texts(split, query.language, query.root)
+            except MissingDataError as error:
+                log.info("no held-out text to remove: %s", error)
+        return drop_shared_texts(query, chunks, held_out) if held_out else chunks
 
     def held_out_splits(self, split: str) -> tuple[str, ...]:
         """Return the splits that rows of this split must not share a text with."""
         return {"train": ("dev", "test"), "dev": ("test",)}.get(split, ()) if self.decontaminate else ()
-
-    def _held_out_texts(self, query: FileQuery) -> Iterator[Text | TextPairs]:
-        for split in self.held_out_splits(query.split):
-            try:
-                yield from self.texts(split, query.language, query.root)
-            except MissingDataError as error:
-                log.info("no held-out text to remove: %s", error)
 
     def exports(self, examples: Any, predictions: Any) -> dict[str, Any]:  # noqa: ARG002 - classes are stored anyway
         """Return predictions as JSON files that other programs read, by file name."""

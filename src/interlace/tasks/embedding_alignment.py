@@ -18,13 +18,14 @@ from pydantic import Field
 from interlace.core.errors import DataError
 from interlace.core.neighbors import ranks, unit
 from interlace.core.ragged import Ragged
-from interlace.data import Pairs, Sentences
+from interlace.data import Pairs
 from interlace.objectives import BoolOrAuto, language_id, resolve_language_ids
+from interlace.readers import READERS
 from interlace.scores.examples import identity_of
 from interlace.tasks import Scores
-from interlace.tasks.common.dictionaries import DictionaryTask, TrainingEntries, read_entries, subwords_in
+from interlace.tasks.common.dictionaries import DictionaryTask, TrainingEntries, read_entries
 from interlace.tasks.common.files import Files, find_file, find_parts
-from interlace.tasks.common.vectors import distinct_rows, mean_rows, spellable
+from interlace.tasks.common.vectors import distinct_rows, mean_rows, single_words, spellable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,12 +83,24 @@ class EmbeddingAlignment(DictionaryTask):
             raise ValueError(f"candidates = {self.candidates!r} needs multi_subword = 'skip'")
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> EncodedEntries:
-        """Encode each dictionary entry as inside a sentence."""
+        """Encode each dictionary entry as inside a sentence.
+
+        Raises:
+            DataError: a file is missing or no dictionary, or rows of the text are selected.
+        """
         query = self.query(split, language, root)
         words = read_entries(find_file(self.files, query))
-        source, target = _encode(words[0], self.source, vocab), _encode(words[1], language, vocab)
-        parts = find_parts(self.text, query) if self.candidates == "text" else []
-        ids = subwords_in(parts, language, vocab)
+        source, target = (
+            single_words(vocab.encode_words(side), of) for side, of in zip(words, (self.source, language), strict=True)
+        )
+        in_text = np.zeros(vocab.size, np.bool_)
+        for part in find_parts(self.text, query) if self.candidates == "text" else []:
+            if part.rows:
+                raise DataError(f"{part.path}: the subwords of a language are counted in whole files; remove the rows")
+            reader: Any = READERS.build("conllu" if ".conllu" in part.path.suffixes else "lines")
+            for sentences in vocab.encode_texts(reader.read_chunks([part.path], [language])):
+                in_text[sentences.ids.flat] = True
+        ids = np.flatnonzero(in_text).astype(np.int32)
         return EncodedEntries(source, target, words=words, trained=self.training_entries(query), text_ids=ids)
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: EncodedEntries) -> Scores:
@@ -104,7 +117,8 @@ class EmbeddingAlignment(DictionaryTask):
         source_fits, target_fits = (
             spellable(rows, vocab, single=self.multi_subword == "skip") for rows in (sources, targets)
         )
-        usable = source_fits & target_fits & (self.identical | ~_equal_rows(sources, targets))
+        alike = [source.tobytes() == target.tobytes() for source, target in zip(sources, targets, strict=True)]
+        usable = source_fits & target_fits & (self.identical | ~np.array(alike, np.bool_))
         if not usable.any():
             raise DataError(
                 f"{self.name}: none of the {len(examples)} entries from {examples.source.language!r} to "
@@ -127,10 +141,10 @@ class EmbeddingAlignment(DictionaryTask):
         """Return a row of subwords for each candidate, whose mean is its vector."""
         if self.candidates == "dictionary":
             return targets.take(distinct_rows(targets)[1])
-        rows = vocab.regular_ids.astype(np.int32)
+        ids = vocab.regular_ids.astype(np.int32)
         if self.candidates == "text":
-            rows = rows[np.isin(rows, text_ids) | np.isin(rows, targets.flat)]
-        return Ragged.from_lengths(rows, np.ones(len(rows), np.int64))
+            ids = ids[np.isin(ids, text_ids) | np.isin(ids, targets.flat)]
+        return Ragged.from_lengths(ids, np.ones(len(ids), np.int64))
 
     def _hits(
         self, backbone: Backbone, examples: EncodedEntries, candidates: Ragged, kept: NDArray[np.int64]
@@ -165,14 +179,3 @@ class EmbeddingAlignment(DictionaryTask):
             return (np.zeros(backbone.width, np.float32),) * 2
         vectors = backbone.language_embeddings.detach().float().cpu().numpy()
         return tuple(vectors[language_id(backbone.traits, language)] for language in languages)
-
-
-def _encode(words: list[str], language: str, vocab: Vocab) -> Sentences:
-    ids = vocab.encode_words(words)
-    ids = Ragged(ids.values.astype(np.int32), ids.offsets)
-    return Sentences(ids, Ragged(np.zeros(len(ids.values), np.int32), ids.offsets), language)
-
-
-def _equal_rows(sources: Ragged, targets: Ragged) -> NDArray[np.bool_]:
-    pairs = zip(sources, targets, strict=True)
-    return np.array([source.tobytes() == target.tobytes() for source, target in pairs], np.bool_)

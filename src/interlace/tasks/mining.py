@@ -20,8 +20,7 @@ from interlace.core.neighbors import Margin, MarginScorer, nearest
 from interlace.core.randomness import Purpose, generator
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Scores
-from interlace.tasks.common.files import Files, find_file, find_parts
-from interlace.tasks.common.reading import ReaderSettings, encode, masked, read_parts
+from interlace.tasks.common.files import Files, ReaderSettings, encode, find_file, find_parts, masked, read_text
 from interlace.tasks.common.vectors import SentenceVectorTask, words_per_line
 from interlace.text import Text
 from interlace.text.lines import read_lines
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
     from interlace.data import Sentences
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.tasks.common.files import FileQuery
+    from interlace.tasks.common.files import Chunks, FileQuery
 
     Floats = NDArray[np.float64]
 
@@ -99,25 +98,26 @@ class Mining(SentenceVectorTask):
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> MiningExamples:
         """Encode both texts of the split and of the dev set, with the pairs that translate each other."""
-        if language == self.source:
-            raise DataError(f"{self.name}: source and target are both {language!r}; set another source or leave it out")
-        scored, dev = (self._bitext(self.query(name, language, root), vocab) for name in (split, "dev"))
+        queries = (self.query(name, language, root).require_pair() for name in (split, "dev"))
+        scored, dev = (self._bitext(query, vocab) for query in queries)
         return MiningExamples(scored, dev)
 
     def read_files(self, split: str, language: str, root: Path) -> list[Path]:
         """Return the files of the split, and of the dev set, which determines the threshold."""
         return [*super().read_files(split, language, root), *super().read_files("dev", language, root)]
 
-    def texts(self, split: str, language: str, root: Path) -> list[Text]:
-        """Return both texts; nothing for the source language."""
-        if language == self.source:
-            return []
-        query = self.query(split, language, root)
-        return [chunk for side in (self.source, language) for chunk in self._side(query, side)]
+    def read_chunks(self, query: FileQuery) -> Chunks[Text]:
+        """Read both texts."""
+        return [chunk for language in (query.source, query.language) for chunk in self._side(query, language)]
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: MiningExamples) -> Scores:
         """Return `f1`, `precision` and `recall` at the dev set's threshold, and `best f1` at the scored set's own."""
-        scored, dev = (self._mine(backbone, vocab, text) for text in (examples.scored, examples.dev))
+        mined = []
+        for text in (examples.scored, examples.dev):
+            source, target = (self.vectors(backbone, vocab, side) for side in (text.source, text.target))
+            around = MarginScorer.of(self.margin, source, target, self.neighbors)
+            mined.append(mine(source, target, around, text.gold, self.search))
+        scored, dev = mined
         bitext, threshold = examples.scored, dev.best_threshold()
         precision, recall, f1 = scored.scores_at(threshold)
         best = scored.scores_at(scored.best_threshold())[2]
@@ -125,21 +125,16 @@ class Mining(SentenceVectorTask):
         outcomes = Examples(*scored.by_source(threshold, bitext.gold, len(bitext.source)), identity)
         return Scores({"f1": f1, "precision": precision, "recall": recall, "best f1": best}, outcomes)
 
-    def _mine(self, backbone: Backbone, vocab: Vocab, bitext: Bitext) -> MinedPairs:
-        source, target = (self.vectors(backbone, vocab, side) for side in (bitext.source, bitext.target))
-        around = MarginScorer.of(self.margin, source, target, self.neighbors)
-        return mine(source, target, around, bitext.gold, self.search)
-
     def _bitext(self, query: FileQuery, vocab: Vocab) -> Bitext:
-        source, target = (self._side(query, language) for language in (self.source, query.language))
+        source, target = ([chunk for _, chunk in self._side(query, side)] for side in (query.source, query.language))
         if self.gold is None:
             source, target, gold = self._separate(query, source, target)
         else:
             gold = _read_gold(find_file(self.gold, query), source, target)
         return Bitext(encode(source, vocab), encode(target, vocab), gold)
 
-    def _side(self, query: FileQuery, language: str) -> list[Text]:
-        return read_parts(self.name, self.reader, find_parts(self.files, query, language), [language], Text)
+    def _side(self, query: FileQuery, language: str) -> Chunks[Text]:
+        return read_text(self.name, self.reader, [language], Text, find_parts(self.files, query, language))
 
     def _separate(
         self, query: FileQuery, source: list[Text], target: list[Text]
@@ -261,21 +256,16 @@ def mine(
         mutual = backward[forward] == np.arange(len(source))
         pairs, scores = there[mutual], forward_scores[mutual]
     else:
-        pairs, scores = _each_once(np.concatenate([there, back]), np.concatenate([forward_scores, backward_scores]))
+        pairs, scores = np.concatenate([there, back]), np.concatenate([forward_scores, backward_scores])
     order = np.argsort(-scores, kind="stable")
     pairs, scores = pairs[order], scores[order]
+    if search == "max":  # from the top, each sentence once
+        kept, taken = np.zeros(len(pairs), np.bool_), (set[int](), set[int]())
+        for place, (one, other) in enumerate(pairs.tolist()):
+            if one not in taken[0] and other not in taken[1]:
+                kept[place] = True
+                taken[0].add(one)
+                taken[1].add(other)
+        pairs, scores = pairs[kept], scores[kept]
     keys, gold_keys = (side[:, 0] * len(target) + side[:, 1] for side in (pairs, gold))
     return MinedPairs(pairs, scores, np.isin(keys, gold_keys), len(gold))
-
-
-def _each_once(pairs: NDArray[np.int64], scores: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the best pairs from the top, without those whose source or target a better one has."""
-    taken: tuple[set[int], set[int]] = (set(), set())
-    kept = []
-    order = np.argsort(-scores, kind="stable")
-    for place, (source, target) in zip(order.tolist(), pairs[order].tolist(), strict=True):
-        if source not in taken[0] and target not in taken[1]:
-            taken[0].add(source)
-            taken[1].add(target)
-            kept.append(place)
-    return pairs[kept], scores[kept]

@@ -7,25 +7,23 @@ by `multi-bleu.perl`, Romanian without diacritics on both sides).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, field_validator
 
 from interlace.core.errors import DataError
-from interlace.scores.examples import identity_of
-from interlace.tasks import Scale, Scores
-from interlace.tasks.common.bleu import bleu, chrf, copied, tokenized_bleu
-from interlace.tasks.common.files import FileQuery, Files, MissingDataError, find_parts
-from interlace.tasks.common.reading import ReaderSettings, read_both_sides
+from interlace.tasks import Scale
+from interlace.tasks.common.files import FileQuery, Files, MissingDataError, ReaderSettings, find_parts, read_text
 from interlace.tasks.common.translation import (
-    Direction,
     SourceLines,
+    TextMetric,
     TranslationTask,
-    in_pieces,
-    require_seq2seq,
-    translation_scores,
+    bleu,
+    chrf,
+    copied,
+    tokenized_bleu,
 )
+from interlace.text import TextPairs
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
@@ -33,15 +31,8 @@ if TYPE_CHECKING:
 
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.tasks.common.files import FilePart
-    from interlace.text import TextPairs
-
-
-@dataclass(frozen=True)
-class TestSet(SourceLines):
-    """Sources, and (n,) raw references."""
-
-    references: list[str]
+    from interlace.tasks import Scores
+    from interlace.tasks.common.files import Chunks, FilePart
 
 
 class Mt(TranslationTask):
@@ -51,10 +42,8 @@ class Mt(TranslationTask):
     same_scale: ClassVar[tuple[str, ...]] = ("tokenized bleu", "round-trip bleu")
     other_scales: ClassVar[dict[str, Scale]] = {
         "chrf": ("chrF", True),
-        "copied lines": ("%", False),
-        "copied words": ("%", False),
-        "in pieces": ("%", False),
         "length ratio": ("", None),  # 1 is best
+        **TranslationTask.other_scales,
     }
 
     files: Files = Field(
@@ -77,92 +66,71 @@ class Mt(TranslationTask):
         WORD_TOKENIZERS.get(word_tokenizer)
         return word_tokenizer
 
-    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> TestSet:
+    def query(self, split: str, language: str, root: Path) -> FileQuery:
+        """Return what to look for in `files`: both sides of the direction."""
+        direction = self.direction(language)
+        return FileQuery(self.name, split, direction.target, root, direction.source)
+
+    def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> SourceLines:
         """Read the raw lines of both sides, without those where one is empty."""
         direction = self.checked_direction(language)
-        chunks = self._chunks(split, direction, root)
-        sources = [line for chunk in chunks for line in chunk.source.lines]
-        references = [line for chunk in chunks for line in chunk.target.lines]
-        kept = [row for row, pair in enumerate(zip(sources, references, strict=True)) if all(map(str.strip, pair))]
+        chunks = [chunk for _, chunk in self.read_chunks(self.query(split, language, root))]
+        pairs = [pair for chunk in chunks for pair in zip(chunk.source.lines, chunk.target.lines, strict=True)]
+        kept = [pair for pair in pairs if all(map(str.strip, pair))]
         if not kept:
             raise DataError(f"{self.name}: the {split} data of {direction} is empty: no line has text on both sides")
-        sources, references = ([side[row] for row in kept] for side in (sources, references))
-        lengths = vocab.encode(sources, language=direction.source).lengths
-        return TestSet(direction, sources, lengths, references)
+        sources, references = map(list, zip(*kept, strict=True))
+        return SourceLines(direction, sources, references, vocab.encode(sources, language=direction.source).lengths)
+
+    def read_chunks(self, query: FileQuery) -> Chunks[TextPairs]:
+        """Read both sides, from files of the direction or of the opposite one."""
+        parts, languages = self._parts(query), [query.source, query.language]
+        return read_text(self.name, self.reader, languages, TextPairs, *(parts[language] for language in languages))
 
     def read_files(self, split: str, language: str, root: Path) -> list[Path]:
         """Return the files of both sides, of the direction or the opposite one."""
-        direction = self.direction(language)
-        parts = self._parts(split, direction, root)
-        return [part.path for side in (direction.target, direction.source) for part in parts[side]]
+        query = self.query(split, language, root)
+        parts = self._parts(query)
+        return [part.path for side in (query.language, query.source) for part in parts[side]]
 
-    def texts(self, split: str, language: str, root: Path) -> list[TextPairs]:
-        """Return both sides."""
-        direction = self.direction(language)
-        return self._chunks(split, direction, root) if direction.source != direction.target else []
-
-    def measure(self, backbone: Backbone, vocab: Vocab, examples: TestSet) -> Scores:
-        """Return metrics with signatures, 0 to 100; shares are in percent of lines or of words of the outputs.
-
-        `copied words, references` is what the references have in common with the sources: names and numbers. A model
-        that copies much more than that has collapsed.
-
-        Raises:
-            SettingsError: the model is an encoder. DataError: it was not trained on the target language.
-        """
-        model, direction = require_seq2seq(backbone, self.name), examples.direction
-        found = self.translate(model, vocab, direction, examples.sources)
-        outputs = [one.text for one in found]
-        scores = self._scores(examples, outputs, in_pieces(found))
-        if self.round_trip:
-            back, _ = self.round_trip_bleu(model, vocab, direction.back, outputs, examples.sources)
-            scores.metrics["round-trip bleu"] = back.value
-            scores.details["signatures"]["round-trip bleu"] = self.signature(back)
-        return scores
-
-    def _scores(self, examples: TestSet, outputs: list[str], pieces: float) -> Scores:
-        target, references = examples.direction.target, examples.references
-        main = bleu(outputs, references, target, tokenize=self.tokenize, lower_case=self.lower_case)
-        letters = chrf(outputs, references, lower_case=self.lower_case)
-        words = tokenized_bleu(
-            self.normalized(outputs, target),
-            self.normalized(references, target),
-            target,
-            word_tokenizer=self.word_tokenizer,
-            lower_case=self.lower_case,
-        )
-        lines, shares = copied(outputs, examples.sources)
-        metrics = {
-            "bleu": main.value,
-            "chrf": letters.value,
-            "tokenized bleu": words.value,
-            "copied lines": 100 * float(lines.mean()),
-            "copied words": 100 * float(shares.mean()),
-            "copied words, references": 100 * float(copied(references, examples.sources)[1].mean()),
-            "length ratio": main.length_ratio,
-            "in pieces": pieces,
-        }
-        signatures = {"bleu": main.signature, "chrf": letters.signature, "tokenized bleu": self.signature(words)}
-        shown = (examples.sources, references, outputs)
-        return translation_scores(metrics, signatures, main, letters, outputs, identity_of(references), shown)
-
-    def _chunks(self, split: str, direction: Direction, root: Path) -> list[TextPairs]:
-        """Read both sides, from files of the direction or of the opposite one."""
-        parts, (source, target) = self._parts(split, direction, root), (direction.source, direction.target)
-        return read_both_sides(self.name, self.reader, parts[source], parts[target], [source, target])
-
-    def _parts(self, split: str, direction: Direction, root: Path) -> dict[str, list[FilePart]]:
+    def _parts(self, query: FileQuery) -> dict[str, list[FilePart]]:
         """Return the files of each side, by language.
 
         Raises:
             MissingDataError: there are none; the error is the same for both directions, so that it is logged once.
         """
-        missing = []
-        for way in (direction, direction.back):
-            query = FileQuery(self.name, split, way.target, root, way.source)
+        missing, pair = [], sorted((query.source, query.language))
+        for source, target in ((query.source, query.language), (query.language, query.source)):
+            way = FileQuery(self.name, query.split, target, query.root, source)
             try:
-                return {side: find_parts(self.files, query, side) for side in sorted((way.source, way.target))}
+                return {language: find_parts(self.files, way, language) for language in pair}
             except MissingDataError as error:
                 missing.append(str(error))
         one, other = sorted(missing)
         raise MissingDataError(f"{one}; opposite direction: {other.removeprefix(f'{self.name}: ')}")
+
+    def compare(self, examples: SourceLines, outputs: list[str], back: list[str]) -> dict[str, TextMetric]:
+        """Compare the outputs with the references, and what came back with the sources."""
+        target, references = examples.direction.target, examples.references
+        ours, theirs = (self.normalized(lines, target) for lines in (outputs, references))
+        words = tokenized_bleu(ours, theirs, target, word_tokenizer=self.word_tokenizer, lower_case=self.lower_case)
+        metrics = {
+            "bleu": bleu(outputs, references, target, tokenize=self.tokenize, lower_case=self.lower_case),
+            "chrf": chrf(outputs, references, lower_case=self.lower_case),
+            "tokenized bleu": self.signed(words),
+        }
+        return metrics | ({"round-trip bleu": self.round_trip_bleu(examples, back)} if self.round_trip else {})
+
+    def measure(self, backbone: Backbone, vocab: Vocab, examples: SourceLines) -> Scores:
+        """Return further `length ratio`, words of the outputs divided by words of the references as BLEU counts them.
+
+        And `copied words, references`: what the references have in common with the sources, names and numbers. A model
+        that copies much more than that has collapsed.
+        """
+        scores = super().measure(backbone, vocab, examples)
+        outcomes: Any = scores.outcomes
+        length, reference = outcomes.columns[:2].sum(axis=1)
+        shares = copied(examples.references, examples.sources)[1]
+        scores.metrics["copied words, references"] = 100 * float(shares.mean())
+        scores.metrics["length ratio"] = float(length / reference) if reference else 0.0
+        return scores

@@ -17,11 +17,10 @@ from pydantic import Field
 
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.ragged import Ragged
-from interlace.data import LabeledExamples
+from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Scale, Scores, Tuning
-from interlace.tasks.common.files import Files
-from interlace.tasks.common.reading import ReaderSettings, log_notes
-from interlace.tasks.common.tagging import TaggingTask, encode_tagged, outcomes_of
+from interlace.tasks.common.classification import TaggingTask
+from interlace.tasks.common.files import Files, ReaderSettings, log_notes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from interlace.data import LabeledExamples
     from interlace.data.vocab import Vocab
-    from interlace.tasks.common.reading import Chunks
 
 
 class Ner(TaggingTask):
@@ -83,14 +82,22 @@ class Ner(TaggingTask):
         Raises:
             DataError: an unknown type, or there is no entity.
         """
-        chunks = self.clean_chunks(self.query(split, language, root))
-        tags = self.tag_ids(chunks, self._numbers(chunks))
-        path = chunks[0][0]
+        chunks, numbers = self.clean_chunks(self.query(split, language, root)), tag_numbers(self.types)
+        if self.other_types == "outside":
+            others: Counter[str] = Counter()
+            for path, chunk in chunks:
+                new = Counter(tag for row in chunk.tags.get(self.tag_kind, ()) for tag in row if tag not in numbers)
+                log_notes(self.name, path, {f"words of other types read as O ({', '.join(sorted(new))})": new.total()})
+                others += new
+            numbers |= dict.fromkeys(others, 0)
+        examples = self.encode(chunks, vocab, numbers)
+        tags: Any = examples.tags
         if not (tags.flat > 0).any():
             raise DataError(
-                f"{self.name}: {path}: no word is part of an entity, so there is no F1; take more rows, or see 'types'"
+                f"{self.name}: {chunks[0][0]}: no word is part of an entity, so there is no F1; take more rows, or see "
+                "'types'"
             )
-        return LabeledExamples(encode_tagged(chunks, vocab), tags=tags)
+        return examples
 
     def score(self, examples: LabeledExamples, predictions: Any) -> Scores:
         """Return `f1`, `precision` and `recall` over entities of all types together (micro), and F1 of each type.
@@ -100,28 +107,21 @@ class Ner(TaggingTask):
         """
         gold: Any = examples.tags
         known, starts = gold.flat >= 0, gold.offsets - gold.offsets[0]
-        predicted, right = (Ragged(np.where(known, side.flat, 0), starts) for side in (predictions, gold))
-        found, expected = entities(predicted), entities(right)
-        together, by_type = compare(found, expected, len(self.types))
-        metrics = {"f1": together.f1, "precision": together.precision, "recall": together.recall}
-        for kind, counts in zip(self.types, by_type, strict=True):
-            if counts.found or counts.gold:
-                metrics[f"f1 {kind}"] = counts.f1
+        found, expected = (entities(Ragged(np.where(known, side.flat, 0), starts)) for side in (predictions, gold))
+        right = is_among(found, expected)
+        metrics = entity_rates(len(expected), len(found), int(right.sum()))
+        for number, kind in enumerate(self.types):
+            counts = [int((types == number).sum()) for types in (expected.types, found.types, found.types[right])]
+            if any(counts):
+                metrics[f"f1 {kind}"] = entity_rates(*counts)["f1"]
         metrics["opened"] = 100 * (float(found.opened.mean()) if len(found) else 0.0)
         metrics["unread"] = 100 * float((predictions.flat[known] < 0).mean())
-        return Scores(metrics, outcomes_of(*by_sentence(found, expected, right.rows(), len(right)), gold))
-
-    def _numbers(self, chunks: Chunks[Any]) -> dict[str, int]:
-        """Return the number of every tag; with `outside`, tags of other types are 0 and counted in the log."""
-        known = tag_numbers(self.types)
-        if self.other_types == "error":
-            return known
-        others: Counter[str] = Counter()
-        for path, chunk in chunks:
-            new = Counter(tag for row in chunk.tags[self.tag_kind] for tag in row if tag not in known)
-            log_notes(self.name, path, [{f"words of other types read as O ({', '.join(sorted(new))})": new.total()}])
-            others += new
-        return known | dict.fromkeys(others, 0)
+        rows, identity = gold.rows(), identity_of(gold.lengths, gold.flat)
+        true, every, all_gold = (
+            np.bincount(rows[starts], minlength=len(gold)).astype(np.float64)
+            for starts in (found.starts[right], found.starts, expected.starts)
+        )
+        return Scores(metrics, Examples(2 * true, every + all_gold, identity))
 
     def explain_unknown(self, tag: str) -> str:
         """Return the settings that allow an unknown type."""
@@ -135,10 +135,9 @@ class Ner(TaggingTask):
 
 @dataclass(frozen=True)
 class Entities:
-    """Spans of words, counted over all sentences.
+    """Half-open spans of words, counted over all sentences, with the number of their type.
 
-    starts, stops, types: (E,) half-open spans and the number of the type, in order.
-    opened: (E,) whether it begins with an I.
+    opened: whether an entity begins with an I. All have shape (E,).
     """
 
     starts: NDArray[np.int64]
@@ -150,28 +149,10 @@ class Entities:
         return len(self.starts)
 
 
-@dataclass(frozen=True)
-class EntityCounts:
-    """Numbers of right, found and gold entities."""
-
-    right: int
-    found: int
-    gold: int
-
-    @property
-    def precision(self) -> float:
-        """Percentage of found entities that are right; 0 if none is found."""
-        return 100 * self.right / self.found if self.found else 0.0
-
-    @property
-    def recall(self) -> float:
-        """Percentage of gold entities that are found; 0 if there is none."""
-        return 100 * self.right / self.gold if self.gold else 0.0
-
-    @property
-    def f1(self) -> float:
-        """The harmonic mean of both, in percent; 0 if nothing is right."""
-        return 200 * self.right / (self.found + self.gold) if self.right else 0.0
+def entity_rates(gold: int, found: int, right: int) -> dict[str, float]:
+    """Return `f1`, `precision` and `recall` in percent from numbers of entities; 0 where there are none."""
+    precision, recall = (100 * right / count if count else 0.0 for count in (found, gold))
+    return {"f1": 200 * right / (found + gold) if right else 0.0, "precision": precision, "recall": recall}
 
 
 def tag_numbers(types: Sequence[str]) -> dict[str, int]:
@@ -196,30 +177,8 @@ def entities(tags: Ragged) -> Entities:
     return Entities(starts, np.flatnonzero(last) + 1, types[starts], flat[starts] % 2 == 0)
 
 
-def compare(found: Entities, gold: Entities, kinds: int) -> tuple[EntityCounts, list[EntityCounts]]:
-    """Count entities over all types together, and for each type. Right is the same span of the same type."""
-    right = _matching(found, gold)
-    counts = [np.bincount(types, minlength=kinds) for types in (found.types[right], found.types, gold.types)]
-    by_type = [EntityCounts(*(int(count[kind]) for count in counts)) for kind in range(kinds)]
-    return EntityCounts(int(right.sum()), len(found), len(gold)), by_type
-
-
-def by_sentence(
-    found: Entities, gold: Entities, rows: NDArray[np.int64], count: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return twice the right entities, and found and gold ones together, of each sentence: F1 is their ratio.
-
-    rows: (W,) the sentence of each word. count: number of sentences.
-    """
-    right, every, expected = (
-        np.bincount(rows[starts], minlength=count).astype(np.float64)
-        for starts in (found.starts[_matching(found, gold)], found.starts, gold.starts)
-    )
-    return 2 * right, every + expected
-
-
-def _matching(found: Entities, gold: Entities) -> NDArray[np.bool_]:
-    """(E,) which of the found entities are in the gold."""
+def is_among(found: Entities, gold: Entities) -> NDArray[np.bool_]:
+    """(E,) which of the found entities are gold ones: the same span of the same type."""
     width = 1 + max(found.stops.max(initial=0), gold.stops.max(initial=0))
     kinds = 1 + max(found.types.max(initial=0), gold.types.max(initial=0))
     keys = [(side.starts * width + side.stops) * kinds + side.types for side in (found, gold)]

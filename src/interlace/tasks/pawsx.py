@@ -9,21 +9,18 @@ from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.tasks.common.classification import PairClassificationTask
-from interlace.tasks.common.files import Files
-from interlace.tasks.common.reading import ReaderSettings, log_notes
+from interlace.tasks.common.files import Files, ReaderSettings, log_notes
 
 if TYPE_CHECKING:
-    from interlace.tasks.common.files import FileQuery
-    from interlace.tasks.common.reading import Chunks
+    from interlace.tasks.common.files import Chunks, FileQuery
 
-LABELS = ("0", "1")  # 1: paraphrases
 _UNTRANSLATED = "NS"  # in dev and test files, a sentence without a translation
 
 
 class Pawsx(PairClassificationTask):
     """Accuracy over pairs, in percent; pairs with an untranslated sentence (`NS`) are left out, as in the paper."""
 
-    labels: ClassVar[tuple[str, ...]] = LABELS
+    labels: ClassVar[tuple[str, ...]] = ("0", "1")  # 1: paraphrases
 
     files: Files = Field(
         "pawsx/{split}-{language}.tsv",
@@ -45,13 +42,13 @@ class Pawsx(PairClassificationTask):
         Raises:
             DataError: there is none.
         """
-        chunks = super().read_chunks(query)
-        found = []
+        found, chunks = [], super().read_chunks(query)
         for path, chunk in chunks:
             sides = zip(chunk.source.lines, chunk.target.lines, strict=True)
             translated = np.array([_UNTRANSLATED not in {first.strip(), second.strip()} for first, second in sides])
-            notes = {f"pairs without a translation ({_UNTRANSLATED}) left out": int((~translated).sum())}
-            log_notes(self.name, path, [notes])
+            log_notes(
+                self.name, path, {f"pairs without a translation ({_UNTRANSLATED}) left out": int((~translated).sum())}
+            )
             if translated.any():
                 found.append((path, chunk.where(translated)))
         if not found:

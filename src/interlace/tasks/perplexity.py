@@ -19,9 +19,9 @@ from interlace.core.randomness import Purpose, generator
 from interlace.objectives import BoolOrAuto
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import ProbeTask, Scale, Scores
-from interlace.tasks.common.files import Files, find_parts
+from interlace.tasks.common.files import Files, ReaderSettings, log, log_notes
 from interlace.tasks.common.likelihood import (
-    InputLimits,
+    Likelihood,
     causal_likelihood,
     encode_spelled,
     known_subwords,
@@ -30,7 +30,7 @@ from interlace.tasks.common.likelihood import (
     pseudo_likelihood,
     truncated,
 )
-from interlace.tasks.common.reading import ReaderSettings, log, log_notes, read_parts
+from interlace.tasks.common.prediction import InputLimits, inference
 from interlace.text import Text
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from interlace.data import Sentences
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.tasks.common.likelihood import Likelihood
 
 _MAX_UNKNOWN = 5.0  # percentage of unknown subwords above which a warning is logged
 _METRICS = {"causal": "perplexity", "pseudo": "pseudo-perplexity", "masked": "perplexity"}
@@ -55,6 +54,7 @@ class Perplexity(ProbeTask):
     same_scale: ClassVar[tuple[str, ...]] = ("pseudo-perplexity", "sentences", "perplexity per masked subword")
     greater_is_better: ClassVar[bool] = False
     scores_source: ClassVar[bool] = True
+    text_type: ClassVar[type[Text]] = Text
     other_scales: ClassVar[dict[str, Scale]] = {
         **{f"{kind}perplexity per {unit}": ("", False) for kind in ("", "pseudo-") for unit in ("word", "subword")},
         **{f"{kind}bits per character": ("", False) for kind in ("", "pseudo-")},
@@ -103,18 +103,13 @@ class Perplexity(ProbeTask):
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Sentences:
         """Encode the lines that hold text; others are counted and left out."""
-        path = find_parts(self.files, self.query(split, language, root))[0].path
-        text = encode_spelled(self.texts(split, language, root), vocab)
+        chunks = self.read_chunks(self.query(split, language, root))
+        path, text = chunks[0][0], encode_spelled((chunk for _, chunk in chunks), vocab)
         filled = np.bincount(text.words.rows()[text.words.flat >= 0], minlength=len(text)) > 0
-        log_notes(self.name, path, [{"lines without text left out": int((~filled).sum())}])
+        log_notes(self.name, path, {"lines without text left out": int((~filled).sum())})
         if not filled.any():
             raise DataError(f"{self.name}: {path}: no line holds text")
         return text if filled.all() else text.take(np.flatnonzero(filled))
-
-    def texts(self, split: str, language: str, root: Path) -> list[Text]:
-        """Return the lines."""
-        parts = find_parts(self.files, self.query(split, language, root))
-        return read_parts(self.name, self.reader, parts, [language], Text)
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Sentences) -> Scores:
         """Return `perplexity` in the task's unit, and all metrics by their full names; shares in percent of subwords.
@@ -133,8 +128,15 @@ class Perplexity(ProbeTask):
                 f"{self.name}: the checkpoint is an encoder without its vocabulary head, so it cannot predict text; "
                 "take one that was saved with its head, or train this one further"
             )
-        kind, max_length = self._kind(backbone), self._max_length(backbone)
-        drawn = self._drawn(examples) if kind == "pseudo" else examples
+        kind, max_length = self._kind(backbone), min(self.max_length, backbone.traits.max_length)
+        if self.context > max_length - 3:
+            raise SettingsError(
+                f"{self.name}: context = {self.context}, but the model reads at most {max_length} subwords"
+            )
+        drawn = examples
+        if kind == "pseudo" and self.max_sentences is not None and len(examples) > self.max_sentences:
+            order = generator(Purpose.SAMPLE, 0, len(examples)).permutation(len(examples))
+            drawn = examples.take(np.sort(order[: self.max_sentences]))
         measured = truncated(drawn, max_length - 2) if kind == "pseudo" else drawn
         known = known_subwords(measured, vocab)
         if not known.any():
@@ -146,10 +148,19 @@ class Perplexity(ProbeTask):
                 self.name, unknown, examples.language,
             )  # fmt: skip
         limits = InputLimits(max_length, self.tokens_per_batch, self.language_ids)
-        found = self._likelihood(kind, backbone, vocab, measured, limits)
+        with inference(backbone):
+            if kind == "causal":
+                found = causal_likelihood(backbone, vocab, measured, limits, self.context)
+            else:
+                likelihood = pseudo_likelihood if kind == "pseudo" else masked_likelihood
+                found = likelihood(backbone, vocab, measured, limits)
         cut = 100 * (1 - len(known) / len(drawn.ids.flat))
         metrics = {**self._metrics(kind, found), "unknown": unknown, "cut": cut, "sentences": float(len(measured))}
-        return Scores(metrics, self._outcomes(kind, found, measured), metric=_METRICS[kind])
+        per_word = self.per == "word" and kind != "masked"
+        weight = (found.words if per_word else found.subwords).astype(np.float64)
+        # Per subword, only models with the same vocabulary measure the same thing.
+        identity = identity_of(found.words, found.characters, *(() if per_word else (measured.ids.flat,)))
+        return Scores(metrics, Examples(found.nats, weight, identity, measure="perplexity"), metric=_METRICS[kind])
 
     def _kind(self, backbone: Backbone) -> str:
         if self.kind == "auto":
@@ -160,54 +171,14 @@ class Perplexity(ProbeTask):
             )
         return self.kind
 
-    def _max_length(self, backbone: Backbone) -> int:
-        max_length = min(self.max_length, backbone.traits.max_length)
-        if self.context > max_length - 3:
-            raise SettingsError(
-                f"{self.name}: context = {self.context}, but the model reads at most {max_length} subwords"
-            )
-        return max_length
-
-    def _drawn(self, examples: Sentences) -> Sentences:
-        """Return a fixed draw of the sentences if there are too many."""
-        if self.max_sentences is None or len(examples) <= self.max_sentences:
-            return examples
-        order = generator(Purpose.SAMPLE, 0, len(examples)).permutation(len(examples))
-        return examples.take(np.sort(order[: self.max_sentences]))
-
-    def _likelihood(
-        self, kind: str, backbone: Backbone, vocab: Vocab, text: Sentences, limits: InputLimits
-    ) -> Likelihood:
-        import torch
-
-        was_training = backbone.training
-        backbone.eval()
-        with torch.inference_mode():
-            if kind == "causal":
-                found = causal_likelihood(backbone, vocab, text, limits, self.context)
-            else:
-                measure = pseudo_likelihood if kind == "pseudo" else masked_likelihood
-                found = measure(backbone, vocab, text, limits)
-        backbone.train(was_training)
-        return found
-
-    def _outcomes(self, kind: str, found: Likelihood, text: Sentences) -> Examples:
-        """Return the loss and size of each sentence."""
-        per_word = self.per == "word" and kind != "masked"
-        weight = found.words if per_word else found.subwords
-        # Per subword, only models with the same vocabulary measure the same thing.
-        identity = identity_of(found.words, found.characters, *(() if per_word else (text.ids.flat,)))
-        return Examples(found.nats, weight.astype(np.float64), identity, measure="perplexity")
-
     def _metrics(self, kind: str, found: Likelihood) -> dict[str, float]:
         """Return the main metric, and all of them by their full names."""
-        name = _METRICS[kind]
-        subwords = float(found.subwords.sum())
+        name, nats = _METRICS[kind], float(found.nats.sum())
+        per = {"word": float(found.words.sum()), "subword": float(found.subwords.sum())}
         if kind == "masked":
-            value = perplexity(found.total, subwords)
+            value = perplexity(nats, per["subword"])
             return {name: value, f"{name} per masked subword": value}
-        per = {"word": float(found.words.sum()), "subword": subwords}
-        values = {f"{name} per {unit}": perplexity(found.total, count) for unit, count in per.items()}
-        bits = found.total / max(float(found.characters.sum()), 1) / math.log(2)
+        values = {f"{name} per {unit}": perplexity(nats, count) for unit, count in per.items()}
+        bits = nats / max(float(found.characters.sum()), 1) / math.log(2)
         bits_name = "bits per character" if kind == "causal" else "pseudo-bits per character"
         return {name: values[f"{name} per {self.per}"], **values, bits_name: bits}

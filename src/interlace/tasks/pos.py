@@ -7,21 +7,23 @@ predict them: 1.6 % of German's PUD, 2.4 % of French's.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError, did_you_mean
-from interlace.data import LabeledExamples
 from interlace.readers.conllu import LEFT_OUT
+from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Scale, Scores, Tuning
-from interlace.tasks.common.files import Files, find_parts
-from interlace.tasks.common.reading import ReaderSettings, log_notes
-from interlace.tasks.common.tagging import TaggingTask, encode_tagged, hits_by_sentence
+from interlace.tasks.common.classification import TaggingTask
+from interlace.tasks.common.files import Files, ReaderSettings, find_parts, log_notes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from interlace.data import LabeledExamples
     from interlace.data.vocab import Vocab
 
 TAGS = (
@@ -57,15 +59,14 @@ class Pos(TaggingTask):
         """Encode sentences with a tag per word; words without a tag (`_`) are counted and not scored."""
         query = self.query(split, language, root)
         chunks = self.clean_chunks(query)
-        tags = self.tag_ids(chunks, _NUMBERS)
-        path = chunks[0][0]
-        log_notes(self.name, path, [{"words without a tag, not scored": int((tags.flat < 0).sum())}])
+        examples, path = self.encode(chunks, vocab, _NUMBERS), chunks[0][0]
+        tags: Any = examples.tags
+        log_notes(self.name, path, {"words without a tag, not scored": int((tags.flat < 0).sum())})
         if (tags.flat < 0).all():
             raise DataError(f"{self.name}: {path}: no word has a tag")
-        left_out = None  # readers count by file, so it is unknown for some rows of one
-        if not any(part.rows for part in find_parts(self.files, query)):
-            left_out = sum(chunk.notes.get(LEFT_OUT, 0) for _, chunk in chunks)
-        return LabeledExamples(encode_tagged(chunks, vocab), tags=tags, left_out=left_out)
+        if any(part.rows for part in find_parts(self.files, query)):
+            return examples  # readers count by file, so `left_out` is unknown for some rows of one
+        return replace(examples, left_out=sum(chunk.notes.get(LEFT_OUT, 0) for _, chunk in chunks))
 
     def score(self, examples: LabeledExamples, predictions: Any) -> Scores:
         """Return `accuracy`, and `unread`, the share of words beyond the maximum length, which are wrong.
@@ -74,14 +75,15 @@ class Pos(TaggingTask):
         """
         gold: Any = examples.tags
         scored = gold.flat >= 0
-        found = predictions.flat[scored]
+        hits = (predictions.flat == gold.flat) & scored
         metrics = {
-            "accuracy": 100 * float((found == gold.flat[scored]).mean()),
-            "unread": 100 * float((found < 0).mean()),
+            "accuracy": 100 * float(hits[scored].mean()),
+            "unread": 100 * float((predictions.flat[scored] < 0).mean()),
         }
         if examples.left_out is not None:
             metrics["left out"] = 100 * examples.left_out / (examples.left_out + int(scored.sum()))
-        return Scores(metrics, hits_by_sentence(predictions, gold))
+        score, weight = (np.bincount(gold.rows(), words, len(gold)).astype(np.float64) for words in (hits, scored))
+        return Scores(metrics, Examples(score, weight, identity_of(gold.lengths, gold.flat)))
 
     def explain_unknown(self, tag: str) -> str:
         """Return the nearest universal tag."""

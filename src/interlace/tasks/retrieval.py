@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from pydantic import Field
 
-from interlace.core.errors import DataError
 from interlace.core.neighbors import Margin, MarginScorer, ranks
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Scores
-from interlace.tasks.common.files import Files, find_file
-from interlace.tasks.common.reading import ReaderSettings, encode, read_all
+from interlace.tasks.common.files import Files, ReaderSettings, encode, find_parts, read_text
 from interlace.tasks.common.vectors import SentenceVectorTask, distinct_rows, words_per_line
 from interlace.text import TextPairs
 
@@ -28,6 +26,9 @@ if TYPE_CHECKING:
 
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
+    from interlace.tasks.common.files import Chunks, FileQuery
+
+    Vectors = NDArray[np.float32]
 
 
 class Retrieval(SentenceVectorTask):
@@ -50,20 +51,15 @@ class Retrieval(SentenceVectorTask):
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Pairs:
         """Encode both sides, `language` as the target."""
-        if language == self.source:
-            raise DataError(f"{self.name}: source and target are both {language!r}; set another source or leave it out")
-        chunks = self.texts(split, language, root)
-        return Pairs(
-            encode((chunk.source for chunk in chunks), vocab), encode((chunk.target for chunk in chunks), vocab)
-        )
+        chunks = [chunk for _, chunk in self.read_chunks(self.query(split, language, root).require_pair())]
+        source, target = (encode((getattr(chunk, side) for chunk in chunks), vocab) for side in ("source", "target"))
+        return Pairs(source, target)
 
-    def texts(self, split: str, language: str, root: Path) -> list[TextPairs]:
-        """Return both sides; nothing for the source language."""
-        if language == self.source:
-            return []
-        query = self.query(split, language, root)
-        paths = list(dict.fromkeys(find_file(self.files, query, side) for side in (self.source, language)))
-        return read_all(self.name, self.reader, paths, [self.source, language], TextPairs)
+    def read_chunks(self, query: FileQuery) -> Chunks[TextPairs]:
+        """Read both sides."""
+        languages = [query.source, query.language]
+        sides = [find_parts(self.files, query, side) for side in languages]
+        return read_text(self.name, self.reader, languages, TextPairs, *sides)
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Pairs) -> Scores:
         """Return `p@1` (the mean of both directions), `p@1 into target` and `p@1 into source`."""
@@ -72,15 +68,11 @@ class Retrieval(SentenceVectorTask):
 
 
 def both_ways(
-    source: NDArray[np.float32],
-    target: NDArray[np.float32],
-    pairs: Pairs,
-    margin: Margin = "absolute",
-    neighbors: int = 4,
+    source: Vectors, target: Vectors, pairs: Pairs, margin: Margin = "absolute", neighbors: int = 4
 ) -> Scores:
     """Return `p@1` (the mean of both directions), `p@1 into target` and `p@1 into source`, from vectors of length 1."""
-    into_target = _hits(source, target, pairs.target.ids, margin, neighbors)
-    into_source = _hits(target, source, pairs.source.ids, margin, neighbors)
+    into_target = find_own(source, target, pairs.target.ids, margin, neighbors)
+    into_source = find_own(target, source, pairs.source.ids, margin, neighbors)
     target_score, source_score = 100 * float(into_target.mean()), 100 * float(into_source.mean())
     metrics = {
         "p@1": (target_score + source_score) / 2,
@@ -92,13 +84,7 @@ def both_ways(
     return Scores(metrics, Examples(both, np.ones(len(both)), identity))
 
 
-def _hits(
-    queries: NDArray[np.float32],
-    candidates: NDArray[np.float32],
-    ids: Ragged,
-    margin: Margin,
-    neighbors: int,
-) -> NDArray[np.bool_]:
+def find_own(queries: Vectors, candidates: Vectors, ids: Ragged, margin: Margin, neighbors: int) -> NDArray[np.bool_]:
     """(n,) whether the candidate nearest to a query is the one in its own row.
 
     ids: the candidates' subwords. Equal sentences are one candidate, so that rounding cannot separate them.
@@ -108,5 +94,4 @@ def _hits(
     gold = Ragged.from_lengths(numbers, np.ones(len(numbers), np.int64))
     distinct = candidates[first]
     found = ranks(queries, distinct, gold, MarginScorer.of(margin, queries, distinct, neighbors))
-    hits: NDArray[np.bool_] = (found == 1) & unique
-    return hits
+    return np.asarray((found == 1) & unique)

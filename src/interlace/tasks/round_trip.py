@@ -11,25 +11,15 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from interlace.core.errors import DataError
-from interlace.scores.examples import identity_of
-from interlace.tasks import Scale, Scores
-from interlace.tasks.common.bleu import chrf, copied
-from interlace.tasks.common.files import FileQuery, Files, find_parts
-from interlace.tasks.common.reading import ReaderSettings, log_notes, read_parts
-from interlace.tasks.common.translation import (
-    SourceLines,
-    TranslationTask,
-    in_pieces,
-    require_seq2seq,
-    translation_scores,
-)
+from interlace.tasks import Scale
+from interlace.tasks.common.files import FileQuery, Files, ReaderSettings, log_notes
+from interlace.tasks.common.translation import SourceLines, TextMetric, TranslationTask, chrf
 from interlace.text import Text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from interlace.data.vocab import Vocab
-    from interlace.models.backbone import Backbone
 
 
 class RoundTrip(TranslationTask):
@@ -37,12 +27,8 @@ class RoundTrip(TranslationTask):
 
     metric: ClassVar[str] = "round-trip bleu"
     same_scale: ClassVar[tuple[str, ...]] = ()
-    other_scales: ClassVar[dict[str, Scale]] = {
-        "round-trip chrf": ("chrF", True),
-        "copied lines": ("%", False),
-        "copied words": ("%", False),
-        "in pieces": ("%", False),
-    }
+    other_scales: ClassVar[dict[str, Scale]] = {"round-trip chrf": ("chrF", True), **TranslationTask.other_scales}
+    text_type: ClassVar[type[Text]] = Text
 
     files: Files = Field(
         "text/{split}.{language}.txt",
@@ -61,39 +47,17 @@ class RoundTrip(TranslationTask):
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> SourceLines:
         """Read the lines that hold text; others are counted and left out."""
         direction = self.checked_direction(language)
-        lines = [line for text in self.texts(split, language, root) for line in text.lines]
+        chunks = self.read_chunks(self.query(split, language, root))
+        lines = [line for _, text in chunks for line in text.lines]
         kept = [line for line in lines if line.strip()]
-        first = self.read_files(split, language, root)[0]
-        log_notes(self.name, first, [{"lines without text left out": len(lines) - len(kept)}])
+        log_notes(self.name, chunks[0][0], {"lines without text left out": len(lines) - len(kept)})
         if not kept:
-            raise DataError(f"{self.name}: {first}: no line holds text")
+            raise DataError(f"{self.name}: {chunks[0][0]}: no line holds text")
         kept = kept[: self.max_sentences]
-        return SourceLines(direction, kept, vocab.encode(kept, language=direction.source).lengths)
+        return SourceLines(direction, kept, kept, vocab.encode(kept, language=direction.source).lengths)
 
-    def texts(self, split: str, language: str, root: Path) -> list[Text]:
-        """Return the lines."""
-        query = self.query(split, language, root)
-        return read_parts(self.name, self.reader, find_parts(self.files, query), [query.language], Text)
-
-    def measure(self, backbone: Backbone, vocab: Vocab, examples: SourceLines) -> Scores:
-        """Return metrics of what came back, 0 to 100, with signatures; copied shares are in percent of the outputs.
-
-        Raises:
-            SettingsError: the model is an encoder. DataError: it was not trained on one of the languages.
-        """
-        model, direction, sources = require_seq2seq(backbone, self.name), examples.direction, examples.sources
-        found = self.translate(model, vocab, direction, sources)
-        outputs = [one.text for one in found]
-        main, back = self.round_trip_bleu(model, vocab, direction.back, outputs, sources)
-        letters = chrf(back, self.normalized(sources, direction.source), lower_case=self.lower_case)
-        lines, words = copied(outputs, sources)
-        metrics = {
-            "round-trip bleu": main.value,
-            "round-trip chrf": letters.value,
-            "copied lines": 100 * float(lines.mean()),
-            "copied words": 100 * float(words.mean()),
-            "in pieces": in_pieces(found),
-        }
-        signatures = {"round-trip bleu": self.signature(main), "round-trip chrf": self.signature(letters)}
-        shown = (outputs, sources, back)
-        return translation_scores(metrics, signatures, main, letters, outputs, identity_of(sources), shown)
+    def compare(self, examples: SourceLines, outputs: list[str], back: list[str]) -> dict[str, TextMetric]:  # noqa: ARG002
+        """Compare the text that came back with the original text."""
+        right = self.normalized(examples.sources, examples.direction.source)
+        letters = self.signed(chrf(back, right, lower_case=self.lower_case))
+        return {"round-trip bleu": self.round_trip_bleu(examples, back), "round-trip chrf": letters}

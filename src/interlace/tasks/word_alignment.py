@@ -15,13 +15,13 @@ from pydantic import Field
 from interlace.aligners.similarity import Similarity, SimilaritySettings
 from interlace.alignment import WordPairs
 from interlace.alignment.agreement import Agreement, agreement_by_pair
-from interlace.alignment.formats import FORMATS, GoldAlignments, read_alignments
+from interlace.alignment.formats import FORMATS, read_alignments
 from interlace.alignment.gold_text import read_gold_text
 from interlace.core.errors import DataError
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import ProbeTask, Scale, Scores
-from interlace.tasks.common.files import FileQuery, Files, find_file, find_parts
-from interlace.tasks.common.reading import log, log_notes
+from interlace.tasks.common.files import FileQuery, Files, find_file, find_parts, log, log_notes
+from interlace.tasks.common.prediction import inference
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from interlace.core.ragged import Ragged
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
+    from interlace.tasks.common.files import Chunks
     from interlace.text import TextPairs
 
 _MAX_BEYOND = 0.01  # share of links beyond a sentence's end above which a warning is logged
@@ -92,40 +93,11 @@ class WordAlignment(SimilaritySettings, ProbeTask):
         Raises:
             DataError: there are no links.
         """
-        if language == self.source:
-            raise DataError(f"{self.name}: source and target are both {language!r}; set another source or leave it out")
-        query = self.query(split, language, root)
+        query = self.query(split, language, root).require_pair()
         text = read_gold_text(*self._sides(query), languages=(self.source, language))
         path = find_file(self.gold, query)
         gold = read_alignments(path, text.lengths, text.numbers, self.base, self.format)
-        log_notes(self.name, path, [gold.notes, text.pairs.source.notes, text.pairs.target.notes])
-        self._warn_of_beyond(path, gold, query)
-        if not len(gold.possible.flat):
-            raise DataError(f"{self.name}: {path}: no links to compare with")
-        return GoldPairs(WordPairs.of([text.pairs]), gold.sure, gold.possible)
-
-    def texts(self, split: str, language: str, root: Path) -> list[TextPairs]:
-        """Return both sides; nothing for the source language."""
-        if language == self.source:
-            return []
-        sides = self._sides(self.query(split, language, root))
-        return [read_gold_text(*sides, languages=(self.source, language)).pairs]
-
-    def measure(self, backbone: Backbone, vocab: Vocab, examples: GoldPairs) -> Scores:
-        """Return `aer`, `precision`, `recall` and `f1`, in percent."""
-        settings = {name: getattr(self, name) for name in ("method", *SimilaritySettings.model_fields)}
-        was_training = backbone.training
-        backbone.eval()
-        found = Similarity(start="the model", **settings).with_backbone(backbone, vocab).align(examples.pairs)
-        backbone.train(was_training)
-        counts = agreement_by_pair(found.links, examples.sure, examples.possible)
-        rates = Agreement(*map(int, counts.sum(axis=0)))
-        metrics = {name: 100 * getattr(rates, name) for name in ("aer", "precision", "recall", "f1")}
-        links, sure, _, in_sure, in_possible = counts.T.astype(np.float64)
-        identity = identity_of(*(part for side in (examples.sure, examples.possible) for part in _numbers(side)))
-        return Scores(metrics, Examples(links + sure - in_sure - in_possible, links + sure, identity))
-
-    def _warn_of_beyond(self, path: Path, gold: GoldAlignments, query: FileQuery) -> None:
+        log_notes(self.name, path, gold.notes, text.pairs.source.notes, text.pairs.target.notes)
         links = len(gold.possible.flat) + gold.beyond
         if gold.beyond > _MAX_BEYOND * links:
             log.warning(
@@ -134,6 +106,28 @@ class WordAlignment(SimilaritySettings, ProbeTask):
                 self.name, path, gold.beyond, links, 100 * gold.beyond / links, query.source, query.language,
                 1 - gold.base, gold.base,
             )  # fmt: skip
+        if not len(gold.possible.flat):
+            raise DataError(f"{self.name}: {path}: no links to compare with")
+        return GoldPairs(WordPairs.of([text.pairs]), gold.sure, gold.possible)
+
+    def read_chunks(self, query: FileQuery) -> Chunks[TextPairs]:
+        """Read both sides."""
+        paths = self._sides(query)
+        return [(paths[0], read_gold_text(*paths, languages=(query.source, query.language)).pairs)]
+
+    def measure(self, backbone: Backbone, vocab: Vocab, examples: GoldPairs) -> Scores:
+        """Return `aer`, `precision`, `recall` and `f1`, in percent."""
+        settings = {name: getattr(self, name) for name in ("method", *SimilaritySettings.model_fields)}
+        with inference(backbone):
+            found = Similarity(start="the model", **settings).with_backbone(backbone, vocab).align(examples.pairs)
+        counts = agreement_by_pair(found.links, examples.sure, examples.possible)
+        rates = Agreement(*map(int, counts.sum(axis=0)))
+        metrics = {name: 100 * getattr(rates, name) for name in ("aer", "precision", "recall", "f1")}
+        links, sure, _, in_sure, in_possible = counts.T.astype(np.float64)
+        identity = identity_of(
+            *(part for side in (examples.sure, examples.possible) for part in (side.lengths, side.flat))
+        )
+        return Scores(metrics, Examples(links + sure - in_sure - in_possible, links + sure, identity))
 
     def _sides(self, query: FileQuery) -> list[Path]:
         """Return the file of both sides, or one of each."""
@@ -146,8 +140,3 @@ class WordAlignment(SimilaritySettings, ProbeTask):
                 "rows '[a:b]': links are numbered by sentence"
             )
         return [part.path for part in parts]
-
-
-def _numbers(links: Ragged) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return rows of links as arrays of numbers, by which the examples are identified."""
-    return np.asarray(links.lengths, np.int64), np.asarray(links.flat, np.int64).ravel()

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from interlace.embeddings import WordVectors
     from interlace.models.backbone import Backbone
 
-    Rows = tuple[list[str], list[str], NDArray[np.float64]]
 
+Row = tuple[str, str, float]  # two words and their score
 _MIN_PAIRS = 3  # fewer are always nearly on a line
 
 
@@ -89,8 +89,11 @@ class WordSimilarity(ProbeTask):
         query = self.query(split, language, root)
         path = find_file(self.files, query)
         rows = read_table(path, self.column) if self.gold is None else read_two_files(path, find_file(self.gold, query))
+        if not rows:
+            raise DataError(f"{path}: no pair of words in the file")
         one, _, other = language.partition("-")
-        return JudgedPairs((one, other or one), *rows)
+        first, second, scores = zip(*rows, strict=True)
+        return JudgedPairs((one, other or one), list(first), list(second), np.array(scores, np.float64))
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: JudgedPairs) -> Scores:
         """Measure a model's vectors of single words."""
@@ -115,27 +118,19 @@ class WordSimilarity(ProbeTask):
                 f"{self.name}: {known.sum()} of {len(examples)} pairs in "
                 f"{'-'.join(dict.fromkeys(examples.languages))!r} have vectors for both words; expected {_MIN_PAIRS}"
             )
-        found = np.full(len(examples), self.midpoint)
-        tables = self._tables(sides, rows)
+        tables = [side.vectors for side in sides]
+        if self.center:  # over the words of the pairs; one language has one mean
+            used = [own[own >= 0] for own in rows]
+            used = [np.concatenate(used)] * 2 if sides[0] is sides[1] else used
+            tables = [centered(side, own) for side, own in zip(sides, used, strict=True)]
         one, other = (unit(table[own[known]]) for table, own in zip(tables, rows, strict=True))
+        found = np.full(len(examples), self.midpoint)
         found[known] = (one * other).sum(axis=1)
         counted = known if self.missing == "skip" else np.ones_like(known)
         if np.ptp(examples.scores[counted]) == 0:
             raise DataError(f"{self.name}: all {counted.sum()} pairs have the score {examples.scores[counted][0]:g}")
         metrics = correlations(found[counted], examples.scores[counted])
         return Scores({**metrics, "coverage": 100 * float(known.mean())})
-
-    def _tables(self, sides: list[WordVectors], rows: list[NDArray[np.int64]]) -> list[NDArray[np.float32]]:
-        """Return the (n, H) vectors of each side, centered if that is set.
-
-        rows: those of the first and of the second words, -1 for none; one language has one mean.
-        """
-        if not self.center:
-            return [side.vectors for side in sides]
-        used = [own[own >= 0] for own in rows]
-        if sides[0] is sides[1]:
-            used = [np.concatenate(used)] * 2
-        return [centered(side, own) for side, own in zip(sides, used, strict=True)]
 
 
 def correlations(found: NDArray[np.float64], gold: NDArray[np.float64]) -> dict[str, float]:
@@ -155,41 +150,40 @@ def correlations(found: NDArray[np.float64], gold: NDArray[np.float64]) -> dict[
 # ---- files ----
 
 
-def read_table(path: Path, column: str = "") -> Rows:
-    """Read first words, second words and scores. A first line whose score is no number is a header.
+def read_table(path: Path, column: str = "") -> list[Row]:
+    """Read first words, second words and scores; a first line without a score is a header.
 
     column: the score's name in the header; empty: the third.
 
     Raises:
         DataError: no such column, or a line without two words and a score; names file and line.
     """
-    rows, place = list[tuple[str, str, float]](), 2
+    rows, place = list[Row](), 2
     for number, line in enumerate(read_lines(path), 1):
         cells = [cell.strip() for cell in line.split("\t")]
-        if number == 1:
-            if column and column not in cells:
-                raise DataError(f"{path}: the header has no column {column!r}{did_you_mean(column, cells)}")
-            place = cells.index(column) if column else place
-            if len(cells) > place and _number(cells[place]) is None and (column or _is_header(cells)):
-                continue
-        if not line.strip():
-            continue
+        if number == 1 and column and column not in cells:
+            raise DataError(f"{path}: the header has no column {column!r}{did_you_mean(column, cells)}")
+        if number == 1 and column:
+            place = cells.index(column)
         score = _number(cells[place]) if len(cells) > place else None
+        names = all(cells) and all(_number(cell) is None for cell in cells)  # not so in a damaged first row
+        if not line.strip() or (number == 1 and len(cells) > place and score is None and (column or names)):
+            continue
         if score is None or not (cells[0] and cells[1]):
             raise DataError(
                 f"{path}, line {number}: expected two words and a score separated by tabs, found {line[:60]!r}"
             )
         rows.append((cells[0], cells[1], score))
-    return _columns(path, rows)
+    return rows
 
 
-def read_two_files(words: Path, gold: Path) -> Rows:
+def read_two_files(words: Path, gold: Path) -> list[Row]:
     """Read the same from a file with two words per line, and one with a score per line.
 
     Raises:
         DataError: a line is not as expected, or one file has more lines; names file and line.
     """
-    rows = list[tuple[str, str, float]]()
+    rows = list[Row]()
     for number, (line, judged) in enumerate(zip_longest(read_lines(words), read_lines(gold)), 1):
         if line is None or judged is None:
             short, other = (words, gold) if line is None else (gold, words)
@@ -201,7 +195,7 @@ def read_two_files(words: Path, gold: Path) -> Rows:
         if score is None:
             raise DataError(f"{gold}, line {number}: expected a score, found {judged[:60]!r}")
         rows.append((cells[0], cells[1], score))
-    return _columns(words, rows)
+    return rows
 
 
 def _number(cell: str) -> float | None:
@@ -210,15 +204,3 @@ def _number(cell: str) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) else None
-
-
-def _is_header(cells: list[str]) -> bool:
-    """Return whether no cell is a number; a damaged first row mostly has another one, or none at all."""
-    return all(cells) and all(_number(cell) is None for cell in cells)
-
-
-def _columns(path: Path, rows: list[tuple[str, str, float]]) -> Rows:
-    if not rows:
-        raise DataError(f"{path}: no pair of words in the file")
-    first, second, scores = zip(*rows, strict=True)
-    return list(first), list(second), np.array(scores, np.float64)

@@ -7,7 +7,7 @@ By cosine and CSLS as in Conneau et al. 2018 (section 3.2), with the mean cosine
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -44,8 +44,8 @@ class DictionaryEntries:
     languages: tuple[str, str]
     source: list[str]
     target: list[str]
-    frequent: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
-    trained: TrainingEntries = field(default_factory=TrainingEntries)
+    frequent: list[list[str]]
+    trained: TrainingEntries
 
     def __len__(self) -> int:
         return len(self.source)
@@ -54,46 +54,6 @@ class DictionaryEntries:
     def lengths(self) -> NDArray[np.int64]:
         """(n,) words on the source side: one each."""
         return np.ones(len(self), np.int64)
-
-    @property
-    def words(self) -> tuple[list[str], list[str]]:
-        """All words of both sides, the dictionary's first."""
-        return [*self.source, *self.frequent[0]], [*self.target, *self.frequent[1]]
-
-    @property
-    def identity(self) -> str:
-        """Identifies the scored words, which depend on what was trained on."""
-        return identity_of(self.source, self.target, *self.trained.overlap(self.source, self.target))
-
-
-@dataclass(frozen=True)
-class _Ranking:
-    """The result for n source words and m entries.
-
-    words: (m,) the source word of each entry. ranks: by similarity, (n,) the rank of the best translation.
-    identical: (n,) whether a translation is spelled like the word. cosines, distances: (m,) of each entry.
-    """
-
-    words: NDArray[np.int64]
-    ranks: dict[str, NDArray[np.int64]]
-    identical: NDArray[np.bool_]
-    cosines: NDArray[np.float32]
-    distances: NDArray[np.float32]
-
-    def metrics(self, kept: NDArray[np.bool_]) -> dict[str, float]:
-        """Return the metrics over some of the words: kept is (n,)."""
-        metrics: dict[str, float] = {}
-        for by, all_ranks in self.ranks.items():
-            found = all_ranks[kept]
-            metrics |= {f"p@{limit} {by}": _percent(found <= limit) for limit in (1, 5, 10)}
-            metrics[f"mrr {by}"] = 100 * float((1 / found).mean())
-        identical = self.identical[kept]
-        if 0 < identical.sum() < len(identical):
-            metrics["p@1 csls, not alike"] = _percent(self.ranks["csls"][kept & ~self.identical] == 1)
-        entries = kept[self.words]
-        metrics["mean cosine"] = float(self.cosines[entries].mean())
-        metrics["mean distance"] = float(self.distances[entries].mean())
-        return {**metrics, "alike": _percent(identical)}
 
 
 class WordTranslation(DictionaryTask):
@@ -133,27 +93,23 @@ class WordTranslation(DictionaryTask):
 
     def examples(self, split: str, language: str, vocab: Vocab | None, root: Path) -> DictionaryEntries:  # noqa: ARG002
         """Read the dictionary into `language`."""
-        if language == self.source:
-            raise DataError(f"{self.name}: source and target are both {language!r}; set another source or leave it out")
-        query = self.query(split, language, root)
-        source, target = read_entries(find_file(self.files, query))
-        kept = [self.identical or one != other for one, other in zip(source, target, strict=True)]
-        if not any(kept):
+        query = self.query(split, language, root).require_pair()
+        entries = list(zip(*read_entries(find_file(self.files, query)), strict=True))
+        kept = [(one, other) for one, other in entries if self.identical or one != other]
+        if not kept:
             raise DataError(
-                f"{self.name}: all {len(source)} entries into {language!r} are spelled alike; set identical = true"
+                f"{self.name}: all {len(entries)} entries into {language!r} are spelled alike; set identical = true"
             )
-        sides = [[word for word, keep in zip(words, kept, strict=True) if keep] for words in (source, target)]
-        frequent: tuple[list[str], list[str]] = ([], [])
-        if self.candidates == "text":
-            paths = [find_file(self.text, query, side) for side in (self.source, language)]
-            frequent = (_frequent(paths[0], self.max_words), _frequent(paths[1], self.max_words))
-        return DictionaryEntries((self.source, language), sides[0], sides[1], frequent, self.training_entries(query))
+        source, target = map(list, zip(*kept, strict=True))
+        sides = (self.source, language) if self.candidates == "text" else ()
+        frequent = [_frequent(find_file(self.text, query, side), self.max_words) for side in sides] or [[], []]
+        return DictionaryEntries((self.source, language), source, target, frequent, self.training_entries(query))
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: DictionaryEntries) -> Scores:
         """Measure a model's vectors of single words."""
         more = whole_words(vocab)[: self.max_words] if self.candidates == "vocabulary" else []
-        pairs = zip(examples.languages, examples.words, strict=True)
-        vectors = {side: self.reading.vectors(backbone, vocab, side, [*words, *more]) for side, words in pairs}
+        words = zip(examples.languages, (examples.source, examples.target), examples.frequent, strict=True)
+        vectors = {of: self.reading.vectors(backbone, vocab, of, [*own, *most, *more]) for of, own, most in words}
         return self.measure_words(vectors, examples)
 
     def measure_words(self, vectors: Mapping[str, WordVectors], examples: DictionaryEntries) -> Scores:
@@ -173,49 +129,63 @@ class WordTranslation(DictionaryTask):
         found = self._entries_with_vectors(sides[0], sides[1], examples)
         rows = np.unique(found[:, :2], axis=0)
         spelled = [[side.words[row] for row in rows[:, number]] for number, side in enumerate(sides)]
-        ranking = self._rank(sides, rows, spelled, examples)
-        groups = examples.trained.groups(ranking.words, *spelled)
-        metrics = groups.metrics(f"{self.name}, {'-'.join(examples.languages)}", ranking.metrics)
-        covered = {examples.source[entry] for entry in found[:, 2]}
+        words = np.unique(rows[:, 0], return_inverse=True)[1]
+        best_ranks, cosines, distances = self._compare(sides, rows, words, examples.frequent)
+        alike = np.bincount(words, [one == other for one, other in zip(*spelled, strict=True)]) > 0
+
+        def measure(kept: NDArray[np.bool_]) -> dict[str, float]:
+            metrics: dict[str, float] = {}
+            for by, all_ranks in best_ranks.items():
+                ranked = all_ranks[kept]
+                metrics |= {f"p@{limit} {by}": _percent(ranked <= limit) for limit in (1, 5, 10)}
+                metrics[f"mrr {by}"] = 100 * float((1 / ranked).mean())
+            if 0 < alike[kept].sum() < kept.sum():
+                metrics["p@1 csls, not alike"] = _percent(best_ranks["csls"][kept & ~alike] == 1)
+            entries = kept[words]
+            means = {"mean cosine": float(cosines[entries].mean()), "mean distance": float(distances[entries].mean())}
+            return {**metrics, **means, "alike": _percent(alike[kept])}
+
+        groups = examples.trained.groups(words, *spelled)
+        metrics = groups.metrics(f"{self.name}, {'-'.join(examples.languages)}", measure)
         numbers = {word: number for number, word in enumerate(dict.fromkeys(examples.source))}
         outcomes = groups.outcomes(
             np.array([numbers[word] for word in examples.source], np.int64),
             found[np.unique(found[:, 0], return_index=True)[1], 2],
-            ranking.ranks["csls"] == 1,
-            examples.identity,
+            best_ranks["csls"] == 1,
+            identity_of(examples.source, examples.target, *examples.trained.overlap(examples.source, examples.target)),
         )
+        covered = {examples.source[entry] for entry in found[:, 2]}
         return Scores({**metrics, "coverage": 100 * len(covered) / len(numbers)}, outcomes)
 
-    def _rank(
-        self, sides: list[WordVectors], rows: NDArray[np.int64], spelled: list[list[str]], examples: DictionaryEntries
-    ) -> _Ranking:
-        """Rank the candidates of each source word. rows: (m, 2) rows of the words of each entry."""
+    def _compare(
+        self, sides: list[WordVectors], rows: NDArray[np.int64], words: NDArray[np.int64], frequent: list[list[str]]
+    ) -> tuple[dict[str, NDArray[np.int64]], NDArray[np.float32], NDArray[np.float32]]:
+        """Rank the candidates of n source words, and measure the cosine and distance of m entries.
+
+        rows: (m, 2) rows of the words of each entry. words: (m,) the source word of each.
+        Returns: (n,) the rank of the best translation by similarity; (m,) cosines and (m,) distances.
+        """
         around = [
-            self._candidates(side, frequent, rows[:, number])
-            for number, (side, frequent) in enumerate(zip(sides, examples.frequent, strict=True))
+            self._candidates(side, more, rows[:, number])
+            for number, (side, more) in enumerate(zip(sides, frequent, strict=True))
         ]
         tables = [
             centered(side, used) if self.center else side.vectors for side, used in zip(sides, around, strict=True)
         ]
-        queried, words = np.unique(rows[:, 0], return_inverse=True)
         gold = Ragged.from_lengths(np.searchsorted(around[1], rows[:, 1]), np.bincount(words))
-        queries, candidates, others = unit(tables[0][queried]), unit(tables[1][around[1]]), unit(tables[0][around[0]])
+        queries = unit(tables[0][np.unique(rows[:, 0])])
+        candidates, others = unit(tables[1][around[1]]), unit(tables[0][around[0]])
         csls = MarginScorer.csls(candidates, others, self.neighbors)
         source, target = (table[rows[:, number]] for number, table in enumerate(tables))
-        return _Ranking(
-            words,
-            {"csls": ranks(queries, candidates, gold, csls), "cosine": ranks(queries, candidates, gold)},
-            np.bincount(words, [one == other for one, other in zip(*spelled, strict=True)]) > 0,
-            (unit(source) * unit(target)).sum(axis=1),
-            np.linalg.norm(source - target, axis=1),
-        )
+        found = {"csls": ranks(queries, candidates, gold, csls), "cosine": ranks(queries, candidates, gold)}
+        return found, (unit(source) * unit(target)).sum(axis=1), np.linalg.norm(source - target, axis=1)
 
     def _entries_with_vectors(
         self, source: WordVectors, target: WordVectors, examples: DictionaryEntries
     ) -> NDArray[np.int64]:
         """(m, 3) source row, target row and number of each entry that has both."""
-        rows = [side.find(words, fold=self.ignore_case) for side, words in
-                ((source, examples.source), (target, examples.target))]  # fmt: skip
+        sides = ((source, examples.source), (target, examples.target))
+        rows = (vectors.find(words, fold=self.ignore_case) for vectors, words in sides)
         found = np.stack([*rows, np.arange(len(examples))], axis=1)
         kept = found[(found[:, :2] >= 0).all(axis=1)]
         if not len(kept):

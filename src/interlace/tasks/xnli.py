@@ -7,8 +7,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from interlace.tasks.common.classification import PairClassificationTask
-from interlace.tasks.common.files import Files
-from interlace.tasks.common.reading import ReaderSettings
+from interlace.tasks.common.files import Files, ReaderSettings
 
 LABELS = ("entailment", "neutral", "contradiction")
 

@@ -212,16 +212,7 @@ def _pair_scores(backbone: Backbone, probes: DiagnosticProbes, rows: ProbePairs)
     compared = settings.layer_of(layers)
     taken = range(layers + 1) if "cka" in measures else (compared,)
     source, target = (
-        layer_vectors(
-            backbone,
-            probes.vocab,
-            side,
-            layers=taken,
-            max_length=settings.max_length,
-            tokens_per_batch=settings.tokens_per_batch,
-            language_ids=settings.language_ids,
-        )
-        for side in (pairs.source, pairs.target)
+        layer_vectors(backbone, probes.vocab, side, taken, settings.limits) for side in (pairs.source, pairs.target)
     )
     found: dict[str, float] = {}
     one, other = (settings.normalized(side[taken.index(compared)]) for side in (source, target))

@@ -1,31 +1,37 @@
-"""Sequence classification: one label for a sentence or a pair of sentences, from one vector of the sequence.
+"""Classification of sentences, of pairs of sentences, and of words, by a linear layer on states of the encoder.
 
     sequence  <s> he plays the piano </s> she sings </s>
     at         *                                            predict: contradiction
 
-XLM and ALM read the first state, whatever the tokenizer calls that token. Mean and max pooling are there to compare
-(Conneau & Lample 2019 found them no better).
+    sequence  <s> the doc tors read let ters </s>
+    at             *   *       *    *                       predict: DET NOUN VERB NOUN
+
+A sequence is read from its first state, whatever the tokenizer calls that token (XLM, ALM); mean and max pooling are
+there to compare (Conneau & Lample 2019 found them no better). A word is read from its first subword (Devlin et al.
+2019, section 5.3); one beyond the maximum sequence length has no prediction (-1) and counts as wrong.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError, did_you_mean
-from interlace.data import LabeledExamples, Pairs
+from interlace.core.ragged import Ragged
+from interlace.data import LabeledExamples, Pairs, Sentences
 from interlace.data.layout import pair_layout, sentence_layout
 from interlace.objectives import Batch
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import FineTuneTask, Scores, TaskHead, Tuning
-from interlace.tasks.common.files import find_parts
-from interlace.tasks.common.reading import ReaderSettings, encode, log_notes, read_parts
-from interlace.tasks.common.vectors import Pooling, words_per_line
+from interlace.tasks.common.files import ReaderSettings, encode, log_notes
+from interlace.tasks.common.vectors import Pooling, distinct_rows, words_per_line
 from interlace.text import Text, TextPairs
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -35,8 +41,12 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.objectives import Prepared
-    from interlace.tasks.common.files import FileQuery
-    from interlace.tasks.common.reading import Chunks
+    from interlace.tasks.common.files import Chunks
+
+_MAX_WORDS = 40  # words of a sentence shown in samples
+
+
+# ---- sentences and pairs ----
 
 
 class Classifier(TaskHead):
@@ -50,13 +60,11 @@ class Classifier(TaskHead):
         """Predict the class of every sequence that has a label; nothing is random."""
         if examples.labels is None:
             raise DataError("classification: these examples have no labels")
-        inner: Any = examples.examples
-        sides = (inner.source, inner.target) if isinstance(inner, Pairs) else (inner,)
-        lay_out: Any = pair_layout if isinstance(inner, Pairs) else sentence_layout
-        layout = lay_out(inner, prepared.vocab, self.sequence_length(prepared))
+        lay_out: Any = pair_layout if isinstance(examples.examples, Pairs) else sentence_layout
+        layout = lay_out(examples.examples, prepared.vocab, self.sequence_length(prepared))
         rows = np.flatnonzero(examples.labels >= 0)
         return Batch(
-            inputs=self.encoder_inputs(layout, tuple(side.language for side in sides), prepared),
+            inputs=self.encoder_inputs(layout, tuple(side.language for side in _sides(examples)), prepared),
             at=(rows, np.zeros_like(rows)),
             labels=examples.labels[rows].astype(np.int64),
             counts={self.term: float(len(rows))},
@@ -79,7 +87,7 @@ class ClassificationTask(FineTuneTask):
     metric: ClassVar[str] = "accuracy"
     same_scale: ClassVar[tuple[str, ...]] = ()
     translatable: ClassVar[bool] = True
-    kind: ClassVar[type[Text | TextPairs]] = Text  # what the reader returns
+    text_type: ClassVar[type[Text | TextPairs]] = Text
     labels: ClassVar[tuple[str, ...]] = ()
 
     reader: ReaderSettings = Field("tsv", description="Reader of the files; must return labels.")
@@ -100,67 +108,45 @@ class ClassificationTask(FineTuneTask):
         """Return a classifier of the labels."""
         return self.build_head(Classifier, classes=len(self.classes))
 
-    def read_chunks(self, query: FileQuery) -> Chunks[Any]:
-        """Read all rows of the files.
-
-        Raises:
-            DataError: a file is missing, or the reader returns no labels.
-        """
-        kind: Any = self.kind
-        chunks = [
-            (part.path, chunk)
-            for part in find_parts(self.files, query)
-            for chunk in read_parts(query.task, self.reader, [part], self.reader_languages(query), kind)
-        ]
-        for path, chunk in chunks:
-            if chunk.labels is None:
-                raise DataError(f"{query.task}: {path}: the reader found no labels")
-        return chunks
-
-    def reader_languages(self, query: FileQuery) -> list[str]:
-        """Return the languages that the reader is called with."""
-        return [query.language]
-
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> LabeledExamples:
         """Encode the rows with their labels; rows without a label are counted and not scored.
 
         Raises:
-            DataError: an unknown label, or no row has a label.
+            DataError: the reader returns no labels, or an unknown one, or no row has a label.
         """
         chunks = self.clean_chunks(self.query(split, language, root))
         labels = np.concatenate([self._label_ids(path, chunk) for path, chunk in chunks])
         path = chunks[0][0]
-        log_notes(self.name, path, [{"rows without a label, not scored": int((labels < 0).sum())}])
+        log_notes(self.name, path, {"rows without a label, not scored": int((labels < 0).sum())})
         if (labels < 0).all():
             raise DataError(f"{self.name}: {path}: no row has a label")
-        if self.kind is Text:
+        if self.text_type is Text:
             return LabeledExamples(encode((chunk for _, chunk in chunks), vocab), labels=labels)
         source, target = (encode((getattr(chunk, side) for _, chunk in chunks), vocab) for side in ("source", "target"))
         return LabeledExamples(Pairs(source, target), labels=labels)
 
     def _label_ids(self, path: Path, chunk: Text | TextPairs) -> NDArray[np.int32]:
         """(n,) label numbers, -1 for rows without a label."""
+        if chunk.labels is None:
+            raise DataError(f"{self.name}: {path}: the reader found no labels")
         numbers = {label: number for number, label in enumerate(self.classes)} | {"": -1}
-        labels = [label.strip() for label in chunk.labels or []]
-        unknown = next((row for row, label in enumerate(labels) if label not in numbers), None)
-        if unknown is not None:
-            sides = (chunk,) if isinstance(chunk, Text) else (chunk.source, chunk.target)
-            text = " and ".join(repr(side.lines[unknown][:60]) for side in sides)
-            hint = did_you_mean(labels[unknown], self.classes)
-            raise DataError(f"{self.name}: {path}: unknown label {labels[unknown]!r} of {text}{hint}")
+        labels = [label.strip() for label in chunk.labels]
+        for row, label in enumerate(labels):
+            if label not in numbers:
+                sides = (chunk,) if isinstance(chunk, Text) else (chunk.source, chunk.target)
+                text = " and ".join(repr(side.lines[row][:60]) for side in sides)
+                hint = did_you_mean(label, self.classes)
+                raise DataError(f"{self.name}: {path}: unknown label {label!r} of {text}{hint}")
         return np.array([numbers[label] for label in labels], np.int32)
 
     def score(self, examples: LabeledExamples, predictions: Any) -> Scores:
-        """Return `accuracy` over the rows that have a label."""
+        """Return `accuracy` over the rows that have a label; a bootstrap draws pairs with the same first sentence."""
         gold, sides = np.asarray(examples.labels), _sides(examples)
         scored = gold >= 0
         hits = (np.asarray(predictions) == gold) & scored
-        outcomes = Examples(
-            hits.astype(np.float64),
-            scored.astype(np.float64),
-            identity_of(gold, *map(words_per_line, sides)),  # two languages may have the same labels
-            groups=_groups(sides[0].ids) if len(sides) == 2 else None,
-        )
+        identity = identity_of(gold, *map(words_per_line, sides))  # two languages may have the same labels
+        groups = distinct_rows(sides[0].ids)[0] if len(sides) == 2 else None
+        outcomes = Examples(hits.astype(np.float64), scored.astype(np.float64), identity, groups=groups)
         return Scores({"accuracy": 100 * float(hits[scored].mean())}, outcomes)
 
     def samples(
@@ -181,7 +167,7 @@ class ClassificationTask(FineTuneTask):
 class PairClassificationTask(ClassificationTask):
     """Base of tasks that assign a label to a pair of sentences; both are one sequence, truncated at the longer."""
 
-    kind: ClassVar[type[Text | TextPairs]] = TextPairs
+    text_type: ClassVar[type[Text | TextPairs]] = TextPairs
 
 
 def _sides(examples: LabeledExamples) -> tuple[Any, ...]:
@@ -189,7 +175,93 @@ def _sides(examples: LabeledExamples) -> tuple[Any, ...]:
     return (inner.source, inner.target) if isinstance(inner, Pairs) else (inner,)
 
 
-def _groups(ids: Any) -> NDArray[np.int64]:
-    """(n,) the number of each row's first sentence: pairs that share one are drawn together by a bootstrap."""
-    known: dict[bytes, int] = {}
-    return np.array([known.setdefault(np.asarray(row).tobytes(), len(known)) for row in ids], np.int64)
+# ---- words ----
+
+
+class Tagger(TaskHead):
+    """Dropout and a linear layer on the last state of each word's first subword."""
+
+    term: ClassVar[str] = "tagging"
+
+    def batch(self, examples: LabeledExamples, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002
+        """Predict the tag of every word that has one and fits into the sequence; nothing is random."""
+        sentences: Any = examples.examples
+        tags: Any = examples.tags
+        if tags is None:
+            raise DataError("tagging: these examples have no tags")
+        layout = sentence_layout(sentences, prepared.vocab, self.sequence_length(prepared))
+        begins = layout.content.copy()
+        begins[:, 1:] &= layout.words[:, 1:] != layout.words[:, :-1]
+        rows, columns = np.nonzero(begins)
+        words = layout.words[rows, columns]
+        if (words >= tags.lengths[rows]).any():
+            row = int(rows[words >= tags.lengths[rows]][0])
+            raise DataError(
+                f"tagging: row {row} has words beyond its {tags.lengths[row]} tags; "
+                "tags and subwords must come from the same word tokenizer"
+            )
+        labels = tags.values[tags.offsets[rows] + words]
+        known = labels >= 0
+        return Batch(
+            inputs=self.encoder_inputs(layout, (sentences.language,), prepared),
+            at=(rows[known], columns[known]),
+            labels=labels[known].astype(np.int64),
+            counts={self.term: float(known.sum())},
+            tokens=layout.tokens,
+            extra={"words": words[known]},
+        )
+
+
+class TaggingTask(FineTuneTask):
+    """Base of tasks that assign a tag to each word."""
+
+    text_type: ClassVar[type[Text]] = Text
+    tag_kind: ClassVar[str]  # the key of the tags in the text that the reader returns
+
+    reader: ReaderSettings
+
+    def head(self) -> Tagger:
+        """Return a tagger of the classes."""
+        return self.build_head(Tagger, classes=len(self.classes))
+
+    def encode(self, chunks: Chunks[Text], vocab: Vocab, numbers: Mapping[str, int]) -> LabeledExamples:
+        """Encode sentences with the number of each word's tag, so that no subword belongs to two words.
+
+        Raises:
+            DataError: the reader returns no tags of this kind, or an unknown tag; with file, sentence and word.
+        """
+        tags: list[list[int]] = []
+        for path, chunk in chunks:
+            if self.tag_kind not in chunk.tags:
+                hint = did_you_mean(self.tag_kind, chunk.tags)
+                raise DataError(f"{self.name}: {path}: the reader found no tags of kind {self.tag_kind!r}{hint}")
+            for line, row in enumerate(chunk.tags[self.tag_kind]):
+                for word, tag in enumerate(row):
+                    if tag not in numbers:
+                        place = f"sentence {chunk.lines[line]!r}, word {chunk.tokens(line)[word]!r}"
+                        raise DataError(f"{self.name}: {path}: {place}: {self.explain_unknown(tag)}")
+                tags.append([numbers[tag] for tag in row])
+        sentences = Sentences.concatenate([vocab.encode_words_apart(chunk) for _, chunk in chunks])
+        return LabeledExamples(sentences, tags=Ragged.of(tags))
+
+    @abstractmethod
+    def explain_unknown(self, tag: str) -> str:
+        """Return the error about an unknown tag."""
+
+    def samples(
+        self, vocab: Vocab, examples: LabeledExamples, predictions: Ragged, rows: NDArray[np.int64]
+    ) -> list[dict[str, Any]]:
+        """Return some sentences as words, with the words that got a wrong tag."""
+        sentences: Any = examples.examples
+        tags: Any = examples.tags
+        names, samples = [*self.classes, "none"], []  # -1 is the last
+        for row in rows.tolist():
+            ids, owners, gold, found = sentences.ids[row], sentences.words[row], tags[row], predictions[row]
+            words = [vocab.decode(ids[owners == word]) for word in range(min(len(gold), _MAX_WORDS))]
+            wrong = [
+                {"word": word, "gold": names[int(gold[word])], "predicted": names[int(found[word])]}
+                for word in range(len(words))
+                if gold[word] >= 0 and gold[word] != found[word]
+            ]
+            samples.append({"texts": [" ".join(words)], "words": words, "wrong": wrong})
+        return samples

@@ -9,33 +9,27 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from interlace.alignment.lexicon import read_translations
 from interlace.core.errors import DataError
-from interlace.readers import READERS
 from interlace.scores.examples import Examples
 from interlace.tasks import ProbeTask
-from interlace.tasks.common.files import Files, find_parts
+from interlace.tasks.common.files import FileQuery, Files, find_parts
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from interlace.data.vocab import Vocab
-    from interlace.tasks.common.files import FilePart, FileQuery
-    from interlace.text import Text
-
 log = logging.getLogger(__name__)
 
 DICTIONARIES = "dictionaries"  # folder of a run: entries that objectives drew, as source, target, part and use
-_TRAINED_ON = ["train", "used"]  # part and status of an entry that was trained on
 HELD_OUT, ALL = "held-out words", "all words"  # what a main metric may be over
 
 
@@ -77,8 +71,13 @@ class DictionaryTask(ProbeTask):
         for part in find_parts(self.training_dictionaries, query) if self.training_dictionaries is not None else []:
             pairs = list(zip(*read_entries(part.path), strict=True))
             entries += pairs[part.rows] if part.rows else pairs
-        if self._run is not None:
-            entries += _entries_of_run(self._run / DICTIONARIES, query.source, query.language)
+        pair = (query.source, query.language)
+        for languages in (pair, pair[::-1]):  # dictionaries of the run may be of either direction
+            name = f"{DICTIONARIES}/*.{'-'.join(languages)}.tsv"
+            for path in sorted(self._run.glob(name)) if self._run is not None else ():
+                for one, other, *use in (line.split("\t") for line in read_lines(path)):
+                    if use == ["train", "used"]:
+                        entries.append((one, other) if languages == pair else (other, one))
         return TrainingEntries.of(entries)
 
 
@@ -92,35 +91,6 @@ def read_entries(path: Path) -> tuple[list[str], list[str]]:
     if not pairs:
         raise DataError(f"{path}: no entry in the dictionary")
     return [source for source, _ in pairs], [target for _, target in pairs]
-
-
-def _entries_of_run(folder: Path, source: str, target: str) -> Iterator[tuple[str, str]]:
-    """Yield the entries that a run was trained on, from dictionaries of either direction."""
-    for name, reverse in ((f"*.{source}-{target}.tsv", False), (f"*.{target}-{source}.tsv", True)):
-        for path in sorted(folder.glob(name)):
-            for cells in (line.split("\t") for line in read_lines(path)):
-                if cells[2:] == _TRAINED_ON:
-                    yield (cells[1], cells[0]) if reverse else (cells[0], cells[1])
-
-
-def subwords_in(parts: Sequence[FilePart], language: str, vocab: Vocab) -> NDArray[np.int32]:
-    """Return the sorted ids of all subwords that occur in text (lines, or CoNLL-U by suffix).
-
-    Raises:
-        DataError: a file cannot be read, or a part selects rows.
-    """
-    found = np.zeros(vocab.size, np.bool_)
-    for sentences in vocab.encode_texts(_texts(parts, language)):
-        found[sentences.ids.flat] = True
-    return np.flatnonzero(found).astype(np.int32)
-
-
-def _texts(parts: Sequence[FilePart], language: str) -> Iterator[Text]:
-    for part in parts:
-        if part.rows:
-            raise DataError(f"{part.path}: the subwords of a language are counted in whole files; remove the rows")
-        reader: Any = READERS.build("conllu" if ".conllu" in part.path.suffixes else "lines")
-        yield from reader.read_chunks([part.path], [language])
 
 
 # ---- held-out words ----

@@ -1,22 +1,33 @@
-"""Locate the files of a task: patterns of paths under the data root, filled in by split and language."""
+"""Files of a task: patterns of paths under the data root, filled in by split and language, and the text in them."""
 
 from __future__ import annotations
 
+import logging
 import re
+from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
 from string import Formatter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+import numpy as np
 from pydantic import AfterValidator, BeforeValidator
 
 from interlace.core.errors import DataError, did_you_mean
+from interlace.data import Sentences
+from interlace.data.filters import on_all_sides, sides
+from interlace.readers import READERS
 from interlace.readers.hub import HubAddress, is_hub
+from interlace.text import Text, TextPairs
 from interlace.text.codes import three_letters, two_letters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from interlace.data.vocab import Vocab
 
 SPLITS = ("train", "dev", "test", "translated")  # translated: test text translated into the source language
 THREE_LETTER = {"language3": "language", "source3": "source", "target3": "target"}  # placeholder -> its language
@@ -24,9 +35,15 @@ PLACEHOLDERS = ("split", "language", "source", "target", "context", "question", 
 MAX_LISTED = 12  # languages named in an error
 
 _MAX_ROWS = 1 << 40
-_ROWS = re.compile(r"\[(-?\d*):(-?\d*)\]$")
+_KIND_NAMES = {Text: "sentences", TextPairs: "pairs"}
 
 FilePatterns = str | list[str] | dict[str, str | list[str]]
+ReaderSettings = dict[str, Any] | str
+T = TypeVar("T", Text, TextPairs)
+Chunks = list[tuple[Path, T]]
+"""Text, each chunk with the file that it comes from."""
+
+log = logging.getLogger(__name__)
 
 
 class MissingDataError(DataError):
@@ -77,23 +94,17 @@ def _reject_shared_rows(files: dict[str, str | list[str]]) -> None:
         for split in SPLITS[:3]:
             key = f"{split}.{language}" if f"{split}.{language}" in files else split
             for pattern in _as_list(files.get(key, [])):
-                path, rows = _split_rows(
-                    pattern.replace("{split}", split).replace("{language}", language or "{language}")
-                )
-                used.append((key, path, rows or slice(None)))
-        for (key, path, rows), (other_key, other_path, other_rows) in combinations(used, 2):
-            if key != other_key and path == other_path and _overlap(rows, other_rows):
-                raise ValueError(f"{key!r} and {other_key!r} both hold rows of {path}; use '[:1000]' and '[1000:]'")
-
-
-def _overlap(first: slice, second: slice) -> bool:
-    (start, stop, _), (other_start, other_stop, _) = first.indices(_MAX_ROWS), second.indices(_MAX_ROWS)
-    return max(start, other_start) < min(stop, other_stop)
+                filled = pattern.replace("{split}", split).replace("{language}", language or "{language}")
+                path, rows = _split_rows(filled)
+                used.append((key, path, (rows or slice(None)).indices(_MAX_ROWS)))
+        for (key, path, (start, stop, _)), (other, other_path, (begin, end, _)) in combinations(used, 2):
+            if key != other and path == other_path and max(start, begin) < min(stop, end):
+                raise ValueError(f"{key!r} and {other!r} both hold rows of {path}; use '[:1000]' and '[1000:]'")
 
 
 def _split_rows(pattern: str) -> tuple[str, slice | None]:
     """Split `train.tsv[:2000]` into the path and the rows."""
-    match = _ROWS.search(pattern)
+    match = re.search(r"\[(-?\d*):(-?\d*)\]$", pattern)
     if match is None:
         return pattern, None
     start, stop = (int(bound) if bound else None for bound in match.groups())
@@ -161,26 +172,25 @@ class FileQuery:
     source: str = ""
 
     @property
-    def context(self) -> str:
-        """The language of passages: the first of `en-de`."""
-        return self.language.partition("-")[0]
-
-    @property
-    def question(self) -> str:
-        """The language of questions: the second of `en-de`, or the only one."""
-        return self.language.partition("-")[2] or self.language
-
-    @property
     def placeholders(self) -> dict[str, str]:
-        """Values of all placeholders but the language."""
+        """Values of all placeholders but the language; passages and questions are in the languages of `en-de`."""
+        context, _, question = self.language.partition("-")
         names = {"split": self.split, "source": self.source, "target": self.language}
-        return {**names, "context": self.context, "question": self.question}
+        return {**names, "context": context, "question": question or self.language}
 
     @property
     def missing(self) -> str:
         """The beginning of an error about missing data."""
         pair = f" with source {self.source!r}" if self.source else ""
         return f"{self.task}: no {self.split} data in {self.language!r}{pair}"
+
+    def require_pair(self) -> FileQuery:
+        """Return the query itself; raise DataError if source and target are the same language."""
+        if self.source == self.language:
+            raise DataError(
+                f"{self.task}: source and target are both {self.language!r}; set another source or leave it out"
+            )
+        return self
 
 
 def find_file(files: FilePatterns, query: FileQuery, language: str | None = None) -> Path:
@@ -201,21 +211,19 @@ def find_parts(files: FilePatterns, query: FileQuery, language: str | None = Non
     Raises:
         MissingDataError: no such file; lists the languages that have one.
     """
-    language = query.language if language is None else language
     parts = []
-    for pattern_and_rows in _patterns(files, query):
-        pattern, rows = _split_rows(pattern_and_rows)
-        paths = list(_candidate_paths(pattern, query, language))
+    for pattern, rows in map(_split_rows, _patterns(files, query)):
+        paths = list(_candidate_paths(pattern, query, query.language if language is None else language))
         path = paths[0] if is_hub(pattern) else next(filter(Path.is_file, paths), None)
         if path is None:
-            raise MissingDataError(f"{query.missing}: there is no file {paths[0]}{_available(files, pattern, query)}")
+            if query.root.is_dir():
+                others = languages_with(pattern, query) | (_own_languages(files, query.split) - {query.language})
+                reason = _listed(others, query.split)
+            else:
+                reason = f"; the data root {query.root} is no folder"
+            raise MissingDataError(f"{query.missing}: there is no file {paths[0]}{reason}")
         parts.append(FilePart(path, rows))
     return parts
-
-
-def find_sides(files: FilePatterns, query: FileQuery) -> list[Path]:
-    """Return the files that `files` names; of a pair, those of the target, then those of the source."""
-    return [part.path for side in (query.language, query.source) if side for part in find_parts(files, query, side)]
 
 
 def expected_files(files: FilePatterns, query: FileQuery) -> list[Path]:
@@ -225,7 +233,7 @@ def expected_files(files: FilePatterns, query: FileQuery) -> list[Path]:
         MissingDataError: it names none for this split and language.
     """
     found = []
-    for pattern in (_split_rows(pattern)[0] for pattern in _patterns(files, query)):
+    for pattern, _ in map(_split_rows, _patterns(files, query)):
         if not is_hub(pattern):
             paths = list(_candidate_paths(pattern, query, query.language))
             found.append(next(filter(Path.is_file, paths), paths[0]))
@@ -247,30 +255,29 @@ def translated_files(files: FilePatterns, language: str, source: str) -> FilePat
 
 def languages_with(pattern: str, query: FileQuery) -> set[str]:
     """Return the languages that have files, such as `en-de` where passages and questions differ."""
-    names = [name for _, name, _, _ in Formatter().parse(pattern) if name is not None]
-    kinds = (["target", "target3"], ["context", "question"])
-    wanted = next((kind for kind in kinds if set(kind) & set(names)), ["language", "language3"])
-    wanted = [name for name in wanted if name in names]
+    fields = [(text, name) for text, name, _, _ in Formatter().parse(pattern)]
+    kinds = (["target", "target3"], ["context", "question"], ["language", "language3"])
+    named = {name for _, name in fields}
+    wanted = next(filter(None, ([name for name in kind if name in named] for kind in kinds)), None)
     if not wanted:
         return set()
     fixed = {"split": query.split, "source": query.source, "source3": three_letters(query.source)[0]}
     glob, regex = "", ""
-    for text, name, _, _ in Formatter().parse(pattern):
+    for text, name in fields:
         glob, regex = glob + text, regex + re.escape(text)
-        if name is not None:
-            glob += fixed.get(name, "*")
-            regex += re.escape(fixed[name]) if name in fixed else _group(name, regex)
+        if name is None:
+            continue
+        glob += fixed.get(name, "*")
+        if name in fixed:
+            regex += re.escape(fixed[name])
+        else:  # a placeholder has the same value everywhere
+            regex += f"(?P={name})" if f"(?P<{name}>" in regex else f"(?P<{name}>[^/.]+)"
     matches = (re.fullmatch(regex, path.relative_to(query.root).as_posix()) for path in query.root.glob(glob))
     return {
         "-".join(dict.fromkeys(two_letters(match[name]) if name in THREE_LETTER else match[name] for name in wanted))
         for match in matches
         if match
     }
-
-
-def _group(name: str, regex: str) -> str:
-    """Return the regular expression of a placeholder, which has the same value everywhere."""
-    return f"(?P={name})" if f"(?P<{name}>" in regex else f"(?P<{name}>[^/.]+)"
 
 
 def _candidate_paths(pattern: str, query: FileQuery, language: str) -> Iterator[Path]:
@@ -294,21 +301,121 @@ def _patterns(files: FilePatterns, query: FileQuery) -> list[str]:
     raise MissingDataError(f"{query.missing}: 'files' names none{listed}")
 
 
-def _available(files: FilePatterns, pattern: str, query: FileQuery) -> str:
-    """Return the end of an error: the languages that have data."""
-    if not query.root.is_dir():
-        return f"; the data root {query.root} is no folder"
-    own = _own_languages(files, query.split) - {query.language}
-    return _listed(languages_with(pattern, query) | own, query.split)
-
-
 def _own_languages(files: FilePatterns, split: str) -> set[str]:
     """Return the languages that have an entry of their own in a table."""
     return {key.partition(".")[2] for key in files if key.startswith(f"{split}.")} if isinstance(files, dict) else set()
 
 
 def _listed(languages: set[str], split: str) -> str:
-    names = sorted(languages)
-    if not names:
+    """Return the end of an error: the languages that have data."""
+    if not languages:
         return "; there is none in any language"
+    names = sorted(languages)
     return f"; there is {split} data in: {', '.join(names[:MAX_LISTED])}{', ...' if len(names) > MAX_LISTED else ''}"
+
+
+# ---- reading files ----
+
+
+def read_text(
+    task: str, reader: ReaderSettings, languages: list[str], kind: type[T], *sides: Sequence[FilePart]
+) -> Chunks[T]:
+    """Read the selected rows of files one after another.
+
+    sides: the files; for pairs whose sides are in separate files those of each side. The reader `hub` reads Hub data
+        sets whatever `reader` is, since others are for files.
+
+    Raises:
+        DataError: the reader returns another kind of text, or a file has none of the rows, or the sides differ in the
+            number of files or in rows.
+    """
+    rows = [[part.rows for part in side] for side in sides]
+    if rows[1:] and rows[0] != rows[1]:
+        raise DataError(f"{task}: the sides must correspond: expected as many files of both, and the same rows of them")
+    found: Chunks[T] = []
+    for parts in zip(*sides, strict=True):
+        paths = list(dict.fromkeys(part.path for part in parts))
+        chunks = _read_rows(task, reader, languages, kind, paths, parts[0].rows)
+        if parts[0].rows:
+            mask = np.zeros(sum(map(len, chunks)), np.bool_)
+            mask[parts[0].rows] = True
+            chunks = [chunk for chunk in masked(chunks, mask) if len(chunk)]
+            if not chunks:
+                bounds = (parts[0].rows.start, parts[0].rows.stop)
+                listed = ":".join("" if bound is None else str(bound) for bound in bounds)
+                raise DataError(f"{task}: {paths[0]} has no rows [{listed}]")
+        found += [(paths[0], chunk) for chunk in chunks]
+    return found
+
+
+def _read_rows(
+    task: str, reader: ReaderSettings, languages: list[str], kind: type[T], paths: list[Path], rows: slice | None
+) -> list[T]:
+    """Read all chunks of the files; chunks behind the given rows are not read unless a bound counts from the end."""
+    start, stop = (rows.start or 0, rows.stop) if rows else (0, None)
+    name = reader if isinstance(reader, str) else reader.get("name")
+    build: Any = READERS.build("hub" if name != "hub" and any(map(is_hub, paths)) else reader, f"{task}.reader")
+    chunks: list[Any] = []
+    for chunk in build.read_chunks(paths, languages):
+        if not isinstance(chunk, kind):
+            found, expected = _KIND_NAMES[type(chunk)], _KIND_NAMES[kind]
+            raise DataError(f"{task}: {paths[-1]}: the reader gives {found}, expected {expected}; set another 'reader'")
+        chunks.append(chunk)
+        if stop is not None and min(start, stop) >= 0 and sum(map(len, chunks)) >= stop:
+            break
+    log_notes(task, paths[-1], *(chunk.notes for chunk in chunks))
+    return chunks
+
+
+def masked(chunks: list[T], mask: NDArray[np.bool_]) -> list[T]:
+    """Return each chunk with the rows where `mask`, over the rows of all chunks, is true."""
+    ends = np.cumsum([len(chunk) for chunk in chunks])
+    kept: list[Any] = [chunk.where(part) for chunk, part in zip(chunks, np.split(mask, ends[:-1]), strict=True)]
+    return kept
+
+
+def log_notes(task: str, path: Path, *notes: Mapping[str, int]) -> None:
+    """Log the summed counts of all chunks of a file."""
+    total: Counter[str] = Counter()
+    for counts in notes:
+        total.update(counts)
+    for what, count in sorted(total.items()):
+        if count:
+            log.info("%s: %s: %d %s", task, path, count, what)
+
+
+def encode(texts: Iterable[Text], vocab: Vocab) -> Sentences:
+    """Encode all chunks into one column."""
+    return Sentences.concatenate(list(vocab.encode_texts(texts)))
+
+
+def drop_shared_texts(query: FileQuery, chunks: Chunks[T], held_out: Iterable[Text | TextPairs]) -> Chunks[T]:
+    """Remove the rows of which a text occurs in held-out text, and log how many.
+
+    Texts are compared without case and with normalized white space.
+
+    Raises:
+        DataError: no row is left.
+    """
+
+    def key(line: str) -> str:
+        return " ".join(line.casefold().split())
+
+    known = {key(line) for chunk in held_out for side in sides(chunk) for line in side.lines}
+
+    def is_new(side: Text) -> NDArray[np.bool_]:
+        return np.array([key(line) not in known for line in side.lines], np.bool_)
+
+    masks = [on_all_sides(chunk, is_new) for _, chunk in chunks]
+    kept: Any = [(path, chunk.where(mask)) for (path, chunk), mask in zip(chunks, masks, strict=True) if mask.any()]
+    dropped = sum(int((~mask).sum()) for mask in masks)
+    if not kept:
+        raise DataError(
+            f"{query.task}: each of the {dropped} {query.split} rows in {query.language!r} shares a held-out text"
+        )
+    if dropped:
+        log.info(
+            "%s: %s: removed %d of %d %s rows that share a text with held-out rows",
+            query.task, chunks[0][0], dropped, sum(map(len, masks)), query.split,
+        )  # fmt: skip
+    return list(kept)

@@ -19,12 +19,12 @@ from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Sentences
 from interlace.data.layout import sentence_layout
-from interlace.objectives import Batch, BoolOrAuto, Resources, encoder_inputs, resolve_language_ids
+from interlace.objectives import Batch, Resources, encoder_inputs, resolve_language_ids
 from interlace.objectives.clm import Clm
 from interlace.objectives.mlm import Mlm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     import torch
     from numpy.typing import NDArray
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.objectives import Objective, Prepared
+    from interlace.tasks.common.prediction import InputLimits
     from interlace.text import Text
 
 BATCH = 1024  # tokens in a fixed batch, independent of a run's settings because masks are drawn batch by batch
@@ -102,15 +103,6 @@ def summed_loss(backbone: Backbone, corpus: HeldOutBatches, device: torch.device
 
 
 @dataclass(frozen=True)
-class InputLimits:
-    """How text is fed. max_length: of a sequence, specials included. tokens_per_batch: padding included."""
-
-    max_length: int
-    tokens_per_batch: int
-    language_ids: BoolOrAuto = "auto"
-
-
-@dataclass(frozen=True)
 class Likelihood:
     """The likelihood of each sentence, (n,) each.
 
@@ -122,10 +114,15 @@ class Likelihood:
     words: NDArray[np.int64]
     characters: NDArray[np.int64]
 
-    @property
-    def total(self) -> float:
-        """Nats of all sentences."""
-        return float(self.nats.sum())
+    @classmethod
+    def empty(cls, count: int) -> Likelihood:
+        """Return that of sentences of which nothing is predicted yet."""
+        return cls(np.zeros(count), *(np.zeros(count, np.int64) for _ in range(3)))
+
+    def add(self, owners: NDArray[np.int64], nats: NDArray[np.float64]) -> None:
+        """Add the loss of single subwords of the sentences `owners`."""
+        self.nats[:] += np.bincount(owners, nats, len(self.nats))
+        self.subwords[:] += np.bincount(owners, minlength=len(self.nats))
 
 
 def causal_likelihood(
@@ -141,16 +138,16 @@ def causal_likelihood(
     length = limits.max_length - 2
     rows, read = running_text(text, length, context, vocab.end)
     starts = np.arange(len(rows)) * (length - context) - read
-    found = _Sum(text, ends=1)
+    found, owners = Likelihood.empty(len(text)), np.repeat(np.arange(len(text)), text.lengths + 1)
     size = max(1, limits.tokens_per_batch // limits.max_length)
     for start in range(0, len(rows), size):
         chosen = np.arange(start, min(start + size, len(rows)))
         batch = clm.batch(rows.take(chosen), prepared, 0, generator(Purpose.EVALUATE, 0))
         keep = batch.at[1] >= read[chosen][batch.at[0]]  # `at` is one to the left of what is predicted
         batch = replace(batch, at=(batch.at[0][keep], batch.at[1][keep]), labels=batch.labels[keep])
-        found.add(found.owners[starts[chosen][batch.at[0]] + batch.at[1]], _nats(backbone, batch, causal=True))
+        found.add(owners[starts[chosen][batch.at[0]] + batch.at[1]], _nats(backbone, batch, causal=True))
     words, characters = sizes_of(text, vocab)
-    return Likelihood(found.nats, found.count, words + 1, characters + 1)
+    return replace(found, words=words + 1, characters=characters + 1)
 
 
 def pseudo_likelihood(backbone: Backbone, vocab: Vocab, text: Sentences, limits: InputLimits) -> Likelihood:
@@ -158,8 +155,11 @@ def pseudo_likelihood(backbone: Backbone, vocab: Vocab, text: Sentences, limits:
     feed = resolve_language_ids(limits.language_ids, backbone.traits, "perplexity")
     known = known_subwords(text, vocab)
     owners, places = text.ids.rows()[known], text.ids.columns()[known]
-    found = _Sum(text)
-    for chosen in _by_length(text.lengths[owners] + 2, limits.tokens_per_batch):
+    found, lengths = Likelihood.empty(len(text)), text.lengths[owners] + 2
+    order = np.argsort(-lengths, kind="stable")  # similar lengths, the longest first
+    while len(order):
+        size = max(1, limits.tokens_per_batch // int(lengths[order[0]]))
+        chosen, order = order[:size], order[size:]
         layout = sentence_layout(text.take(owners[chosen]), vocab, limits.max_length)
         at = (np.arange(len(chosen)), places[chosen] + 1)
         labels = layout.ids[at]
@@ -167,7 +167,8 @@ def pseudo_likelihood(backbone: Backbone, vocab: Vocab, text: Sentences, limits:
         inputs = encoder_inputs(layout, backbone.traits, (text.language,), language_ids=feed)
         batch = Batch(inputs, at, labels, {"pseudo": len(labels)}, layout.tokens)
         found.add(owners[chosen], _nats(backbone, batch))
-    return Likelihood(found.nats, found.count, *sizes_of(text, vocab))
+    words, characters = sizes_of(text, vocab)
+    return replace(found, words=words, characters=characters)
 
 
 def masked_likelihood(backbone: Backbone, vocab: Vocab, text: Sentences, limits: InputLimits) -> Likelihood:
@@ -176,27 +177,13 @@ def masked_likelihood(backbone: Backbone, vocab: Vocab, text: Sentences, limits:
     prepared = mlm.prepare(Resources(vocab, backbone.traits))
     length = limits.max_length - 2
     rows, _ = running_text(text, length, 0, vocab.end)
-    found = _Sum(text, ends=1)
+    found, owners = Likelihood.empty(len(text)), np.repeat(np.arange(len(text)), text.lengths + 1)
     first = 0
     for batch in hold_out(text.language, rows, mlm, prepared).batches:
         places = (first + batch.at[0]) * length + batch.at[1] - 1  # a sequence begins with a special token
-        found.add(found.owners[places], _nats(backbone, batch))
+        found.add(owners[places], _nats(backbone, batch))
         first += len(batch.inputs["input_ids"])
-    zeros = np.zeros(len(text), np.int64)
-    return Likelihood(found.nats, found.count, zeros, zeros)
-
-
-class _Sum:
-    """Losses summed by sentence. ends: separators behind each sentence in running text."""
-
-    def __init__(self, text: Sentences, ends: int = 0) -> None:
-        self.nats = np.zeros(len(text))
-        self.count = np.zeros(len(text), np.int64)
-        self.owners = np.repeat(np.arange(len(text)), text.lengths + ends)  # the sentence of each subword
-
-    def add(self, owners: NDArray[np.int64], nats: NDArray[np.float64]) -> None:
-        self.nats += np.bincount(owners, nats, len(self.nats))
-        self.count += np.bincount(owners, minlength=len(self.count))
+    return found
 
 
 def running_text(text: Sentences, length: int, context: int, separator: int) -> tuple[Sentences, NDArray[np.int64]]:
@@ -216,16 +203,6 @@ def running_text(text: Sentences, length: int, context: int, separator: int) -> 
     places = np.repeat(starts - built.offsets[:-1], built.lengths) + np.arange(built.offsets[-1])
     rows = Sentences(Ragged(ids[places], built.offsets), Ragged(words[places], built.offsets), text.language)
     return rows, begins - starts
-
-
-def _by_length(lengths: NDArray[np.int64], budget: int) -> Iterator[NDArray[np.int64]]:
-    """Yield rows of similar length, longest first, in batches of at most `budget` tokens with padding."""
-    order = np.argsort(-lengths, kind="stable")
-    start = 0
-    while start < len(order):
-        size = max(1, budget // int(lengths[order[start]]))
-        yield order[start : start + size]
-        start += size
 
 
 def _nats(backbone: Backbone, batch: Batch, *, causal: bool | None = None) -> NDArray[np.float64]:
@@ -263,10 +240,20 @@ class SpelledSentences(Sentences):
 
 
 def encode_spelled(texts: Iterable[Text], vocab: Vocab) -> SpelledSentences:
-    """Encode all chunks into one column."""
+    """Encode all chunks into one column.
+
+    A subword adds as many characters as its (start, end) span reaches beyond all earlier ones of its line.
+    """
     parts = [vocab.encode_with_offsets(text) for text in texts]
     sentences, spans = Sentences.concatenate([one for one, _ in parts]), Ragged.concatenate([each for _, each in parts])
-    return SpelledSentences(sentences.ids, sentences.words, sentences.language, _added_characters(spans))
+    flat, rows, first = spans.flat.astype(np.int64), spans.rows(), spans.columns() == 0
+    origins = np.repeat(flat[first, 0], spans.lengths[spans.lengths > 0])  # where each line's text begins
+    base = rows * (1 + int(flat.max(initial=0)))
+    reached = np.maximum.accumulate(base + np.maximum(flat[:, 1], origins))
+    before = np.concatenate([[0], reached[:-1]])
+    before[first] = (base + origins)[first]
+    added = Ragged.from_lengths((reached - before).astype(np.int32), spans.lengths)
+    return SpelledSentences(sentences.ids, sentences.words, sentences.language, added)
 
 
 def truncated(text: Sentences, length: int) -> Sentences:
@@ -276,17 +263,6 @@ def truncated(text: Sentences, length: int) -> Sentences:
     if isinstance(text, SpelledSentences):
         return SpelledSentences(ids, words, text.language, Ragged.from_lengths(text.characters.flat[keep], kept))
     return Sentences(ids, words, text.language)
-
-
-def _added_characters(spans: Ragged) -> Ragged:
-    """Return how far each (start, end) span reaches beyond all earlier ones of its line."""
-    flat, rows, first = spans.flat.astype(np.int64), spans.rows(), spans.columns() == 0
-    origins = np.repeat(flat[first, 0], spans.lengths[spans.lengths > 0])  # where each line's text begins
-    base = rows * (1 + int(flat.max(initial=0)))
-    reached = np.maximum.accumulate(base + np.maximum(flat[:, 1], origins))
-    before = np.concatenate([[0], reached[:-1]])
-    before[first] = (base + origins)[first]
-    return Ragged.from_lengths((reached - before).astype(np.int32), spans.lengths)
 
 
 def known_subwords(text: Sentences, vocab: Vocab) -> NDArray[np.bool_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -23,8 +24,33 @@ if TYPE_CHECKING:
 
     from interlace.core.randomness import Generator
     from interlace.models.backbone import Backbone
-    from interlace.objectives import Batch, Prepared
+    from interlace.objectives import Batch, BoolOrAuto, Prepared
     from interlace.tasks import Predictions, TaskHead
+
+
+@dataclass(frozen=True)
+class InputLimits:
+    """How text is fed to a model as it is. max_length: of a sequence. tokens_per_batch: padding included."""
+
+    max_length: int
+    tokens_per_batch: int
+    language_ids: BoolOrAuto = "auto"
+
+
+@contextmanager
+def inference(*modules: nn.Module) -> Iterator[None]:
+    """Compute without dropout and gradients; the modules return to their modes afterwards."""
+    import torch
+
+    modes = [module.training for module in modules]
+    try:
+        with torch.inference_mode():
+            for module in modules:
+                module.eval()
+            yield
+    finally:
+        for module, mode in zip(modules, modes, strict=True):
+            module.train(mode)
 
 
 def predict_all(
@@ -45,18 +71,14 @@ def predict_all(
     modules: the head's. tokens_per_batch: padding included. accelerator: processes share the batches, and each ends
     with all predictions.
     """
-    import torch
     from accelerate.utils import gather_object
 
     gold, sequences = head.gold(examples), head.sequences(examples, prepared)
     starts = gold.offsets - gold.offsets[0] if isinstance(gold, Ragged) else None
     found = head.empty_predictions(len(sequences) if starts is None else int(starts[-1]))
-    was_training = (backbone.training, modules.training)
-    backbone.eval()
-    modules.eval()
     rank, count = (accelerator.process_index, accelerator.num_processes) if accelerator else (0, 1)
     made: list[tuple[NDArray[Any], NDArray[Any]]] = []
-    with torch.inference_mode():
+    with inference(backbone, modules):
         for rows in islice(buckets(sequences, prepared, head.max_length, tokens_per_batch), rank, None, count):
             batch = head.batch(sequences.take(rows), prepared, 0, generator(Purpose.EVALUATE, 0))
             places = rows[batch.at[0]]
@@ -65,8 +87,6 @@ def predict_all(
             made.append((places, head.predict(backbone, modules, batch.to(device))))
     for places, values in gather_object(made) if count > 1 else made:
         found[places] = values
-    backbone.train(was_training[0])
-    modules.train(was_training[1])
     return head.merge(examples, sequences, found) if starts is None else Ragged(found, starts)
 
 
@@ -123,9 +143,10 @@ class MixedSequences:
 
     def by_part(self) -> Iterator[Any]:
         """Yield the selected sequences of each part that has any."""
-        ends = np.cumsum([len(part) for part in self.parts])
-        for part, end in zip(self.parts, ends, strict=True):
-            rows = self.rows[(self.rows >= end - len(part)) & (self.rows < end)] - (end - len(part))
+        first = 0
+        for part in self.parts:
+            rows = self.rows[(self.rows >= first) & (self.rows < first + len(part))] - first
+            first += len(part)
             if len(rows):
                 yield part.take(rows)
 
@@ -150,36 +171,30 @@ def merge_batches(batches: Sequence[Batch], pad: int) -> Batch:
     shapes = [batch.inputs["input_ids"].shape for batch in batches]
     width = max(columns for _, columns in shapes)
     firsts = np.cumsum([0, *(rows for rows, _ in shapes)])
+    all_inputs = [batch.inputs for batch in batches]
+    if len({columns for _, columns in shapes}) > 1 or any("attention_mask" in inputs for inputs in all_inputs):
+        all_inputs = [{"attention_mask": np.ones_like(inputs["input_ids"]), **inputs} for inputs in all_inputs]
 
-    def merged(arrays: Sequence[NDArray[Any]], fill: int) -> NDArray[Any]:
-        if any(array.shape[:2] != shape for array, shape in zip(arrays, shapes, strict=True)):
-            return np.concatenate(arrays)
-        padding = [((0, 0), (0, width - array.shape[1])) + ((0, 0),) * (array.ndim - 2) for array in arrays]
-        return np.concatenate(
-            [np.pad(array, pads, constant_values=fill) for array, pads in zip(arrays, padding, strict=True)]
-        )
+    def merged(columns: Sequence[dict[str, Any]]) -> dict[str, NDArray[Any]]:
+        found = {}
+        for name in columns[0]:
+            arrays = [column[name] for column in columns]
+            if all(array.shape[:2] == shape for array, shape in zip(arrays, shapes, strict=True)):
+                fill = pad if name == "input_ids" else 0
+                margins = [((0, 0), (0, width - array.shape[1]), *((0, 0),) * (array.ndim - 2)) for array in arrays]
+                arrays = [np.pad(array, by, constant_values=fill) for array, by in zip(arrays, margins, strict=True)]
+            found[name] = np.concatenate(arrays)
+        return found
 
-    masked = len({columns for _, columns in shapes}) > 1 or any("attention_mask" in batch.inputs for batch in batches)
-    if masked:
-        batches = [_with_mask(batch) for batch in batches]
-    first = batches[0]
     return replace(
-        first,
-        inputs={
-            name: merged([batch.inputs[name] for batch in batches], pad if name == "input_ids" else 0)
-            for name in first.inputs
-        },
+        batches[0],
+        inputs=merged(all_inputs),
         at=(
             np.concatenate([batch.at[0] + start for batch, start in zip(batches, firsts, strict=False)]),
             np.concatenate([batch.at[1] for batch in batches]),
         ),
         labels=np.concatenate([batch.labels for batch in batches]),
-        counts={term: sum(batch.counts[term] for batch in batches) for term in first.counts},
+        counts={term: sum(batch.counts[term] for batch in batches) for term in batches[0].counts},
         tokens=sum(batch.tokens for batch in batches),
-        extra={name: merged([batch.extra[name] for batch in batches], 0) for name in first.extra},
+        extra=merged([batch.extra for batch in batches]),
     )
-
-
-def _with_mask(batch: Batch) -> Batch:
-    mask = np.ones_like(batch.inputs["input_ids"])
-    return replace(batch, inputs={"attention_mask": mask, **batch.inputs})

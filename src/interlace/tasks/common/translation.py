@@ -1,20 +1,29 @@
-"""What tasks share in which an encoder-decoder translates: directions, source lengths and the search."""
+"""Translation tasks: directions, the search, and metrics of translations with their signatures.
+
+BLEU figures are only comparable with equal tokenization, case and references (Post 2018), so each comes with a
+signature. Tokenized BLEU is what older papers print, over words as their own tokenizer found them; it is higher.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from abc import abstractmethod
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.errors import DataError, MissingDependencyError, SettingsError, did_you_mean
 from interlace.data.layout import SPECIALS
 from interlace.models.generation import SearchSettings, SingleBestSearch
-from interlace.scores.examples import Examples
-from interlace.tasks import ProbeTask, Scores
-from interlace.tasks.common.bleu import Bleu, BleuTokenizer, bleu
+from interlace.scores.examples import Examples, identity_of
+from interlace.scores.examples import bleu as bleu_of
+from interlace.tasks import ProbeTask, Scale, Scores
 from interlace.text.normalization import Normalization
+from interlace.text.scripts import is_unspaced
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,14 +31,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.data.vocab import Vocab
-    from interlace.models.seq2seq import Seq2Seq
+    from interlace.models.backbone import Backbone
     from interlace.models.translator import LineTranslation
-    from interlace.tasks.common.bleu import Chrf
+
+    Floats = NDArray[np.float64]
 
 _SAMPLES = 12  # translations kept for people
 
+BleuTokenizer = Literal["auto", "13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "none"]
+"""SacreBLEU's tokenizers that need no download; `auto`: its own for the language, 13a for most."""
+
 Length = Annotated[int, Field(ge=8)]
-MaxLength = Length | dict[str, Length] | None  # special tokens included; a number, or a table by direction
 
 
 @dataclass(frozen=True)
@@ -50,31 +62,34 @@ class Direction:
 
 @dataclass(frozen=True)
 class SourceLines:
-    """(n,) raw lines to translate, and how many subwords each has."""
+    """Raw lines to translate with their references, (n,) each, and how many subwords each line has."""
 
     direction: Direction
     sources: list[str]
+    references: list[str]
     lengths: NDArray[np.int64] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.sources)
 
-    def part(self, rows: slice) -> Self:
+    def part(self, rows: slice) -> SourceLines:
         """Return some of them."""
-        columns = (each.name for each in fields(self) if each.name != "direction")
-        return replace(self, **{name: getattr(self, name)[rows] for name in columns})
+        return SourceLines(self.direction, self.sources[rows], self.references[rows], self.lengths[rows])
 
 
 class TranslationTask(ProbeTask):
     """Base of tasks that translate in a direction, such as `en-de`; a language alone means from `source` into it."""
 
     unit: ClassVar[str] = "BLEU"
+    other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(
+        ("copied lines", "copied words", "in pieces"), ("%", False)
+    )
 
     source: str = Field("en", description="The source language of targets that name no direction.")
     search: SingleBestSearch = Field(
         default_factory=SearchSettings, description="The search for translations (ALM: a beam of 8)."
     )
-    max_length: MaxLength = Field(
+    max_length: Length | dict[str, Length] | None = Field(
         None,
         description="Maximum source length in tokens, at most the model's own; longer sources are read in pieces, as "
         "`interlace translate` does. A number, or a table by direction; for directions without one: the longest source "
@@ -128,89 +143,219 @@ class TranslationTask(ProbeTask):
 
     def _require_known(self, directions: Iterable[str]) -> None:
         """Reject limits of directions that are not among these or their opposites, which round trips take."""
-        if not isinstance(self.max_length, dict):
-            return
         pairs = [direction.partition("-")[::2] for direction in directions]
-        known = {f"{source}-{target}" for source, target in pairs} | {f"{target}-{source}" for source, target in pairs}
-        for direction in self.max_length:
+        known = {f"{source}-{target}" for pair in pairs for source, target in (pair, pair[::-1])}
+        for direction in self.max_length if isinstance(self.max_length, dict) else ():
             if direction not in known:
                 hint = did_you_mean(direction, known)
                 raise SettingsError(f"{self.name}: max_length names {direction!r}, no direction here{hint}")
 
+    @abstractmethod
+    def compare(self, examples: SourceLines, outputs: list[str], back: list[str]) -> dict[str, TextMetric]:
+        """Return metrics by name: the task's own, one whose name ends in `chrf`, and any further ones.
+
+        back: the outputs translated back and normalized; empty without `round_trip`.
+        """
+
+    def measure(self, backbone: Backbone, vocab: Vocab, examples: SourceLines) -> Scores:
+        """Return metrics with signatures, 0 to 100; shares are in percent of lines or of words of the outputs.
+
+        The outcomes have BLEU's counts, and chrF tells how single sentences did. Samples go from the worst to the best.
+
+        Raises:
+            SettingsError: the model is an encoder. DataError: it was not trained on one of the languages.
+        """
+        direction, sources = examples.direction, examples.sources
+        found = self.translate(backbone, vocab, direction, sources)
+        outputs, back = [one.text for one in found], list[str]()
+        if getattr(self, "round_trip", True):
+            returned = self.translate(backbone, vocab, direction.back, outputs)
+            back = self.normalized([one.text for one in returned], direction.source)
+        metrics = self.compare(examples, outputs, back)
+        lines, words = copied(outputs, sources)
+        shares = {
+            "copied lines": 100 * float(lines.mean()),
+            "copied words": 100 * float(words.mean()),
+            "in pieces": 100 * sum(one.pieces > 1 for one in found) / len(found),
+        }
+        main, letters = metrics[self.metric], next(one for name, one in metrics.items() if name.endswith("chrf"))
+        identity = identity_of(examples.references)
+        outcomes = Examples(letters.sentences / 100, np.ones(len(outputs)), identity, main.sentences, "bleu")
+        order = np.argsort(outcomes.score, kind="stable")
+        rows = order[np.unique(np.linspace(0, len(order) - 1, min(_SAMPLES, len(order))).round().astype(np.int64))]
+        texts, predicted = (sources, outputs) if self.metric == "bleu" else (outputs, back)
+        return Scores(
+            {name: one.value for name, one in metrics.items()} | shares,
+            outcomes,
+            details={"signatures": {name: one.signature for name, one in metrics.items()}},
+            outputs=outputs,
+            samples=[
+                {"texts": [texts[row]], "gold": examples.references[row], "predicted": predicted[row]}
+                for row in rows.tolist()
+            ],
+        )
+
     def translate(
-        self, model: Seq2Seq, vocab: Vocab, direction: Direction, sources: Sequence[str]
+        self, backbone: Any, vocab: Vocab, direction: Direction, sources: Sequence[str]
     ) -> list[LineTranslation]:
         """Translate lines, normalized as in training."""
+        from interlace.models.seq2seq import Seq2Seq
         from interlace.models.translator import Translator
 
+        if not isinstance(backbone, Seq2Seq):
+            raise SettingsError(
+                f"{self.name}: translation needs an encoder-decoder, but this model is an encoder: train one with the "
+                "objective 'translation', as the recipe tiny/mt does; it may start from this model ([model] start = ..)"
+            )
         limit = self.max_length
         longest = limit.get(str(direction)) if isinstance(limit, dict) else limit
         translator = Translator(
-            [model],
-            vocab,
-            direction.source,
-            direction.target,
-            self.search,
+            *([backbone], vocab, direction.source, direction.target, self.search),
             tokens=self.tokens_per_batch,
             max_length=None if longest is None else longest - SPECIALS,
         )
         return translator.lines(self.normalized(sources, direction.source))
 
-    def round_trip_bleu(
-        self, model: Seq2Seq, vocab: Vocab, back: Direction, outputs: Sequence[str], sources: Sequence[str]
-    ) -> tuple[Bleu, list[str]]:
-        """Return BLEU of the outputs translated back against the sources, and the back-translations."""
-        lines = [one.text for one in self.translate(model, vocab, back, outputs)]
-        lines = self.normalized(lines, back.target)
-        right = self.normalized(sources, back.target)
-        return bleu(lines, right, back.target, tokenize=self.tokenize, lower_case=self.lower_case), lines
+    def round_trip_bleu(self, examples: SourceLines, back: list[str]) -> TextMetric:
+        """Return BLEU of lines that were translated and translated back, against the lines."""
+        language = examples.direction.source
+        right = self.normalized(examples.sources, language)
+        return self.signed(bleu(back, right, language, tokenize=self.tokenize, lower_case=self.lower_case))
 
-    def signature(self, scored: Bleu | Chrf) -> str:
-        """Return a signature that names the normalization of Romanian."""
-        return scored.signature if self.romanian == "keep" else f"{scored.signature}|romanian:{self.romanian}"
+    def signed(self, metric: TextMetric) -> TextMetric:
+        """Return the metric with a signature that names the normalization of Romanian."""
+        if self.romanian == "keep":
+            return metric
+        return replace(metric, signature=f"{metric.signature}|romanian:{self.romanian}")
 
     def normalized(self, lines: Sequence[str], language: str) -> list[str]:
         """Return the lines with Romanian normalized."""
         return Normalization(form="none", romanian=self.romanian).lines(lines, language)
 
 
-def translation_scores(
-    metrics: dict[str, float],
-    signatures: dict[str, str],
-    main: Bleu,
-    letters: Chrf,
-    outputs: list[str],
-    identity: str,
-    shown: tuple[Sequence[str], Sequence[str], Sequence[str]],
-) -> Scores:
-    """Return scores whose outcomes are BLEU's counts, with chrF telling how single sentences did.
+# ---- metrics of raw text ----
 
-    shown: source, reference and prediction of each line, of which some become samples, from the worst to the best.
+
+@dataclass(frozen=True)
+class TextMetric:
+    """A metric of a corpus.
+
+    value: 0 to 100. signature: how it was computed.
+    sentences: of chrF (n,) that of each sentence; of BLEU (n, 10) what each sentence adds: length, reference length,
+        matching n-grams of 1 to 4 words, n-grams. The BLEU of any sentences is that of the sums.
     """
-    outcomes = Examples(letters.sentences / 100, np.ones(len(outputs)), identity, main.counts, measure="bleu")
-    order = np.argsort(outcomes.score, kind="stable")
-    rows = order[np.unique(np.linspace(0, len(order) - 1, min(_SAMPLES, len(order))).round().astype(np.int64))]
-    texts, gold, predicted = shown
-    samples = [{"texts": [texts[row]], "gold": gold[row], "predicted": predicted[row]} for row in rows.tolist()]
-    return Scores(metrics, outcomes, details={"signatures": signatures}, outputs=outputs, samples=samples)
+
+    value: float
+    signature: str
+    sentences: Floats
 
 
-def in_pieces(found: Sequence[LineTranslation]) -> float:
-    """Return the percentage of lines that were longer than the model reads."""
-    return 100 * sum(one.pieces > 1 for one in found) / max(len(found), 1)
+def bleu(
+    outputs: Sequence[str],
+    references: Sequence[str],
+    language: str = "",
+    *,
+    tokenize: BleuTokenizer = "auto",
+    lower_case: bool = False,
+) -> TextMetric:
+    """Return sacreBLEU's BLEU of raw text (Post 2018).
 
-
-def require_seq2seq(backbone: Any, task: str) -> Seq2Seq:
-    """Return the model if it is an encoder-decoder.
+    Args:
+        outputs: (n,) translations.
+        references: (n,) one each.
+        language: of both; `auto` chooses a tokenizer by it.
+        tokenize: the tokenizer.
+        lower_case: ignore case.
 
     Raises:
-        SettingsError: it is an encoder.
+        DataError: the numbers of lines differ, or are 0.
+        MissingDependencyError: the tokenizer for Japanese or Korean is not installed.
     """
-    from interlace.models.seq2seq import Seq2Seq
+    _must_pair(outputs, references)
+    from sacrebleu.metrics.bleu import BLEU
 
-    if not isinstance(backbone, Seq2Seq):
-        raise SettingsError(
-            f"{task}: translation needs an encoder-decoder, but this model is an encoder: train one with the objective "
-            "'translation', as the recipe tiny/mt does; it may start from this model ([model] start = ..)"
-        )
-    return backbone
+    code = language.replace("-", "_").partition("_")[0].lower()
+    settings: dict[str, Any] = {"lowercase": lower_case, "trg_lang": code}
+    if tokenize != "auto":
+        settings["tokenize"] = tokenize
+    try:
+        metric, single = BLEU(**settings), BLEU(effective_order=True, **settings)
+    except RuntimeError as error:
+        extra = code if tokenize == "auto" else tokenize.partition("-")[0]
+        raise MissingDependencyError(f"BLEU of text in {extra!r}", f"'sacrebleu[{extra}]'") from error
+    found = (single.sentence_score(output, [right]) for output, right in zip(outputs, references, strict=True))
+    counts = np.array([[one.sys_len, one.ref_len, *one.counts, *one.totals] for one in found], np.float64)
+    metric.corpus_score(["one"], [["line"]])  # the signature then has the number of references
+    return TextMetric(float(bleu_of(counts.sum(axis=0))), str(metric.get_signature()), counts)
+
+
+def tokenized_bleu(
+    outputs: Sequence[str],
+    references: Sequence[str],
+    language: str,
+    *,
+    word_tokenizer: str = "by_language",
+    lower_case: bool = False,
+) -> TextMetric:
+    """Return BLEU over the words of a word tokenizer, without smoothing, as Moses' `multi-bleu.perl`.
+
+    Raises:
+        DataError: as `bleu`. MissingDependencyError: the word tokenizer needs a package.
+    """
+    tokenizer = WORD_TOKENIZERS.build(word_tokenizer).of(language)
+
+    def words(lines: Sequence[str]) -> list[str]:
+        found = zip(lines, tokenizer.split(list(lines)), strict=True)
+        return [" ".join(line[start:end] for start, end in spans.tolist()).replace("\n", " ") for line, spans in found]
+
+    found = bleu(words(outputs), words(references), language, tokenize="none", lower_case=lower_case)
+    value = found.value if (found.sentences.sum(axis=0)[2:6] > 0).all() else 0.0
+    case = "lc" if lower_case else "mixed"
+    package_versions = f" ({tokenizer.package_versions})" if tokenizer.package_versions else ""
+    signature = f"nrefs:1|case:{case}|eff:no|tok:{word_tokenizer}{package_versions}|smooth:none"
+    return TextMetric(value, signature, found.sentences)
+
+
+def chrf(outputs: Sequence[str], references: Sequence[str], *, lower_case: bool = False) -> TextMetric:
+    """Return sacreBLEU's chrF2 (Popović 2015, beta of 2) over n-grams of up to 6 characters.
+
+    Raises:
+        DataError: as `bleu`.
+    """
+    _must_pair(outputs, references)
+    from sacrebleu.metrics.chrf import CHRF
+
+    metric = CHRF(lowercase=lower_case)
+    value = float(metric.corpus_score(list(outputs), [list(references)]).score)
+    each = [metric.sentence_score(output, [right]).score for output, right in zip(outputs, references, strict=True)]
+    return TextMetric(value, str(metric.get_signature()), np.array(each, np.float64))
+
+
+def copied(outputs: Sequence[str], sources: Sequence[str]) -> tuple[Floats, Floats]:
+    """Return how much of the outputs is copied from the sources; a model that collapses begins to copy.
+
+    Returns:
+        (n,) 1 where an output equals its source, and (n,) the share of its words that occur in the source, each as
+        often as there. Words are separated by blanks; in scripts without blanks they are characters. Case is ignored.
+        An output without words has copied none.
+    """
+    _must_pair(outputs, sources)
+    same, shares = [], []
+    for output, source in zip(outputs, sources, strict=True):
+        words, available = (Counter(_words(text.casefold())) for text in (output, source))
+        same.append(bool(output.strip()) and output.strip() == source.strip())
+        shares.append((words & available).total() / words.total() if words else 0.0)
+    return np.array(same, np.float64), np.array(shares, np.float64)
+
+
+def _words(text: str) -> Iterable[str]:
+    """Yield words; in a script without blanks characters, or one change would make a whole sentence another word."""
+    for word in text.split():
+        for unspaced, run in groupby(word, is_unspaced):
+            letters = "".join(run)
+            yield from letters if unspaced else [letters]
+
+
+def _must_pair(outputs: Sequence[str], references: Sequence[str]) -> None:
+    if len(outputs) != len(references) or not len(outputs):
+        raise DataError(f"expected as many translations as references, found {len(outputs)} and {len(references)}")

@@ -5,7 +5,7 @@ Legend: n sentences or words, k layers, H width.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from pydantic import Field
@@ -19,7 +19,7 @@ from interlace.data.layout import sentence_layout
 from interlace.embeddings import WordVectors
 from interlace.objectives import BoolOrAuto, Prepared, encoder_inputs, resolve_language_ids
 from interlace.tasks import ProbeTask
-from interlace.tasks.common.prediction import buckets
+from interlace.tasks.common.prediction import InputLimits, buckets, inference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,17 +57,18 @@ class SentenceVectorTask(ProbeTask):
     tokens_per_batch: int = Field(8192, ge=16, description="Tokens per batch, padding included.")
     language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
 
+    @property
+    def limits(self) -> InputLimits:
+        """How sentences are fed to the model."""
+        return InputLimits(self.max_length, self.tokens_per_batch, self.language_ids)
+
     def layer_of(self, layers: int) -> int:
         """Return the layer's number from 0, the embeddings, in a model of this many layers.
 
         Raises:
             SettingsError: the model has no such layer.
         """
-        if self.layer is None:
-            return round(2 * layers / 3)
-        if not -layers - 1 <= self.layer <= layers:
-            raise SettingsError(f"layer = {self.layer}, but the model has {layers} layers")
-        return self.layer % (layers + 1)
+        return round(2 * layers / 3) if self.layer is None else _layer_number("layer", self.layer, layers)
 
     def normalized(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the (n, H) vectors of one language with length 1, centered if that is set."""
@@ -76,28 +77,17 @@ class SentenceVectorTask(ProbeTask):
     def vectors(self, backbone: Backbone, vocab: Vocab, sentences: Sentences) -> NDArray[np.float32]:
         """Return the normalized (n, H) vectors of sentences of one language."""
         layer = self.layer_of(int(backbone.model.config.num_hidden_layers))
-        return self.normalized(
-            layer_vectors(
-                backbone,
-                vocab,
-                sentences,
-                layers=(layer,),
-                max_length=self.max_length,
-                tokens_per_batch=self.tokens_per_batch,
-                language_ids=self.language_ids,
-            )[0]
-        )
+        return self.normalized(layer_vectors(backbone, vocab, sentences, (layer,), self.limits)[0])
+
+
+def _layer_number(setting: str, layer: int, layers: int) -> int:
+    if not -layers - 1 <= layer <= layers:
+        raise SettingsError(f"{setting} = {layer}, but the model has {layers} layers")
+    return layer % (layers + 1)
 
 
 def layer_vectors(
-    backbone: Backbone,
-    vocab: Vocab,
-    sentences: Sentences,
-    *,
-    layers: Sequence[int],
-    max_length: int,
-    tokens_per_batch: int,
-    language_ids: BoolOrAuto = "auto",
+    backbone: Backbone, vocab: Vocab, sentences: Sentences, layers: Sequence[int], limits: InputLimits
 ) -> NDArray[np.float32]:
     """Return the (k, n, H) mean states of the sentences in some layers, from one pass.
 
@@ -108,20 +98,17 @@ def layer_vectors(
     from interlace.models.backbone import pool
 
     prepared = Prepared(vocab, backbone.traits)
-    feed = resolve_language_ids(language_ids, backbone.traits, "sentence vectors")
+    feed = resolve_language_ids(limits.language_ids, backbone.traits, "sentence vectors")
     vectors = np.zeros((len(layers), len(sentences), backbone.width), np.float32)
-    was_training = backbone.training
-    backbone.eval()
-    with torch.inference_mode():
-        for rows in buckets(sentences, prepared, max_length, tokens_per_batch):
-            layout = sentence_layout(sentences.take(rows), vocab, min(max_length, backbone.traits.max_length))
+    with inference(backbone):
+        for rows in buckets(sentences, prepared, limits.max_length, limits.tokens_per_batch):
+            layout = sentence_layout(sentences.take(rows), vocab, min(limits.max_length, backbone.traits.max_length))
             arrays = encoder_inputs(layout, backbone.traits, (sentences.language,), language_ids=feed)
             inputs = {name: torch.from_numpy(array).to(backbone.device) for name, array in arrays.items()}
             content = torch.from_numpy(layout.content).to(backbone.device)
             states = backbone.hidden_states(inputs)
             pooled = torch.stack([pool(states[layer].float(), content, "mean") for layer in layers])
             vectors[:, rows] = pooled.cpu().numpy()
-    backbone.train(was_training)
     return vectors
 
 
@@ -167,28 +154,21 @@ class WordVectorSettings(Settings):
         words = list(dict.fromkeys(words))
         rows = vocab.encode_words(words)
         known = np.flatnonzero(spellable(rows, vocab, single=self.multi_subword == "skip"))
-        rows = rows.take(known)
-        found = [words[number] for number in known]
+        rows, found = rows.take(known), [words[number] for number in known]
         if self.layer is None:
             table = backbone.input_embeddings.detach().float().cpu().numpy()
             return WordVectors(language, found, mean_rows(table, rows))
-        return WordVectors(language, found, self._states(backbone, vocab, language, rows))
+        layer = _layer_number("reading.layer", self.layer, int(backbone.model.config.num_hidden_layers))
+        limits = InputLimits(backbone.traits.max_length, self.tokens_per_batch, self.language_ids)
+        return WordVectors(
+            language, found, layer_vectors(backbone, vocab, single_words(rows, language), (layer,), limits)[0]
+        )
 
-    def _states(self, backbone: Backbone, vocab: Vocab, language: str, rows: Ragged) -> NDArray[np.float32]:
-        layers = int(backbone.model.config.num_hidden_layers)
-        if self.layer is None or not -layers - 1 <= self.layer <= layers:
-            raise SettingsError(f"reading.layer = {self.layer}, but the model has {layers} layers")
-        ids = Ragged(np.ascontiguousarray(rows.flat, np.int32), rows.offsets - rows.offsets[0])
-        found: NDArray[np.float32] = layer_vectors(
-            backbone,
-            vocab,
-            Sentences(ids, Ragged(np.zeros(len(ids.values), np.int32), ids.offsets), language),
-            layers=(self.layer % (layers + 1),),
-            max_length=backbone.traits.max_length,
-            tokens_per_batch=self.tokens_per_batch,
-            language_ids=self.language_ids,
-        )[0]
-        return found
+
+def single_words(rows: Ragged, language: str) -> Sentences:
+    """Return sentences of one word each from rows of their subwords."""
+    ids = Ragged(np.ascontiguousarray(rows.flat, np.int32), rows.offsets - rows.offsets[0])
+    return Sentences(ids, Ragged(np.zeros(len(ids.values), np.int32), ids.offsets), language)
 
 
 def spellable(rows: Ragged, vocab: Vocab, *, single: bool) -> NDArray[np.bool_]:
@@ -207,19 +187,15 @@ def mean_rows(table: NDArray[np.float32], rows: Ragged) -> NDArray[np.float32]:
 
 def whole_words(vocab: Vocab) -> list[str]:
     """Return the words that are one subword, in the order of their ids: of frequency, in a learned vocabulary."""
-    spelled = vocab.surfaces.spelled.take(vocab.regular_ids)
-    texts = [_text(row, by_bytes=vocab.surfaces.by_bytes) for row in spelled]
+    spelled, by_bytes = vocab.surfaces.spelled.take(vocab.regular_ids), vocab.surfaces.by_bytes
+    texts = [  # empty if the bytes of a subword are no whole characters
+        bytes(row.tolist()).decode("utf-8", "ignore") if by_bytes else "".join(map(chr, row.tolist()))
+        for row in spelled
+    ]
     words = vocab.encode_words(texts)
     firsts = words.flat[np.minimum(words.offsets[:-1] - words.offsets[0], max(len(words.flat) - 1, 0))]
     whole = (words.lengths == 1) & (firsts == vocab.regular_ids)
     return list(dict.fromkeys(texts[number] for number in np.flatnonzero(whole) if texts[number].strip()))
-
-
-def _text(units: NDArray[Any], *, by_bytes: bool) -> str:
-    """Return what a subword spells; empty if its bytes are no whole characters."""
-    if by_bytes:
-        return bytes(units.tolist()).decode("utf-8", "ignore")
-    return "".join(map(chr, units.tolist()))
 
 
 def centered(vectors: WordVectors, rows: NDArray[np.int64]) -> NDArray[np.float32]:
