@@ -1,4 +1,4 @@
-"""Differences over all that was drawn again in one table, and alignment against transfer."""
+"""Tables of differences, of alignment and transfer, and of transfer to derived languages."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from interlace.report.study import correlation_tables, difference_tables
+from interlace.experiments.recipe import Recipe
+from interlace.report.study import correlation_tables, difference_tables, transfer_tables
 from interlace.report.tables import html_page, latex, markdown
 from interlace.scores import ScoreTable
 from interlace.scores.comparison import aggregate, compare
 from interlace.scores.held_out import over_all_words
 from interlace.training.predictions import outcomes_file
-from study_rows import outcomes_in, row, two_systems, with_dictionary, write_outcomes
+from study_rows import outcomes_in, row, texts, two_systems, with_dictionary, write_outcomes
+
+# ---- differences ----
 
 
 @pytest.fixture
@@ -22,74 +25,61 @@ def results():
 
 
 @pytest.fixture
-def compared(results, tmp_path):
+def differences(results, tmp_path):
     """Over runs, languages and examples; in German all of b's examples are right and half of a's."""
     for one in results:
-        path = outcomes_file(tmp_path / one.run, "pos", 0)
         half = np.arange(40) % 2 if one.system == "a" else np.ones(40)
-        write_outcomes(path, {language: (half, np.ones(40)) for language in ("en", "de", "es")})
+        kept = {language: (half, np.ones(40)) for language in ("en", "de", "es")}
+        write_outcomes(outcomes_file(tmp_path / one.run, "pos", 0), kept)
     by_examples = compare(results, "a", "examples", outcomes=outcomes_in(tmp_path), draws=200)
-    return [*compare(results, "a"), *compare(results, "a", "languages"), *by_examples]
+    compared = [*compare(results, "a"), *compare(results, "a", "languages"), *by_examples]
+    [table] = difference_tables(compared, "t")
+    return table
 
 
 def shown(table, language):
-    line = next(line for line in table.lines if line.entries[1].text == language)
-    return [entry and entry.text for entry in line.entries]
+    return texts(next(line for line in table.lines if line.entries[1].text == language).entries)
 
 
-def test_a_row_a_language_holds_what_each_unit_says(compared):
-    [table] = difference_tables(compared, "t")
-    assert table.name == "differences.pos"
-    assert [column.group for column in table.columns[2:]] == [
+def test_rows_have_the_differences_over_each_unit(differences):
+    assert differences.name == "differences.pos"
+    assert [column.group for column in differences.columns[2:]] == [
         group for group in ("other runs", "other examples", "other languages") for _ in range(3)
     ]
-    german = shown(table, "de")
+    german = shown(differences, "de")
     assert german[:3] == ["accuracy", "de", "+9.9"]
     assert german[4] == "0.029 (4)"  # the most extreme of 70 splits, and its mirror image
     assert german[5] == "+50.0"
     assert german[7] == "0.005 (40)"  # none of 200 draws is as far
     assert german[8:] == [None, None, None]
-    assert shown(table, "others")[5:8] == [None, None, None]
-    assert shown(table, "others")[10] == "1 (2)"
-    assert {line.label for line in table.lines} == {"B \u2212 A"}
-
-
-def test_clear_differences_alone_are_bold(compared):
-    [table] = difference_tables(compared, "t")
-    bold = {line.entries[1].text: line.entries[2].bold for line in table.lines}
+    assert shown(differences, "others")[5:8] == [None, None, None]
+    assert shown(differences, "others")[10] == "1 (2)"
+    assert {line.label for line in differences.lines} == {"B \u2212 A"}
+    bold = {line.entries[1].text: line.entries[2].bold for line in differences.lines}
     assert bold == {"en": False, "others": True, "de": True, "es": False}
+    assert "McNemar" not in differences.caption
+    for form in (markdown, latex, html_page):
+        assert "other examples" in form(differences)
 
 
-def test_single_runs_are_tested_by_mcnemar_too(results, tmp_path):
+def test_single_runs_have_mcnemars_test(results, tmp_path):
     single = [one for one in results if (one.pretraining_seed, one.language) == (0, "de")]
     for one in single:
         right = np.arange(6) >= 6 * (one.system == "a")
         write_outcomes(outcomes_file(tmp_path / one.run, "pos", 0), {"de": (right, np.ones(6))})
-    [table] = difference_tables(
-        compare(ScoreTable(single), "a", "examples", outcomes=outcomes_in(tmp_path), draws=99), "t"
-    )
+    found = compare(ScoreTable(single), "a", "examples", outcomes=outcomes_in(tmp_path), draws=99)
+    [table] = difference_tables(found, "t")
     assert table.columns[-1].name == "McNemar"
     assert shown(table, "de")[-1] == "0.031"  # six of six: 2 / 64
     assert "McNemar: exact p, unadjusted" in table.caption
 
 
-def test_no_caption_explains_a_test_that_no_column_holds(compared):
-    [table] = difference_tables(compared, "t")
-    assert "McNemar" not in table.caption
-
-
-def test_a_caption_says_what_scores_over_all_words_are(results):
-    told = "are over all words, including those that training read in a dictionary"
+def test_caption_explains_scores_over_all_words(results):
+    note = "are over all words, including those that training read in a dictionary"
     [whole] = difference_tables(compare(with_dictionary(results, {"b": 40.0}), "a"), "t")
-    assert told in whole.caption
+    assert note in whole.caption
     assert {line.entries[0].text for line in whole.lines} == {"accuracy, all"}
-    assert told not in difference_tables(compare(results, "a"), "t")[0].caption
-
-
-def test_all_forms_can_be_written(compared):
-    [table] = difference_tables(compared, "t")
-    for form in (markdown, latex, html_page):
-        assert "other examples" in form(table)
+    assert note not in difference_tables(compare(results, "a"), "t")[0].caption
 
 
 # ---- alignment and transfer ----
@@ -105,22 +95,18 @@ def probed(alignment, transfer):
     return ScoreTable(rows)
 
 
-def test_alignment_is_set_against_what_transfer_does_not_lose():
+def test_alignment_is_correlated_with_the_negated_gap():
     [table] = correlation_tables(probed([10, 20, 30, 40, 50], [50, 60, 65, 80, 70]), "t")
     assert [line.label for line in table.lines] == ["retrieval (p@1)"]
     assert [column.name for column in table.columns] == ["pos, zero-shot"]
     assert table.lines[0].entries[0].text == "0.90 (p = 0.083, n = 5)"  # one exchange of neighbours in 120 orders
-
-
-def test_a_probe_of_which_less_is_better_turns_the_sign():
-    rows = [
-        replace(one, greater_is_better=one.task == "pos") for one in probed([50, 40, 30, 20, 10], [50, 60, 65, 70, 80])
-    ]
+    lower = probed([50, 40, 30, 20, 10], [50, 60, 65, 70, 80])
+    rows = [replace(one, greater_is_better=one.task == "pos") for one in lower]
     assert correlation_tables(ScoreTable(rows), "t")[0].lines[0].entries[0].text.startswith("1.00 (p = 0.017")
 
 
 def transferred(aligned, supervised, zero_shot, seed=0):
-    """A system a column: P@1 of all words, 10 points less of those held out; scores in a derived language."""
+    """Systems with P@1 over all words, 10 points less over held-out ones, and scores in a derived language."""
     rows = []
     for number, (probe, own, shot) in enumerate(zip(aligned, supervised, zero_shot, strict=True)):
         name, probed = f"s{number}", {"task": "embedding_alignment"}
@@ -134,31 +120,100 @@ def transferred(aligned, supervised, zero_shot, seed=0):
     return ScoreTable(rows)
 
 
-def test_what_transfer_loses_is_supervised_minus_zero_shot_run_by_run():
+def test_gap_is_supervised_minus_zero_shot_of_each_run():
     rows = transferred([50], [80], [60]) + transferred([50], [70], [65], seed=1)[:2]
     [(measure, found)] = [pair for pair in aggregate(rows).items() if pair[0].setting == "difference"]
     assert (measure.task, measure.language, measure.greater_is_better, measure.main) == ("pos", "en_x", False, False)
     assert [one.sample for one in found.values()] == [[20.0]]  # seed 1 has no supervised score
 
 
-def test_alignment_over_all_words_is_set_against_what_transfer_loses():
-    # losses 5, 20, 10, 30 and alignment 80, 40, 60, 20: a perfect order over all words; no row mixes those held out
-    # of systems with a dictionary with all of those without
+def test_alignment_over_all_words_is_correlated_with_the_gap():
+    # gaps 5, 20, 10, 30 and alignment 80, 40, 60, 20: a perfect order over all words
     [table] = correlation_tables(transferred([80, 40, 60, 20], [90, 80, 85, 75], [85, 60, 75, 45]), "t")
     assert [column.name for column in table.columns] == ["pos, \u2212 difference"]
     assert {line.label: line.entries[0].text[:4] for line in table.lines} == {
         "embedding_alignment (p@1, all)": "1.00",
-        "Tang et al. 2022, appendix E": "0.73",  # of alignment with what is not lost, hence without the minus
+        "Tang et al. 2022, appendix E": "0.73",
     }
     assert [line.theirs for line in table.lines] == [False, True]
-
-
-def test_words_are_scored_alike_with_and_without_a_dictionary():
     [first, second] = over_all_words(transferred([50, 55], [80, 80], [60, 60]))
     assert (first.score, second.score) == (50.0, 55.0)
     assert {first.metric, second.metric} == {"p@1, all"}
 
 
-def test_too_few_points_or_no_probe_say_nothing():
+def test_too_few_points_or_no_probe_have_no_table():
     assert correlation_tables(probed([1, 2, 3], [1, 2, 3]), "t") == []
     assert correlation_tables(ScoreTable([row("a", 0, "en", 1.0), row("a", 0, "de", 1.0)]), "t") == []
+
+
+# ---- transfer to derived languages ----
+
+
+def published(*places):
+    return {"mlm": Recipe.read({"name": "r", "published": [{"where": f"Tang et al. 2022, {at}"} for at in places]})}
+
+
+def scored(system, seed, supervised, zero_shot, alignment):
+    values = [
+        row(system, seed, "en_x", value, task="embedding_alignment", metric=metric, main=metric == "p@1")
+        for metric, value in alignment.items()
+    ]
+    own = row(system, seed, "en_x", supervised, setting="supervised")
+    return [row(system, seed, "en", 90.0), row(system, seed, "en_x", zero_shot), own, *values]
+
+
+@pytest.fixture
+def mlm():
+    return scored("mlm", 0, 80.0, 50.0, {"p@1": 10.0})
+
+
+def test_transfer_rows_have_scores_gap_and_alignment():
+    rows = [
+        *scored("mlm", 0, 80.0, 50.0, {"p@1": 10.0, "coverage": 70.0}),
+        *scored("mlm", 1, 84.0, 60.0, {"p@1": 20.0, "coverage": 70.0}),
+        *scored("align", 0, 81.0, 75.0, {"p@1": 40.0, "p@1, all": 60.0, "p@1, seen": 99.0, "held out": 70.0}),
+    ]
+    [table] = transfer_tables(ScoreTable(rows), "t")
+    assert [column.name for column in table.columns] == [
+        *("supervised", "zero-shot", "difference", "alignment", "in the dictionary", "held out"),
+    ]
+    assert {line.label: texts(line.entries) for line in table.lines} == {
+        "MLM": ["82.0", "55.0", "27.0", "15.0", None, None],
+        "ALIGN": ["81.0", "75.0", "6.0", "60.0", "99.0", "40.0"],
+    }
+
+
+def test_published_rows_are_below_ours(mlm):
+    recipes = published("table 3, MLM, Trans + Inv", "table 8, MLM, Trans + Inv")
+    both = ScoreTable([*mlm, *(replace(one, task="xnli") for one in mlm if one.task == "pos")])
+    [table] = transfer_tables(ScoreTable(mlm), "t", recipes)
+    assert [line.theirs for line in table.lines] == [False, True]
+    assert table.lines[1].label == "Tang et al. 2022, table 3 and 8, MLM, Trans + Inv"
+    assert texts(table.lines[1].entries) == ["95.0", "56.5", "38.5", "0.3", None, None]
+    [table] = transfer_tables(both, "t", recipes)
+    assert "Published metric of pos: F1 (ours: accuracy)." in table.caption
+    assert "of xnli" not in table.caption  # both are accuracy
+    assert "Published" not in transfer_tables(both, "t")[0].caption
+
+
+def test_published_rows_of_different_transformations_stay_separate(mlm):
+    recipes = published("table 4, DICT-MLM, 25 %", "table 5, DICT-MLM, 25 %")
+    [table] = transfer_tables(ScoreTable(mlm), "t", recipes)
+    assert {line.label: texts(line.entries)[2] for line in table.lines[1:]} == {
+        "Tang et al. 2022, table 4, DICT-MLM, 25 %": "19.0",
+        "Tang et al. 2022, table 5, DICT-MLM, 25 %": "1.0",
+    }
+
+
+def test_caption_names_contamination(mlm):
+    assert "Contamination" not in transfer_tables(ScoreTable(mlm), "t")[0].caption
+    shares = (1.0, 12.34, 2.0, 0.0)
+    rows = [replace(one, contamination={"ngram": share}) for one, share in zip(mlm, shares, strict=True)]
+    assert "pos up to 12.3 %" in transfer_tables(ScoreTable(rows), "t")[0].caption
+
+
+def test_several_languages_have_rows_of_their_own(mlm):
+    rows = [*mlm, *(replace(one, language="en_y") for one in mlm if one.language == "en_x")]
+    [table] = transfer_tables(ScoreTable(rows), "t")
+    assert [line.label for line in table.lines] == ["MLM, en_x", "MLM, en_y"]
+    assert transfer_tables(ScoreTable([row("mlm", 0, "en", 90.0), row("mlm", 0, "de", 50.0)]), "t") == []

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.errors import DataError
-from interlace.scores.examples import Examples, approximate_randomization, bootstrap, mcnemar, paired_bootstrap
+from interlace.scores.examples import Examples, approximate_randomization
 from interlace.scores.statistics import (
     cliffs_delta,
     cohens_d,
@@ -34,7 +34,7 @@ def rng():
 # ---- intervals ----
 
 
-def test_an_interval_of_three_values_is_students():
+def test_mean_interval_of_three_values():
     found = mean_interval([1.0, 2.0, 3.0])
     assert found.value == 2.0
     assert found.half_width == pytest.approx(4.302653 / math.sqrt(3), abs=1e-5)  # t(0.975, 2) times the standard error
@@ -47,7 +47,7 @@ def test_one_value_has_no_interval():
 
 
 @given(st.lists(numbers, min_size=2, max_size=8), st.lists(numbers, min_size=2, max_size=8))
-def test_the_interval_of_a_difference_is_welchs(a, b):
+def test_difference_interval_matches_scipy(a, b):
     found = difference_interval(a, b)
     if len(set(a)) > 1 and len(set(b)) > 1:
         expected = scipy.stats.ttest_ind(a, b, equal_var=False).confidence_interval()
@@ -55,25 +55,23 @@ def test_the_interval_of_a_difference_is_welchs(a, b):
     assert found.value == pytest.approx(np.mean(a) - np.mean(b))
 
 
-def test_values_without_spread_differ_for_certain():
+def test_constant_samples_have_an_exact_difference():
     assert difference_interval([2.0, 2.0], [1.0, 1.0]) == type(mean_interval([1.0]))(1.0, 1.0, 1.0, 2)
 
 
 # ---- tests over runs ----
 
 
-def test_the_most_extreme_split_of_three_and_three_has_two_in_twenty(rng):
+def test_smallest_p_values_of_exact_tests(rng):
     found = permutation_test([4, 5, 6], [1, 2, 3], rng)
-    assert found.statistic == 3.0
-    assert found.p == found.min_p == pytest.approx(2 / 20)
-
-
-def test_five_runs_against_five_can_come_below_a_hundredth(rng):
+    assert (found.statistic, found.p, found.min_p) == (3.0, 2 / 20, 2 / 20)
     assert permutation_test([6, 7, 8, 9, 10], [1, 2, 3, 4, 5], rng).p == pytest.approx(2 / 252)
+    paired = sign_flip_test([1, 2, 3, 4, 5], rng)
+    assert paired.p == paired.min_p == 2 / 32
 
 
 @given(st.lists(numbers, min_size=2, max_size=4), st.lists(numbers, min_size=2, max_size=4))
-def test_an_exact_permutation_test_is_scipys(a, b):
+def test_exact_permutation_test_matches_scipy(a, b):
     def statistic(x, y, axis):
         return np.abs(np.mean(x, axis) - np.mean(y, axis))
 
@@ -83,26 +81,21 @@ def test_an_exact_permutation_test_is_scipys(a, b):
     assert permutation_test(a, b, np.random.default_rng(0)).p == pytest.approx(expected.pvalue)
 
 
-def test_a_drawn_permutation_test_is_near_the_exact_one_and_never_zero(rng):
+def test_sampled_permutation_test_is_near_the_t_test_and_never_zero(rng):
     a, b = rng.normal(1.0, 1.0, 12), rng.normal(0.0, 1.0, 12)  # 2.7 million splits
     assert permutation_test(a, b, rng).p == pytest.approx(scipy.stats.ttest_ind(a, b).pvalue, rel=0.3, abs=0.005)
     far = permutation_test(a + 100, b, rng, draws=999)
     assert far.p == far.min_p == 1 / 1000
 
 
-def test_five_pairs_cannot_come_below_a_sixteenth(rng):
-    found = sign_flip_test([1, 2, 3, 4, 5], rng)
-    assert found.p == found.min_p == 2 / 32
-
-
-def test_signs_of_three_differences_by_hand(rng):
+def test_sign_flips_of_three_differences_by_hand(rng):
     # sums of +-1 +-2 +-3: as far out as 1 + 2 - 3 = 0 is every one; as far as 1 - 2 + 3 = 2: all but the two zeros
     assert sign_flip_test([1, 2, -3], rng).p == 1.0
     assert sign_flip_test([1, -2, 3], rng).p == 6 / 8
 
 
 @pytest.mark.parametrize("test", ["permutation", "signs", "examples"])
-def test_p_values_are_even_where_nothing_differs(test):
+def test_p_values_are_uniform_without_a_difference(test):
     """The share of p-values below 0.1, 0.3, 0.5 is that share, to within four standard errors."""
     rng, ps = np.random.default_rng(3), []
     for _ in range(400):
@@ -119,89 +112,6 @@ def test_p_values_are_even_where_nothing_differs(test):
         assert np.mean(np.array(ps) <= level) == pytest.approx(level, abs=4 * math.sqrt(level * (1 - level) / 400))
 
 
-# ---- tests over examples ----
-
-
-def right(flags):
-    return Examples(np.array(flags, float), np.ones(len(flags)))
-
-
-def test_a_score_is_a_ratio_of_sums():
-    f1 = Examples(np.array([2.0, 0.0, 4.0]), np.array([4.0, 3.0, 5.0]))  # 2 TP, 2 TP + FP + FN
-    assert f1.total == 0.5
-
-
-def test_the_interval_of_a_share_is_near_the_binomial_one(rng):
-    found = bootstrap(right([1] * 300 + [0] * 100), rng, draws=4000)
-    assert (found.value, found.n) == (0.75, 400)
-    assert found.half_width == pytest.approx(1.96 * math.sqrt(0.75 * 0.25 / 400), rel=0.1)
-    assert found.low < 0.75 < found.high
-
-
-def test_examples_without_weight_do_not_widen_an_interval(rng):
-    some = bootstrap(Examples(np.array([1.0, 0.0] * 100), np.ones(200)), rng, draws=2000)
-    padded = Examples(np.array([1.0, 0.0] * 100 + [0.0] * 200), np.array([1.0] * 200 + [0.0] * 200))
-    assert bootstrap(padded, rng, draws=2000).half_width == pytest.approx(some.half_width, rel=0.15)
-    assert math.isnan(bootstrap(right([1]), rng).low)
-
-
-def test_examples_without_weight_are_not_counted(rng):
-    """A sparse dictionary asks few of the words that it lists."""
-    weight = np.array([1.0] * 100 + [0.0] * 900)
-    a, b = (Examples(np.array([1.0] * some + [0.0] * (1000 - some)), weight) for some in (80, 20))
-    assert bootstrap(a, rng, draws=99).n == 100
-    assert paired_bootstrap(a, b, rng, draws=99).n == 100
-    assert approximate_randomization(a, b, rng, draws=99).n == 100
-    also = Examples(b.score, np.array([1.0] * 150 + [0.0] * 850))
-    assert paired_bootstrap(a, also, rng, draws=99).n == 150  # those that count for either
-    assert math.isnan(bootstrap(Examples(np.array([1.0, 0.0]), np.array([1.0, 0.0])), rng).low)
-    np.testing.assert_array_equal(Examples(np.array([2.0, 0.0, 3.0]), np.array([4.0, 0.0, 3.0])).each, [0.5, 1.0])
-
-
-def test_one_more_right_in_all_examples_is_told_apart(rng):
-    a, b = right([1] * 90 + [0] * 10), right([1] * 60 + [0] * 40)
-    interval = paired_bootstrap(a, b, rng, draws=2000)
-    assert interval.value == pytest.approx(0.3)
-    assert interval.half_width == pytest.approx(1.96 * math.sqrt(0.3 * 0.7 / 100), rel=0.1)  # differences are 0 or 1
-    assert approximate_randomization(a, b, rng, draws=999).p == 1 / 1000
-
-
-def test_the_same_outputs_are_not_told_apart(rng):
-    a = right([1, 0] * 20)
-    assert approximate_randomization(a, a, rng, draws=99).p == 1.0
-    assert paired_bootstrap(a, a, rng, draws=99).half_width == 0.0
-
-
-def test_exchanging_few_examples_is_the_sign_flip_of_their_differences(rng):
-    a, b = right([1, 1, 1, 1, 1, 0]), right([0, 0, 0, 1, 1, 1])
-    exact = sign_flip_test(a.score - b.score, rng).p
-    assert approximate_randomization(a, b, rng, draws=20_000).p == pytest.approx(exact, abs=0.015)
-
-
-def test_examples_that_do_not_pair_are_refused(rng):
-    with pytest.raises(DataError, match="found 2 and 3"):
-        paired_bootstrap(right([1, 0]), right([1, 0, 1]), rng)
-    here, there = (Examples(np.ones(3), np.ones(3), identity) for identity in ("first 3", "last 3"))
-    for test in (paired_bootstrap, approximate_randomization):
-        with pytest.raises(DataError, match="different test examples"):
-            test(here, there, rng)
-
-
-def test_mcnemar_by_hand():
-    a, b = right([1, 1, 1, 0, 0, 0, 0, 0, 0]), right([1, 1, 0, 1, 1, 1, 1, 1, 0])
-    found = mcnemar(a, b)
-    assert (found.statistic, found.n, found.min_p) == (1.0, 6, 2 / 64)
-    assert found.p == pytest.approx(2 * (1 + 6) / 64)  # at most one of six heads, two-sided
-    assert mcnemar(a, a).p == 1.0
-    with pytest.raises(DataError, match="right or wrong"):
-        mcnemar(a, Examples(np.full(9, 0.5), np.ones(9)))
-
-
-def test_mcnemar_leaves_out_what_one_side_was_not_asked():
-    asked = Examples(np.array([0.0, 0.0]), np.array([1.0, 0.0]))
-    assert mcnemar(right([1, 1]), asked).n == 1
-
-
 # ---- many tests, effects ----
 
 
@@ -212,7 +122,7 @@ def test_holm_by_hand():
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
-def test_holm_keeps_the_order_and_lies_between_none_and_bonferroni(ps):
+def test_holm_keeps_order_and_is_at_most_bonferroni(ps):
     adjusted = holm(ps)
     assert all(p - 1e-12 <= new <= min(1.0, p * len(ps)) + 1e-12 for p, new in zip(ps, adjusted, strict=True))
     order = np.argsort(ps, kind="stable")
@@ -244,7 +154,7 @@ def test_spearman_of_four_by_hand():
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=4, max_size=20))
-def test_spearman_is_scipys(pairs):
+def test_spearman_matches_scipy(pairs):
     a, b = zip(*pairs, strict=True)
     found = spearman(a, b)
     if len(set(a)) == 1 or len(set(b)) == 1:
@@ -256,12 +166,12 @@ def test_spearman_is_scipys(pairs):
         assert found.p == pytest.approx(expected.pvalue, abs=1e-9)
 
 
-def test_spearman_wants_pairs():
+def test_spearman_rejects_unequal_lengths():
     with pytest.raises(DataError, match="found 2 and 3"):
         spearman([1, 2], [1, 2, 3])
 
 
 @pytest.mark.parametrize("values", [[], [1.0, math.nan], [[1.0]]])
-def test_what_is_no_row_of_numbers_is_refused(values):
+def test_rejects_values_that_are_no_row_of_numbers(values):
     with pytest.raises(DataError, match="values: expected a row of finite numbers"):
         mean_interval(values)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from interlace.report.tables import Entry
     from interlace.scores.examples import Examples
 
 
@@ -72,3 +73,8 @@ def outcomes_in(folder: Path) -> Callable[[Score], Examples]:
         return read_outcomes(path, row.language, row.key or None)
 
     return read
+
+
+def texts(entries: Iterable[Entry | None]) -> list[str | None]:
+    """The texts of table cells."""
+    return [entry and entry.text for entry in entries]

@@ -148,7 +148,13 @@ class ScoreTable(Sequence[Score]):
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries; the axes are columns behind `label`."""
-        return [_flat(row) for row in self.rows]
+        found = []
+        for row in self.rows:
+            values: dict[str, Any] = {}
+            for name in _NAMES:
+                values |= row.axes if name == "axes" else {name: getattr(row, name)}
+            found.append(values)
+        return found
 
     def to_pandas(self) -> Any:
         """Return a data frame.
@@ -167,7 +173,13 @@ class ScoreTable(Sequence[Score]):
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return `to_dicts` with null for numbers that are not finite."""
-        return [{key: _finite(value) for key, value in row.items()} for row in self.to_dicts()]
+        return [
+            {
+                key: None if isinstance(value, float) and not math.isfinite(value) else value
+                for key, value in row.items()
+            }
+            for row in self.to_dicts()
+        ]
 
     @classmethod
     def from_json(cls, data: Any, where: str) -> ScoreTable:
@@ -184,48 +196,25 @@ class ScoreTable(Sequence[Score]):
         return cls(rows)
 
     def to_arrow(self) -> Any:
-        """Return an Arrow table; dictionaries become JSON text."""
+        """Return an Arrow table; dictionaries, and the values of axes with mixed types, become JSON text."""
         import pyarrow as pa
 
         kinds = {"str": pa.string(), "int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
-        rows = [
-            {key: json.dumps(value) if isinstance(value, dict) else value for key, value in row.items()}
-            for row in self.to_dicts()
-        ]
+        rows = self.to_dicts()
         columns = {}
-        for name in rows[0] if rows else [item.name for item in fields(Score) if item.name != "axes"]:
+        for name in rows[0] if rows else [name for name in _NAMES if name != "axes"]:
             values = [row[name] for row in rows]
-            declared = _NAMES.get(name)
-            kind = kinds.get(declared.partition(" ")[0], pa.string()) if declared else None
-            columns[name] = pa.array(values, kind) if kind is not None else _axis(values)
+            kind = kinds.get(_NAMES.get(name, "").partition(" ")[0], pa.string())
+            if name not in _NAMES:
+                types = {type(value) for value in values if value is not None}
+                kind = None if types in ({bool}, {int}, {float}, {int, float}) else kind
+            if kind == pa.string():
+                values = [one if one is None or isinstance(one, str) else json.dumps(one) for one in values]
+            columns[name] = pa.array(values, kind)
         return pa.table(columns)
 
 
 _NAMES: dict[str, str] = {item.name: str(item.type) for item in fields(Score)}
-
-
-def _flat(row: Score) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name in _NAMES:
-        found |= row.axes if name == "axes" else {name: getattr(row, name)}
-    return found
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _axis(values: Sequence[Any]) -> Any:
-    """Return numbers and truth values as they are, values of mixed types as text."""
-    import pyarrow as pa
-
-    types = {type(value) for value in values if value is not None}
-    plain = types in ({bool}, {int}, {float}, {int, float})
-    return pa.array(
-        values
-        if plain
-        else [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
-    )
 
 
 def table_of_entries(

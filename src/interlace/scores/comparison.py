@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
-from interlace.core.randomness import Purpose, generator
-from interlace.scores import SUPERVISED, ZERO_SHOT
+from interlace.core.randomness import Generator, Purpose, generator
+from interlace.scores import SUPERVISED, ZERO_SHOT, Score, ScoreTable
 from interlace.scores.examples import Examples, approximate_randomization, mcnemar, paired_bootstrap
 from interlace.scores.held_out import add_all_words, comparable_metrics
 from interlace.scores.statistics import (
@@ -31,9 +31,6 @@ from interlace.scores.statistics import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-
-    from interlace.core.randomness import Generator
-    from interlace.scores import Score, ScoreTable
 
 OTHERS = ""  # as a language: the mean of the languages that a task is not fine-tuned on
 GAP = "difference"  # as a setting: supervised minus zero-shot, the transfer gap (Tang et al. 2022, section 3)
@@ -167,17 +164,23 @@ def aggregate(table: ScoreTable, metrics: Mapping[str, Sequence[str]] = {}) -> R
     rows: dict[Measure, dict[System, list[Score]]] = {}
     for row in table:
         if math.isfinite(row.score) and (row.metric in metrics[row.task] if row.task in metrics else row.main):
-            rows.setdefault(_measure(row), {}).setdefault(system_of(row), []).append(row)
+            about = row.unit, row.source, row.greater_is_better, row.main
+            measure = Measure(row.task, row.setting, row.language, row.metric, *about)
+            rows.setdefault(measure, {}).setdefault(system_of(row), []).append(row)
     results: Results = {
         measure: {system: _result(some) for system, some in found.items()} for measure, found in rows.items()
     }
     results |= _gaps(results)
-    return _ordered(results | _means(results), metrics)
+    results |= _means(results)
+    rank = {group: place for place, group in enumerate(dict.fromkeys((m.task, m.setting) for m in results))}
 
+    def place(measure: Measure) -> tuple[Any, ...]:
+        """Sort by task and setting, metric, source first, mean of the others, the others."""
+        named = list(metrics.get(measure.task, [measure.metric]))
+        first = rank[measure.task, measure.setting], named.index(measure.metric), measure.source
+        return *first, not measure.is_source, measure.language != OTHERS
 
-def _measure(row: Score) -> Measure:
-    unit = row.unit, row.source, row.greater_is_better, row.main
-    return Measure(row.task, row.setting, row.language, row.metric, *unit)
+    return {key: results[key] for key in sorted(results, key=place)}
 
 
 def _result(rows: Sequence[Score]) -> Result:
@@ -185,14 +188,11 @@ def _result(rows: Sequence[Score]) -> Result:
     for row in rows:
         by_run.setdefault(row.run, {})[row.seed] = row.score
     one = rows[0]
-    single = len(rows) == 1 and one.low is not None and one.high is not None and math.isfinite(one.low + one.high)
-    return Result(
-        by_run,
-        one.pretrained,
-        min((row.n for row in rows if row.n is not None), default=None),
-        (one.low, one.high) if single else None,  # type: ignore[arg-type]
-        any(row.collapsed for row in rows),
-    )
+    interval = None
+    if len(rows) == 1 and one.low is not None and one.high is not None and math.isfinite(one.low + one.high):
+        interval = one.low, one.high
+    n = min((row.n for row in rows if row.n is not None), default=None)
+    return Result(by_run, one.pretrained, n, interval, any(row.collapsed for row in rows))
 
 
 def _combined(results: Sequence[Result], combine: Callable[[list[float]], float]) -> Result | None:
@@ -251,18 +251,6 @@ def averaged_languages(results: Results, mean: Measure) -> list[str]:
     """Return the languages of a mean."""
     same = [m for m in results if m.group == mean.group and m.language and not m.is_source]
     return [measure.language for measure in _shared(results, same)]
-
-
-def _ordered(results: Results, metrics: Mapping[str, Sequence[str]]) -> Results:
-    """Sort by task and setting, metric, source first, mean of the others, the others."""
-    rank = {group: place for place, group in enumerate(dict.fromkeys((m.task, m.setting) for m in results))}
-
-    def place(measure: Measure) -> tuple[Any, ...]:
-        named = list(metrics.get(measure.task, [measure.metric]))
-        first = rank[measure.task, measure.setting], named.index(measure.metric), measure.source
-        return *first, not measure.is_source, measure.language != OTHERS
-
-    return {key: results[key] for key in sorted(results, key=place)}
 
 
 # ---- tests ----
@@ -353,26 +341,38 @@ def compare(
     pairs = [(system, other) for system in systems if (other := reference(system, systems, baseline)) is not None]
     if unit == "languages":
         found = _over_languages(results, pairs)
-    elif unit == "examples":
-        found = _over_examples(table, results, pairs, outcomes, draws, untested)
-    else:
+    elif unit == "seeds":
         found = _over_seeds(results, pairs)
-    return _adjusted(found)
+    elif outcomes is None:
+        raise SettingsError("unit 'examples' needs the outcomes of test examples: give the study's folder")
+    else:
+        found = _over_examples(table, results, pairs, outcomes, draws, untested)
+    by_measure: dict[Measure, list[Comparison]] = {}
+    for one in found:
+        by_measure.setdefault(one.measure, []).append(one)
+    return [
+        replace(one, adjusted_p=p)
+        for same in by_measure.values()
+        for one, p in zip(same, holm([each.p for each in same]), strict=True)
+    ]
 
 
 def reference(system: System, systems: Sequence[System], baseline: str | None = None) -> System | None:
-    """Return what a system is tested against: the baseline with the same settings, or the first variant of itself."""
-    name = baseline or systems[0].name
+    """Return what a system is tested against: the baseline with the same settings, or the first variant of itself.
+
+    None, a setting that a checkpoint does not have, agrees with any.
+    """
+    name, mine = baseline or systems[0].name, dict(system.axes)
     if system.name == name:
         lone = all(other.name == name for other in systems)
         return systems[0] if lone and system != systems[0] else None
-    return next((other for other in systems if other.name == name and _same_settings(system, other)), None)
-
-
-def _same_settings(system: System, other: System) -> bool:
-    """Whether the settings agree; None, a setting that a checkpoint does not have, agrees with any."""
-    mine, theirs = dict(system.axes), dict(other.axes)
-    return all(None in {value, theirs.get(key)} or value == theirs.get(key) for key, value in mine.items())
+    for other in systems:
+        theirs = dict(other.axes)
+        if other.name == name and all(
+            None in {value, theirs.get(key)} or value == theirs.get(key) for key, value in mine.items()
+        ):
+            return other
+    return None
 
 
 def _comparison(
@@ -393,15 +393,12 @@ def _over_seeds(results: Results, pairs: Sequence[tuple[System, System]]) -> lis
     for number, (measure, by_system) in enumerate(results.items()):
         for place, pair in enumerate(pairs):
             if pair[0] in by_system and pair[1] in by_system:
-                a, b = by_system[pair[0]].against(by_system[pair[1]]), by_system[pair[1]].against(by_system[pair[0]])
-                tested = _permuted(by_system[pair[0]], by_system[pair[1]], number * len(pairs) + place)
+                one, other = by_system[pair[0]], by_system[pair[1]]
+                a, b = one.against(other), other.against(one)
+                tested = permutation_test(a, b, generator(Purpose.STATISTICS, 0, 0, number * len(pairs) + place))
                 effects = cohens_d(a, b), cliffs_delta(a, b)
                 found.append(_comparison(measure, pair, difference_interval(a, b), tested, "seeds", effects))
     return found
-
-
-def _permuted(one: Result, other: Result, slot: int) -> Significance:
-    return permutation_test(one.against(other), other.against(one), generator(Purpose.STATISTICS, 0, 0, slot))
 
 
 def _over_languages(results: Results, pairs: Sequence[tuple[System, System]]) -> list[Comparison]:
@@ -422,92 +419,61 @@ def _over_languages(results: Results, pairs: Sequence[tuple[System, System]]) ->
     return found
 
 
-def _adjusted(found: list[Comparison]) -> list[Comparison]:
-    """Adjust p-values by Holm over the comparisons of each measure."""
-    by_measure: dict[Measure, list[int]] = {}
-    for place, one in enumerate(found):
-        by_measure.setdefault(one.measure, []).append(place)
-    adjusted = list(found)
-    for places in by_measure.values():
-        for place, p in zip(places, holm([found[place].p for place in places]), strict=True):
-            adjusted[place] = replace(found[place], adjusted_p=p)
-    return adjusted
-
-
 def _over_examples(
     table: ScoreTable,
     results: Results,
     pairs: Sequence[tuple[System, System]],
-    outcomes: Callable[[Score], Examples] | None,
+    outcomes: Callable[[Score], Examples],
     draws: int,
     untested: list[Untested] | None,
 ) -> list[Comparison]:
-    if outcomes is None:
-        raise SettingsError("unit 'examples' needs the outcomes of test examples: give the study's folder")
     found = []
-    measures = [measure for measure in results if measure.main and measure.language != OTHERS]
-    for number, measure in enumerate(measures):
-        rows = {system: _rows_of(table, measure, system) for system in results[measure]}
-        pooled: dict[System, Examples | DataError] = {
-            system: _pooled(some, outcomes, system, measure) for system, some in rows.items()
-        }
+    for number, measure in enumerate(one for one in results if one.main and one.language != OTHERS):
+        columns = {"task": measure.task, "setting": measure.setting, "language": measure.language, "main": True}
+        rows: dict[System, list[Score]] = {}
+        for row in table.filter(**columns):
+            rows.setdefault(system_of(row), []).append(row)
+        pooled: dict[System, Examples] = {}
         for place, pair in enumerate(pairs):
-            if pair[0] not in pooled or pair[1] not in pooled:
+            if not all(system in results[measure] for system in pair):
                 continue
-            rng = generator(Purpose.STATISTICS, 0, 2, number * len(pairs) + place)
-            single = all(len(rows[system]) == 1 for system in pair)
-            one = _compared(measure, pair, pooled, rng, draws, single=single)
-            if isinstance(one, Comparison):
-                found.append(one)
-            elif untested is None:
-                raise one
-            else:
-                untested.append(Untested(measure, *pair, str(one)))
+            try:
+                for system in reversed(pair):  # the baseline's error first
+                    if system not in pooled:
+                        pooled[system] = _pooled([outcomes(row) for row in rows[system]], system, measure)
+                rng = generator(Purpose.STATISTICS, 0, 2, number * len(pairs) + place)
+                single = all(len(rows[system]) == 1 for system in pair)
+                found.append(_compared(measure, pair, pooled, rng, draws, single=single))
+            except DataError as error:
+                if untested is None:
+                    raise
+                untested.append(Untested(measure, *pair, str(error)))
     return found
 
 
 def _compared(
     measure: Measure,
     pair: tuple[System, System],
-    pooled: Mapping[System, Examples | DataError],
+    pooled: Mapping[System, Examples],
     rng: Generator,
     draws: int,
     *,
     single: bool,
-) -> Comparison | DataError:
+) -> Comparison:
     a, b = pooled[pair[0]], pooled[pair[1]]
-    if isinstance(b, DataError):  # the baseline's error first
-        return b
-    if isinstance(a, DataError):
-        return a
-    try:
-        interval = paired_bootstrap(a, b, rng, draws=draws)
-        tested = approximate_randomization(a, b, rng, draws)
-        exact = mcnemar(a, b).p if single and a.is_binary and b.is_binary else math.nan
-    except DataError as error:
-        return error
+    interval = paired_bootstrap(a, b, rng, draws=draws)
+    tested = approximate_randomization(a, b, rng, draws)
+    exact = mcnemar(a, b).p if single and a.is_binary and b.is_binary else math.nan
     scale = 100.0 if measure.unit == "%" else 1.0
     interval = Interval(interval.value * scale, interval.low * scale, interval.high * scale, interval.n)
     effects = math.nan, cliffs_delta(a.each, b.each)
     return replace(_comparison(measure, pair, interval, tested, "examples", effects), mcnemar=exact)
 
 
-def _rows_of(table: ScoreTable, measure: Measure, system: System) -> list[Score]:
-    """Return the rows of a system's main metric, one a run and fine-tuning."""
-    columns = {"task": measure.task, "setting": measure.setting, "language": measure.language, "main": True}
-    return list(table.filter(lambda row: system_of(row) == system, **columns))
-
-
-def _pooled(
-    rows: Sequence[Score], outcomes: Callable[[Score], Examples], system: System, measure: Measure
-) -> Examples | DataError:
-    """Return the mean outcomes over runs and fine-tunings, or the error that prevents it."""
-    try:
-        runs = [outcomes(row) for row in rows]
-    except DataError as error:
-        return error
+def _pooled(runs: Sequence[Examples], system: System, measure: Measure) -> Examples:
+    """Return the mean outcomes over runs and fine-tunings."""
     if len({(len(run.score), run.identity) for run in runs}) > 1:
-        return DataError(f"{system.label}, {measure.task}, {measure.language}: runs have different test examples")
+        raise DataError(f"{system.label}, {measure.task}, {measure.language}: runs have different test examples")
     score, weight = np.mean([run.score for run in runs], 0), np.mean([run.weight for run in runs], 0)
     counts = [run.counts for run in runs if run.counts is not None]
     pooled = np.mean(counts, 0) if len(counts) == len(runs) else None
@@ -527,8 +493,13 @@ def best_of(measure: Measure, by_system: Mapping[System, Result]) -> System | No
 
 def significance_against(by_system: Mapping[System, Result], one: System) -> dict[System, Significance]:
     """Test one system against each other; `p` and `min_p` are after Holm over the others."""
-    others = [system for system in by_system if system != one]
-    found = [_permuted(by_system[one], by_system[other], slot) for slot, other in enumerate(others)]
+    ours, others = by_system[one], [system for system in by_system if system != one]
+    found = [
+        permutation_test(
+            ours.against(by_system[other]), by_system[other].against(ours), generator(Purpose.STATISTICS, 0, 0, slot)
+        )
+        for slot, other in enumerate(others)
+    ]
     ps, min_ps = holm([each.p for each in found]), holm([each.min_p for each in found])
     return {
         other: replace(each, p=p, min_p=min_p) for other, each, p, min_p in zip(others, found, ps, min_ps, strict=True)

@@ -138,10 +138,10 @@ def paired_bootstrap(a: Examples, b: Examples, rng: Generator, level: float = 0.
 
     `n` is the number of examples that count for either system.
     """
-    _check_paired(a, b)
+    n = _pair_count(a, b)
     sums = _resampled(np.concatenate([a.group_sums(a.groups), b.group_sums(a.groups)]), rng, draws)
     first, second = np.split(sums, 2)
-    return Interval(a.total - b.total, *_percentiles(a.value(first) - b.value(second), level), _counted(a, b))
+    return Interval(a.total - b.total, *_percentiles(a.value(first) - b.value(second), level), n)
 
 
 def _resampled(columns: Floats, rng: Generator, draws: int) -> Floats:
@@ -166,7 +166,7 @@ def approximate_randomization(a: Examples, b: Examples, rng: Generator, draws: i
 
     Outcomes of one group are swapped together. `n` is the number of examples that count for either system.
     """
-    _check_paired(a, b)
+    n = _pair_count(a, b)
     ours, theirs = a.group_sums(a.groups), b.group_sums(a.groups)
     found = a.total - b.total
     gained = (theirs - ours).T  # (G, C) what the first system gains by a swap
@@ -177,7 +177,7 @@ def approximate_randomization(a: Examples, b: Examples, rng: Generator, draws: i
         swapped = rng.integers(0, 2, size=(some, len(gained)), dtype=np.int8).astype(np.float64)
         sums = first + swapped @ gained  # (draws, C)
         statistics[begin : begin + some] = a.value(sums.T) - b.value((both - sums).T)
-    return Significance(found, extreme_share(statistics, found, exact=False), _counted(a, b), 1 / (1 + draws))
+    return Significance(found, extreme_share(statistics, found, exact=False), n, 1 / (1 + draws))
 
 
 def mcnemar(a: Examples, b: Examples) -> Significance:
@@ -188,7 +188,7 @@ def mcnemar(a: Examples, b: Examples) -> Significance:
     Raises:
         DataError: an example is neither right nor wrong, or the examples are not the same.
     """
-    _check_paired(a, b)
+    _pair_count(a, b)
     if not (a.is_binary and b.is_binary):
         raise DataError("McNemar's test needs examples that are right or wrong; found other scores or weights")
     there = a.counted & b.counted
@@ -198,17 +198,12 @@ def mcnemar(a: Examples, b: Examples) -> Significance:
         return Significance(0.0, 1.0, 0, 1.0)
     from scipy.stats import binomtest
 
-    return Significance(
-        float(min(only_a, only_b)), float(binomtest(only_a, n, 0.5).pvalue), n, min(1.0, 2.0 ** (1 - n))
-    )
+    p = float(binomtest(only_a, n, 0.5).pvalue)
+    return Significance(float(min(only_a, only_b)), p, n, min(1.0, 2.0 ** (1 - n)))
 
 
-def _counted(a: Examples, b: Examples) -> int:
-    return int((a.counted | b.counted).sum())
-
-
-def _check_paired(a: Examples, b: Examples) -> None:
-    """Raise DataError unless both are outcomes of the same measure on the same examples."""
+def _pair_count(a: Examples, b: Examples) -> int:
+    """Return how many examples count for either; raise DataError unless both have the same examples and measure."""
     if len(a.score) != len(b.score):
         raise DataError(f"expected the same test examples for both systems, found {len(a.score)} and {len(b.score)}")
     if a.measure != b.measure:
@@ -218,3 +213,4 @@ def _check_paired(a: Examples, b: Examples) -> None:
             "the systems were scored on different test examples; evaluate both on the same files, and on the same "
             "words of a dictionary"
         )
+    return int((a.counted | b.counted).sum())

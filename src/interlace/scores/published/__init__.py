@@ -17,10 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from interlace.core.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator
 
 _FOLDER = Path(__file__).parent
-_MISSING = "-"
 
 
 @dataclass(frozen=True)
@@ -43,12 +42,12 @@ class PublishedRow:
 
     @property
     def scores(self) -> dict[str, float]:
-        """PublishedThe corrected figures by column."""
+        """The corrected figures by column."""
         return {**self.printed, **self.correct}
 
     @property
     def where(self) -> str:
-        """PublishedPaper, table and row, as recipes name them."""
+        """Paper, table and row, as recipes name them."""
         setting = self.table.called.get(self.setting, self.setting)
         return f"{self.cite}, table {self.table.number}, {self.table.where.format(system=self.system, setting=setting)}"
 
@@ -125,17 +124,17 @@ class PublishedTable(BaseModel):
     @model_validator(mode="after")
     def _fits(self) -> PublishedTable:
         for line in self.rows:
-            if len(line.scores) != len(self.columns):
-                message = f"{line.system}: {len(line.scores)} figures for {len(self.columns)} columns"
-                raise ValueError(message)
-            wrong = [score for score in line.scores if isinstance(score, str) and score != _MISSING]
+            wrong = [score for score in line.scores if isinstance(score, str) and score != "-"]
             unknown = [*wrong, *(set(line.correct) - set(self.columns))]
-            if unknown:
-                message = f"{line.system}: {unknown[0]!r} is neither a number nor a column"
-                raise ValueError(message)
-            if line.correct and not self.errata:
-                message = f"{line.system}: a figure is corrected, but 'errata' is empty"
-                raise ValueError(message)
+            problem = ""
+            if len(line.scores) != len(self.columns):
+                problem = f"{len(line.scores)} figures for {len(self.columns)} columns"
+            elif unknown:
+                problem = f"{unknown[0]!r} is neither a number nor a column"
+            elif line.correct and not self.errata:
+                problem = "a figure is corrected, but 'errata' is empty"
+            if problem:
+                raise ValueError(f"{line.system}: {problem}")
         return self
 
 
@@ -185,32 +184,10 @@ def paper(name: str) -> PublishedPaper:
     return PublishedPaper.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
 
 
-def tables(name: str, number: str = "") -> list[PublishedTable]:
-    """Return the tables of a paper, or the measures of one table.
-
-    Raises:
-        DataError: no such paper or table.
-    """
-    found = [table for table in paper(name).tables if number in {"", table.number}]
-    if not found:
-        numbers = list(dict.fromkeys(table.number for table in paper(name).tables))
-        raise DataError(f"{name}: no table {number!r}{did_you_mean(number, numbers)}")
-    return found
-
-
-def rows(task: str = "", *, names: Sequence[str] = (), **columns: str) -> list[PublishedRow]:
-    """Return the rows of all papers, or of those in `names`, that match.
-
-    columns: `number` of the table, `setting`, `system`, or `column`, a language, pair or setting with a figure.
-    """
-    found = []
-    for row in (row for name in (names or papers()) for row in paper(name).rows()):
-        has = {"task": row.table.task, "number": row.table.number, "setting": row.setting, "system": row.system}
-        wanted = {"task": task, **columns}
-        column = wanted.pop("column", "")
-        if all(value in {"", has[key]} for key, value in wanted.items()) and (not column or column in row.printed):
-            found.append(row)
-    return found
+def rows(task: str = "", system: str = "") -> list[PublishedRow]:
+    """Return the rows of all papers, or those of a task and of a system."""
+    every = (row for name in papers() for row in paper(name).rows())
+    return [row for row in every if task in {"", row.table.task} and system in {"", row.system}]
 
 
 def find_rows(
@@ -227,10 +204,10 @@ def find_rows(
     Raises:
         DataError: no such place or column.
     """
-    found = [row for row in rows(task, system=system) if row.where == where]
+    every = rows(task, system)
+    found = [row for row in every if row.where == where]
     if not found:
-        places = {row.where for row in rows(task, system=system)}
-        raise DataError(f"no published results at {where!r}{did_you_mean(where, places)}")
+        raise DataError(f"no published results at {where!r}{did_you_mean(where, {row.where for row in every})}")
     unknown = next((column for column in columns or () if not any(column in row.printed for row in found)), None)
     if unknown is not None:
         raise DataError(f"{where}: no column {unknown!r}{did_you_mean(unknown, found[0].table.columns)}")

@@ -1,0 +1,183 @@
+"""Scores as sums over test examples: measures, bootstrap intervals and paired tests; sacreBLEU is the reference."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sacrebleu.metrics import BLEU
+
+from interlace.core.errors import DataError
+from interlace.scores.examples import (
+    Examples,
+    approximate_randomization,
+    bleu,
+    bootstrap,
+    mcnemar,
+    paired_bootstrap,
+    ratio,
+)
+from interlace.scores.statistics import sign_flip_test
+
+OFTEN = 20  # examples of a group, which are all right or all wrong
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
+
+
+def right(flags):
+    return Examples(np.array(flags, float), np.ones(len(flags)))
+
+
+# ---- measures ----
+
+
+@st.composite
+def counts(draw):
+    """Lengths and n-grams as sentences have them: each order has no more than the one before."""
+    length, reference = draw(st.integers(0, 12)), draw(st.integers(1, 12))
+    total = [max(0, length - order) for order in range(4)]
+    correct = [draw(st.integers(0, number)) for number in total]
+    return [length, reference, *correct, *total]
+
+
+@given(counts())
+def test_bleu_matches_sacrebleu(sums):
+    theirs = BLEU.compute_bleu(sums[2:6], sums[6:], sums[0], sums[1], smooth_method="exp").score
+    assert bleu(np.array(sums, float)) == pytest.approx(theirs, abs=1e-9)
+
+
+def test_measures_are_vectorized():
+    one, two = np.arange(1.0, 11.0), np.arange(11.0, 1.0, -1.0)
+    np.testing.assert_allclose(bleu(np.stack([one, two], axis=1)), [bleu(one), bleu(two)])
+    np.testing.assert_allclose(ratio(np.array([[1.0, 3.0], [2.0, 4.0]])), [0.5, 0.75])
+    f1 = Examples(np.array([2.0, 0.0, 4.0]), np.array([4.0, 3.0, 5.0]))  # 2 TP, 2 TP + FP + FN
+    assert f1.total == 0.5
+
+
+def system(share, seed):
+    """40 sentences of 10 words, of which a share of the n-grams match."""
+    rng = np.random.default_rng(seed)
+    total = np.tile([10.0, 9.0, 8.0, 7.0], (40, 1))
+    correct = rng.binomial(total.astype(int), share)
+    length = np.full((40, 2), 10.0)
+    return Examples(np.zeros(40), np.ones(40), "these", np.hstack([length, correct, total]), "bleu")
+
+
+def test_bleu_is_resampled_over_sentences(rng):
+    better, worse = system(0.7, 0), system(0.4, 1)
+    found = bootstrap(better, rng, draws=500)
+    assert found.value == pytest.approx(better.total)
+    assert found.low < better.total < found.high
+    assert found.half_width < 8
+    gain = paired_bootstrap(better, worse, rng, draws=500)
+    assert gain.value == pytest.approx(better.total - worse.total)
+    assert gain.low > 0
+    assert approximate_randomization(better, worse, rng, draws=199).p == pytest.approx(1 / 200)
+    assert approximate_randomization(better, better, rng, draws=99).p == 1.0
+
+
+# ---- intervals and tests ----
+
+
+def test_bootstrap_interval_of_a_share_is_near_the_binomial_one(rng):
+    found = bootstrap(right([1] * 300 + [0] * 100), rng, draws=4000)
+    assert (found.value, found.n) == (0.75, 400)
+    assert found.half_width == pytest.approx(1.96 * math.sqrt(0.75 * 0.25 / 400), rel=0.1)
+    assert found.low < 0.75 < found.high
+
+
+def test_examples_without_weight_do_not_count(rng):
+    """A sparse dictionary tests few of the words that it lists."""
+    weight = np.array([1.0] * 100 + [0.0] * 900)
+    a, b = (Examples(np.array([1.0] * some + [0.0] * (1000 - some)), weight) for some in (80, 20))
+    assert bootstrap(a, rng, draws=99).n == paired_bootstrap(a, b, rng, draws=99).n == 100
+    assert approximate_randomization(a, b, rng, draws=99).n == 100
+    also = Examples(b.score, np.array([1.0] * 150 + [0.0] * 850))
+    assert paired_bootstrap(a, also, rng, draws=99).n == 150  # those that count for either
+    padded = bootstrap(a, rng, draws=2000).half_width
+    assert padded == pytest.approx(bootstrap(right([1] * 80 + [0] * 20), rng, draws=2000).half_width, rel=0.15)
+    for one in (right([1]), Examples(np.array([1.0, 0.0]), np.array([1.0, 0.0]))):
+        assert math.isnan(bootstrap(one, rng).low)
+    np.testing.assert_array_equal(Examples(np.array([2.0, 0.0, 3.0]), np.array([4.0, 0.0, 3.0])).each, [0.5, 1.0])
+
+
+def test_paired_differences_by_hand(rng):
+    a, b = right([1] * 90 + [0] * 10), right([1] * 60 + [0] * 40)
+    interval = paired_bootstrap(a, b, rng, draws=2000)
+    assert interval.value == pytest.approx(0.3)
+    assert interval.half_width == pytest.approx(1.96 * math.sqrt(0.3 * 0.7 / 100), rel=0.1)  # differences are 0 or 1
+    assert approximate_randomization(a, b, rng, draws=999).p == 1 / 1000
+    assert approximate_randomization(a, a, rng, draws=99).p == 1.0
+    assert paired_bootstrap(a, a, rng, draws=99).half_width == 0.0
+
+
+def test_approximate_randomization_of_few_examples_is_a_sign_flip_test(rng):
+    a, b = right([1, 1, 1, 1, 1, 0]), right([0, 0, 0, 1, 1, 1])
+    exact = sign_flip_test(a.score - b.score, rng).p
+    assert approximate_randomization(a, b, rng, draws=20_000).p == pytest.approx(exact, abs=0.015)
+
+
+def test_rejects_examples_that_do_not_pair(rng):
+    with pytest.raises(DataError, match="found 2 and 3"):
+        paired_bootstrap(right([1, 0]), right([1, 0, 1]), rng)
+    here, there = (Examples(np.ones(3), np.ones(3), identity) for identity in ("first 3", "last 3"))
+    for test in (paired_bootstrap, approximate_randomization):
+        with pytest.raises(DataError, match="different test examples"):
+            test(here, there, rng)
+    with pytest.raises(DataError, match="same measure"):
+        paired_bootstrap(here, replace(here, measure="perplexity"), rng)
+
+
+def test_mcnemar_by_hand():
+    a, b = right([1, 1, 1, 0, 0, 0, 0, 0, 0]), right([1, 1, 0, 1, 1, 1, 1, 1, 0])
+    found = mcnemar(a, b)
+    assert (found.statistic, found.n, found.min_p) == (1.0, 6, 2 / 64)
+    assert found.p == pytest.approx(2 * (1 + 6) / 64)  # at most one of six heads, two-sided
+    assert mcnemar(a, a).p == 1.0
+    assert mcnemar(right([1, 1]), Examples(np.zeros(2), np.array([1.0, 0.0]))).n == 1  # one example counts for both
+    with pytest.raises(DataError, match="right or wrong"):
+        mcnemar(a, Examples(np.full(9, 0.5), np.ones(9)))
+
+
+# ---- groups ----
+
+
+def grouped(flags):
+    """Groups of examples that are as right as one example would be."""
+    score = np.repeat(np.asarray(flags, np.float64), OFTEN)
+    return Examples(score, np.ones(len(score)), groups=np.repeat(np.arange(len(flags)), OFTEN))
+
+
+def test_groups_are_resampled_together(rng):
+    flags = rng.integers(0, 2, 50).astype(np.float64)
+    one = bootstrap(right(flags), np.random.default_rng(0))
+    many = bootstrap(grouped(flags), np.random.default_rng(0))
+    assert (many.value, many.low, many.high) == pytest.approx((one.value, one.low, one.high))
+    assert (one.n, many.n) == (50, 1000)
+    apart = bootstrap(replace(grouped(flags), groups=None), np.random.default_rng(0))
+    assert apart.high - apart.low < 0.4 * (many.high - many.low)
+    assert math.isnan(bootstrap(grouped([1.0]), rng).low)
+
+
+def test_paired_comparisons_resample_and_swap_groups(rng):
+    sides = [rng.integers(0, 2, 30).astype(np.float64) for _ in range(2)]
+    for test in (paired_bootstrap, approximate_randomization):
+        one, many = (test(*map(kind, sides), np.random.default_rng(0)) for kind in (right, grouped))
+        assert one.n <= 30 < many.n
+        rest = [value for name, value in vars(one).items() if name != "n"]
+        assert [value for name, value in vars(many).items() if name != "n"] == pytest.approx(rest)
+
+
+def test_groups_need_not_be_adjacent(rng):
+    score, order = rng.random(12), rng.permutation(12)
+    some = Examples(score, np.ones(12), groups=np.arange(12) // 3)
+    mixed = Examples(score[order], np.ones(12), groups=(np.arange(12) // 3)[order])
+    first, second = (bootstrap(one, np.random.default_rng(0)) for one in (some, mixed))
+    assert (first.low, first.high) == pytest.approx((second.low, second.high))
