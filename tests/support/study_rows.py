@@ -77,4 +77,4 @@ def outcomes_in(folder: Path) -> Callable[[Score], Examples]:
 
 def texts(entries: Iterable[Entry | None]) -> list[str | None]:
     """The texts of table cells."""
-    return [entry and entry.text for entry in entries]
+    return [None if entry is None else entry.text for entry in entries]

@@ -429,9 +429,8 @@ def _over_examples(
 ) -> list[Comparison]:
     found = []
     for number, measure in enumerate(one for one in results if one.main and one.language != OTHERS):
-        columns = {"task": measure.task, "setting": measure.setting, "language": measure.language, "main": True}
         rows: dict[System, list[Score]] = {}
-        for row in table.filter(**columns):
+        for row in table.filter(task=measure.task, setting=measure.setting, language=measure.language, main=True):
             rows.setdefault(system_of(row), []).append(row)
         pooled: dict[System, Examples] = {}
         for place, pair in enumerate(pairs):
