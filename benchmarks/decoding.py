@@ -36,11 +36,9 @@ from transformers import EncoderDecoderModel, LogitsProcessor, LogitsProcessorLi
 from interlace.core.randomness import Purpose, generator
 from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape, load
-from interlace.models.decoding import TokenConstraints, encode_source, encoder_inputs, eval_mode
-from interlace.models.generation import SearchSettings
-from interlace.models.search import generate
+from interlace.models.search import TokenConstraints, encode_source, encoder_inputs, eval_mode, generate
 from interlace.models.seq2seq import fresh_decoder, join
-from interlace.models.settings import Shape
+from interlace.models.settings import SearchSettings, Shape
 from interlace.models.translator import batches
 from interlace.text.lines import read_lines
 

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlace.core.errors import CheckpointError
-from interlace.models.decoding import TokenConstraints
-from interlace.models.generation import LengthPenalty
-from interlace.models.search import beam_search, greedy_search, sample, top_k, uniform_draws
+from interlace.models.search import TokenConstraints, beam_search, greedy_search, sample, top_k, uniform_draws
+from interlace.models.settings import LengthPenalty
 from little_decodings import END, Little, everything, logprobs_of
 
 RULES = TokenConstraints(end=END, pad=0, banned_ids=(0,))

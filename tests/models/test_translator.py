@@ -12,16 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.errors import SettingsError
-from interlace.models.decoding import (
+from interlace.models.search import (
     EnsembleState,
     TokenConstraints,
+    beam_search,
     check_same_vocabulary,
     encode_source,
     encoder_inputs,
     eval_mode,
+    greedy_search,
 )
-from interlace.models.generation import LengthPenalty, SearchSettings
-from interlace.models.search import beam_search, greedy_search
+from interlace.models.settings import LengthPenalty, SearchSettings
 from interlace.models.translator import (
     MAX_SCORES,
     SCORES,

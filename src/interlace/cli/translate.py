@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from interlace.experiments.translation import LineRange, LineTranslator, Window
-    from interlace.models.generation import SearchSettings
+    from interlace.models.settings import SearchSettings
     from interlace.models.translator import LineTranslation
 
 log = logging.getLogger(__name__)
@@ -117,7 +117,7 @@ def translate(
 
 def _search(options: dict[str, Any], sets: list[str]) -> SearchSettings:
     """Build the search settings from the options; errors name options."""
-    from interlace.models.generation import SearchSettings
+    from interlace.models.settings import SearchSettings
 
     given = {key: value for key, value in options.items() if value is not None}
     changes = parse_changes(sets, "KEY=VALUE, such as max_ratio=2")

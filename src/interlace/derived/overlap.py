@@ -34,8 +34,7 @@ class Overlap(Transformation):
     @classmethod
     def _has_no_share(cls, otherwise: Transliterate) -> Transliterate:
         if otherwise.share != 1:
-            message = "set overlap.share instead of otherwise.share"
-            raise ValueError(message)
+            raise ValueError("set overlap.share instead of otherwise.share")
         return otherwise
 
     @property

@@ -22,7 +22,7 @@ from interlace.core.progress import no_progress
 from interlace.core.settings import Settings
 from interlace.data.filters import FilterChain, build_filters
 from interlace.experiments.resumable import digest_of, resumable
-from interlace.models.generation import SearchSettings, SingleBestSearch
+from interlace.models.settings import SearchSettings, SingleBestSearch
 from interlace.readers.common.text import plain_pairs
 from interlace.text.lines import read_lines, writing
 from interlace.text.word_tokenizers import WORD_TOKENIZERS

@@ -20,8 +20,8 @@ from interlace.training.run_folder import RECIPE
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from interlace.models.generation import SearchSettings
     from interlace.models.seq2seq import Seq2Seq
+    from interlace.models.settings import SearchSettings
     from interlace.models.translator import LineTranslation
     from interlace.text.normalization import Normalization
 
@@ -261,7 +261,7 @@ def _normalization(models: Sequence[TranslationModel]) -> Normalization | None:
 def _loaded(models: list[TranslationModel]) -> tuple[list[Seq2Seq], Vocab]:
     """Load the models and their common vocabulary."""
     from interlace.models.build import load
-    from interlace.models.decoding import check_same_vocabulary
+    from interlace.models.search import check_same_vocabulary
     from interlace.models.seq2seq import Seq2Seq
 
     vocabs = [Vocab.load(model.folder) for model in models]

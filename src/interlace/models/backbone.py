@@ -137,21 +137,36 @@ class Backbone(nn.Module):
             DataError, CheckpointError: the folder has other content or cannot be written, or the disk is full.
         """
         must_be_replaceable(folder, CONFIG, "checkpoint")
-        tensors: dict[str, Tensor] = dict(self.model.state_dict())
-        if fold_language is not None:
-            tensors = fold_weights(self.model, tensors, fold_language)
-        tensors = cpu_copies({**self.extra_weights, **tensors}, dtype)
         try:
             with atomic_folder(folder) as partial:
-                changes = {"dtype": str(dtype).removeprefix("torch."), **self._save(partial, tensors)}
-                if fold_language is not None:
-                    changes[FOLDED_KEY] = fold_language
-                config = without_code(json.loads((partial / CONFIG).read_text(encoding="utf-8")))
-                write_config(partial / CONFIG, {**config, **changes})
+                self._write(partial, vocab, fold_language, dtype)
                 vocab.save_files(partial)
         except OSError as error:
             raise CheckpointError(f"{folder}: cannot be written: {error.strerror or error}") from error
         return folder
+
+    def _write(self, folder: Path, vocab: Vocab, fold_language: str | None, dtype: torch.dtype) -> None:  # noqa: ARG002
+        """Write weights and configuration; a causal model as transformers' class for causal language modeling."""
+        from transformers import AutoModelForCausalLM
+
+        model: Any = self.model
+        tensors: dict[str, Tensor] = dict(model.state_dict())
+        changes: dict[str, Any] = {"dtype": str(dtype).removeprefix("torch.")}
+        if fold_language is not None:
+            tensors = fold_weights(model, tensors, fold_language)
+            changes[FOLDED_KEY] = fold_language
+        tensors = cpu_copies({**self.extra_weights, **tensors}, dtype)
+        if self.causal and self.family.name == "modernbert":
+            model, tensors = to_decoder_form(model, tensors)
+        elif self.causal and self.family.name == "xlm":
+            changes["causal"] = True
+        elif self.causal:
+            kind: Any = AutoModelForCausalLM._model_mapping[type(model.config)]  # noqa: SLF001 - no public name
+            changes |= {"is_decoder": True, "architectures": [kind.__name__]}
+        with quiet():
+            model.save_pretrained(folder, state_dict=tensors)
+        config = without_code(json.loads((folder / CONFIG).read_text(encoding="utf-8")))
+        write_config(folder / CONFIG, {**config, **changes})
 
     def _encoder(self, inputs: dict[str, Tensor], causal: bool | None, **options: Any) -> Any:
         foreign = set(inputs) - {"input_ids", "attention_mask", "position_ids", self.traits.language_input}
@@ -164,26 +179,6 @@ class Backbone(nn.Module):
         causal = self.causal if causal is None else causal
         arguments = attention_arguments(self.model, self.family, inputs, causal=causal)
         return self.model.base_model(**arguments, **options, return_dict=True)
-
-    def _save(self, folder: Path, tensors: dict[str, Tensor]) -> dict[str, Any]:
-        """Write weights and configuration; return what the configuration must contain in addition.
-
-        A causal model is written as the class that transformers uses for causal language modeling.
-        """
-        from transformers import AutoModelForCausalLM
-
-        model: Any = self.model
-        changes: dict[str, Any] = {}
-        if self.causal and self.family.name == "modernbert":
-            model, tensors = to_decoder_form(model, tensors)
-        elif self.causal and self.family.name == "xlm":
-            changes = {"causal": True}
-        elif self.causal:
-            kind: Any = AutoModelForCausalLM._model_mapping[type(model.config)]  # noqa: SLF001 - no public name
-            changes = {"is_decoder": True, "architectures": [kind.__name__]}
-        with quiet():
-            model.save_pretrained(folder, state_dict=tensors)
-        return changes
 
 
 def cpu_copies(tensors: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tensor]:

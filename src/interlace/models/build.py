@@ -13,7 +13,7 @@ from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.models.attention import NAME, install_kernels
 from interlace.models.backbone import Backbone, encoder_weight_name, freeze_unused_bias, to_encoder_form
 from interlace.models.checkpoint_files import find_checkpoint, quiet, read_config, read_weights, weight_files
-from interlace.models.families import DECODER, LANGUAGES_KEY, MODEL_TYPES, SEQ2SEQ, Family, family_of
+from interlace.models.families import DECODER, LANGUAGES_KEY, MODEL_TYPES, SEQ2SEQ, family_of
 from interlace.models.languages import LanguageMapping, add_languages, equalize_segments, map_languages
 from interlace.models.seq2seq import (
     DECODER_SIDE,
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.decoder import CrossAttentionDecoder
 
-MAX_PAD = 1024  # RoBERTa reserves a position for every id up to the padding's
-
-_ROUND, _SHARE = 128, 50  # embeddings may have more rows than the tokenizer: rounded up, or 2 % more
 _CAUSAL_KEYS = ("is_decoder", "causal")  # of causal configurations of BERT and RoBERTa, and of XLM
 
 
@@ -74,7 +71,10 @@ def build_model(
     build = _build_seq2seq if seq2seq else partial(_build_encoder, causal=causal)
     built = build(settings, vocab, languages, seed)
     if settings.vectors is not None:
-        initialize_from_vectors(built, _without_checkpoint(built, settings.decoder), settings, vocab)
+        fresh, decoder = [built.model], settings.decoder  # transformers models whose weights come from no checkpoint
+        if isinstance(built, Seq2Seq) and (decoder is None or decoder.start is None or decoder.take == "none"):
+            fresh.append(built.decoder.model)
+        initialize_from_vectors(built, fresh, settings, vocab)
     return built
 
 
@@ -105,15 +105,19 @@ def _build_seq2seq(settings: ModelSettings, vocab: Vocab, languages: Sequence[st
     if decoding.shape is not None:
         return join(encoder, _decoder_of_shape(decoding.shape, encoder, vocab, seed), share=shared)
     same = _is_same_start(decoding.start, settings.start)
-    source = backbone if same else _decoder_start(settings, decoding, vocab, languages, seed)
-    decoder = fresh_decoder(source.model.config, seed, _decoder_layers(decoding, source))
+    source = backbone if same else _decoder_start(settings, str(decoding.start), vocab, languages, seed)
+    available = int(source.model.config.num_hidden_layers)
+    if decoding.layers is not None and decoding.layers > available:
+        raise SettingsError(f"model.decoder.layers = {decoding.layers}, but its start has {available}")
+    decoder = fresh_decoder(source.model.config, seed, decoding.layers)
     if decoding.take != "none" and (settings.start or decoding.start):
         if decoding.take == "whole":
             copy_weights(decoder, source.model)
         else:
             decoder.model.get_input_embeddings().weight.data.copy_(source.input_embeddings.data)
         if shared:
-            _copy_shared_embeddings(settings, decoding, encoder, source)
+            own = settings.start is not None and settings.take != "none" and not same
+            _copy_shared_embeddings(settings, decoding, encoder, source, own=own)
     return join(encoder, decoder, share=shared, notes=() if source is backbone else source.notes)
 
 
@@ -123,34 +127,20 @@ def _whole_start(
     languages: Sequence[str],
     seed: int,
     *,
-    causal: bool | None = False,
+    causal: bool = False,
     start: str | None = None,
 ) -> Backbone:
     """Return the whole model of `start`, by default that of the settings, or a fresh one of their shape."""
     names = tuple(languages) if settings.languages == "embeddings" else ()
-    start = start or settings.start
+    start, attention = start or settings.start, settings.attention
     if start is None:
-        shape = settings.shape or Shape()
-        return from_shape(shape, vocab, names, seed, attention=settings.attention, causal=bool(causal))
+        return from_shape(settings.shape or Shape(), vocab, names, seed, attention=attention, causal=causal)
+    mean = settings.new_languages == "mean"
+    mapping = LanguageMapping(settings.language_names, settings.language_copies, mean=mean)
     return load(
-        start,
-        vocab,
-        names,
-        attention=settings.attention,
-        seed=seed,
-        causal=causal,
-        mapping=LanguageMapping(
-            settings.language_names, settings.language_copies, mean=settings.new_languages == "mean"
-        ),
+        start, vocab, names, attention=attention, seed=seed, causal=causal, mapping=mapping,
         new_tokens=settings.new_tokens,
-    )
-
-
-def _without_checkpoint(backbone: Backbone, decoder: DecoderSettings | None) -> list[Any]:
-    """Return the transformers models of a model without `start` whose weights come from no checkpoint."""
-    if isinstance(backbone, Seq2Seq) and (decoder is None or decoder.start is None or decoder.take == "none"):
-        return [backbone.model, backbone.decoder.model]
-    return [backbone.model]
+    )  # fmt: skip
 
 
 def _decoder_of_shape(shape: Shape, encoder: Backbone, vocab: Vocab, seed: int) -> CrossAttentionDecoder:
@@ -164,12 +154,19 @@ def _decoder_of_shape(shape: Shape, encoder: Backbone, vocab: Vocab, seed: int) 
     return fresh_decoder(config, seed)
 
 
-def _decoder_start(
-    settings: ModelSettings, decoding: DecoderSettings, vocab: Vocab, languages: Sequence[str], seed: int
-) -> Backbone:
-    """Return the checkpoint of a decoder that starts from another one than the encoder."""
-    start = str(decoding.start)
-    _check_same_tokens(start, vocab)
+def _decoder_start(settings: ModelSettings, start: str, vocab: Vocab, languages: Sequence[str], seed: int) -> Backbone:
+    """Return the checkpoint of a decoder that starts from another one than the encoder.
+
+    Raises:
+        SettingsError: its ids are not those of the model's vocabulary, or it is a translation model.
+    """
+    from interlace.data.vocab import Vocab as Vocabulary
+
+    theirs = Vocabulary.load(start).tokenizer.get_vocab(with_added_tokens=True)
+    other = next((token for token, number in theirs.items() if vocab.tokenizer.token_to_id(token) != number), None)
+    if other is not None:
+        message = f"model.decoder.start = {start!r}: its vocabulary is not the model's ({other!r} has another id)"
+        raise SettingsError(f"{message}; both sides must start from checkpoints with the same vocabulary")
     source = _whole_start(settings, vocab, languages, seed, start=start)
     if isinstance(source, Seq2Seq):
         message = f"model.decoder.start = {start!r} is a translation model"
@@ -178,17 +175,17 @@ def _decoder_start(
 
 
 def _copy_shared_embeddings(
-    settings: ModelSettings, decoding: DecoderSettings, encoder: Backbone, source: Backbone
+    settings: ModelSettings, decoding: DecoderSettings, encoder: Backbone, source: Backbone, *, own: bool
 ) -> None:
     """Copy the embeddings of the decoder's start, which both sides share.
 
+    own: whether the encoder has embeddings of another checkpoint.
+
     Raises:
-        SettingsError: the encoder has embeddings of another checkpoint, or of another size.
+        SettingsError: it has, or of another size.
     """
-    if settings.start is not None and settings.take != "none" and not _is_same_start(decoding.start, settings.start):
-        message = (
-            f"encoder and decoder share embeddings, but {settings.start!r} and {decoding.start!r} each have their own"
-        )
+    if own:
+        message = f"encoder and decoder share embeddings, but {settings.start!r} and {decoding.start!r} have their own"
         raise SettingsError(f"{message}; set model.decoder.embeddings = 'own'")
     if encoder.input_embeddings.shape != source.input_embeddings.shape:
         raise SettingsError(
@@ -204,24 +201,6 @@ def _is_same_start(start: str | None, encoder_start: str | None) -> bool:
         return start is None
     one, other = (Path(name).expanduser() for name in (start, encoder_start))
     return start == encoder_start or (one.is_dir() and other.is_dir() and one.samefile(other))
-
-
-def _check_same_tokens(start: str, vocab: Vocab) -> None:
-    """Check that a decoder's start has the ids of the model's vocabulary."""
-    from interlace.data.vocab import Vocab as Vocabulary
-
-    theirs = Vocabulary.load(start).tokenizer.get_vocab(with_added_tokens=True)
-    other = next((token for token, number in theirs.items() if vocab.tokenizer.token_to_id(token) != number), None)
-    if other is not None:
-        message = f"model.decoder.start = {start!r}: its vocabulary is not the model's ({other!r} has another id)"
-        raise SettingsError(f"{message}; both sides must start from checkpoints with the same vocabulary")
-
-
-def _decoder_layers(decoding: DecoderSettings, source: Backbone) -> int | None:
-    available = int(source.model.config.num_hidden_layers)
-    if decoding.layers is not None and decoding.layers > available:
-        raise SettingsError(f"model.decoder.layers = {decoding.layers}, but its start has {available}")
-    return decoding.layers
 
 
 # ---- fresh models ----
@@ -247,9 +226,7 @@ def from_shape(
     equalize_segments(model)
     if languages:
         add_languages(model, languages, generator(Purpose.INIT, seed, step=1))
-    freeze_unused_bias(model)
-    install_kernels(model, own_attention=attention == "auto")
-    return Backbone(model, causal=causal)
+    return Backbone(_ready(model, attention), causal=causal)
 
 
 def reinitialized(backbone: Backbone, take: Take, seed: int = 0) -> Backbone:
@@ -262,9 +239,14 @@ def reinitialized(backbone: Backbone, take: Take, seed: int = 0) -> Backbone:
     if take == "embeddings":
         model.get_input_embeddings().weight.data.copy_(backbone.input_embeddings.data)
     equalize_segments(model)
+    return Backbone(_ready(model, "auto" if kernel == NAME else kernel), causal=backbone.causal)
+
+
+def _ready(model: Any, attention: str) -> Any:
+    """Return the model with our kernels, and without a gradient for a bias that nothing reads."""
     freeze_unused_bias(model)
-    install_kernels(model, own_attention=kernel == NAME)
-    return Backbone(model, causal=backbone.causal)
+    install_kernels(model, own_attention=attention == "auto")
+    return model
 
 
 def _random_model(config: Any, attention: str | None, seed: int | None) -> Any:
@@ -301,7 +283,7 @@ def encoder_config(shape: Shape, vocab: Vocab) -> Any:
     if shape.family == "bert":
         return transformers.BertConfig(max_position_embeddings=shape.max_length, **dropout, **common)
     if shape.family == "roberta":
-        if vocab.pad > MAX_PAD:
+        if vocab.pad > 1024:  # RoBERTa reserves a position for every id up to the padding's
             message = f"a roberta model reserves {vocab.pad + 1} positions for padding with this vocabulary"
             raise SettingsError(f"{message} (its padding has the id {vocab.pad}); use family = 'bert'")
         positions = shape.max_length + vocab.pad + 1
@@ -352,28 +334,37 @@ def load(
     """
     folder = find_checkpoint(start)
     config = read_config(folder)
-    adapt = partial(_adapt, vocab=vocab, languages=languages, mapping=mapping, new_tokens=new_tokens, seed=seed)
+
+    def adapt(model: Any) -> None:
+        map_languages(model, languages, mapping)
+        if vocab is not None and vocab.extension is not None:
+            extend_embeddings(model, vocab.extension, new_tokens, seed)
+
     if config["model_type"] in SEQ2SEQ:
         return _load_seq2seq(folder, config, vocab, adapt, attention)
     if vocab is not None:
         check_vocab(config, vocab, folder)
     files = weight_files(folder)
     model, info = _open(folder, config, attention, seed)
-    drawn = _random_head(info["missing_keys"], MODEL_TYPES[config["model_type"]], folder)
+    family, drawn = MODEL_TYPES[config["model_type"]], sorted(info["missing_keys"])
+    if others := [name for name in drawn if not name.startswith(family.head)]:
+        raise CheckpointError(f"{folder}: lacks {len(others)} weights of a {family.name} encoder, such as {others[0]}")
     notes = (f"{folder}: its vocabulary head is incomplete; random weights: {', '.join(drawn)}",) if drawn else ()
     adapt(model)
-    freeze_unused_bias(model)
-    install_kernels(model, own_attention=attention == "auto")
-    extra = _extra_weights(files, info["unexpected_keys"], model)
-    causal = _is_causal(config) if causal is None else causal
-    return Backbone(model, extra, notes, causal=causal, fresh_head=bool(drawn))
+    prefix = f"{model.base_model_prefix}."
+    bare = not any(name.startswith(prefix) for name in files)  # written from an encoder alone
+    unused = read_weights(files, info["unexpected_keys"] & set(files))
+    extra = {prefix + name if bare else name: tensor for name, tensor in unused.items()}
+    if causal is None:
+        causal = config["model_type"] == DECODER or any(config.get(key) is True for key in _CAUSAL_KEYS)
+    return Backbone(_ready(model, attention), extra, notes, causal=causal, fresh_head=bool(drawn))
 
 
 def check_vocab(config: dict[str, Any], vocab: Vocab, folder: Path) -> None:
     """Check that the tokenizer is the checkpoint's, by its size and its padding."""
     rows = int(config.get("vocab_size", config.get("n_words", 0)))
     size = vocab.size if vocab.extension is None else vocab.extension.base
-    if not size <= rows <= size + max(_ROUND, size // _SHARE):
+    if not size <= rows <= size + max(128, size // 50):  # embeddings may have more rows: rounded up, or 2 % more
         raise CheckpointError(
             f"{folder}: the model has {rows} tokens, the vocabulary {size}; use the checkpoint's own tokenizer"
         )
@@ -383,25 +374,6 @@ def check_vocab(config: dict[str, Any], vocab: Vocab, folder: Path) -> None:
             f"{folder}: the model pads with id {pad}, the vocabulary with {vocab.pad}; "
             "use the checkpoint's own tokenizer"
         )
-
-
-def _adapt(
-    model: Any,
-    *,
-    vocab: Vocab | None,
-    languages: Sequence[str],
-    mapping: LanguageMapping,
-    new_tokens: NewTokens,
-    seed: int,
-) -> None:
-    """Give a model its new languages and tokens, in place."""
-    map_languages(model, languages, mapping)
-    if vocab is not None and vocab.extension is not None:
-        extend_embeddings(model, vocab.extension, new_tokens, seed)
-
-
-def _is_causal(config: dict[str, Any]) -> bool:
-    return config["model_type"] == DECODER or any(config.get(key) is True for key in _CAUSAL_KEYS)
 
 
 def _open(folder: Path, config: dict[str, Any], attention: Attention, seed: int) -> tuple[Any, dict[str, Any]]:
@@ -435,26 +407,6 @@ def _open(folder: Path, config: dict[str, Any], attention: Attention, seed: int)
         missing = {encoder_weight_name(key) for key in info["missing_keys"]}
         return to_encoder_form(model), {**info, "missing_keys": missing}
     return model, info
-
-
-def _random_head(missing: set[str], family: Family, folder: Path) -> list[str]:
-    """Return the head's weights that were missing and so are random.
-
-    Raises:
-        CheckpointError: other weights are missing.
-    """
-    others = sorted(name for name in missing if not name.startswith(family.head))
-    if others:
-        raise CheckpointError(f"{folder}: lacks {len(others)} weights of a {family.name} encoder, such as {others[0]}")
-    return sorted(missing)
-
-
-def _extra_weights(files: dict[str, Path], unexpected: set[str], model: Any) -> dict[str, Any]:
-    """Return weights that the model has no place for, under their names in a checkpoint with a head."""
-    prefix = f"{model.base_model_prefix}."
-    bare = not any(name.startswith(prefix) for name in files)  # written from an encoder alone
-    tensors = read_weights(files, unexpected & set(files))
-    return {prefix + name if bare else name: tensor for name, tensor in tensors.items()}
 
 
 def _load_seq2seq(

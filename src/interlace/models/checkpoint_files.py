@@ -32,13 +32,14 @@ def find_checkpoint(start: str | Path) -> Path:
         return path
     if path.exists():
         raise CheckpointError(f"{path}: is a file; a checkpoint is a folder with {CONFIG} and {WEIGHTS}")
-    if _is_local(str(start), path):
-        raise CheckpointError(f"{path}: no such folder{_nearest(path)}")
+    parts, nearest = str(start).split("/"), _nearest(path)
+    # no hub name looks like it, or its parent exists
+    if str(start).startswith((".", "/", "~")) or len(parts) > 2 or (len(parts) > 1 and path.parent.is_dir()):
+        raise CheckpointError(f"{path}: no such folder{nearest}")
     try:
         return download(str(start), ["*.json", "*.safetensors", "*.txt", "*.model"])
     except DataError as error:
-        hint = near if "did you mean" in (near := _nearest(path)) else ""
-        raise CheckpointError(f"{error}{hint}") from error
+        raise CheckpointError(f"{error}{nearest if 'did you mean' in nearest else ''}") from error
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -131,12 +132,6 @@ def _shards(folder: Path) -> list[Path]:
         f"{folder}: {found}; convert a checkpoint of pickles with transformers' AutoModelForMaskedLM.from_pretrained "
         "and save_pretrained"
     )
-
-
-def _is_local(name: str, path: Path) -> bool:
-    """Return whether a name that does not exist must be a path: no hub name looks like it, or its parent exists."""
-    parts = name.split("/")
-    return name.startswith((".", "/", "~")) or len(parts) > 2 or (len(parts) > 1 and path.parent.is_dir())
 
 
 def _nearest(path: Path) -> str:

@@ -24,8 +24,6 @@ from interlace.models.families import family_of
 if TYPE_CHECKING:
     from torch import Tensor
 
-Rotation = dict[str, "tuple[Tensor, Tensor]"]
-
 CACHE_STEP = 16  # positions that are allocated at once
 
 
@@ -48,11 +46,6 @@ class KVCache:
     written: list[Tensor]
     length: int = 0
     per_source: int = 1
-
-    @property
-    def size(self) -> int:
-        """R."""
-        return len(self.sources[0][0]) * self.per_source
 
     def select(self, index: Tensor) -> KVCache:
         """Return the cache of the sequences (R',) `index`, in that order; this cache stays as it is.
@@ -106,10 +99,14 @@ class CrossAttentionDecoder(nn.Module, ABC):
     model: the transformers model; its `config` is the decoder's.
     """
 
-    def __init__(self, model: Any) -> None:
+    attention_dropout: float  # share of attention weights dropped in training
+
+    def __init__(self, model: Any, layers: Any) -> None:
         super().__init__()
         self.model = model
         self.family = family_of(model.config)
+        self.layers = list(layers)  # a plain list: the model has them as modules
+        self.heads = int(model.config.num_attention_heads)
 
     @property
     def config(self) -> Any:
@@ -117,64 +114,9 @@ class CrossAttentionDecoder(nn.Module, ABC):
         return self.model.config
 
     @property
-    @abstractmethod
-    def layers(self) -> Any:
-        """Layers of the transformers model."""
-
-    @property
     def depth(self) -> int:
         """Number of layers."""
         return len(self.layers)
-
-    @property
-    def heads(self) -> int:
-        """A."""
-        return int(self.config.num_attention_heads)
-
-    @property
-    @abstractmethod
-    def attention_dropout(self) -> float:
-        """Share of attention weights dropped in training."""
-
-    @abstractmethod
-    def embed(self, ids: Tensor, languages: Tensor | None, first: int | Tensor) -> Tensor:
-        """Return the (B, T, H) input of the first layer; `first` is the first position, a number or (B,)."""
-
-    @abstractmethod
-    def position_data(self, states: Tensor, first: int) -> Any:
-        """Return what `self_attention_inputs` needs to know of positions `first` and on, for all layers."""
-
-    @abstractmethod
-    def self_attention_inputs(self, layer: int, states: Tensor, positions: Any) -> tuple[Tensor, Tensor, Tensor]:
-        """Return query, key and value (B, A, T, D) of self-attention."""
-
-    @abstractmethod
-    def add_self_attention(self, layer: int, states: Tensor, attended: Tensor) -> Tensor:
-        """Return the (B, T, H) states after self-attention."""
-
-    @abstractmethod
-    def source_keys_values(self, layer: int, states: Tensor) -> tuple[Tensor, Tensor]:
-        """Return key and value (B, A, L, D) of the encoder's states."""
-
-    @abstractmethod
-    def source_query(self, layer: int, states: Tensor) -> Tensor:
-        """Return the query (B, A, T, D) of cross-attention."""
-
-    @abstractmethod
-    def add_cross_attention(self, layer: int, states: Tensor, attended: Tensor) -> Tensor:
-        """Return the (B, T, H) states after cross-attention."""
-
-    @abstractmethod
-    def add_feed_forward(self, layer: int, states: Tensor) -> Tensor:
-        """Return the (B, T, H) states after the layer's feed-forward part."""
-
-    def final_norm(self, states: Tensor) -> Tensor:
-        """Return the states as the vocabulary head expects them."""
-        return states
-
-    def window(self, layer: int) -> int | None:  # noqa: ARG002 - few families have one
-        """Return how many of the last tokens a layer attends to, its own included; None: all."""
-        return None
 
     def logits(self, states: Tensor) -> Tensor:
         """Return (N, V) scores from (N, H) states by the model's own head."""
@@ -191,77 +133,104 @@ class CrossAttentionDecoder(nn.Module, ABC):
         """Return the (B, T, H) states of all tokens of `ids` (B, T), each of which attends to itself and earlier ones.
 
         source: (B, L, H) states of the encoder; mask: (B, L) true where they are real, or None. first: (B,) position of
-        each sequence's first token, or None for 0. Distances do not depend on it, so `position_data` need not know it.
+        each sequence's first token, or None for 0. Distances do not depend on it, so rotations need not know it.
         """
-        states = self.embed(ids, languages, 0 if first is None else first)
-        positions = self.position_data(states, 0)
+        states: Tensor = self._embed(ids, languages, 0 if first is None else first)
+        positions = self._rotations(states, 0)
         visible = None if mask is None else mask.bool()[:, None, None]
         for layer in range(self.depth):
-            inputs = self.self_attention_inputs(layer, states, positions)
-            states = self.add_self_attention(layer, states, self._causal_attention(layer, inputs, ids))
-            key, value = self.source_keys_values(layer, source)
-            attended = self._attend(self.source_query(layer, states), key, value, visible, causal=False)
-            states = self.add_feed_forward(layer, self.add_cross_attention(layer, states, attended))
-        return self.final_norm(states)
-
-    def start_cache(self, source: Tensor, mask: Tensor | None) -> KVCache:
-        """Return a cache of sources, for `step`."""
-        visible = None if mask is None else mask.bool()[:, None, None]
-        if visible is not None and bool(visible.all()):
-            visible = None
-        return KVCache([self.source_keys_values(layer, source) for layer in range(self.depth)], visible, [])
-
-    def step(self, cache: KVCache, ids: Tensor, languages: Tensor | None) -> Tensor:
-        """Return the (R, H) states of the next token (R,) of each sequence, and add it to the cache."""
-        states = self.embed(ids[:, None], None if languages is None else languages[:, None], cache.length)
-        positions = self.position_data(states, cache.length)
-        for layer in range(self.depth):
-            query, key, value = self.self_attention_inputs(layer, states, positions)
-            keys, values = cache.append(layer, key, value, self.window(layer))
-            attended = scaled_dot_product_attention(query, keys, values)
-            states = self.add_self_attention(layer, states, join_heads(attended))
-            attended = cache.attend_to_source(layer, self.source_query(layer, states))
-            states = self.add_cross_attention(layer, states, join_heads(attended))
-            states = self.add_feed_forward(layer, states)
-        cache.length += 1
-        return self.final_norm(states)[:, 0]
-
-    def _causal_attention(self, layer: int, inputs: tuple[Tensor, Tensor, Tensor], ids: Tensor) -> Tensor:
-        window, length = self.window(layer), ids.shape[1]
-        mask = None if window is None or length <= window else causal_mask(ids, window, additive=False)
-        return self._attend(*inputs, mask, causal=mask is None)
+            inputs = self._self_attention_inputs(layer, states, positions)
+            window = self._window(layer)
+            local = None if window is None or ids.shape[1] <= window else causal_mask(ids, window, additive=False)
+            states = self._add_self_attention(layer, states, self._attend(*inputs, local, causal=local is None))
+            key, value = self._source_keys_values(layer, source)
+            attended = self._attend(self._source_query(layer, states), key, value, visible, causal=False)
+            states = self._add_feed_forward(layer, self._add_cross_attention(layer, states, attended))
+        return self._final_norm(states)
 
     def _attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
         dropout = self.attention_dropout if self.training else 0.0
         attended, _ = attention(self, query, key, value, mask, dropout=dropout, is_causal=causal)
         return attended.flatten(2)
 
+    def start_cache(self, source: Tensor, mask: Tensor | None) -> KVCache:
+        """Return a cache of sources, for `step`."""
+        visible = None if mask is None else mask.bool()[:, None, None]
+        if visible is not None and bool(visible.all()):
+            visible = None
+        return KVCache([self._source_keys_values(layer, source) for layer in range(self.depth)], visible, [])
 
-def split_heads(states: Tensor, heads: int) -> Tensor:
-    """Return (B, A, T, D) from (B, T, H)."""
-    return states.view(*states.shape[:-1], heads, -1).transpose(1, 2)
+    def step(self, cache: KVCache, ids: Tensor, languages: Tensor | None) -> Tensor:
+        """Return the (R, H) states of the next token (R,) of each sequence, and add it to the cache."""
+        states: Tensor = self._embed(ids[:, None], None if languages is None else languages[:, None], cache.length)
+        positions = self._rotations(states, cache.length)
+        for layer in range(self.depth):
+            query, key, value = self._self_attention_inputs(layer, states, positions)
+            keys, values = cache.append(layer, key, value, self._window(layer))
+            attended = scaled_dot_product_attention(query, keys, values)
+            states = self._add_self_attention(layer, states, _join_heads(attended))
+            attended = cache.attend_to_source(layer, self._source_query(layer, states))
+            states = self._add_feed_forward(layer, self._add_cross_attention(layer, states, _join_heads(attended)))
+        cache.length += 1
+        return self._final_norm(states)[:, 0]
+
+    # ---- the parts of a layer, in order; states are (B, T, H), attention is (B, A, T, D) ----
+
+    @abstractmethod
+    def _embed(self, ids: Tensor, languages: Tensor | None, first: int | Tensor) -> Any:
+        """Return the input of the first layer; `first` is the first position, a number or (B,)."""
+
+    def _rotations(self, states: Tensor, first: int) -> Any:
+        """Return the rotations of positions `first` and on, for all layers, where a family has them."""
+
+    @abstractmethod
+    def _self_attention_inputs(self, layer: int, states: Tensor, positions: Any) -> tuple[Any, Any, Any]:
+        """Return query, key and value of self-attention."""
+
+    def _window(self, layer: int) -> int | None:  # noqa: ARG002 - few families have one
+        """Return how many of the last tokens a layer attends to, its own included; None: all."""
+        return None
+
+    @abstractmethod
+    def _add_self_attention(self, layer: int, states: Tensor, attended: Tensor) -> Any:
+        """Return the states after self-attention, whose result is joined to (B, T, H)."""
+
+    @abstractmethod
+    def _source_keys_values(self, layer: int, states: Tensor) -> tuple[Tensor, Tensor]:
+        """Return key and value (B, A, L, D) of the encoder's states."""
+
+    @abstractmethod
+    def _source_query(self, layer: int, states: Tensor) -> Tensor:
+        """Return the query of cross-attention."""
+
+    @abstractmethod
+    def _add_cross_attention(self, layer: int, states: Tensor, attended: Tensor) -> Any:
+        """Return the states after cross-attention."""
+
+    @abstractmethod
+    def _add_feed_forward(self, layer: int, states: Tensor) -> Any:
+        """Return the states after the layer's feed-forward part."""
+
+    def _final_norm(self, states: Tensor) -> Tensor:
+        """Return the states as the vocabulary head expects them."""
+        return states
+
+    def _split_heads(self, states: Tensor) -> Tensor:
+        return states.view(*states.shape[:-1], self.heads, -1).transpose(1, 2)
 
 
-def join_heads(attended: Tensor) -> Tensor:
-    """Return (B, T, H) from (B, A, T, D)."""
+def _join_heads(attended: Tensor) -> Tensor:
     return attended.transpose(1, 2).flatten(2)
 
 
 class BertDecoder(CrossAttentionDecoder):
     """BERT and RoBERTa: transformers' causal models with cross-attention, normalized after each part."""
 
-    @property
-    def layers(self) -> Any:
-        """Layers of the transformers model."""
-        return self.model.base_model.encoder.layer
+    def __init__(self, model: Any) -> None:
+        super().__init__(model, model.base_model.encoder.layer)
+        self.attention_dropout = float(model.config.attention_probs_dropout_prob)
 
-    @property
-    def attention_dropout(self) -> float:
-        """Share of attention weights dropped in training."""
-        return float(self.config.attention_probs_dropout_prob)
-
-    def embed(self, ids: Tensor, languages: Tensor | None, first: int | Tensor) -> Tensor:
-        """Return the sum of word, position and language embeddings, normalized."""
+    def _embed(self, ids: Tensor, languages: Tensor | None, first: int | Tensor) -> Any:
         start = self.family.first_position(self.config)
         positions = torch.arange(start, start + ids.shape[1], device=ids.device)[None]
         positions = positions + (first if isinstance(first, int) else first[:, None])
@@ -269,46 +238,28 @@ class BertDecoder(CrossAttentionDecoder):
             positions = positions.clamp(max=self.config.max_position_embeddings - 1)  # padding may go beyond
         segments = torch.zeros_like(ids) if languages is None else languages
         embeddings: Any = self.model.base_model.embeddings
-        embedded: Tensor = embeddings(input_ids=ids, token_type_ids=segments, position_ids=positions)
-        return embedded
+        return embeddings(input_ids=ids, token_type_ids=segments, position_ids=positions)
 
-    def position_data(self, states: Tensor, first: int) -> None:
-        """Return None: positions are in the embeddings."""
-
-    def self_attention_inputs(
-        self,
-        layer: int,
-        states: Tensor,
-        positions: None,  # noqa: ARG002
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return query, key and value (B, A, T, D) of self-attention."""
+    def _self_attention_inputs(self, layer: int, states: Tensor, positions: None) -> tuple[Any, Any, Any]:  # noqa: ARG002
         part = self.layers[layer].attention.self
-        query, key, value = (split_heads(linear(states), self.heads) for linear in (part.query, part.key, part.value))
+        query, key, value = (self._split_heads(linear(states)) for linear in (part.query, part.key, part.value))
         return query, key, value
 
-    def add_self_attention(self, layer: int, states: Tensor, attended: Tensor) -> Tensor:
-        """Return the states after self-attention."""
-        added: Tensor = self.layers[layer].attention.output(attended, states)
-        return added
+    def _add_self_attention(self, layer: int, states: Tensor, attended: Tensor) -> Any:
+        return self.layers[layer].attention.output(attended, states)
 
-    def source_keys_values(self, layer: int, states: Tensor) -> tuple[Tensor, Tensor]:
-        """Return key and value (B, A, L, D) of the encoder's states."""
+    def _source_keys_values(self, layer: int, states: Tensor) -> tuple[Tensor, Tensor]:
         part = self.layers[layer].crossattention.self
-        return split_heads(part.key(states), self.heads), split_heads(part.value(states), self.heads)
+        return self._split_heads(part.key(states)), self._split_heads(part.value(states))
 
-    def source_query(self, layer: int, states: Tensor) -> Tensor:
-        """Return the query (B, A, T, D) of cross-attention."""
-        return split_heads(self.layers[layer].crossattention.self.query(states), self.heads)
+    def _source_query(self, layer: int, states: Tensor) -> Tensor:
+        return self._split_heads(self.layers[layer].crossattention.self.query(states))
 
-    def add_cross_attention(self, layer: int, states: Tensor, attended: Tensor) -> Tensor:
-        """Return the states after cross-attention."""
-        added: Tensor = self.layers[layer].crossattention.output(attended, states)
-        return added
+    def _add_cross_attention(self, layer: int, states: Tensor, attended: Tensor) -> Any:
+        return self.layers[layer].crossattention.output(attended, states)
 
-    def add_feed_forward(self, layer: int, states: Tensor) -> Tensor:
-        """Return the states after the feed-forward part."""
-        added: Tensor = self.layers[layer].feed_forward_chunk(states)
-        return added
+    def _add_feed_forward(self, layer: int, states: Tensor) -> Any:
+        return self.layers[layer].feed_forward_chunk(states)
 
 
 class ModernBertCrossAttention(nn.Module):
@@ -336,83 +287,54 @@ class ModernBertDecoder(CrossAttentionDecoder):
 
     transformers' ModernBERT has no cross-attention. Ours is between a layer's attention and its gated part and built
     like them: normalized before, without biases where they have none, added to the states. Its query is not rotated,
-    because positions of source and target do not correspond.
+    because positions of source and target do not correspond. There are no languages. The window of local layers is half
+    of the encoder's, all of it to the left, as in ModernBERT's decoder.
     """
 
     def __init__(self, model: Any) -> None:
-        super().__init__(model)
-        layers = range(model.config.num_hidden_layers)
-        self.cross = nn.ModuleList(ModernBertCrossAttention(model.config) for _ in layers)
+        super().__init__(model, model.base_model.layers)
+        self.attention_dropout = float(model.config.attention_dropout)
+        self.cross: Any = nn.ModuleList(ModernBertCrossAttention(model.config) for _ in self.layers)
 
-    @property
-    def layers(self) -> Any:
-        """Layers of the transformers model."""
-        return self.model.base_model.layers
+    def _embed(self, ids: Tensor, languages: Tensor | None, first: int | Tensor) -> Any:  # noqa: ARG002
+        return self.model.base_model.embeddings(input_ids=ids)
 
-    @property
-    def attention_dropout(self) -> float:
-        """Share of attention weights dropped in training."""
-        return float(self.config.attention_dropout)
-
-    def embed(self, ids: Tensor, languages: Tensor | None, first: int | Tensor) -> Tensor:  # noqa: ARG002
-        """Return the word embeddings, normalized; there are no languages, and positions enter by rotation."""
-        embedded: Tensor = self.model.base_model.embeddings(input_ids=ids)
-        return embedded
-
-    def position_data(self, states: Tensor, first: int) -> Rotation:
-        """Return the rotations by kind of layer."""
-        base = self.model.base_model
+    def _rotations(self, states: Tensor, first: int) -> dict[str, tuple[Tensor, Tensor]]:
         numbers = torch.arange(first, first + states.shape[1], device=states.device)[None]
-        return {kind: base.rotary_emb(states, numbers, kind) for kind in set(self.config.layer_types)}
+        rotate = self.model.base_model.rotary_emb
+        return {kind: rotate(states, numbers, kind) for kind in set(self.config.layer_types)}
 
-    def self_attention_inputs(self, layer: int, states: Tensor, positions: Rotation) -> tuple[Tensor, Tensor, Tensor]:
-        """Return query, key and value (B, A, T, D) of self-attention; query and key are rotated."""
+    def _self_attention_inputs(self, layer: int, states: Tensor, positions: Any) -> tuple[Any, Any, Any]:
         from transformers.models.modernbert.modeling_modernbert import apply_rotary_pos_emb
 
         block = self.layers[layer]
-        query, key, value = block.attn.Wqkv(block.attn_norm(states)).chunk(3, dim=-1)
-        cos, sin = positions[block.attention_type]
-        query, key = apply_rotary_pos_emb(split_heads(query, self.heads), split_heads(key, self.heads), cos, sin)
-        return query, key, split_heads(value, self.heads)
+        query, key, value = map(self._split_heads, block.attn.Wqkv(block.attn_norm(states)).chunk(3, dim=-1))
+        return *apply_rotary_pos_emb(query, key, *positions[block.attention_type]), value
 
-    def add_self_attention(self, layer: int, states: Tensor, attended: Tensor) -> Tensor:
-        """Return the states after self-attention."""
-        part = self.layers[layer].attn
-        added: Tensor = states + part.out_drop(part.Wo(attended))
-        return added
-
-    def source_keys_values(self, layer: int, states: Tensor) -> tuple[Tensor, Tensor]:
-        """Return key and value (B, A, L, D) of the encoder's states."""
-        part: Any = self.cross[layer]
-        key, value = part.Wkv(states).chunk(2, dim=-1)
-        return split_heads(key, self.heads), split_heads(value, self.heads)
-
-    def source_query(self, layer: int, states: Tensor) -> Tensor:
-        """Return the query (B, A, T, D) of cross-attention."""
-        part: Any = self.cross[layer]
-        return split_heads(part.Wq(part.norm(states)), self.heads)
-
-    def add_cross_attention(self, layer: int, states: Tensor, attended: Tensor) -> Tensor:
-        """Return the states after cross-attention."""
-        part: Any = self.cross[layer]
-        added: Tensor = states + part.drop(part.Wo(attended))
-        return added
-
-    def add_feed_forward(self, layer: int, states: Tensor) -> Tensor:
-        """Return the states after the gated part."""
-        block = self.layers[layer]
-        added: Tensor = states + block.mlp(block.mlp_norm(states))
-        return added
-
-    def final_norm(self, states: Tensor) -> Tensor:
-        """Return the states, normalized as the head expects them."""
-        normed: Tensor = self.model.base_model.final_norm(states)
-        return normed
-
-    def window(self, layer: int) -> int | None:
-        """Return the window of local layers: half of the encoder's, all of it to the left, as in ModernBERT's decoder.
-
-        None: a global layer.
-        """
+    def _window(self, layer: int) -> int | None:
         local = self.layers[layer].attention_type == "sliding_attention"
         return int(self.config.sliding_window) if local else None
+
+    def _add_self_attention(self, layer: int, states: Tensor, attended: Tensor) -> Any:
+        part = self.layers[layer].attn
+        return states + part.out_drop(part.Wo(attended))
+
+    def _source_keys_values(self, layer: int, states: Tensor) -> tuple[Tensor, Tensor]:
+        key, value = self.cross[layer].Wkv(states).chunk(2, dim=-1)
+        return self._split_heads(key), self._split_heads(value)
+
+    def _source_query(self, layer: int, states: Tensor) -> Tensor:
+        part = self.cross[layer]
+        return self._split_heads(part.Wq(part.norm(states)))
+
+    def _add_cross_attention(self, layer: int, states: Tensor, attended: Tensor) -> Any:
+        part = self.cross[layer]
+        return states + part.drop(part.Wo(attended))
+
+    def _add_feed_forward(self, layer: int, states: Tensor) -> Any:
+        block = self.layers[layer]
+        return states + block.mlp(block.mlp_norm(states))
+
+    def _final_norm(self, states: Tensor) -> Tensor:
+        normed: Tensor = self.model.base_model.final_norm(states)
+        return normed

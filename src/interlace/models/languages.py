@@ -51,7 +51,7 @@ def map_languages(model: Any, languages: Sequence[str], mapping: LanguageMapping
     """
     rows = language_ids(model.config)
     for language, theirs in mapping.names.items():
-        _check_language(rows, theirs, f"model.language_names.{language}")
+        _must_have(rows, theirs, f"model.language_names.{language}")
         if rows.get(language, rows[theirs]) != rows[theirs]:
             message = f"model.language_names.{language} = {theirs!r}: the checkpoint has its own {language!r}"
             raise SettingsError(f"{message}; remove this name, or rename the language in the recipe")
@@ -60,7 +60,7 @@ def map_languages(model: Any, languages: Sequence[str], mapping: LanguageMapping
         setattr(model.config, LANGUAGES_KEY, {**rows, **named})
         rows = language_ids(model.config)
     for language, other in mapping.copies.items():
-        _check_language(rows, other, f"model.language_copies.{language}")
+        _must_have(rows, other, f"model.language_copies.{language}")
     new = [language for language in dict.fromkeys(languages) if language not in rows]
     add_languages(model, new)
     if not new or not rows:
@@ -98,7 +98,16 @@ def add_languages(model: Any, languages: Sequence[str], rng: Generator | None = 
     grown = torch.cat([table.weight.detach(), values])
     table.weight = nn.Parameter(grown, requires_grad=table.weight.requires_grad)
     table.num_embeddings = len(grown)
-    _store_rows(config, {**rows, **{language: size + number for number, language in enumerate(new)}}, len(grown))
+    rows = {**rows, **{language: size + number for number, language in enumerate(new)}}
+    if family_of(config).name == "xlm":
+        config.n_langs = len(grown)
+        config.lang2id = rows
+        # of several names of a row the first, the checkpoint's own, is the one to keep
+        names = {str(row): language for language, row in reversed(rows.items())}
+        config.id2lang = dict(sorted(names.items(), key=lambda pair: int(pair[0])))
+    else:
+        config.type_vocab_size = len(grown)
+    setattr(config, LANGUAGES_KEY, rows)
 
 
 def equalize_segments(model: Any) -> None:
@@ -150,7 +159,7 @@ def check_fold_language(rows: Mapping[str, int], language: str) -> None:
         raise SettingsError(f"fold_language: the model has no language embedding for {language!r}{hint}")
 
 
-def _check_language(rows: Mapping[str, int], language: str, where: str) -> None:
+def _must_have(rows: Mapping[str, int], language: str, where: str) -> None:
     if language not in rows:
         hint = did_you_mean(language, rows) if rows else "; it has no language embeddings"
         raise SettingsError(f"{where}: the checkpoint has no language {language!r}{hint}")
@@ -163,15 +172,3 @@ def _embedding(model: Any) -> nn.Embedding:
         what = "an XLM checkpoint without them" if family.name == "xlm" else f"the {family.name} family"
         raise SettingsError(f"{what} cannot take language embeddings; set model.languages = 'none'")
     return table
-
-
-def _store_rows(config: Any, rows: dict[str, int], size: int) -> None:
-    if family_of(config).name == "xlm":
-        config.n_langs = size
-        config.lang2id = rows
-        # of several names of a row the first, the checkpoint's own, is the one to keep
-        names = {str(row): language for language, row in reversed(rows.items())}
-        config.id2lang = dict(sorted(names.items(), key=lambda pair: int(pair[0])))
-    else:
-        config.type_vocab_size = size
-    setattr(config, LANGUAGES_KEY, rows)

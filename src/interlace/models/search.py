@@ -1,33 +1,222 @@
-"""Generation: greedy search, sampling and beam search.
+"""Generation: models that have encoded a batch of sources, and greedy search, sampling and beam search over them.
 
+A search steps through a `DecodingState`: one model, several together, or anything else with `step` and `select`.
 Sequences end at different times. Finished ones leave the batch, so none costs more than its own length.
 
 Beam search follows XLM: each source has K live beams and the K best finished hypotheses. At each step the 2K best
 continuations are candidates, so K beams stay alive however many end; a candidate that ends counts if fewer than K
 better ones continue.
 
-Legend: B sources of a batch, R sequences in generation, G live beams of a source (1 at first, then K), K beam size,
-T tokens, V vocabulary.
+Legend: B sources of a batch, L tokens of the longest source, R sequences in generation, G live beams of a source (1 at
+first, then K), K beam size, N hypotheses of a source, T tokens of the longest hypothesis, V vocabulary.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Protocol
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
+import numpy as np
 import torch
 from torch.nn.functional import pad
 
-from interlace.core.errors import CheckpointError
-from interlace.models.decoding import Hypotheses
+from interlace.core.errors import CheckpointError, SettingsError, did_you_mean
+from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from interlace.models.decoding import DecodingState, TokenConstraints
-    from interlace.models.generation import LengthPenalty, SearchSettings, Stop
+    from torch import Tensor, nn
+
+    from interlace.data.vocab import Vocab
+    from interlace.models.decoder import KVCache
+    from interlace.models.seq2seq import Seq2Seq
+    from interlace.models.settings import LengthPenalty, SearchSettings, Stop
 
 NEVER = float("-inf")
+
+
+class DecodingState(Protocol):
+    """The state of generation. `step` changes it in place; `select` returns a new state."""
+
+    def step(self, tokens: Tensor) -> Tensor:
+        """Return (R, V) float32 scores of the next token, given the (R,) tokens chosen last.
+
+        The caller may modify the result.
+        """
+
+    def select(self, rows: Tensor) -> Self:
+        """Return the state of the (R',) named sequences; one may be named more than once, or not at all."""
+
+
+@dataclass(frozen=True)
+class TokenConstraints:
+    """Which tokens may be generated.
+
+    end: ends a sequence. pad: fills sequences up. banned_ids: ids that are never generated.
+    """
+
+    end: int
+    pad: int
+    banned_ids: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, vocab: Vocab, rows: int, *, allow_unk: bool = False) -> TokenConstraints:
+        """Return those of a vocabulary: no special token except the end, and no id beyond the vocabulary.
+
+        Args:
+            vocab: the vocabulary.
+            rows: number of the model's token embeddings.
+            allow_unk: allow `<unk>`.
+        """
+        banned = {*vocab.special_ids.tolist(), *range(vocab.size, rows)} - {vocab.end}
+        return cls(vocab.end, vocab.pad, tuple(sorted(banned - ({vocab.unk} if allow_unk else set()))))
+
+
+@dataclass(frozen=True, eq=False)
+class Hypotheses:
+    """Hypotheses of each source, best first.
+
+    ids: (B, N, T) their tokens, without the first one and the end; padded.
+    lengths: (B, N) their lengths; -1 where a source has fewer than N hypotheses.
+    logprobs: (B, N) float32 sums of log-probabilities, the end included; -inf where there is none.
+    """
+
+    ids: Tensor
+    lengths: Tensor
+    logprobs: Tensor
+
+    def ranked(self, rank: int = 0) -> Ragged:
+        """Return the hypothesis of each source at a rank, int64; 0: the best; empty where it has fewer."""
+        lengths = self.lengths[:, rank].cpu().numpy().clip(0)
+        ids = self.ids[:, rank].cpu().numpy()
+        return Ragged.from_lengths(ids[np.arange(ids.shape[1]) < lengths[:, None]], lengths)
+
+
+@dataclass(frozen=True)
+class ModelState:
+    """A model with its cache.
+
+    languages: (R,) language id that each sequence is written in, or None where the decoder takes none.
+    """
+
+    model: Seq2Seq
+    cache: KVCache
+    languages: Tensor | None
+
+    def step(self, tokens: Tensor) -> Tensor:
+        """Return (R, V) float32 scores of the next token, given the (R,) tokens chosen last."""
+        return self.model.step(self.cache, tokens, self.languages)
+
+    def select(self, rows: Tensor) -> ModelState:
+        """Return the state of the named sequences."""
+        languages = None if self.languages is None else self.languages[rows]
+        return ModelState(self.model, self.cache.select(rows), languages)
+
+
+@dataclass(frozen=True)
+class EnsembleState:
+    """States of several models with one vocabulary, whose probabilities are averaged."""
+
+    members: tuple[DecodingState, ...]
+
+    def step(self, tokens: Tensor) -> Tensor:
+        """Return (R, V) logarithms of the mean probabilities, given the (R,) tokens chosen last."""
+        logs = [member.step(tokens).log_softmax(1) for member in self.members]
+        size = max(log.shape[1] for log in logs)  # embeddings may be padded beyond the vocabulary
+        logs = [torch.nn.functional.pad(log, (0, size - log.shape[1]), value=float("-inf")) for log in logs]
+        mean = torch.stack(logs).logsumexp(0)
+        return mean - torch.tensor(float(len(logs)), device=mean.device).log()
+
+    def select(self, rows: Tensor) -> EnsembleState:
+        """Return the state of the named sequences."""
+        return EnsembleState(tuple(member.select(rows) for member in self.members))
+
+
+def encode_source(model: Seq2Seq, inputs: Mapping[str, Tensor], target: str) -> ModelState:
+    """Encode a batch and return the state to generate from.
+
+    Args:
+        model: the model, in its current mode; see `eval_mode`.
+        inputs: (B, L) inputs of the encoder.
+        target: the target language.
+
+    Raises:
+        SettingsError: the decoder has language embeddings, but none for this language.
+    """
+    given = dict(inputs)
+    mask = given.get("attention_mask")
+    with torch.no_grad():
+        cache = model.start(model.encode(given), None if mask is None else mask.bool())
+    ids = given["input_ids"]
+    languages = None
+    if model.decoder_language_input is not None:
+        number = _language_id(model.decoder_languages, target)
+        languages = torch.full((len(ids),), number, device=ids.device)
+    return ModelState(model, cache, languages)
+
+
+def encoder_inputs(model: Seq2Seq, ids: Ragged, vocab: Vocab, source: str) -> dict[str, Tensor]:
+    """Return encoder inputs for tokens without specials: `[begin] x1 .. xm [end]`, on the model's device.
+
+    Raises:
+        SettingsError: the encoder has language embeddings, but none for this language.
+    """
+    padded = torch.from_numpy(ids.padded(vocab.pad).astype("int64", copy=False))
+    inputs = add_specials(padded, torch.from_numpy(ids.lengths), vocab.begin, vocab.end, vocab.pad)
+    traits = model.traits
+    if traits.language_input is not None and traits.languages:
+        number = _language_id(traits.languages, source)
+        inputs[traits.language_input] = torch.full_like(inputs["input_ids"], number)
+    return {name: tensor.to(model.device) for name, tensor in inputs.items()}
+
+
+def add_specials(ids: Tensor, lengths: Tensor, begin: int, end: int, pad: int) -> dict[str, Tensor]:
+    """Return `[begin] x1 .. xm [end]` for padded (B, L) tokens and (B,) lengths, with a mask if lengths differ."""
+    rows, width = len(ids), ids.shape[1] + 2
+    filled = ids.new_full((rows, width), pad)
+    filled[:, 0], filled[:, 1:-1] = begin, ids
+    filled[torch.arange(rows, device=ids.device), lengths + 1] = end
+    inputs = {"input_ids": filled}
+    if bool((lengths + 2 != width).any()):
+        inputs["attention_mask"] = (torch.arange(width, device=ids.device) < (lengths + 2)[:, None]).long()
+    return inputs
+
+
+@contextmanager
+def eval_mode(*models: nn.Module) -> Iterator[None]:
+    """Switch models to evaluation mode; afterwards each of their parts has its previous mode."""
+    before = [(part, part.training) for model in models for part in model.modules()]
+    for model in models:
+        model.eval()
+    try:
+        yield
+    finally:
+        for part, training in before:
+            part.training = training
+
+
+def check_same_vocabulary(vocabs: Sequence[Vocab], names: Sequence[str]) -> None:
+    """Check that models can form an ensemble.
+
+    Raises:
+        SettingsError: their vocabularies differ; names two of them.
+    """
+    for vocab, name in zip(vocabs[1:], names[1:], strict=True):
+        if vocab.fingerprint != vocabs[0].fingerprint:
+            message = f"{names[0]} and {name} have different vocabularies"
+            raise SettingsError(f"{message}; an ensemble needs models that were trained with the same one")
+
+
+def _language_id(languages: Mapping[str, int], language: str) -> int:
+    if language not in languages:
+        hint = did_you_mean(language, languages)
+        raise SettingsError(f"the model has no language embedding for {language!r}{hint}")
+    return languages[language]
+
+
+# ---- search ----
 
 
 def generate(
@@ -80,25 +269,25 @@ def sample(
 ) -> Hypotheses:
     """Return one hypothesis a source, each token sampled by the model's probability.
 
-    Each sequence and step has a random number of its own, so a sample does not depend on the rest of the batch.
+    Each sequence and step has a random number of its own, so a sample does not depend on the rest of the batch. For
+    other arguments and errors see `generate`.
 
-    Args:
-        state: see `generate`, also for the next three and for errors.
-        first: see there.
-        limits: see there.
-        constraints: see there.
-        draws: (B, T) numbers from 0 to below 1, T one more than the highest limit; see `uniform_draws`.
-        temperature: divisor of the scores; below 1 likely tokens become likelier.
-        top: sample from this many most likely tokens; 0: from all (Edunov et al. 2018, section 3: 10).
+    draws: (B, T) numbers from 0 to below 1, T one more than the highest limit; see `uniform_draws`.
+    temperature: divisor of the scores; below 1 likely tokens become likelier.
+    top: sample from this many most likely tokens; 0: from all (Edunov et al. 2018, section 3: 10).
     """
     draws = draws.to(first.device, torch.float32)
 
     def choose(scores: Tensor, rows: Tensor, length: int) -> Tensor:
-        numbers = draws[rows, length]
-        if not top:
-            return _sampled(scores, temperature, numbers)
-        best, places = top_k(scores, top)
-        return places.gather(1, _sampled(best, temperature, numbers)[:, None])[:, 0]
+        places = None
+        if top:
+            scores, places = top_k(scores, top)
+        sums = (scores / temperature).softmax(1).cumsum(1)
+        total = sums[:, -1:]
+        below = torch.nextafter(total, torch.zeros_like(total))  # a number rounded to 1 would otherwise find no index
+        drawn = torch.minimum(draws[rows, length][:, None] * total, below)
+        found = torch.searchsorted(sums, drawn, right=True)  # where the cumulative probability exceeds the number
+        return (found if places is None else places.gather(1, found))[:, 0]
 
     return _one_by_one(state, first, limits, constraints, choose)
 
@@ -107,6 +296,48 @@ def uniform_draws(limits: Tensor, generator: torch.Generator | None = None) -> T
     """Return (B, T) random numbers for sequences of these limits, from a CPU generator; None: torch's own."""
     width = int(limits.max()) + 1 if len(limits) else 0
     return torch.rand((len(limits), width), generator=generator)
+
+
+@torch.no_grad()
+def _one_by_one(
+    state: DecodingState,
+    first: Tensor,
+    limits: Tensor,
+    constraints: TokenConstraints,
+    choose: Callable[[Tensor, Tensor, int], Tensor],
+) -> Hypotheses:
+    """Return one hypothesis a source, built by choosing a token at a time until all have ended.
+
+    choose: returns (R,) tokens from (R, V) scores of the sources (R,), after a number of tokens.
+    """
+    device, count = first.device, len(first)
+    mask = _ConstraintMask(constraints, limits, device)
+    width = int(limits.max()) + 1 if count else 0
+    ids = torch.full((count, width), constraints.pad, device=device)
+    lengths = torch.full((count,), -1, device=device)
+    logprobs = torch.zeros(count, device=device)
+    rows, tokens = torch.arange(count, device=device), first
+    for length in range(width):
+        scores = state.step(tokens)
+        total = _log_normalizer(scores)
+        mask.apply(scores, length)
+        tokens = choose(scores, rows, length)
+        logprobs[rows] += scores.gather(1, tokens[:, None])[:, 0] - total
+        ids[rows, length] = tokens
+        ended = tokens == constraints.end
+        if bool(ended.any()):
+            lengths[rows[ended]] = length
+            left = (~ended).nonzero()[:, 0]
+            if not len(left):
+                break
+            rows, tokens, state = rows[left], tokens[left], state.select(left)
+            mask.select(left)
+    ids[ids == constraints.end] = constraints.pad
+    longest = int(lengths.max()) if count else 0
+    return Hypotheses(ids[:, None, :longest], lengths[:, None], logprobs[:, None])
+
+
+# ---- beam search ----
 
 
 @torch.no_grad()
@@ -122,36 +353,34 @@ def beam_search(
 ) -> Hypotheses:
     """Return the best `width` hypotheses of each source, ordered by penalized score; fewer where there are no more.
 
-    Args:
-        state: see `generate`, also for the next three and for errors.
-        first: see there.
-        limits: see there.
-        constraints: see there.
-        width: K.
-        penalty: length penalty by which hypotheses are ranked.
-        stop: when a source is finished: with K finished hypotheses (`full`), or once no live beam would be among the
-            best K if it ended next (`likely`), or ever could be (`sure`, as in XLM).
+    For other arguments and errors see `generate`.
+
+    width: K. penalty: length penalty by which hypotheses are ranked.
+    stop: when a source is finished: with K finished hypotheses (`full`), or once no live beam would be among the best K
+        if it ended next (`likely`), or ever could be (`sure`, as in XLM).
     """
     count, device = len(first), first.device
-    mask = ConstraintMask(constraints, limits.cpu(), device)
+    mask = _ConstraintMask(constraints, limits, device)
     longest = int(limits.max()) if count else 0
-    found = finished = FinishedBeams.none(count, width, longest, device)
+    found = finished = _FinishedBeams.none(count, width, longest, device)
     rows, tokens = torch.arange(count, device=device), first
-    live = LiveBeams(torch.zeros((count, 1), device=device), first.new_zeros((count, 1, 0)))
+    live = _LiveBeams(torch.zeros((count, 1), device=device), first.new_zeros((count, 1, 0)))
     while len(rows):
-        candidates = Candidates.of(state.step(tokens), live, mask, width)
+        candidates = _Candidates.of(state.step(tokens), live, mask, width)
         finished = finished.updated(candidates, live, penalty)
         before = live.sums.shape[1]
         live, parents = live.extended(candidates)
         row_limits = mask.limits.view(-1, before)[:, 0].to(device)
         done = _done(live, finished, row_limits, penalty, stop)
         if bool(done.any()):
-            found.put(rows[done], finished.select(done))
+            for part, own in zip(found, finished, strict=True):
+                part[rows[done]] = own[done]
         left = (~done).nonzero()[:, 0]
         chosen = (left[:, None] * before + parents[left]).view(-1)
         mask.select(chosen)
         state = state.select(chosen)
-        rows, live, finished = rows[left], live.select(left), finished.select(left)
+        rows, live = rows[left], _LiveBeams(live.sums[left], live.ids[left])
+        finished = _FinishedBeams(*(part[left] for part in finished))
         tokens = live.ids[:, :, -1].reshape(-1)
     longest = int(found.lengths.max()) if count else 0
     ids = found.ids[:, :, :longest]
@@ -159,7 +388,7 @@ def beam_search(
     return Hypotheses(ids.masked_fill(padding, constraints.pad), found.lengths, found.logprobs)
 
 
-def _done(live: LiveBeams, finished: FinishedBeams, limits: Tensor, penalty: LengthPenalty, stop: Stop) -> Tensor:
+def _done(live: _LiveBeams, finished: _FinishedBeams, limits: Tensor, penalty: LengthPenalty, stop: Stop) -> Tensor:
     """Return (B,) which sources are finished."""
     best, worst = live.sums[:, 0], finished.scores[:, -1]
     if stop == "full":
@@ -170,8 +399,7 @@ def _done(live: LiveBeams, finished: FinishedBeams, limits: Tensor, penalty: Len
     return ~(worst < bound)  # negated, so that a source at its limit is finished whatever its scores are
 
 
-@dataclass(frozen=True)
-class Candidates:
+class _Candidates(NamedTuple):
     """The 2K best continuations of each source, best first; among equals that of the better beam comes first.
 
     sums: (B, 2K) log-probabilities, -inf where there are fewer. tokens: next token. parents: index of the beam that is
@@ -184,9 +412,9 @@ class Candidates:
     ends: Tensor
 
     @classmethod
-    def of(cls, scores: Tensor, live: LiveBeams, mask: ConstraintMask, width: int) -> Candidates:
+    def of(cls, scores: Tensor, live: _LiveBeams, mask: _ConstraintMask, width: int) -> _Candidates:
         """Return the candidates from (B * G, V) scores of the next token."""
-        total = log_normalizer(scores)
+        total = _log_normalizer(scores)
         mask.apply(scores, live.length)
         values, places = top_k(scores, 2 * width)
         count, beams = live.sums.shape
@@ -200,14 +428,8 @@ class Candidates:
         parts = sums[:, : 2 * width], tokens, order // each, ends
         return cls(*(pad(part, (0, missing), value=fill) for part, fill in zip(parts, (NEVER, 0, 0, 0), strict=True)))
 
-    def finishing(self) -> Tensor:
-        """Return (B, 2K), true for those that end and have fewer than K better ones that continue."""
-        better = (~self.ends).cumsum(1)
-        return self.ends & (better < self.ends.shape[1] // 2)
 
-
-@dataclass(frozen=True)
-class LiveBeams:
+class _LiveBeams(NamedTuple):
     """Hypotheses that are still extended.
 
     sums: (B, G) log-probabilities, best first; -inf where there are fewer than G. ids: (B, G, T) their tokens.
@@ -221,7 +443,7 @@ class LiveBeams:
         """Number of tokens of each."""
         return int(self.ids.shape[2])
 
-    def extended(self, candidates: Candidates) -> tuple[LiveBeams, Tensor]:
+    def extended(self, candidates: _Candidates) -> tuple[_LiveBeams, Tensor]:
         """Return the K best candidates that do not end, and (B, K) indices of the beams that they extend.
 
         There are always K: each of at most K beams ends in one way only.
@@ -231,15 +453,10 @@ class LiveBeams:
         parents = candidates.parents.gather(1, going)
         before = self.ids.gather(1, parents[:, :, None].expand(-1, -1, self.length))
         ids = torch.cat([before, candidates.tokens.gather(1, going)[:, :, None]], dim=2)
-        return LiveBeams(candidates.sums.gather(1, going), ids), parents
-
-    def select(self, rows: Tensor) -> LiveBeams:
-        """Return the beams of the named sources."""
-        return LiveBeams(self.sums[rows], self.ids[rows])
+        return _LiveBeams(candidates.sums.gather(1, going), ids), parents
 
 
-@dataclass(frozen=True)
-class FinishedBeams:
+class _FinishedBeams(NamedTuple):
     """The K best finished hypotheses of each source, best first.
 
     scores: (B, K) by which they are ordered; -inf where there are fewer. logprobs, lengths: (B, K), the end not
@@ -252,46 +469,38 @@ class FinishedBeams:
     ids: Tensor
 
     @classmethod
-    def none(cls, rows: int, width: int, longest: int, device: torch.device) -> FinishedBeams:
+    def none(cls, rows: int, width: int, longest: int, device: torch.device) -> _FinishedBeams:
         """Return no hypotheses, for the start of the search."""
         shape = (rows, width)
         worst = torch.full(shape, NEVER, device=device)
         lengths = torch.full(shape, -1, device=device)
         return cls(worst, worst.clone(), lengths, torch.zeros((*shape, longest), dtype=torch.int64, device=device))
 
-    def updated(self, candidates: Candidates, live: LiveBeams, penalty: LengthPenalty) -> FinishedBeams:
-        """Return the best of these and of the candidates that end here."""
-        finishing = candidates.finishing()
+    def updated(self, candidates: _Candidates, live: _LiveBeams, penalty: LengthPenalty) -> _FinishedBeams:
+        """Return the best of these and of the candidates that end here, with fewer than K better ones that continue."""
+        width = self.scores.shape[1]
+        finishing = candidates.ends & ((~candidates.ends).cumsum(1) < width)
         if not bool(finishing.any()):
             return self
         length = torch.full_like(candidates.tokens, live.length)
         logprobs = candidates.sums.masked_fill(~finishing, NEVER)
         before = live.ids.gather(1, candidates.parents[:, :, None].expand(-1, -1, live.length))
-        new = FinishedBeams(
+        new = (
             logprobs / penalty.divisors(length + 1),
             logprobs,
             length.masked_fill(~finishing, -1),
             pad(before, (0, self.ids.shape[2] - live.length)),
         )
-        both = [torch.cat(pair, dim=1) for pair in zip(self._parts(), new._parts(), strict=True)]
-        order = both[0].sort(dim=1, descending=True, stable=True).indices[:, : self.scores.shape[1]]
-        scores, logprobs, lengths = (part.gather(1, order) for part in both[:3])
-        return FinishedBeams(scores, logprobs, lengths, both[3].gather(1, order[:, :, None].expand_as(self.ids)))
-
-    def select(self, rows: Tensor) -> FinishedBeams:
-        """Return the hypotheses of the named sources."""
-        return FinishedBeams(*(part[rows] for part in self._parts()))
-
-    def put(self, rows: Tensor, others: FinishedBeams) -> None:
-        """Replace the hypotheses of the named sources, in place."""
-        for part, other in zip(self._parts(), others._parts(), strict=True):
-            part[rows] = other
-
-    def _parts(self) -> list[Tensor]:
-        return [getattr(self, field.name) for field in fields(self)]
+        scores, logprobs, lengths, ids = (torch.cat(pair, dim=1) for pair in zip(self, new, strict=True))
+        order = scores.sort(dim=1, descending=True, stable=True).indices[:, :width]
+        scores, logprobs, lengths = (part.gather(1, order) for part in (scores, logprobs, lengths))
+        return _FinishedBeams(scores, logprobs, lengths, ids.gather(1, order[:, :, None].expand_as(self.ids)))
 
 
-class ConstraintMask:
+# ---- scores of the next token ----
+
+
+class _ConstraintMask:
     """Masks scores of tokens that a sequence may not continue with.
 
     limits: (R,) on the CPU, the maximum length of each sequence.
@@ -300,7 +509,7 @@ class ConstraintMask:
     def __init__(self, constraints: TokenConstraints, limits: Tensor, device: torch.device) -> None:
         self.end = constraints.end
         self._banned = torch.tensor(constraints.banned_ids, dtype=torch.int64, device=device)
-        self.limits = limits
+        self.limits = limits.cpu()
 
     def apply(self, scores: Tensor, length: int) -> None:
         """Set (R, V) scores to -inf, in place, where a sequence of `length` tokens may not continue.
@@ -320,7 +529,7 @@ class ConstraintMask:
         self.limits = self.limits[rows.cpu()]
 
 
-def log_normalizer(scores: Tensor) -> Tensor:
+def _log_normalizer(scores: Tensor) -> Tensor:
     """Return (R,) the logarithm of the softmax denominator of (R, V) scores.
 
     Raises:
@@ -350,51 +559,3 @@ def top_k(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
     places, order = places.sort(dim=1)
     values, order = values.gather(1, order).sort(dim=1, descending=True, stable=True)
     return values, places.gather(1, order)
-
-
-class _Choose(Protocol):
-    """Chooses the next token of each sequence."""
-
-    def __call__(self, scores: Tensor, rows: Tensor, length: int) -> Tensor:
-        """Return (R,) tokens from (R, V) scores of the sources (R,) `rows`, after `length` tokens."""
-
-
-@torch.no_grad()
-def _one_by_one(
-    state: DecodingState, first: Tensor, limits: Tensor, constraints: TokenConstraints, choose: _Choose
-) -> Hypotheses:
-    """Return one hypothesis a source, built by choosing a token at a time until all have ended."""
-    device, count = first.device, len(first)
-    limits = limits.cpu()
-    mask = ConstraintMask(constraints, limits, device)
-    width = int(limits.max()) + 1 if count else 0
-    ids = torch.full((count, width), constraints.pad, device=device)
-    lengths = torch.full((count,), -1, device=device)
-    logprobs = torch.zeros(count, device=device)
-    rows, tokens = torch.arange(count, device=device), first
-    for length in range(width):
-        scores = state.step(tokens)
-        total = log_normalizer(scores)
-        mask.apply(scores, length)
-        tokens = choose(scores, rows, length)
-        logprobs[rows] += scores.gather(1, tokens[:, None])[:, 0] - total
-        ids[rows, length] = tokens
-        ended = tokens == constraints.end
-        if bool(ended.any()):
-            lengths[rows[ended]] = length
-            left = (~ended).nonzero()[:, 0]
-            if not len(left):
-                break
-            rows, tokens, state = rows[left], tokens[left], state.select(left)
-            mask.select(left)
-    ids[ids == constraints.end] = constraints.pad
-    longest = int(lengths.max()) if count else 0
-    return Hypotheses(ids[:, None, :longest], lengths[:, None], logprobs[:, None])
-
-
-def _sampled(scores: Tensor, temperature: float, numbers: Tensor) -> Tensor:
-    """Return (R,) indices into (R, V) scores where the cumulative probability exceeds the number."""
-    sums = (scores / temperature).softmax(1).cumsum(1)
-    total = sums[:, -1:]
-    below = torch.nextafter(total, torch.zeros_like(total))  # a number rounded to 1 would otherwise find no index
-    return torch.searchsorted(sums, torch.minimum(numbers[:, None] * total, below), right=True)[:, 0]

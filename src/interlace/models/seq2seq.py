@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from interlace.core.errors import CheckpointError, SettingsError
-from interlace.core.files import atomic_folder, must_be_replaceable
+from interlace.core.errors import SettingsError
 from interlace.core.randomness import Purpose, torch_seed
 from interlace.models.attention import install_kernels
 from interlace.models.backbone import Backbone, cpu_copies, freeze_unused_bias
@@ -41,14 +40,11 @@ if TYPE_CHECKING:
 
     from interlace.data.vocab import Vocab
     from interlace.models.decoder import KVCache
-    from interlace.models.families import Family
 
 ENCODER_SIDE, DECODER_SIDE = "encoder", "decoder"  # prefixes of weights, or folders
 SEQ2SEQ_KEY = "interlace_seq2seq"  # of a configuration: whether both sides share embeddings
 
-_DECODER_SLOT = 1  # key of a decoder's initial weights; 0 is an encoder's
 _HEADS = {"bert": ("cls",), "roberta": ("lm_head",), "modernbert": ("head", "decoder")}
-_CROSS_ATTENTION = ".crossattention."  # in the names of weights that masked models do not have
 
 
 class Seq2Seq(Backbone):
@@ -125,41 +121,13 @@ class Seq2Seq(Backbone):
         self._check_length(cache.length + 1)
         return self.logits(self.decoder.step(cache, tokens, languages)).float()
 
-    def save_pretrained(
-        self,
-        folder: Path,
-        vocab: Vocab,
-        *,
-        fold_language: str | None = None,
-        dtype: torch.dtype = torch.float32,
-    ) -> Path:
-        """Write a checkpoint with its tokenizer that `models.build.load` opens, atomically.
-
-        A BERT or RoBERTa decoder makes an `EncoderDecoderModel`; ModernBERT a folder with an ordinary checkpoint of the
-        encoder in `encoder/`.
-
-        Args:
-            folder: target folder; an existing checkpoint is replaced, any other content is refused.
-            vocab: the vocabulary that the model was trained with.
-            fold_language: not supported, because source and target are two languages.
-            dtype: data type of the floating-point weights on disk.
-
-        Raises:
-            SettingsError: `fold_language` is given.
-            DataError, CheckpointError: the folder has other content or cannot be written, or the disk is full.
-        """
+    def _write(self, folder: Path, vocab: Vocab, fold_language: str | None, dtype: torch.dtype) -> None:
+        """Write both sides, a BERT or RoBERTa decoder as an `EncoderDecoderModel`; `models.build.load` opens it."""
         if fold_language is not None:
             message = "export.fold_language: a translation model reads one language and writes another"
             raise SettingsError(f"{message}; remove this setting")
-        must_be_replaceable(folder, CONFIG, "checkpoint")
         save = _save_in_two_folders if self.decoder.family.name == "modernbert" else _save_encoder_decoder
-        try:
-            with atomic_folder(folder) as partial:
-                save(self, partial, vocab, dtype)
-                vocab.save_files(partial)
-        except OSError as error:
-            raise CheckpointError(f"{folder}: cannot be written: {error.strerror or error}") from error
-        return folder
+        save(self, folder, vocab, dtype)
 
     def _check_length(self, length: int) -> None:
         if length > self.max_target_length:
@@ -178,32 +146,26 @@ def fresh_decoder(config: Any, seed: int, layers: int | None = None) -> CrossAtt
     Raises:
         SettingsError: the family cannot be a decoder.
     """
+    family = family_of(config).name
+    if family not in _HEADS:
+        message = f"a model of the {family} family cannot be a decoder; those of {', '.join(_HEADS)} can"
+        raise SettingsError(f"{message}: give the decoder a shape of its own, [model.decoder.shape] family = 'bert'")
+    config = copy.deepcopy(config)
+    if layers is not None:
+        config.num_hidden_layers = layers
+        if family == "modernbert":
+            config.layer_types = config.layer_types[:layers]
+    if family != "modernbert":
+        config.is_decoder = config.add_cross_attention = True
     with quiet(), torch.random.fork_rng(devices=[]):
-        torch.manual_seed(torch_seed(Purpose.INIT, seed, slot=_DECODER_SLOT))
-        decoder = empty_decoder(decoder_config(config, layers))
+        torch.manual_seed(torch_seed(Purpose.INIT, seed, slot=1))  # 0 is an encoder's
+        decoder = empty_decoder(config)
     equalize_segments(decoder.model)
     return decoder
 
 
-def decoder_config(config: Any, layers: int | None = None) -> Any:
-    """Return the configuration of a decoder like an encoder's.
-
-    Raises:
-        SettingsError: the family cannot be a decoder.
-    """
-    family = check_decoder_family(family_of(config))
-    config = copy.deepcopy(config)
-    if layers is not None:
-        config.num_hidden_layers = layers
-        if family.name == "modernbert":
-            config.layer_types = config.layer_types[:layers]
-    if family.name != "modernbert":
-        config.is_decoder = config.add_cross_attention = True
-    return config
-
-
 def empty_decoder(config: Any) -> CrossAttentionDecoder:
-    """Return a decoder with weights from torch's generator, for a configuration of `decoder_config`."""
+    """Return a decoder with weights from torch's generator, for the configuration of one."""
     from transformers import AutoModelForCausalLM, AutoModelForMaskedLM
 
     modern = family_of(config).name == "modernbert"
@@ -214,24 +176,11 @@ def empty_decoder(config: Any) -> CrossAttentionDecoder:
     return decoder
 
 
-def check_decoder_family(family: Family) -> Family:
-    """Return the family if it can be a decoder.
-
-    Raises:
-        SettingsError: it cannot.
-    """
-    if family.name not in _HEADS:
-        able = ", ".join(_HEADS)
-        message = f"a model of the {family.name} family cannot be a decoder; those of {able} can"
-        raise SettingsError(f"{message}: give the decoder a shape of its own, [model.decoder.shape] family = 'bert'")
-    return family
-
-
 def copy_weights(decoder: CrossAttentionDecoder, source: Any) -> None:
     """Copy all weights of a masked or causal model of the same shape into a decoder, except cross-attention."""
     weights = dict(source.state_dict())
     for name, tensor in decoder.model.state_dict().items():
-        if _CROSS_ATTENTION not in name:
+        if ".crossattention." not in name:  # masked models have none
             tensor.copy_(weights[name])
 
 
@@ -243,26 +192,6 @@ def join(
     Raises:
         SettingsError: they differ in width, vocabulary or languages.
     """
-    _check_match(encoder, decoder)
-    own = encoder.input_embeddings
-    if share:
-        model = decoder.model
-        tied = model.get_output_embeddings().weight is model.get_input_embeddings().weight
-        model.get_input_embeddings().weight = own
-        if tied:
-            model.get_output_embeddings().weight = own
-    if share and encoder.family.name == decoder.family.name:
-        for name in _HEADS[decoder.family.name]:
-            setattr(encoder.model, name, getattr(decoder.model, name))
-    else:
-        for name, parameter in encoder.model.named_parameters():
-            if name.startswith(encoder.family.head) and parameter is not own:
-                parameter.requires_grad_(requires_grad=False)  # the encoder's own head is never used
-    freeze_unused_bias(decoder.model)
-    return Seq2Seq(encoder, decoder, notes)
-
-
-def _check_match(encoder: Backbone, decoder: CrossAttentionDecoder) -> None:
     rows, width = decoder.model.get_input_embeddings().weight.shape
     if width != encoder.width:
         message = f"the encoder has width {encoder.width}, the decoder {width}"
@@ -274,6 +203,27 @@ def _check_match(encoder: Backbone, decoder: CrossAttentionDecoder) -> None:
     if theirs and ours != theirs:
         message = f"encoder and decoder number languages differently ({ours} and {theirs})"
         raise SettingsError(f"{message}; start both from checkpoints with the same languages in the same order")
+    _share(encoder, decoder, embeddings=share)
+    freeze_unused_bias(decoder.model)
+    return Seq2Seq(encoder, decoder, notes)
+
+
+def _share(encoder: Backbone, decoder: CrossAttentionDecoder, *, embeddings: bool) -> None:
+    """Let both sides have one vocabulary head and, if wanted, one set of input embeddings."""
+    own = encoder.input_embeddings
+    if embeddings:
+        model = decoder.model
+        tied = model.get_output_embeddings().weight is model.get_input_embeddings().weight
+        model.get_input_embeddings().weight = own
+        if tied:
+            model.get_output_embeddings().weight = own
+    if embeddings and encoder.family.name == decoder.family.name:
+        for name in _HEADS[decoder.family.name]:
+            setattr(encoder.model, name, getattr(decoder.model, name))
+    else:
+        for name, parameter in encoder.model.named_parameters():
+            if name.startswith(encoder.family.head) and parameter is not own:
+                parameter.requires_grad_(requires_grad=False)  # the encoder's own head is never used
 
 
 # ---- writing ----

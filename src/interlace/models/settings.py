@@ -1,12 +1,19 @@
-"""Settings of a model: the shape of a fresh one, or the checkpoint to start from."""
+"""Settings of a model (the shape of a fresh one, or the checkpoint to start from) and of generation; without torch."""
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from interlace.core.errors import SettingsError
 from interlace.core.settings import Settings
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from torch import Tensor
 
 Attention = Literal["auto", "sdpa", "eager"]
 Take = Literal["whole", "embeddings", "none"]
@@ -36,11 +43,9 @@ class Shape(Settings):
     def model_post_init(self, _context: object) -> None:
         """Check that heads divide the width, and evenly for rotary positions."""
         if self.width % self.heads:
-            message = f"width must be a multiple of heads, found {self.width} and {self.heads}"
-            raise ValueError(message)
+            raise ValueError(f"width must be a multiple of heads, found {self.width} and {self.heads}")
         if self.family == "modernbert" and self.width // self.heads % 2:
-            message = f"modernbert: width / heads must be even, found {self.width} / {self.heads}"
-            raise ValueError(message)
+            raise ValueError(f"modernbert: width / heads must be even, found {self.width} / {self.heads}")
 
     @property
     def inner(self) -> int:
@@ -70,11 +75,9 @@ class DecoderSettings(Settings):
     def model_post_init(self, _context: object) -> None:
         """Check that a decoder has either a shape or a start."""
         if self.shape is not None and (self.start is not None or self.layers is not None):
-            message = "model.decoder: give either 'shape', of a fresh decoder, or 'start' and 'layers'"
-            raise ValueError(message)
+            raise ValueError("model.decoder: give either 'shape', of a fresh decoder, or 'start' and 'layers'")
         if self.shape is not None and self.take != "whole":
-            message = f"take = {self.take!r} needs a start, but this decoder has a 'shape'; remove it"
-            raise ValueError(message)
+            raise ValueError(f"take = {self.take!r} needs a start, but this decoder has a 'shape'; remove it")
 
 
 class ModelSettings(Settings):
@@ -129,37 +132,125 @@ class ModelSettings(Settings):
     def model_post_init(self, _context: object) -> None:
         """Check that the settings do not contradict each other."""
         if self.start is not None and self.shape is not None:
-            message = "give either 'start' or 'shape', not both: a checkpoint has its own shape"
-            raise ValueError(message)
+            raise ValueError("give either 'start' or 'shape', not both: a checkpoint has its own shape")
         if self.start is None and self.take != "whole":
-            message = f"take = {self.take!r} needs a 'start'"
-            raise ValueError(message)
+            raise ValueError(f"take = {self.take!r} needs a 'start'")
         decoder = self.decoder
         if self.start is None and decoder is not None and decoder.start is None and decoder.take != "whole":
-            message = f"decoder.take = {decoder.take!r} needs a 'start' of encoder or decoder"
-            raise ValueError(message)
+            raise ValueError(f"decoder.take = {decoder.take!r} needs a 'start' of encoder or decoder")
         if self.languages == "embeddings" and self.shape is not None and self.shape.family == "modernbert":
-            message = "languages = 'embeddings': the modernbert family cannot take language embeddings"
-            raise ValueError(message)
+            raise ValueError("languages = 'embeddings': the modernbert family cannot take language embeddings")
         if self.start is None and (self.language_names or self.language_copies):
-            message = "language_names and language_copies need a 'start'"
-            raise ValueError(message)
+            raise ValueError("language_names and language_copies need a 'start'")
         if self.language_copies and self.languages == "none":
-            message = "language_copies needs languages = 'embeddings'"
-            raise ValueError(message)
+            raise ValueError("language_copies needs languages = 'embeddings'")
         self._check_vectors()
 
     def _check_vectors(self) -> None:
         """Check that nothing else initializes the embeddings that `vectors` do."""
+        decoder = self.decoder
+        if self.vectors is None and self.vectors_spread != "drawn":
+            raise ValueError(f"vectors_spread = {self.vectors_spread!r} needs 'vectors'")
         if self.vectors is None:
-            if self.vectors_spread != "drawn":
-                message = f"vectors_spread = {self.vectors_spread!r} needs 'vectors'"
-                raise ValueError(message)
             return
         if self.start is not None:
-            message = "give either 'start' or 'vectors', not both: a checkpoint has its own embeddings"
-            raise ValueError(message)
-        decoder = self.decoder
+            raise ValueError("give either 'start' or 'vectors', not both: a checkpoint has its own embeddings")
         if decoder and decoder.start is not None and decoder.take != "none" and decoder.embeddings == "shared":
             message = "'vectors' and decoder.start both initialize the shared embeddings"
             raise ValueError(f"{message}; set decoder.embeddings = 'own'")
+
+
+# ---- generation ----
+
+PenaltyForm = Literal["power", "gnmt"]
+Stop = Literal["full", "likely", "sure"]
+
+
+class SearchSettings(Settings):
+    """Settings of beam search, greedy search or sampling."""
+
+    beam: int = Field(5, ge=1, le=200, description="Beam size; 1: greedy search.")
+    n_best: int = Field(1, ge=1, le=200, description="Translations of a sentence, at most the beam size.")
+    length_penalty: float = Field(
+        1.0, ge=-10, le=10, description="Exponent of the length that divides a hypothesis's log-probability (XLM: 1); "
+        "higher values prefer longer translations, 0 compares the sums.",
+    )  # fmt: skip
+    penalty: PenaltyForm = Field(
+        "power", description="Base of that exponent: the length (XLM), or (5 + length) / 6 (Wu et al. 2016, eq. 14)."
+    )
+    stop: Stop = Field(
+        "likely", description="When a sentence is finished: 'full', the beam has enough finished hypotheses; 'likely', "
+        "no live one would be among the best if it ended next; 'sure', none ever could be (XLM).",
+    )  # fmt: skip
+    max_ratio: float = Field(
+        1.5, ge=0, le=100, description="Maximum length of a translation: this times the source's, plus max_extra (XLM)."
+    )
+    max_extra: int = Field(10, ge=0, le=10_000, description="Tokens added to that maximum (XLM: 10).")
+    allow_unk: bool = Field(False, description="Allow generating `<unk>`.")
+    sample: bool = Field(False, description="Sample tokens instead of searching.")
+    temperature: float = Field(1.0, gt=0, le=100, description="Divisor of the scores before sampling.")
+    top_k: int = Field(
+        0, ge=0, description="Sample from this many most likely tokens (Edunov et al. 2018: 10); 0: from all."
+    )
+    seed: int = Field(0, ge=0, description="Seed of sampling.")
+
+    def model_post_init(self, _context: Any) -> None:
+        """Check that the settings belong to the chosen kind of search."""
+        if self.n_best > self.width:
+            what = "sample = true generates one translation" if self.sample else f"beam = {self.beam} finds no more"
+            raise SettingsError(f"n_best = {self.n_best}, but {what}")
+        of_beam_search, of_sampling = ("beam", "length_penalty", "penalty", "stop"), ("temperature", "top_k", "seed")
+        for name in of_beam_search if self.sample else of_sampling:
+            if (value := getattr(self, name)) == type(self).model_fields[name].default:
+                continue
+            if self.sample:
+                raise SettingsError(f"{name} = {value} is for beam search, but sample = true; remove one of them")
+            raise SettingsError(f"{name} = {value} is for sampling, but sample = false; set sample = true too")
+
+    @property
+    def ranking(self) -> LengthPenalty:
+        """Length penalty by which hypotheses are ranked."""
+        return LengthPenalty(self.length_penalty, self.penalty)
+
+    @property
+    def width(self) -> int:
+        """Sequences generated at once for each sentence."""
+        return 1 if self.sample else self.beam
+
+    def limits(self, lengths: NDArray[Any], limit: int) -> NDArray[np.int64]:
+        """Return the maximum lengths of translations from source lengths; `limit` is the model's own maximum."""
+        allowed: NDArray[np.int64] = (self.max_ratio * lengths + self.max_extra).astype("int64").clip(0, limit)
+        return allowed
+
+
+@dataclass(frozen=True)
+class LengthPenalty:
+    """Divisor of a hypothesis's log-probability, from its length with the end token.
+
+    exponent: 0 compares sums; 1, with `power`, means a token.
+    form: `power`, length ** exponent (XLM); `gnmt`, ((5 + length) / 6) ** exponent (Wu et al. 2016, eq. 14).
+    """
+
+    exponent: float = 1.0
+    form: PenaltyForm = "power"
+
+    def divisors(self, lengths: Tensor) -> Tensor:
+        """Return float32 divisors of lengths."""
+        divisors: Tensor = self._base(lengths.float()) ** self.exponent
+        return divisors
+
+    def score(self, logprob: float, length: int) -> float:
+        """Return a log-probability divided by the penalty of its length."""
+        return float(logprob / self._base(float(length)) ** self.exponent)
+
+    def _base(self, lengths: Any) -> Any:
+        return lengths if self.form == "power" else (5 + lengths) / 6
+
+
+def _check_single_best(search: SearchSettings) -> SearchSettings:
+    if search.n_best > 1:
+        raise ValueError(f"n_best = {search.n_best}, but only the best translation is used here; remove it")
+    return search
+
+
+SingleBestSearch = Annotated[SearchSettings, AfterValidator(_check_single_best)]

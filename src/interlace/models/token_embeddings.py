@@ -36,7 +36,6 @@ NewTokens = Literal["mean", "random"]
 
 log = logging.getLogger(__name__)
 
-_MULTIPLES = (128, 64, 8)  # checkpoints pad their embeddings to one of these
 _DRAWS = 2  # key of the random numbers; 1 is that of language embeddings
 _FEW = 0.1  # with fewer of a file's vectors in use, it is likely one of another tokenizer
 
@@ -52,36 +51,27 @@ def extend_embeddings(model: Any, extension: Extension, how: NewTokens, seed: in
     """
     import torch
 
-    rows = int(model.get_input_embeddings().weight.shape[0])
-    wanted = _padded_size(rows, extension)
+    from interlace.models.backbone import unused_bias
+
+    rows = wanted = int(model.get_input_embeddings().weight.shape[0])
+    if rows == extension.base:
+        wanted = extension.size
+    elif extension.size > rows:
+        multiple = next((multiple for multiple in (128, 64, 8) if rows % multiple == 0), 1)  # usual paddings
+        wanted = -(-extension.size // multiple) * multiple
     if wanted > rows:
         with torch.random.fork_rng(devices=[]):  # resizing draws rows, all of which are replaced here
             model.resize_token_embeddings(wanted, mean_resizing=False)
     rng = generator(Purpose.INIT, seed, step=_DRAWS)
+    head = model.get_output_embeddings()
+    found = [model.get_input_embeddings().weight, head.weight, getattr(head, "bias", None), unused_bias(model)]
+    tables = {tensor.data_ptr(): tensor.data for tensor in found if tensor is not None}  # a row a token; tied ones once
     with torch.no_grad():
-        for table in _token_tensors(model):
+        for table in tables.values():
             new = _new_rows(table[: extension.base], extension, how, rng)
             spare = table[extension.base : rows].mean(0) if rows > extension.base else new.mean(0)
             table[extension.base : extension.size] = new
             table[max(rows, extension.size) :] = spare
-
-
-def _padded_size(rows: int, extension: Extension) -> int:
-    if extension.size <= rows:
-        return rows
-    if rows == extension.base:
-        return extension.size
-    multiple = next((multiple for multiple in _MULTIPLES if rows % multiple == 0), 1)
-    return -(-extension.size // multiple) * multiple
-
-
-def _token_tensors(model: Any) -> list[Tensor]:
-    """Return the tensors with one row a token, tied ones once."""
-    from interlace.models.backbone import unused_bias
-
-    head = model.get_output_embeddings()
-    found = [model.get_input_embeddings().weight, head.weight, getattr(head, "bias", None), unused_bias(model)]
-    return list({tensor.data_ptr(): tensor.data for tensor in found if tensor is not None}.values())
 
 
 def _new_rows(old: Tensor, extension: Extension, how: NewTokens, rng: np.random.Generator) -> Tensor:
@@ -125,7 +115,10 @@ def initialize_from_vectors(backbone: Backbone, fresh: list[Any], settings: Mode
 
     vectors = read_vectors(settings)
     rows, found = _matching(vectors, vocab, settings.vectors)
-    spread, scales = _root_mean_square(found, settings), list[float]()
+    scales: list[float] = []
+    spread = float(np.sqrt(np.square(found, dtype=np.float64).mean()))
+    if not 0 < spread < np.inf:
+        raise DataError(f"{settings.vectors}: the vectors are all zero, or contain values that are not finite")
     weights = [each.weight for model in fresh for each in (model.get_input_embeddings(), model.get_output_embeddings())]
     with torch.no_grad():
         for weight in {weight.data_ptr(): weight for weight in weights}.values():
@@ -193,19 +186,10 @@ def _matching(vectors: WordVectors, vocab: Vocab, name: str | None) -> tuple[NDA
     ids = np.array([known.get(word, -1) for word in vectors.words], np.int64)
     ids[np.isin(ids, vocab.special_ids)] = -1
     if not (ids >= 0).any():
-        theirs, ours = (
-            ", ".join(map(repr, vectors.words[:3])),
-            ", ".join(map(repr, vocab.tokens(vocab.regular_ids[-3:]))),
-        )
+        ours = ", ".join(map(repr, vocab.tokens(vocab.regular_ids[-3:])))
+        theirs = ", ".join(map(repr, vectors.words[:3]))
         raise DataError(
             f"{name}: none of its {len(vectors):,} vectors (such as {theirs}) belongs to a token of the model (such as "
             f"{ours}); name the tokenizer that they were learned with in vocab.start"
         )
     return ids[ids >= 0], vectors.vectors[ids >= 0]
-
-
-def _root_mean_square(vectors: NDArray[np.float32], settings: ModelSettings) -> float:
-    spread = float(np.sqrt(np.square(vectors, dtype=np.float64).mean()))
-    if not 0 < spread < np.inf:
-        raise DataError(f"{settings.vectors}: the vectors are all zero, or contain values that are not finite")
-    return spread

@@ -1,4 +1,4 @@
-"""LineTranslation of lines: tokens, batches of similar length, generation, and text again.
+"""Translation of lines: tokens, batches of similar length, generation, and text again.
 
 A line that is longer than the model reads is translated in pieces. A piece ends after a sentence if possible, else
 after another punctuation mark, at a blank, or between two characters.
@@ -19,9 +19,8 @@ import torch
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.randomness import Purpose, generator
-from interlace.models.decoding import EnsembleState, TokenConstraints, encode_source, encoder_inputs, eval_mode
-from interlace.models.generation import SearchSettings
-from interlace.models.search import generate
+from interlace.models.search import EnsembleState, TokenConstraints, encode_source, encoder_inputs, eval_mode, generate
+from interlace.models.settings import SearchSettings
 from interlace.text import Text
 from interlace.text.scripts import UNSPACED, scripts_of
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
     from interlace.core.ragged import Ragged
     from interlace.data.vocab import Vocab
-    from interlace.models.decoding import DecodingState, Hypotheses
+    from interlace.models.search import DecodingState, Hypotheses
     from interlace.models.seq2seq import Seq2Seq
 
 log = logging.getLogger(__name__)
@@ -124,7 +123,9 @@ class Translator:
         self.models, self.vocab, self.source, self.target = tuple(models), vocab, source, target
         self.settings = SearchSettings() if search is None else search
         self.first = vocab.target(target)
-        self._reader = _without_special_tokens(vocab)
+        tokenizer = type(vocab.tokenizer).from_str(vocab.tokenizer.to_str())
+        tokenizer.encode_special_tokens = True  # `</s>` or `<2de>` in a line is ordinary text
+        self._reader = vocab.with_tokenizer(tokenizer, vocab.extension)
         limit = min(model.traits.max_length - 2 for model in models)
         self.max_length = limit if max_length is None else min(limit, max_length)
         self.max_target = min(model.max_target_length - 1 for model in models)
@@ -186,10 +187,10 @@ class Translator:
     def _translated(self, ids: Ragged, numbers: NDArray[np.int64]) -> list[list[Hypothesis]]:
         """Return the hypotheses of each piece, generated in batches of similar length."""
         made: list[list[Hypothesis]] = [[] for _ in range(len(ids))]
-        waiting = self._batches(ids, np.arange(len(ids)))
+        waiting = batches(ids.lengths, self.tokens, self.rows)
         with eval_mode(*self.models):
             while waiting:
-                rows = waiting.pop()
+                rows = waiting.pop(0)
                 limits = self.settings.limits(ids.lengths[rows], self.max_target)
                 try:
                     found = self._generate(ids.take(rows), limits, self._draws(limits, numbers, rows))
@@ -197,15 +198,12 @@ class Translator:
                     found = None  # continue outside of `except`, where the tensors of the search are freed
                 if found is None:
                     self._halve(ids, rows)
-                    waiting = self._batches(ids, np.concatenate([rows, *waiting]))
+                    left = np.concatenate([rows, *waiting])
+                    waiting = [left[part] for part in batches(ids.lengths[left], self.tokens, self.rows)]
                     continue
                 for row, hypotheses in zip(rows.tolist(), self._decoded(found, limits), strict=True):
                     made[row] = hypotheses
         return made
-
-    def _batches(self, ids: Ragged, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-        """Return the batches of these pieces, the last one first."""
-        return [rows[part] for part in batches(ids.lengths[rows], self.tokens, self.rows)][::-1]
 
     def _halve(self, ids: Ragged, rows: NDArray[np.int64]) -> None:
         """Halve the batch size after a batch did not fit into memory.
@@ -244,22 +242,22 @@ class Translator:
 
     def _decoded(self, found: Hypotheses, limits: NDArray[np.int64]) -> Iterator[list[Hypothesis]]:
         """Yield the hypotheses of each piece as text."""
-        lengths, logprobs = found.lengths.cpu().numpy(), found.logprobs.cpu().numpy()
-        kept = lengths[:, : self.settings.n_best] >= 0
+        best = slice(self.settings.n_best)
+        lengths, logprobs = found.lengths[:, best].cpu().numpy(), found.logprobs[:, best].cpu().numpy()
+        kept = lengths >= 0
         rows, ranks = np.nonzero(kept)
         ids = found.ids.cpu().numpy()
         tokens = [ids[row, rank, : lengths[row, rank]].tolist() for row, rank in zip(rows, ranks, strict=True)]
         skip = not self.settings.allow_unk  # the only special token that can occur
         texts = iter(self.vocab.tokenizer.decode_batch(tokens, skip_special_tokens=skip))
-        for row in range(len(lengths)):
-            yield [
-                self._hypothesis(next(texts), float(logprobs[row, rank]), int(lengths[row, rank]), int(limits[row]))
-                for rank in range(int(kept[row].sum()))
-            ]
-
-    def _hypothesis(self, text: str, logprob: float, length: int, limit: int) -> Hypothesis:
-        line = " ".join(text.split("\n")).strip()
-        return Hypothesis(line, self.settings.ranking.score(logprob, length + 1), logprob, length + 1, length >= limit)
+        for row, limit in enumerate(limits.tolist()):
+            hypotheses = []
+            for rank in np.flatnonzero(kept[row]):
+                logprob, length = float(logprobs[row, rank]), int(lengths[row, rank])
+                line = " ".join(next(texts).split("\n")).strip()
+                score = self.settings.ranking.score(logprob, length + 1)
+                hypotheses.append(Hypothesis(line, score, logprob, length + 1, length >= limit))
+            yield hypotheses
 
     def _joined(self, parts: list[list[Hypothesis]], unknown: int) -> LineTranslation:
         """Return the translation of a line from its pieces, rank by rank; a piece with fewer repeats its last.
@@ -280,24 +278,17 @@ class Translator:
         return LineTranslation(tuple(hypotheses), len(parts), unknown)
 
 
-def _without_special_tokens(vocab: Vocab) -> Vocab:
-    """Return the vocabulary with a tokenizer that reads `</s>` or `<2de>` in a line as ordinary text."""
-    tokenizer = type(vocab.tokenizer).from_str(vocab.tokenizer.to_str())
-    tokenizer.encode_special_tokens = True
-    return vocab.with_tokenizer(tokenizer, vocab.extension)
-
-
 # ---- batches ----
 
 
-def batches(lengths: NDArray[np.int64], tokens: int, rows: int) -> Iterator[NDArray[np.int64]]:
-    """Yield indices of each batch, longest first: at most `rows`, and at most `tokens` with padding, or one."""
-    order = np.argsort(-lengths, kind="stable")
-    start = 0
-    while start < len(order):
-        count = max(1, min(rows, tokens // (int(lengths[order[start]]) + 2)))
-        yield order[start : start + count]
-        start += count
+def batches(lengths: NDArray[np.int64], tokens: int, rows: int) -> list[NDArray[np.int64]]:
+    """Return indices of each batch, longest first: at most `rows`, and at most `tokens` with padding, or one."""
+    order, found = np.argsort(-lengths, kind="stable"), []
+    while len(order):
+        count = max(1, min(rows, tokens // (int(lengths[order[0]]) + 2)))
+        found.append(order[:count])
+        order = order[count:]
+    return found
 
 
 @dataclass(frozen=True)

@@ -176,8 +176,8 @@ class BackTranslation(Seq2SeqObjective):
 
     def _translations(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> OnlineTranslations:
         """Return the model's translations of the batch, cached ones if they are reused."""
-        from interlace.models.decoding import TokenConstraints
-        from interlace.models.generation import SearchSettings
+        from interlace.models.search import TokenConstraints
+        from interlace.models.settings import SearchSettings
         from interlace.objectives.common.online_translation import translate_online
 
         extra: dict[str, Any] = batch.extra

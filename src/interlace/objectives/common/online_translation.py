@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
-from interlace.models.decoding import ModelState, add_specials, eval_mode
-from interlace.models.search import generate
+from interlace.models.search import ModelState, add_specials, eval_mode, generate
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from interlace.models.decoding import TokenConstraints
-    from interlace.models.generation import SearchSettings
+    from interlace.models.search import TokenConstraints
+    from interlace.models.settings import SearchSettings
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 
 from interlace.core.errors import DataError, MissingDependencyError, SettingsError, did_you_mean
 from interlace.data.layout import SPECIALS
-from interlace.models.generation import SearchSettings, SingleBestSearch
+from interlace.models.settings import SearchSettings, SingleBestSearch
 from interlace.scores.examples import Examples, identity_of
 from interlace.scores.examples import bleu as bleu_of
 from interlace.tasks import ProbeTask, Scale, Scores
