@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import product
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.tasks import TASKS, FineTuneTask
 from interlace.tasks.common.prediction import predict_all
+from little_files import write
 
 SPLITS = {"train": 60, "dev": 20, "test": 24}
 NOUNS = ["doctor", "letter", "garden", "river", "teacher", "window", "mountain", "village"]
@@ -69,127 +71,102 @@ def tag(word):
     return "NOUN" if word in NOUNS else "VERB" if word in VERBS else "DET"
 
 
-def write_pos(root):
-    for split in SPLITS:
-        for language in ("en", "xx"):
-            lines = []
-            for words in sentences(split):
-                for number, word in enumerate(words, 1):
-                    cells = [str(number), say([word], language), "_", tag(word), *["_"] * 6]
-                    lines.append("\t".join(cells))
-                lines.append("")
-            put(root / f"pos/{split}.{language}.conllu", lines)
+def pos(split, language):
+    rows = []
+    for words in sentences(split):
+        rows += [
+            (str(number), say([word], language), "_", tag(word), *["_"] * 6) for number, word in enumerate(words, 1)
+        ]
+        rows.append("")
+    return {f"pos/{split}.{language}.conllu": rows}
 
 
-def write_ner(root):
-    for split in SPLITS:
-        for language in ("en", "xx"):
-            lines = []
-            for words in sentences(split):
-                lines += [f"{say([word], language)}\t{'B-PER' if word in NOUNS else 'O'}" for word in words]
-                lines.append("")
-            put(root / f"ner/{split}.{language}.tsv", lines)
+def ner(split, language):
+    rows = []
+    for words in sentences(split):
+        rows += [(say([word], language), "B-PER" if word in NOUNS else "O") for word in words]
+        rows.append("")
+    return {f"ner/{split}.{language}.tsv": rows}
 
 
-def write_xnli(root):
-    for split in SPLITS:
-        for language in ("en", "xx"):
-            lines = ["language\tgold_label\tsentence1\tsentence2"]
-            for number, words in enumerate(sentences(split)):
-                label = list(SIGNS)[number % 3]
-                sides = (say(words, language), say([SIGNS[label], *words], language))
-                lines.append("\t".join([language, label, *sides]))
-            put(root / f"nli/{split}.{language}.tsv", lines)
+def xnli(split, language):
+    rows = [("language", "gold_label", "sentence1", "sentence2")]
+    for number, words in enumerate(sentences(split)):
+        label = list(SIGNS)[number % 3]
+        rows.append((language, label, say(words, language), say([SIGNS[label], *words], language)))
+    return {f"nli/{split}.{language}.tsv": rows}
 
 
-def write_pawsx(root):
-    for split in SPLITS:
-        for language in ("en", "xx"):
-            lines = []
-            for number, words in enumerate(sentences(split)):
-                sign = "always" if number % 2 else "never"
-                lines.append("\t".join([say(words, language), say([sign, *words], language), str(number % 2)]))
-            put(root / f"pawsx/{split}-{language}.tsv", lines)
+def pawsx(split, language):
+    rows = []
+    for number, words in enumerate(sentences(split)):
+        sign = "always" if number % 2 else "never"
+        rows.append((say(words, language), say([sign, *words], language), str(number % 2)))
+    return {f"pawsx/{split}-{language}.tsv": rows}
 
 
-def write_mlqa(root):
-    for split in SPLITS:
-        for language in ("en", "xx"):
-            passages = []
-            for number, words in enumerate(sentences(split)):
-                context = say(words, language)
-                asked, place = (("maybe", 1), ("never", 4))[number % 2]
-                answer = say([words[place]], language)
-                start = context.index(answer)
-                answers = [{"text": answer, "answer_start": start}]
-                question = {"id": str(number), "question": say([asked], language), "answers": answers}
-                passages.append({"context": context, "qas": [question]})
-            put(root / f"qa/{split}.{language}.json", [json.dumps({"data": [{"paragraphs": passages}]})])
+def mlqa(split, language):
+    passages = []
+    for number, words in enumerate(sentences(split)):
+        context = say(words, language)
+        asked, place = (("maybe", 1), ("never", 4))[number % 2]
+        answer = say([words[place]], language)
+        answers = [{"text": answer, "answer_start": context.index(answer)}]
+        question = {"id": str(number), "question": say([asked], language), "answers": answers}
+        passages.append({"context": context, "qas": [question]})
+    return {f"qa/{split}.{language}.json": [json.dumps({"data": [{"paragraphs": passages}]})]}
 
 
-def write_retrieval(root):
-    for split in SPLITS:
-        for language in ("en", "xx"):
-            put(root / f"parallel/{split}.en-xx.{language}", [say(words, language) for words in sentences(split)])
+def parallel(split, language):
+    return {f"parallel/{split}.en-xx.{language}": [say(words, language) for words in sentences(split)]}
 
 
-def write_word_alignment(root):
-    for split in SPLITS:
-        for language in ("en", "xx"):
-            put(root / f"parallel/{split}.en-xx.{language}.tok", [say(words, language) for words in sentences(split)])
-        put(root / f"parallel/{split}.en-xx.links", [" ".join(f"{i}-{i}" for i in range(5)) for _ in sentences(split)])
+def aligned(split, language):
+    links = [" ".join(f"{i}-{i}" for i in range(5)) for _ in sentences(split)]
+    text = parallel(split, language)[f"parallel/{split}.en-xx.{language}"]
+    return {f"parallel/{split}.en-xx.{language}.tok": text, f"parallel/{split}.en-xx.links": links}
 
 
-def write_perplexity(root):
-    for split in SPLITS:
-        for language in ("en", "xx"):
-            put(root / f"text/{split}.{language}.txt", [say(words, language) for words in sentences(split)])
+def running_text(split, language):
+    return {f"text/{split}.{language}.txt": [say(words, language) for words in sentences(split)]}
 
 
-def write_embedding_alignment(root):
-    put(root / "dict/en-xx.txt", [f"{source}\t{target}" for source, target in LEXICON.items()])
+def dictionary(split, language):
+    return {"dict/en-xx.txt": list(LEXICON.items())}
 
 
-def write_word_similarity(root):
-    """The first word beside each other one, which is the less alike the later it stands."""
-    for language in ("en", "xx"):
-        first, *others = (say([word], language) for word in LEXICON)
-        put(root / f"similarity/{language}.tsv", [f"{first}\t{other}\t{-place}" for place, other in enumerate(others)])
+def similarity(split, language):
+    """The first word beside each other one, less similar the later it comes."""
+    first, *others = (say([word], language) for word in LEXICON)
+    return {f"similarity/{language}.tsv": [(first, other, str(-place)) for place, other in enumerate(others)]}
+
+
+def separate(split, language):
+    """Names of translations, scores of words and a training dictionary, in files of their own."""
+    lines = [(f"{language}-{number}", say(words, language)) for number, words in enumerate(sentences(split))]
+    return {
+        f"named/{split}.{language}": lines,
+        f"gold/{split}": [f"en-{number}\txx-{number}" for number in range(9)],
+        "words/xx": [(say([word], "xx"), say(["the"], "xx")) for word in NOUNS],
+        "scores/xx": [str(place) for place, _ in enumerate(NOUNS)],
+        "trained.txt": ["the\teht"],
+    }
 
 
 FILES = {
-    "pos": write_pos,
-    "ner": write_ner,
-    "xnli": write_xnli,
-    "pawsx": write_pawsx,
-    "mlqa": write_mlqa,
-    "retrieval": write_retrieval,
-    "mining": write_retrieval,
-    "mt": write_retrieval,
-    "round_trip": write_perplexity,
-    "perplexity": write_perplexity,
-    "word_alignment": write_word_alignment,
-    "embedding_alignment": write_embedding_alignment,
-    "word_translation": write_embedding_alignment,
-    "word_similarity": write_word_similarity,
+    **{make.__name__: make for make in (pos, ner, xnli, pawsx, mlqa)},
+    **dict.fromkeys(("retrieval", "mining", "mt"), parallel),
+    **dict.fromkeys(("round_trip", "perplexity"), running_text),
+    **dict.fromkeys(("embedding_alignment", "word_translation"), dictionary),
+    "word_alignment": aligned,
+    "word_similarity": similarity,
 }
 
 
-def write_apart(root):
-    """Names of translations, scores of words, text and what was learnt: in files of their own."""
-    for split in SPLITS:
-        for language in ("en", "xx"):
-            lines = [f"{language}-{number}\t{say(words, language)}" for number, words in enumerate(sentences(split))]
-            put(root / f"named/{split}.{language}", lines)
-        put(root / f"gold/{split}", [f"en-{number}\txx-{number}" for number in range(9)])
-    put(root / "words/xx", [f"{say([word], 'xx')}\t{say(['the'], 'xx')}" for word in NOUNS])
-    put(root / "scores/xx", [str(place) for place, _ in enumerate(NOUNS)])
-    put(root / "trained.txt", ["the\teht"])
-
-
-def put(path, lines):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+def write_files(root, *makers):
+    for make, split, language in product(makers, SPLITS, ("en", "xx")):
+        for name, rows in make(split, language).items():
+            write(root, name, *rows)
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +188,7 @@ def task(name):
 
 @pytest.fixture
 def root(name, tmp_path):
-    FILES[name](tmp_path)
+    write_files(tmp_path, FILES[name])
     return tmp_path
 
 
@@ -224,19 +201,19 @@ def backbone(request, vocab):
 # ---- every task ----
 
 
-def test_a_task_has_files_here(name):
+def test_every_task_has_files_here(name):
     assert name in FILES
 
 
-def test_settings_survive_the_round_trip(task):
+def test_settings_survive_a_round_trip(task):
     assert type(task).read(task.dump()) == task
 
 
-def test_every_setting_is_explained(task):
+def test_every_setting_has_a_description(task):
     assert [key for key, field in type(task).model_fields.items() if not field.description] == []
 
 
-def test_a_task_says_what_it_measures(task, name):
+def test_a_task_names_its_metric(task, name):
     assert task.metric
     assert task.unit == "%" or name in {*WRITERS, "perplexity"}
     assert TASKS.summary(type(task).__module__.rpartition(".")[2]).endswith((".", "?", ")"))
@@ -244,7 +221,7 @@ def test_a_task_says_what_it_measures(task, name):
 
 @pytest.mark.parametrize("name", PROBES)
 @pytest.mark.parametrize("wrong", [{"tuning": {"epochs": 7}}, {"settings": ["supervised"]}, {"decontaminate": True}])
-def test_a_probe_has_no_settings_of_training(name, wrong):
+def test_a_probe_rejects_fine_tuning_settings(name, wrong):
     with pytest.raises(SettingsError, match=f"unknown key '{next(iter(wrong))}'"):
         TASKS.build({"name": name, **wrong})
 
@@ -273,10 +250,9 @@ READING = [
 
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize(("settings", "language"), READING)
-def test_what_it_reads_is_what_it_says(settings, language, split, vocab, tmp_path):
+def test_read_files_lists_all_files_that_are_opened(settings, language, split, vocab, tmp_path):
     """Scores are kept as long as these files hold the same, so none may be forgotten."""
-    for write in (FILES[settings["name"]], write_apart, write_perplexity):
-        write(tmp_path)
+    write_files(tmp_path, FILES[settings["name"]], separate, running_text)
     task = TASKS.build(settings)
     told = set(map(str, task.read_files(split, language, tmp_path)))
     OPENED.append("")
@@ -286,14 +262,21 @@ def test_what_it_reads_is_what_it_says(settings, language, split, vocab, tmp_pat
     assert told == opened != set()
 
 
-def test_a_missing_language_is_named_with_what_there_is(task, name, root, vocab):
+def test_a_missing_language_lists_available_ones(task, name, root, vocab):
     missing = "xy-xx" if name == "round_trip" else "xy"  # it reads what it translates from
     with pytest.raises(DataError, match=rf"(?s){name}.*'xy'.*test data in: .*xx") as caught:
         task.examples("test", missing, vocab, root)
     assert "xy" in str(caught.value).split("there is no file ")[1].split(";")[0]
 
 
-def test_an_empty_folder_is_no_data(task, tmp_path, vocab):
+@pytest.mark.parametrize("name", ["retrieval", "mining", "mt", "word_alignment", "word_translation"])
+def test_a_language_is_not_paired_with_itself(task, root, vocab):
+    with pytest.raises(DataError, match=r"source and target are both 'en'|'en' cannot be translated into itself"):
+        task.examples("test", "en", vocab, root)
+    assert list(task.texts("test", "en", root)) == []
+
+
+def test_an_empty_folder_is_an_error(task, tmp_path, vocab):
     with pytest.raises(DataError, match="there is none in any language"):
         task.examples("test", "xx", vocab, tmp_path)
     with pytest.raises(DataError, match="is no folder"):
@@ -308,7 +291,7 @@ def test_an_empty_file_is_an_error(task, root, vocab):
         task.examples("test", "xx", vocab, root)
 
 
-def test_a_pattern_with_an_unknown_placeholder_is_refused(name):
+def test_rejects_unknown_placeholders(name):
     with pytest.raises(SettingsError, match="did you mean 'language'"):
         TASKS.build({"name": name, "files": "{split}.{langage}"})
 
@@ -335,7 +318,7 @@ def test_batches_are_pure(task, root, vocab, backbone):
 
 
 @for_fine_tuned
-def test_padding_and_inner_specials_are_never_asked_for(task, root, vocab, backbone):
+def test_predicts_no_padding_or_special_tokens(task, root, vocab, backbone):
     examples = task.examples("train", "en", vocab, root)
     batch = batch_of(task, examples, vocab, backbone)
     ids = batch.inputs["input_ids"]
@@ -352,7 +335,7 @@ def test_padding_and_inner_specials_are_never_asked_for(task, root, vocab, backb
 
 
 @for_fine_tuned
-def test_language_ids_are_those_of_the_rows(task, root, vocab, backbone):
+def test_language_ids_are_those_of_the_sequences(task, root, vocab, backbone):
     """A head may feed none."""
     traits = backbone.traits
     for language in ("en", "xx"):
@@ -397,7 +380,7 @@ def test_gradients_are_finite(task, root, vocab, backbone, precision):
 
 
 @for_fine_tuned
-def test_it_learns_and_predicts_what_it_learnt(task, root, vocab, backbone):
+def test_learns_and_predicts(task, root, vocab, backbone):
     examples = task.examples("train", "en", vocab, root)
     *_, (losses, heads) = train(task, examples, vocab, backbone, 60)
     assert losses[-1] < 0.5 * losses[0]
@@ -418,6 +401,11 @@ def assert_declared(task, scores):
         assert len(scores.outcomes.identity) == 16
 
 
+@for_fine_tuned
+def test_the_head_predicts_the_classes_of_the_task(task):
+    assert not task.classes or len(task.classes) == task.head().classes
+
+
 def flat(values):
     return values.flat if isinstance(values, Ragged) else values
 
@@ -432,7 +420,7 @@ def others(right, task):
 
 
 @for_fine_tuned
-def test_perfect_is_100_and_each_mistake_costs(task, root, vocab):
+def test_gold_scores_100_and_mistakes_less(task, root, vocab):
     examples = task.examples("test", "en", vocab, root)
     gold = task.head().gold(examples)
     right = np.asarray(flat(gold))
@@ -498,7 +486,7 @@ def test_a_wrong_model_scores_less(name, task, root, vocab, backbone):
 
 
 @for_probes
-def test_measuring_changes_nothing_and_repeats(name, task, root, vocab, backbone):
+def test_measuring_is_repeatable_and_changes_nothing(name, task, root, vocab, backbone):
     examples = task.examples("test", "xx", vocab, root)
     if name in WRITERS:
         backbone = join(backbone, fresh_decoder(backbone.model.config, 0))

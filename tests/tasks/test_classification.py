@@ -1,3 +1,5 @@
+"""Heads that classify sentences, pairs and words, and tasks over them."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -5,16 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from interlace.core.errors import DataError
+from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import LabeledExamples, Pairs, Sentences
 from interlace.objectives import Resources
-from interlace.tasks import Tuning
-from interlace.tasks.common.classification import ClassificationTask, Classifier
+from interlace.tasks import TASKS, Tuning
+from interlace.tasks.common.classification import ClassificationTask, Classifier, Tagger
 from interlace.tasks.common.files import Files
-from interlace.tasks.common.prediction import MixedBatches, MixedSequences
+from interlace.tasks.common.prediction import MixedBatches, MixedSequences, predict_all
 from interlace.training.device import accelerator_for
 from interlace.training.evaluation_job import EvaluationJob
 from little_jobs import score_job
@@ -37,7 +41,7 @@ def batch_of(learner, examples, vocab, backbone):
     return learner.batch(examples, learner.prepare(Resources(vocab, backbone.traits)), 0, RNG)
 
 
-def test_both_sides_stand_in_one_row(vocab, model):
+def test_pairs_are_one_sequence(vocab, model):
     batch = batch_of(Classifier(classes=3), pairs(), vocab, model())
     first = [vocab.begin, 100, 101, *vocab.separator_ids, 103, vocab.end]
     assert batch.inputs["input_ids"][0, : len(first)].tolist() == first
@@ -48,14 +52,14 @@ def test_both_sides_stand_in_one_row(vocab, model):
     assert "position_ids" not in batch.inputs
 
 
-def test_unlabelled_rows_are_not_asked_for(vocab, model):
+def test_skips_rows_without_a_label(vocab, model):
     batch = batch_of(Classifier(classes=3), pairs((-1, 1)), vocab, model())
     assert batch.at[0].tolist() == [1]
     assert batch.labels.tolist() == [1]
     assert batch.counts == {"classification": 1}
 
 
-def test_each_side_has_its_own_language(vocab, model):
+def test_each_side_has_its_own_language_ids(vocab, model):
     backbone = model("en", "de")
     batch = batch_of(Classifier(classes=3), pairs(languages=("en", "de")), vocab, backbone)
     ids, languages = batch.inputs["input_ids"][0], batch.inputs["token_type_ids"][0]
@@ -63,14 +67,8 @@ def test_each_side_has_its_own_language(vocab, model):
     assert set(languages[ids == 103]) == {backbone.traits.languages["de"]}
 
 
-def test_single_sentences_can_be_classified_too(vocab, model):
-    examples = LabeledExamples(sentences([[100, 101]]), labels=np.array([1], np.int32))
-    batch = batch_of(Classifier(classes=2), examples, vocab, model())
-    assert batch.inputs["input_ids"].tolist() == [[vocab.begin, 100, 101, vocab.end]]
-
-
 @pytest.mark.parametrize("pooling", ["first", "mean", "max"])
-def test_the_vector_is_what_the_setting_says(vocab, model, pooling):
+def test_pools_states_without_special_tokens(vocab, model, pooling):
     """The head reads the vector off unchanged: its weight is the identity."""
     backbone = model().eval()
     learner = Classifier(classes=backbone.width, pooling=pooling, dropout=0.0)
@@ -89,7 +87,7 @@ def test_the_vector_is_what_the_setting_says(vocab, model, pooling):
     torch.testing.assert_close(learner.logits(backbone, heads, batch), expected)
 
 
-def test_examples_without_labels_are_refused(vocab, model):
+def test_rejects_examples_without_labels(vocab, model):
     with pytest.raises(DataError, match="no labels"):
         batch_of(Classifier(classes=3), LabeledExamples(sentences([[100]])), vocab, model())
 
@@ -127,7 +125,7 @@ def language_id(tmp_path, vocab, model):
     return EvaluationJob("lid", task, model, vocab, tmp_path, "en", ["de"], 0, accelerator_for("no", threads=1))
 
 
-def test_a_task_over_single_sentences_knows_its_languages_and_mixes_them_in_batches(language_id):
+def test_a_task_over_single_sentences_trains_on_mixed_batches(language_id):
     assert language_id.task.head().classes == 2
     rows = score_job(language_id)
     assert [(row["setting"], row["language"], row["n"]) for row in rows] == [
@@ -137,7 +135,7 @@ def test_a_task_over_single_sentences_knows_its_languages_and_mixes_them_in_batc
     assert all(row["score"] > 90 for row in rows)  # with one language a batch it would learn the last one's label
 
 
-def test_mixed_batches_are_those_of_each_language_padded(vocab, model):
+def test_mixed_batches_are_padded_batches_of_each_language(vocab, model):
     head, backbone = Classifier(classes=3, pooling="mean"), model("en", "de")
     prepared = head.prepare(Resources(vocab, backbone.traits))
     english = LabeledExamples(sentences([[100, 101, 102], [103]], "en"), labels=np.array([0, -1], np.int32))
@@ -159,3 +157,160 @@ def test_mixed_batches_are_those_of_each_language_padded(vocab, model):
     assert (batch.counts, batch.tokens) == ({"classification": 2}, 11)
     one = MixedBatches(head).batch(mixed.take([2]), prepared, 0, RNG)
     assert one.inputs["input_ids"].tolist() == [[begin, 104, end]]
+
+
+# ---- tags of words ----
+
+
+RNG = generator(Purpose.BATCH, 0)
+
+
+def labelled(words, tags, language="en"):
+    """Subwords numbered from 100, so that each can be told apart."""
+    words = Ragged.of(words)
+    ids = Ragged(np.arange(100, 100 + len(words.values), dtype=np.int32), words.offsets)
+    return LabeledExamples(Sentences(ids, words, language), tags=Ragged.of(tags))
+
+
+def test_predicts_tags_at_first_subwords(vocab, model):
+    # begin 100 101 102 103 end: words 0, 1 (two subwords), 2; and a shorter row whose only word has no tag
+    learner = Tagger(classes=17)
+    examples = labelled([[0, 1, 1, 2], [0, 1]], [[4, 5, 6], [-1, 7]])
+    batch = learner.batch(examples, learner.prepare(Resources(vocab, model().traits)), 0, RNG)
+    assert batch.inputs["input_ids"][0].tolist() == [vocab.begin, 100, 101, 102, 103, vocab.end]
+    assert batch.at[0].tolist() == [0, 0, 0, 1]
+    assert batch.at[1].tolist() == [1, 2, 4, 2]
+    assert batch.labels.tolist() == [4, 5, 6, 7]
+    assert batch.extra["words"].tolist() == [0, 1, 2, 1]
+    assert batch.counts == {"tagging": 4}
+    assert batch.tokens == 10
+    assert set(batch.inputs) == {"input_ids", "attention_mask"}
+
+
+def test_skips_words_without_subwords(vocab, model):
+    learner = Tagger(classes=17)
+    batch = learner.batch(labelled([[0, 2]], [[4, 5, 6]]), learner.prepare(Resources(vocab, model().traits)), 0, RNG)
+    assert batch.labels.tolist() == [4, 6]
+    assert batch.extra["words"].tolist() == [0, 2]
+
+
+def test_words_beyond_the_maximum_length_have_no_prediction(vocab, model):
+    learner, backbone = Tagger(classes=17, max_length=8), model()
+    examples = labelled([list(range(9)), [0, 1]], [[3] * 9, [3, 3]])
+    prepared = learner.prepare(Resources(vocab, backbone.traits))
+    predictions = predict_all(learner, backbone, learner.modules(backbone), examples, prepared, 64, "cpu")
+    assert (predictions[0] == -1).tolist() == [False] * 6 + [True] * 3
+    assert (predictions[1] >= 0).all()
+
+
+def test_truncates_at_the_length_of_the_model(vocab, model):
+    learner = Tagger(classes=17, max_length=256)
+    examples = labelled([list(range(60))], [[3] * 60])
+    batch = learner.batch(examples, learner.prepare(Resources(vocab, model(max_length=48).traits)), 0, RNG)
+    assert batch.inputs["input_ids"].shape == (1, 48)
+
+
+def test_the_loss_is_summed_over_words(vocab, model):
+    learner, backbone = Tagger(classes=17, dropout=0.0), model()
+    heads = learner.modules(backbone)
+    with torch.no_grad():
+        heads["linear"].weight.zero_()  # every tag is as likely as any other
+    prepared = learner.prepare(Resources(vocab, backbone.traits))
+    batch = learner.batch(labelled([[0, 1, 2]], [[4, 5, 6]]), prepared, 0, RNG).to(torch.device("cpu"))
+    assert learner.loss(backbone, heads, batch)["tagging"].total.item() == pytest.approx(3 * np.log(17), rel=1e-5)
+
+
+def test_a_batch_without_tags_has_loss_and_gradient_zero(vocab, model):
+    learner, backbone = Tagger(classes=17), model()
+    prepared = learner.prepare(Resources(vocab, backbone.traits))
+    heads = learner.modules(backbone)
+    batch = learner.batch(labelled([[0, 1]], [[-1, -1]]), prepared, 0, RNG).to(torch.device("cpu"))
+    total = learner.loss(backbone, heads, batch)["tagging"].total
+    total.backward()
+    assert total.item() == 0
+    assert heads["linear"].weight.grad.abs().sum() == 0
+
+
+def test_rejects_tags_of_another_word_tokenizer(vocab, model):
+    learner = Tagger(classes=17)
+    with pytest.raises(DataError, match="row 1 has words beyond its 1 tags"):
+        learner.batch(labelled([[0], [0, 1]], [[4], [4]]), learner.prepare(Resources(vocab, model().traits)), 0, RNG)
+
+
+def test_language_ids_are_optional_but_need_embeddings(vocab, model):
+    examples = labelled([[0]], [[4]])
+    traits = model("en").traits
+    with_ids, without = (
+        learner.batch(examples, learner.prepare(Resources(vocab, traits)), 0, RNG).inputs
+        for learner in (Tagger(classes=17), Tagger(classes=17, language_ids=False))
+    )
+    assert set(with_ids["token_type_ids"].flat) == {traits.languages["en"]}
+    assert "token_type_ids" not in without
+    with pytest.raises(SettingsError, match="no language embeddings"):
+        Tagger(classes=17, language_ids=True).prepare(Resources(vocab, model().traits))
+
+
+# ---- outcomes of examples add up to the metric ----
+
+
+@st.composite
+def drawn_tags(draw, classes):
+    lengths = draw(st.lists(st.integers(0, 5), min_size=1, max_size=8))
+    gold, found = (
+        Ragged.from_lengths(
+            np.array(
+                draw(st.lists(st.integers(-1, classes - 1), min_size=sum(lengths), max_size=sum(lengths))), np.int32
+            ),
+            lengths,
+        )
+        for _ in range(2)
+    )
+    return LabeledExamples([], tags=gold), found
+
+
+def total(scores):
+    outcomes = scores.outcomes
+    assert np.all(outcomes.score <= outcomes.weight)
+    return 100 * outcomes.score.sum() / outcomes.weight.sum() if outcomes.weight.sum() else 0.0
+
+
+@given(drawn_tags(17))
+@settings(deadline=None)
+def test_words_add_up_to_accuracy(sides):
+    examples, found = sides
+    if (examples.tags.flat >= 0).any():
+        scores = TASKS.build("pos").score(examples, found)
+        assert len(scores.outcomes.score) == len(examples.tags)
+        assert total(scores) == pytest.approx(scores["accuracy"])
+
+
+@given(drawn_tags(5))
+@settings(deadline=None)
+def test_sentences_add_up_to_entity_f1(sides):
+    examples, found = sides
+    if (examples.tags.flat >= 0).any():
+        scores = TASKS.build({"name": "ner", "types": ["PER", "LOC"]}).score(examples, found)
+        assert total(scores) == pytest.approx(scores["f1"])
+
+
+def shared_pairs(labels):
+    ids = Ragged.of([[5, 6], [5, 6], [7], [8], [9]])
+    side = Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), "en")
+    return LabeledExamples(Pairs(side, side), labels=np.array(labels, np.int32))
+
+
+def test_pairs_add_up_to_accuracy_and_share_a_group_by_their_first_sentence():
+    scores = TASKS.build("xnli").score(shared_pairs([0, 2, 2, 1, -1]), np.array([0, 1, 2, -1, 0]))
+    outcomes = scores.outcomes
+    assert (outcomes.score.tolist(), outcomes.weight.tolist()) == ([1, 0, 1, 0, 0], [1, 1, 1, 1, 0])
+    assert total(scores) == scores["accuracy"] == 50
+    assert outcomes.groups.tolist() == [0, 0, 1, 2, 3]
+    other = TASKS.build("xnli").score(shared_pairs([0, 2, 2, 1, 1]), np.array([0, 1, 2, -1, 0]))
+    assert len({outcomes.identity, other.outcomes.identity}) == 2
+
+
+def test_entities_of_a_sentence_by_hand():
+    gold = Ragged.of([[1, 2, 0, 1], [0, 0], [1]])
+    found = Ragged.of([[1, 2, 0, 0], [1, 0], [1]])
+    outcomes = TASKS.build({"name": "ner", "types": ["PER"]}).score(LabeledExamples([], tags=gold), found).outcomes
+    assert (outcomes.score.tolist(), outcomes.weight.tolist()) == ([2, 0, 2], [3, 1, 2])  # 2 TP, and 2 TP + FP + FN

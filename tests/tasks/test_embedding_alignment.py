@@ -43,7 +43,7 @@ def measured(root, vocab, backbone, **settings):
 
 
 @pytest.mark.parametrize("candidates", ["dictionary", "vocabulary"])
-def test_translations_with_equal_rows(dictionary, vocab, model, candidates):
+def test_finds_translations_with_equal_rows(dictionary, vocab, model, candidates):
     backbone = aligned(vocab, model(), PAIRS)
     assert measured(dictionary(*PAIRS), vocab, backbone, candidates=candidates).metrics == {"p@1": 100, "coverage": 100}
 
@@ -58,7 +58,7 @@ def near_the_first(vocab, backbone, rival):
 
 
 @pytest.mark.parametrize(("text", "expected"), [("der arzt liest max", 75), ("der arzt liest", 100)])
-def test_rivals_are_what_the_text_of_the_target_language_is_written_with(dictionary, vocab, model, text, expected):
+def test_candidates_are_subwords_of_the_target_text(dictionary, vocab, model, text, expected):
     backbone, root = aligned(vocab, model(), PAIRS), dictionary(*PAIRS)
     near_the_first(vocab, backbone, "x")
     write_lines(root / "text/train.de.txt", [text])
@@ -70,13 +70,13 @@ def test_rivals_are_what_the_text_of_the_target_language_is_written_with(diction
     assert measured(root, vocab, backbone, candidates="text", text=files)["p@1"] == expected
 
 
-def test_a_translation_is_a_candidate_where_the_text_lacks_it(dictionary, vocab, model):
+def test_translations_are_candidates_without_occurring_in_the_text(dictionary, vocab, model):
     root = dictionary(*PAIRS)
     write_lines(root / "text/train.de.txt", ["mit"])
     assert measured(root, vocab, aligned(vocab, model(), PAIRS), candidates="text")["p@1"] == 100
 
 
-def test_text_whose_words_are_candidates_is_asked_for_whole(dictionary, vocab, model):
+def test_candidate_text_must_be_whole_files(dictionary, vocab, model):
     root = dictionary(*PAIRS)
     with pytest.raises(DataError, match=r"no file .*train\.de\.txt"):
         measured(root, vocab, model(), candidates="text")
@@ -85,14 +85,14 @@ def test_text_whose_words_are_candidates_is_asked_for_whole(dictionary, vocab, m
         measured(root, vocab, model(), candidates="text", text="text/train.{language}.txt[:1]")
 
 
-def test_words_of_several_subwords_are_left_out_and_show_in_the_coverage(dictionary, vocab, model):
+def test_words_of_several_subwords_lower_the_coverage(dictionary, vocab, model):
     backbone = aligned(vocab, model(), PAIRS)
     assert len(vocab.encode_words(["quixotic"])[0]) > 1
     root = dictionary(*PAIRS, ("quixotic", "briefe"))
     assert measured(root, vocab, backbone).metrics == {"p@1": 100, "coverage": 80}
 
 
-def test_or_stand_at_the_mean_of_their_rows(dictionary, vocab, model):
+def test_words_of_several_subwords_can_be_averaged(dictionary, vocab, model):
     backbone = aligned(vocab, model(), PAIRS)
     ids = vocab.encode_words(["xy"])[0].astype(np.int64)
     assert len(ids) > 1
@@ -105,14 +105,14 @@ def test_or_stand_at_the_mean_of_their_rows(dictionary, vocab, model):
     assert measured(root, vocab, backbone, multi_subword="mean").metrics == {"p@1": 100, "coverage": 100}
 
 
-def test_words_written_alike_are_asked_only_on_request(dictionary, vocab, model):
+def test_identically_spelled_words_are_optional(dictionary, vocab, model):
     backbone = aligned(vocab, model(), PAIRS)
     root = dictionary(*PAIRS[:3], ("letters", "letters"))
     assert measured(root, vocab, backbone).metrics == {"p@1": 100, "coverage": 75}
     assert measured(root, vocab, backbone, identical=True)["coverage"] == 100
 
 
-def test_a_words_own_row_is_no_candidate(dictionary, vocab, model):
+def test_the_own_row_of_a_word_is_no_candidate(dictionary, vocab, model):
     """`der` is also a source word here; its own row would be the nearest of all."""
     backbone = aligned(vocab, model(), PAIRS)
     with torch.no_grad():
@@ -123,18 +123,18 @@ def test_a_words_own_row_is_no_candidate(dictionary, vocab, model):
     assert measured(root, vocab, backbone, identical=True)["p@1"] == pytest.approx(200 / 3)
 
 
-def test_nothing_to_ask_is_an_error_with_a_way_out(dictionary, vocab, model):
+def test_rejects_a_dictionary_without_usable_entries(dictionary, vocab, model):
     with pytest.raises(DataError, match=r"none of the 1 entries .* set multi_subword = 'mean'"):
         measured(dictionary(("quixotic", "zebra")), vocab, model())
 
 
-def test_means_are_not_rows_of_the_vocabulary():
+def test_rejects_averaging_with_single_subword_candidates():
     for candidates in ("vocabulary", "text"):
         with pytest.raises(SettingsError, match=f"candidates = '{candidates}' needs multi_subword = 'skip'"):
             EmbeddingAlignment(candidates=candidates, multi_subword="mean")
 
 
-def test_the_score_is_over_words_that_training_has_not_read(dictionary, vocab, model):
+def test_the_score_is_over_held_out_words(dictionary, vocab, model):
     backbone = aligned(vocab, model(), PAIRS)
     folder = dictionary(*PAIRS[:2], ("reads", "briefe"), PAIRS[3])
     (folder / "dict/train.txt").write_text("the der\ndoctor arzt\n")
@@ -144,14 +144,14 @@ def test_the_score_is_over_words_that_training_has_not_read(dictionary, vocab, m
     assert found.outcomes.weight.tolist() == [0, 0, 1, 1]
 
 
-def test_words_that_cannot_be_asked_weigh_nothing(dictionary, vocab, model):
+def test_unusable_words_have_weight_zero(dictionary, vocab, model):
     root = dictionary(("quixotic", "briefe"), PAIRS[2], PAIRS[0], ("the", "briefe"), PAIRS[1])
     found = measured(root, vocab, aligned(vocab, model(), PAIRS[:2])).outcomes
     assert found.weight.tolist() == [0, 1, 1, 1]  # quixotic, reads, the, doctor
     assert found.score.tolist()[2:] == [1, 1]
 
 
-def test_language_embeddings_are_added_as_the_model_adds_them(dictionary, vocab, model):
+def test_adds_language_embeddings(dictionary, vocab, model):
     root, backbone = dictionary(*PAIRS), aligned(vocab, model("en", "de"), PAIRS)
     with torch.no_grad():
         backbone.language_embeddings[:] = 0.0
@@ -163,7 +163,7 @@ def test_language_embeddings_are_added_as_the_model_adds_them(dictionary, vocab,
     assert measured(root, vocab, backbone)["p@1"] == 100
 
 
-def test_a_language_without_an_embedding_leaves_both_sides_as_they_are(dictionary, vocab, model):
+def test_adds_no_embeddings_if_a_language_has_none(dictionary, vocab, model):
     root, backbone = dictionary(*PAIRS), aligned(vocab, model("en"), PAIRS)
     with torch.no_grad():
         backbone.language_embeddings[:] = 10 * torch.eye(backbone.width)[0]

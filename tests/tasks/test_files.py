@@ -1,11 +1,16 @@
+"""Patterns of files, and the rows that are read."""
+
 from __future__ import annotations
 
+import json
+import logging
 import re
 
 import pytest
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.settings import Settings
+from interlace.data.vocab import Vocab
 from interlace.tasks import TASKS
 from interlace.tasks.common.files import (
     FilePart,
@@ -16,6 +21,7 @@ from interlace.tasks.common.files import (
     languages_with,
     translated_files,
 )
+from little_files import write
 
 
 class Holder(Settings):
@@ -36,43 +42,43 @@ def query(root, language, split="test", source=""):
     return FileQuery("pos", split, language, root, source)
 
 
-def test_the_sides_of_a_pair(root):
+def test_finds_both_sides_of_a_pair(root):
     (root / "par/test.en-de.en").write_text("x\n")
     pattern = "par/{split}.{source}-{target}.{language}"
     assert find_file(pattern, query(root, "de", source="en"), "en") == root / "par/test.en-de.en"
     assert find_file(pattern, query(root, "de", source="en"), "de") == root / "par/test.en-de.de"
 
 
-def test_a_language_goes_before_its_split(root):
+def test_an_entry_for_a_language_takes_precedence(root):
     files = {"test": "pos/test.{language}.txt", "test.zh": "ud/zh.conllu"}
     assert find_file(files, query(root, "zh")) == root / "ud/zh.conllu"
     assert find_file(files, query(root, "tr")) == root / "pos/test.tr.txt"
 
 
-def test_a_direction_goes_before_its_target(root):
+def test_an_entry_for_a_direction_takes_precedence(root):
     files = {"test": "pos/test.{language}.txt", "test.en-de": "ud/zh.conllu"}
     assert find_file(files, query(root, "de", source="en")) == root / "ud/zh.conllu"
     assert find_file(files, query(root, "de", source="fr")) == root / "pos/test.de.txt"
 
 
-def test_a_missing_file_is_named_with_the_languages_there_are(root):
+def test_a_missing_file_lists_available_languages(root):
     with pytest.raises(DataError) as caught:
         find_file("pos/{split}.{language}.txt", query(root, "fr"))
     expected = f"no test data in 'fr': there is no file {root}/pos/test.fr.txt; there is test data in: de, tr"
     assert str(caught.value) == f"pos: {expected}"
 
 
-def test_a_table_that_names_no_file(root):
+def test_a_table_without_a_file_lists_available_languages(root):
     with pytest.raises(DataError, match="no test data in 'fr': 'files' names none; there is test data in: de, zh"):
         find_file({"test.zh": "ud/zh.conllu", "test.de": "b", "train.en": "a"}, query(root, "fr"))
 
 
-def test_languages_of_pairs_agree_in_all_places(root):
+def test_a_repeated_placeholder_has_one_value(root):
     pattern = "par/{split}.{source}-{target}.{target}"
     assert languages_with(pattern, query(root, "fr", source="en")) == {"de"}
 
 
-def test_passages_and_questions_of_two_languages(root):
+def test_finds_passages_and_questions_of_two_languages(root):
     for name in ("en-de", "en-en", "de-de", "zh-en"):
         (root / f"par/{name}.json").write_text("x\n")
     pattern = "par/{context}-{question}.json"
@@ -82,7 +88,7 @@ def test_passages_and_questions_of_two_languages(root):
     assert languages_with("par/{context}-en.json", query(root, "fr")) == {"en", "zh"}
 
 
-def test_characters_that_mean_something_to_a_search_are_plain(tmp_path):
+def test_escapes_special_characters_of_patterns(tmp_path):
     (tmp_path / "a+b").mkdir()
     (tmp_path / "a+b/test.de").write_text("x\n")
     assert languages_with("a+b/{split}.{language}", query(tmp_path, "fr")) == {"de"}
@@ -95,14 +101,16 @@ def test_characters_that_mean_something_to_a_search_are_plain(tmp_path):
         ("pos/{language.txt", "not a pattern of a path"),
         ({"tset.en": "a"}, "'tset.en': expected a split, .*did you mean 'test'"),
         ({"test.en": "{splt}"}, "unknown placeholder {splt}; did you mean 'split'"),
+        ([], "the list of files is empty"),
+        ({"test": []}, "'test' names no file"),
     ],
 )
-def test_patterns_that_never_fit_are_refused(files, message):
+def test_rejects_invalid_patterns(files, message):
     with pytest.raises(SettingsError, match=message):
         Holder(files=files)
 
 
-def test_several_files_and_rows_of_them(root):
+def test_finds_several_files_and_rows(root):
     files = {"train.de": ["pos/test.{language}.txt", "pos/test.tr.txt[:20]"], "dev.de": "pos/test.de.txt[-5:]"}
     assert find_parts(files, query(root, "de", "train")) == [
         FilePart(root / "pos/test.de.txt"),
@@ -114,13 +122,7 @@ def test_several_files_and_rows_of_them(root):
             find_file(files, query(root, "de", split))
 
 
-def test_a_list_without_files_is_refused():
-    for files in ([], {"test": []}):
-        with pytest.raises(SettingsError, match=r"names no file|is empty"):
-            Holder(files=files)
-
-
-def test_a_translation_takes_the_place_of_the_source_languages_test_text(root):
+def test_translated_files_replace_the_test_text_of_the_source(root):
     assert translated_files({"test": "a", "translated": "b/{language}.txt"}, "de", "en") == {"test.en": ["b/de.txt"]}
     assert translated_files({"translated.de": "b.txt[:3]"}, "de", "en") == {"test.en": ["b.txt[:3]"]}
     assert translated_files("{split}.{language}", "de", "en") == {"test.en": ["translated.de"]}
@@ -135,14 +137,14 @@ def tatoeba(tmp_path):
     return tmp_path
 
 
-def test_codes_of_three_letters(tatoeba):
+def test_finds_files_by_three_letter_codes(tatoeba):
     pattern = "tatoeba.{target3}-{source3}.{language3}"
     for language, code in (("de", "deu"), ("zh", "cmn"), ("sw", "swa"), ("ceb", "ceb")):
         assert find_file(pattern, query(tatoeba, language, source="en")) == tatoeba / f"tatoeba.{code}-eng.{code}"
     assert find_file(pattern, query(tatoeba, "de", source="en"), "en") == tatoeba / "tatoeba.deu-eng.eng"
 
 
-def test_languages_of_files_with_three_letters_are_named_as_recipes_name_them(tatoeba):
+def test_lists_languages_of_three_letter_files_by_two_letter_codes(tatoeba):
     with pytest.raises(DataError) as caught:
         find_file("tatoeba.{target3}-{source3}.{language3}", query(tatoeba, "fr", source="en"))
     assert str(caught.value).endswith("tatoeba.fra-eng.fra; there is test data in: ceb, de, sw, zh")
@@ -161,7 +163,7 @@ def test_languages_of_files_with_three_letters_are_named_as_recipes_name_them(ta
         ({"train": "{language}.x", "test": "{language}.x"}, "'train' and 'test' both hold rows"),
     ],
 )
-def test_rows_of_two_splits_may_not_be_the_same(files, told):
+def test_rejects_rows_shared_by_splits(files, told):
     with pytest.raises(SettingsError, match=re.escape(told)):
         Holder.read({"files": files})
 
@@ -177,19 +179,19 @@ def test_rows_of_two_splits_may_not_be_the_same(files, told):
         {"dev": "a-{language}[:10]", "dev.hi": "b", "test.hi": "a-hi", "test": "a-{language}[10:]"},
     ],
 )
-def test_rows_of_their_own_may_stand_in_one_file(files):
+def test_accepts_disjoint_rows_of_one_file(files):
     assert Holder.read({"files": files}).files == files
 
 
 @pytest.mark.parametrize("files", ["pos/test.{language}.conllu", ["{split}.conllu", "all.{language}.conllu[:20]"]])
-def test_what_is_learnt_from_is_not_scored_on(files):
+def test_rejects_one_file_for_all_splits_of_a_fine_tuned_task(files):
     """Of a probe, which learns nothing, one file is right."""
     with pytest.raises(SettingsError, match=r"is the same file for train, dev and test; put \{split\}"):
         TASKS.build({"name": "pos", "files": files})
     assert TASKS.build({"name": "retrieval", "files": files}).files == files
 
 
-def test_a_language_may_stand_behind_its_split_without_quotes():
+def test_accepts_nested_tables_of_unquoted_keys():
     """TOML makes a table in a table of `train.en = "a"`."""
     assert Holder(files={"train": {"en": "a", "de": "b"}, "test": "c"}).files == {
         "train.en": "a",
@@ -200,3 +202,66 @@ def test_a_language_may_stand_behind_its_split_without_quotes():
         Holder(files={"train.en": "a", "train": {"en": "b"}})
     with pytest.raises(SettingsError, match=r"files: 'trian\.en': expected a split.*did you mean 'train'"):
         Holder(files={"trian": {"en": "b"}})
+
+
+# ---- rows that share a text with held-out rows ----
+
+
+ROWS = ["a b\tc d\t1", "e f\tg h\t0", "A  B\ti j\t0", "k l\tm n\t1", "o p\te f\t1", "q r\ts t\t0"]
+FILES = {"train": "rows.{language}[:3]", "dev": "rows.{language}[3:5]", "test": "rows.{language}[5:]"}
+
+
+@pytest.fixture(scope="module")
+def vocab():
+    return Vocab.learn({"en": ["a b c d e f g h i j k l m n o p q r s t"] * 20}, size=300)
+
+
+def counts(task, root, vocab):
+    return {split: len(task.examples(split, "en", vocab, root)) for split in ("train", "dev", "test")}
+
+
+def pawsx(*, decontaminate=True):
+    return TASKS.build({"name": "pawsx", "files": FILES, "decontaminate": decontaminate})
+
+
+def test_removes_training_rows_that_share_a_sentence(tmp_path, vocab, caplog):
+    caplog.set_level(logging.INFO)
+    write(tmp_path, "rows.en", *ROWS)  # the second row shares "e f" with a development row
+    assert counts(pawsx(decontaminate=False), tmp_path, vocab) == {"train": 3, "dev": 2, "test": 1}
+    assert counts(pawsx(), tmp_path, vocab) == {"train": 2, "dev": 2, "test": 1}
+    assert "removed 1 of 3 train rows" in caplog.text
+
+
+def test_compares_texts_without_case_and_blanks(tmp_path, vocab):
+    write(tmp_path, "rows.en", *ROWS[:5], "K L\ta  b\t0")
+    # of training, both rows with "a b" and that with "e f"; of development, that with "k l"
+    with pytest.raises(DataError, match="each of the 3 train rows in 'en' shares a held-out text"):
+        pawsx().examples("train", "en", vocab, tmp_path)
+    assert len(pawsx().examples("dev", "en", vocab, tmp_path)) == 1
+
+
+def test_removes_nothing_without_a_test_file(tmp_path, vocab):
+    write(tmp_path, "rows.en", *ROWS[:3])
+    task = TASKS.build({"name": "pawsx", "files": {"train": "rows.{language}"}, "decontaminate": True})
+    assert len(task.examples("train", "en", vocab, tmp_path)) == 3
+
+
+def test_removes_questions_on_held_out_passages(tmp_path, vocab):
+    passages = ["a b c", "d e f", "a b c", "g h i"]
+    paragraphs = []
+    for at, text in enumerate(passages):
+        answer = {"text": text[:1], "answer_start": 0}
+        paragraphs.append({"context": text, "qas": [{"id": str(at), "question": f"{at}?", "answers": [answer]}]})
+    write(tmp_path, "qa.json", json.dumps({"data": [{"paragraphs": paragraphs}]}))
+    files = {"train": "qa.json[:2]", "test": "qa.json[2:]"}
+    task = TASKS.build({"name": "mlqa", "files": files, "decontaminate": True})
+    questions = task.examples("train", "en", vocab, tmp_path)
+    assert questions.ids == ["1"]
+
+
+def test_removes_held_out_tagged_sentences(tmp_path, vocab):
+    lines = ["a B-PER", "b O", "", "c B-LOC", "", "A B-LOC", "b O", ""]
+    write(tmp_path, "ner.en", *(line.replace(" ", "\t") for line in lines))
+    files = {"train": "ner.en[:2]", "test": "ner.en[2:]"}
+    task = TASKS.build({"name": "ner", "files": files, "decontaminate": True})
+    assert len(task.examples("train", "en", vocab, tmp_path)) == 1

@@ -36,7 +36,7 @@ RECIPE = read_recipe("evaluation/hub").evaluate
         ("xquad", 384, 3, 3e-5),
     ],
 )
-def test_rows_epochs_and_rates_are_those_of_xtreme_s_scripts(name, longest, epochs, rate):
+def test_lengths_epochs_and_rates_are_those_of_xtreme(name, longest, epochs, rate):
     task = RECIPE.task(name)
     assert (task.max_length, task.tuning.epochs, task.tuning.learning_rate) == (longest, epochs, rate)
 
@@ -88,14 +88,14 @@ def test_xnli(publish, vocab):
     assert RECIPE.task("xnli").examples("test", "de", vocab, root).labels.tolist() == [0, 1, 2, 0, 1, 2, 0]
 
 
-def test_some_rows_beside_a_file(publish, vocab):
+def test_reads_some_rows_beside_a_file(publish, vocab):
     root = publish("facebook/xnli", "en", "train", nli(7), NLI)
     (root / "more.tsv").write_text("sentence1\tsentence2\tgold_label\na\tb\tcontradiction\n")
     task = TASKS.build({"name": "xnli", "files": {"train": ["hub:facebook/xnli/{language}/train[1:3]", "more.tsv"]}})
     assert task.examples("train", "en", vocab, root).labels.tolist() == [1, 2, 2]
 
 
-def test_what_stands_behind_the_rows_asked_for_is_not_read(publish, vocab, monkeypatch):
+def test_stops_reading_after_the_selected_rows(publish, vocab, monkeypatch):
     root = publish("facebook/xnli", "en", "train", nli(30), NLI)
     monkeypatch.setattr("interlace.readers.CHUNK", 4)
     seen = []
@@ -153,7 +153,7 @@ def test_xquad(publish, vocab):
     assert len(RECIPE.task("xquad").examples("test", "th", vocab, root)) == 1
 
 
-def test_gold_passages_of_one_of_many_languages(publish, vocab):
+def test_reads_gold_passages_of_one_language(publish, vocab):
     rows = [question(f"{name}-1-{row}") for row in range(3) for name in ("english", "korean")]
     root = publish("google/xtreme", "tydiqa", "validation", rows, QUESTIONS)
     assert len(RECIPE.task("tydiqa").examples("test", "ko", vocab, root)) == 3
@@ -171,14 +171,14 @@ def test_tatoeba(publish, vocab):
     assert vocab.decode(found.source.ids[0]) == "the fox"
 
 
-def test_their_text_is_compared_with_training_text(publish):
+def test_contamination_checks_read_hub_text(publish):
     root = publish("facebook/xnli", "de", "test", nli(2), NLI)
     changes = {"data_root": str(root), "evaluate.source": "de", "evaluate.tasks.xnli.targets": '["de"]'}
     found = held_out_text(read_recipe("evaluation/hub", changes), ["xnli"]).sets["xnli", "test", "de"]
     assert found.parts["first"] == ["the fox 0", "the fox 1"]
 
 
-def test_names_that_are_none_are_refused_where_they_are_set():
+def test_rejects_invalid_names():
     with pytest.raises(SettingsError, match="expected hub:OWNER/NAME/CONFIGURATION/SPLIT"):
         TASKS.build({"name": "xnli", "files": "hub:facebook/xnli"})
     with pytest.raises(SettingsError, match="only tasks read data sets of the hub"):

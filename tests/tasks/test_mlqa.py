@@ -1,3 +1,5 @@
+"""Questions and answers: their reading, the prediction of spans, and the published rules of comparison."""
+
 from __future__ import annotations
 
 import json
@@ -7,10 +9,25 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
+from torch.nn.functional import cross_entropy
 
 from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
+from interlace.objectives import Resources
 from interlace.tasks import TASKS
-from interlace.tasks.mlqa import SPAN, AnswerNormalizer, best_texts, compare_all, compare_answers, n_best
+from interlace.tasks.common.prediction import predict_all
+from interlace.tasks.mlqa import (
+    SPAN,
+    AnswerNormalizer,
+    SpanExtractor,
+    best_texts,
+    compare_all,
+    compare_answers,
+    encode_questions,
+    n_best,
+)
+from interlace.text import Text, TextPairs
 
 ENGLISH = "the doctor reads letters"
 GERMAN = "der arzt liest briefe"
@@ -56,7 +73,7 @@ def test_passages_are_encoded_once_and_answers_found_in_their_subwords(task, voc
     }
 
 
-def test_training_leaves_out_what_has_no_place_and_scoring_does_not(task, vocab, tmp_path, caplog):
+def test_only_training_leaves_out_questions_without_a_place_of_the_answer(task, vocab, tmp_path, caplog):
     asked = [
         question("who", ("the doctor", 3), key="moved"),
         question("who", ("a nurse", 0), key="nowhere"),
@@ -92,7 +109,7 @@ def test_long_questions_are_counted(vocab, tmp_path, caplog):
 
 
 @pytest.mark.parametrize(("split", "purpose"), [("train", "train on"), ("test", "compare with")])
-def test_a_file_of_blank_answers_alone_is_refused_with_a_way_out(task, vocab, tmp_path, split, purpose):
+def test_rejects_a_file_without_answers(task, vocab, tmp_path, split, purpose):
     write(tmp_path / f"qa/{split}.en.json", [(ENGLISH, [question("who", ("", 0))])])
     with pytest.raises(DataError, match=rf"no question has an answer to {purpose}; .* hold out a part of a training"):
         task.examples(split, "en", vocab, tmp_path)
@@ -111,7 +128,7 @@ def test_passages_and_questions_may_differ_in_language(vocab, tmp_path):
         task.examples("test", "en-de", vocab, tmp_path)
 
 
-def test_parts_of_a_file_are_of_questions(vocab, tmp_path):
+def test_rows_of_a_file_are_questions(vocab, tmp_path):
     asked = [question("who", ("the", 0), key=str(number)) for number in range(3)]
     write(tmp_path / "all.json", [(ENGLISH, asked), ("the end", [question("x", ("the", 0), key="last")])])
     files = {"train": "all.json[:2]", "dev": "all.json[-2:]"}
@@ -121,7 +138,7 @@ def test_parts_of_a_file_are_of_questions(vocab, tmp_path):
     assert (train.texts, dev.texts) == ([ENGLISH], [ENGLISH, "the end"])
 
 
-def test_other_readers_give_no_questions(vocab, tmp_path):
+def test_rejects_other_readers(vocab, tmp_path):
     (tmp_path / "qa").mkdir()
     (tmp_path / "qa/test.en.json").write_text("a\tb\n")
     for reader, message in [("lines", "expected pairs"), ({"name": "nli"}, "the header has none|no column")]:
@@ -135,7 +152,7 @@ def test_other_readers_give_no_questions(vocab, tmp_path):
 # ---- what is scored ----
 
 
-def test_rules_follow_the_setting_and_the_passages_language(vocab, tmp_path):
+def test_normalizes_by_setting_and_language_of_the_passage(vocab, tmp_path):
     write(tmp_path / "qa/test.de.json", [(GERMAN, [question("wer", ("arzt", 4))])])
     found = predicted((0, 8))
     for rules, expected in [("mlqa", 100), ("squad", 200 / 3)]:
@@ -145,7 +162,7 @@ def test_rules_follow_the_setting_and_the_passages_language(vocab, tmp_path):
         assert scores["f1"] == pytest.approx(expected)
 
 
-def test_the_ceiling_shows_what_subwords_cannot_tell_apart(task, vocab, tmp_path):
+def test_the_ceiling_counts_answers_inside_a_subword(task, vocab, tmp_path):
     """The word is one subword, so an answer that is a part of it cannot be given."""
     assert len(vocab.encode(["the doctor"]).ids[0]) == 2
     write(tmp_path / "qa/test.en.json", [("the doctor", [question("who", ("doc", 4)), question("x", ("doctor", 4))])])
@@ -154,7 +171,7 @@ def test_the_ceiling_shows_what_subwords_cannot_tell_apart(task, vocab, tmp_path
     assert task.score(questions, gold).metrics == {"f1": 50.0, "exact": 50.0, "ceiling": 50.0}
 
 
-def test_what_is_kept_is_what_official_programs_read(task, vocab, tmp_path):
+def test_exports_what_official_programs_read(task, vocab, tmp_path):
     asked = [question("who", ("the doctor", 0), key="a"), question("what", ("letters", 17), key="b")]
     write(tmp_path / "qa/test.en.json", [(ENGLISH, asked)])
     questions = task.examples("test", "en", vocab, tmp_path)
@@ -163,7 +180,7 @@ def test_what_is_kept_is_what_official_programs_read(task, vocab, tmp_path):
     assert [each["text"] for each in told["n-best"]["b"]] == ["letters"]
 
 
-def test_real_sets_can_be_answered(real_data, vocab):
+def test_gold_answers_of_real_sets_are_found(real_data, vocab):
     for settings, languages in [
         ({"files": {"test": "qa/xquad/xquad.{language}.json[:200]"}, "normalization": "squad"}, ["zh", "hi"]),
         ({"files": {"test": "qa/mlqa/dev/dev-context-{context}-question-{question}.json.gz[-200:]"}}, ["ar", "zh-en"]),
@@ -225,7 +242,7 @@ BY_HAND = [
 
 
 @pytest.mark.parametrize(("rules", "language", "found", "answers", "f1", "exact"), BY_HAND)
-def test_cases_score_as_worked_out_by_hand_from_the_published_rules(rules, language, found, answers, f1, exact):
+def test_scores_cases_worked_out_by_hand(rules, language, found, answers, f1, exact):
     assert compare_answers(found, answers, AnswerNormalizer(rules, language)) == (pytest.approx(f1), exact)
 
 
@@ -234,7 +251,7 @@ def test_cases_score_as_worked_out_by_hand_from_the_published_rules(rules, langu
 RECORDED = json.loads(Path(__file__).with_name("answers.json").read_text(encoding="utf-8"))
 
 
-def test_recorded_cases_score_as_in_the_published_programs():
+def test_scores_recorded_cases_as_the_published_programs():
     assert {(rules, language) for rules, language, *_ in RECORDED} == {
         (rules, language) for rules in ("mlqa", "squad") for language in ("en", "es", "hi", "vi", "de", "ar", "zh")
     }
@@ -258,7 +275,7 @@ PREDICTIONS = np.array(
 )
 
 
-def test_the_best_answer_is_cut_out_of_its_passage():
+def test_best_texts_are_cut_out_of_passages():
     assert best_texts(QUESTIONS, PREDICTIONS) == ["red", "", "green"]
 
 
@@ -268,3 +285,214 @@ def test_the_n_best_are_different_texts_with_probabilities():
     assert [one["probability"] for one in first] == pytest.approx([1 / (1 + np.exp(-2)), 1 / (1 + np.exp(2))])
     assert second == []
     assert third == [{"text": "green", "start": 4, "score": 1.0, "probability": 1.0}]
+
+
+# ---- prediction of spans ----
+
+
+CPU = torch.device("cpu")
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def text(count, shift=0):
+    """So many words of a letter, each of which the vocabulary spells by itself."""
+    return " ".join(LETTERS[(shift + place) % 26] for place in range(count))
+
+
+def asked(vocab, rows, languages=("en", "en")):
+    """Questions from (question, passage, place of the answer)."""
+    questions, passages, places = map(list, zip(*rows, strict=True))
+    source = Text.of(passages, languages[0])
+    source = Text(source.language, source.lines, source.words, answers=places)
+    answers = [[line[start:end]] if start >= 0 else [] for line, (start, end) in zip(passages, places, strict=True)]
+    pairs = TextPairs(source, Text.of(questions, languages[1]), answers=answers, ids=list(map(str, range(len(rows)))))
+    return encode_questions([pairs], vocab)
+
+
+@pytest.fixture
+def mixed(vocab):
+    """Passages of one window and of several, one without text, one question without text and one without an answer."""
+    rows = [
+        (text(3), text(9), (4, 7)),
+        (text(5, 7), text(60, 3), (50, 53)),
+        ("", text(30), (0, 1)),
+        (text(2), "", (-1, -1)),
+        (text(4, 2), text(75), (-1, -1)),
+        (text(40), text(44, 5), (80, 85)),
+    ]
+    return asked(vocab, rows)
+
+
+@pytest.fixture
+def case(vocab, model, mixed):
+    learner = SpanExtractor(max_length=40, stride=7, n_best=6, max_answer=4)
+    backbone = model()
+    torch.manual_seed(4)
+    heads = learner.modules(backbone)
+    with torch.no_grad():
+        heads["linear"].weight.mul_(40)
+    return learner, backbone.eval(), heads.eval(), mixed, learner.prepare(Resources(vocab, backbone.traits))
+
+
+def batch_of(learner, prepared, questions):
+    return learner.batch(learner.sequences(questions, prepared), prepared, 0, np.random.default_rng(0))
+
+
+# ---- rows ----
+
+
+def test_a_sequence_is_the_question_and_the_passage(vocab, model):
+    learner = SpanExtractor()
+    prepared = learner.prepare(Resources(vocab, model().traits))
+    batch = batch_of(learner, prepared, asked(vocab, [("the doctor", "reads letters", (6, 13))]))
+    question, passage = (vocab.encode([line]).ids[0].tolist() for line in ("the doctor", "reads letters"))
+    row = [vocab.begin, *question, *vocab.separator_ids, *passage, vocab.end]
+    assert batch.inputs["input_ids"].tolist() == [row]
+    begins = 1 + len(question) + len(vocab.separator_ids)
+    letters = len(vocab.encode(["letters"]).ids[0])
+    assert batch.labels.tolist() == [[begins + len(passage) - letters, begins + len(passage) - 1]]
+    assert np.flatnonzero(batch.extra["open"][0]).tolist() == list(range(begins, begins + len(passage)))
+
+
+def test_windows_fill_the_maximum_length(case):
+    learner, _, _, questions, prepared = case
+    rows = learner.sequences(questions, prepared)
+    overhead = 2 + len(prepared.vocab.separator_ids)
+    assert (rows.lengths + overhead <= 40).all()
+    assert (rows.lengths.max() + overhead) == 40
+    shorter = learner.model_copy(update={"max_length": 400}).sequences(questions, prepared)
+    assert shorter.lengths.max() + overhead == 48  # the model's own
+
+
+def test_a_window_without_the_answer_points_at_the_first_token(case):
+    learner, _, _, questions, prepared = case
+    rows = learner.sequences(questions, prepared)
+    batch = learner.batch(rows, prepared, 0, np.random.default_rng(0))
+    has = rows.spans[:, 0] >= 0
+    assert has.any()
+    assert (~has).sum() > 5
+    assert (batch.labels[~has] == 0).all()
+    assert (np.take_along_axis(batch.extra["open"], batch.labels, 1)[has]).all()
+    ids = np.take_along_axis(batch.inputs["input_ids"], batch.labels, 1)
+    owners = questions.owners[rows.owners[has]]
+    spans = questions.spans[rows.owners[has]]
+    for found, owner, span in zip(ids[has], owners, spans, strict=True):
+        assert found.tolist() == questions.passages.ids[owner][span].tolist()
+
+
+def test_notes_count_windows_and_lost_answers(case):
+    learner, _, _, _, prepared = case
+    questions = asked(prepared.vocab, [(text(2), text(5), (0, 1)), (text(2), text(70), (20, 119))])
+    rows = learner.sequences(questions, prepared)
+    assert learner.notes(rows, prepared) == [
+        f"2 questions are read in {len(rows)} windows",
+        "1 of 2 answers do not fit into a window and are not trained on",
+    ]
+    one = questions.take([0])
+    assert learner.notes(learner.sequences(one, prepared), prepared) == []
+
+
+# ---- what is learnt and predicted ----
+
+
+def scores_by_hand(case, rows):
+    """[(first scores, last scores) of the subwords of each piece] from rows read one at a time."""
+    learner, backbone, heads, _, prepared = case
+    found = []
+    for number in range(len(rows)):
+        batch = learner.batch(rows.take([number]), prepared, 0, np.random.default_rng(0)).to(CPU)
+        with torch.no_grad():
+            states = backbone.encode(batch.inputs)[0]
+            scores = heads["linear"](states).double().numpy()
+        found.append((scores, np.flatnonzero(batch.extra["open"][0].numpy())))
+    return found
+
+
+def test_the_loss_covers_the_passage_and_the_first_token(case):
+    learner, backbone, heads, questions, prepared = case
+    rows = learner.sequences(questions, prepared)
+    batch = learner.batch(rows, prepared, 0, np.random.default_rng(0))
+    expected = 0.0
+    for (scores, open_), (first, last) in zip(scores_by_hand(case, rows), batch.labels.tolist(), strict=True):
+        places = [0, *open_.tolist()]
+        for side, label in enumerate((first, last)):
+            logits = torch.from_numpy(scores[places, side])
+            expected += float(cross_entropy(logits, torch.tensor(places.index(label)))) / 2
+    with torch.no_grad():
+        terms = learner.loss(backbone, heads, batch.to(CPU))
+    assert terms["answer"].total.item() == pytest.approx(expected, rel=1e-4)
+    assert batch.counts == {"answer": float(len(rows))}
+
+
+def best_by_hand(case):
+    """For each question (score, first, last), best first, in subwords of the passage; every pair is tried.
+
+    Every letter is a subword of one byte here, so other subwords are other characters.
+    """
+    learner, _, _, questions, prepared = case
+    rows = learner.sequences(questions, prepared)
+    begins = rows.examples.source.lengths + 1 + len(prepared.vocab.separator_ids)
+    best = [{} for _ in range(len(questions))]
+    for number, (scores, open_) in enumerate(scores_by_hand(case, rows)):
+        pairs = [(i, j) for i in open_ for j in open_ if i <= j < i + learner.max_answer]
+        spans = [(scores[i, 0] + scores[j, 1], i - begins[number], j - begins[number]) for i, j in pairs]
+        for score, i, j in sorted(spans, reverse=True)[: learner.n_best]:
+            span = (int(i + rows.firsts[number]), int(j + rows.firsts[number]))
+            known = best[rows.owners[number]]
+            known[span] = max(score, known.get(span, -np.inf))
+    return [sorted(((score, *span) for span, score in one.items()), reverse=True)[: learner.n_best] for one in best]
+
+
+@pytest.mark.parametrize("tokens", [60, 5000])
+def test_finds_the_best_spans_exactly(case, tokens):
+    learner, backbone, heads, questions, prepared = case
+    found, gold = predict_all(learner, backbone, heads, questions, prepared, tokens, CPU), learner.gold(questions)
+    assert found.shape == (len(questions), learner.n_best)
+    assert gold.dtype == found.dtype == SPAN
+    for row, expected in enumerate(best_by_hand(case)):
+        places = questions.characters[questions.owners[row]]
+        there = found[row][found[row]["start"] >= 0]
+        assert len(there) == len(expected)
+        np.testing.assert_allclose(there["score"], [score for score, _, _ in expected], rtol=1e-4, atol=1e-4)
+        spans = [(places[first, 0], places[last, 1]) for _, first, last in expected]
+        assert [(start, end) for start, end, _ in there.tolist()] == spans
+        assert np.isneginf(found[row]["score"][len(there) :]).all()
+    assert (found["start"][3] == -1).all()  # no passage, no answer
+    assert gold["start"][:, 0].tolist() == [4, 50, 0, -1, -1, 80]
+    assert gold["end"][:, 0].tolist() == [7, 53, 1, -1, -1, 85]
+
+
+def test_no_answer_is_longer_than_allowed_or_outside_its_passage(case):
+    learner, backbone, heads, questions, prepared = case
+    wide = learner.model_copy(update={"n_best": 5000, "max_answer": 3})
+    found = predict_all(wide, backbone, heads, questions, prepared, 400, CPU)
+    for row, spans in enumerate(found):
+        there = spans[spans["start"] >= 0]
+        places = questions.characters[questions.owners[row]].tolist()
+        words = [number for number, (start, end) in enumerate(places) if start < end]
+        pairs = {(places[i][0], places[j][1]) for i in words for j in words if i <= j < i + 3}
+        assert {(start, end) for start, end, _ in there.tolist()} == pairs
+        assert len(there) == len(pairs)
+
+
+def test_equal_spans_of_two_windows_are_one_answer():
+    """Both windows hold subwords 2 and 3 of one passage; their better score counts."""
+    learner = SpanExtractor(n_best=3)
+    windows = type("Windows", (), {"owners": np.array([0, 0, 1]), "firsts": np.array([0, 2, 0])})
+    places = Ragged.of([[(place, place + 1) for place in range(6)]] * 2, width=2)
+    questions = type("Questions", (), {"characters": places, "owners": np.array([0, 1]), "__len__": lambda _: 2})()
+    none = (-1, -1, -np.inf)
+    found = np.array([[(2, 3, 1.0), (0, 0, 0.5), none], [(0, 1, 3.0), (3, 3, 0.7), (1, 1, 0.6)], [none] * 3], SPAN)
+    best = learner.merge(questions, windows, found)
+    assert best[0].tolist() == [(2, 4, 3.0), (5, 6, pytest.approx(0.7)), (3, 4, pytest.approx(0.6))]
+    assert best[1].tolist() == [none] * 3
+
+
+def test_empty_passages_have_no_answer(vocab, case):
+    learner, backbone, heads, _, prepared = case
+    empty = asked(vocab, [("the doctor", "", (-1, -1)), ("", "", (-1, -1)), ("who", "  ", (-1, -1))])
+    found, gold = predict_all(learner, backbone, heads, empty, prepared, 100, CPU), learner.gold(empty)
+    assert (found["start"] == -1).all()
+    assert (gold["start"] == -1).all()
+    terms = learner.loss(backbone, heads, batch_of(learner, prepared, empty).to(CPU))
+    assert terms["answer"].total.item() == pytest.approx(0, abs=1e-5)  # the first token has nothing to compete with

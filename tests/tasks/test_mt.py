@@ -10,16 +10,20 @@ import numpy as np
 import pytest
 import torch
 from accelerate import Accelerator
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sacrebleu.metrics import BLEU
 
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import DataError, MissingDependencyError, SettingsError
 from interlace.data.vocab import Vocab
 from interlace.models import translator
 from interlace.models.build import from_shape
 from interlace.models.seq2seq import Seq2Seq, fresh_decoder, join
 from interlace.models.settings import Shape
+from interlace.scores.examples import bleu as bleu_of
 from interlace.tasks import TASKS
 from interlace.tasks.common.files import FilePart, read_text
-from interlace.tasks.common.translation import bleu
+from interlace.tasks.common.translation import bleu, chrf, copied, tokenized_bleu
 from interlace.text import TextPairs
 from interlace.training.evaluation_job import EvaluationJob
 from interlace.training.predictions import outcomes_file, read_outcomes
@@ -86,22 +90,16 @@ def task(**settings):
     return TASKS.build({"name": "mt", "word_tokenizer": "whitespace", **settings})
 
 
-def test_one_pair_of_files_serves_both_directions(root, vocab):
+def test_one_pair_of_files_is_read_in_both_directions(root, vocab):
     for target, (sources, references) in {"de": (ENGLISH, GERMAN), "de-en": (GERMAN, ENGLISH)}.items():
         found = task().examples("test", target, vocab, root)
         assert (found.sources, found.references) == (sources, references)  # the line without a translation is left out
         assert (found.lengths > 0).all()
     (pairs,) = task().texts("test", "de-en", root)
     assert (pairs.source.language, pairs.target.language) == ("de", "en")
-    assert task().texts("test", "en", root) == []
 
 
-def test_a_language_is_not_translated_into_itself(root, vocab):
-    with pytest.raises(DataError, match=r"mt: 'en' cannot be translated into itself; name a direction such as 'en-de'"):
-        task().examples("test", "en", vocab, root)
-
-
-def test_missing_files_are_told_in_the_same_words_for_both_directions(root, vocab):
+def test_missing_files_give_one_error_for_both_directions(root, vocab):
     told = []
     for direction in ("fr-en", "en-fr"):
         with pytest.raises(DataError) as caught:
@@ -111,14 +109,14 @@ def test_missing_files_are_told_in_the_same_words_for_both_directions(root, voca
     assert re.match(r"mt: no test data in 'en' with source 'fr': .*test.fr-en.en.*test.en-fr.en", told[0])
 
 
-def test_rows_of_files_can_be_named(root, vocab):
+def test_reads_selected_rows(root, vocab):
     some = task(files="parallel/test.en-de.{language}[1:]").examples("test", "de", vocab, root)
     assert some.sources == ENGLISH[1:]
     with pytest.raises(DataError, match="the sides must correspond"):
         read_text("mt", "lines", ["en", "de"], TextPairs, [FilePart(root, slice(2))], [FilePart(root)])
 
 
-def test_a_perfect_translator_has_100(root, vocab, model, says):
+def test_a_perfect_translator_scores_100(root, vocab, model, says):
     asked = says(by_dictionary)
     scores = task().measure(model, vocab, task().examples("test", "de", vocab, root))
     assert scores["bleu"] == pytest.approx(100)
@@ -129,7 +127,7 @@ def test_a_perfect_translator_has_100(root, vocab, model, says):
     assert asked[0]["lines"] == ENGLISH
 
 
-def test_a_translator_that_copies_is_told_apart(root, vocab, model, says):
+def test_measures_copied_text(root, vocab, model, says):
     says(copying)
     scores = task(round_trip=True).measure(model, vocab, task().examples("test", "de-en", vocab, root))
     assert scores["bleu"] < 10
@@ -137,7 +135,7 @@ def test_a_translator_that_copies_is_told_apart(root, vocab, model, says):
     assert scores["round-trip bleu"] == pytest.approx(100)  # which is why a round trip alone says little
 
 
-def test_a_round_trip_is_scored_as_it_was_read_and_by_the_tasks_settings(tmp_path, vocab, model, says):
+def test_round_trips_use_the_settings_of_the_task(tmp_path, vocab, model, says):
     """A model of stripped Romanian comes back to stripped Romanian, here in capitals."""
     asked = says(lambda line, source, target: line.upper() if source == "ro" else line.replace("THE", "Și"))
     line = "și fața bună și mare"
@@ -187,14 +185,14 @@ def test_a_round_trip_needs_no_translations(tmp_path, vocab, model, says):
     ("settings", "expected"),
     [({}, [14, None]), ({"max_length": 20}, [18, 18]), ({"max_length": {"de-en": 9}}, [14, 7])],
 )
-def test_sources_are_cut_where_the_run_learnt_to_read_them(root, vocab, model, says, settings, expected):
+def test_sources_are_as_long_as_in_training(root, vocab, model, says, settings, expected):
     asked = says(by_dictionary)
     into = task(round_trip=True, **settings).with_trained_lengths({"en-de": 14})
     into.measure(model, vocab, into.examples("test", "de", vocab, root))
     assert [each["max_length"] for each in asked] == expected
 
 
-def test_limits_are_of_directions_that_are_translated():
+def test_rejects_limits_of_other_directions():
     with pytest.raises(SettingsError, match=r"mt: max_length names 'en-dd', no direction here; did you mean 'en-de'"):
         task(targets=["de"], max_length={"en-dd": 64})
     assert task(targets=["de"], max_length={"en-de": 64, "de-en": 64})  # and back, for round trips
@@ -202,7 +200,7 @@ def test_limits_are_of_directions_that_are_translated():
         task(max_length={"de": 64}).with_trained_lengths({"en-de": 14})
 
 
-def test_the_bleu_of_any_sentences_is_that_of_their_counts(root, vocab, model, says):
+def test_outcomes_sum_to_bleu(root, vocab, model, says):
     says(lambda line, *_: line.replace("doctor", "arzt").replace("the", "der").replace("reads", "liest"))
     scores = task().measure(model, vocab, task().examples("test", "de", vocab, root))
     got = scores.outcomes
@@ -211,7 +209,7 @@ def test_the_bleu_of_any_sentences_is_that_of_their_counts(root, vocab, model, s
     assert some == pytest.approx(bleu(scores.outputs[1:], GERMAN[1:], "de").value)
 
 
-def test_romanian_without_diacritics_is_read_and_scored_apart(tmp_path, vocab, model, says):
+def test_strips_romanian_diacritics_for_tokenized_bleu_only(tmp_path, vocab, model, says):
     asked = says(lambda line, *_: {"și fața": "and the face"}.get(line, "si fata buna si mare"))
     (tmp_path / "test.en").write_text("and the good and big face\n", encoding="utf-8")
     (tmp_path / "test.ro").write_text("și fața bună și mare\n", encoding="utf-8")
@@ -223,14 +221,14 @@ def test_romanian_without_diacritics_is_read_and_scored_apart(tmp_path, vocab, m
     assert asked[-1]["lines"] == ["si fata buna si mare"]
 
 
-def test_an_encoder_is_refused_with_the_cure(root, vocab, model):
+def test_rejects_an_encoder(root, vocab, model):
     with pytest.raises(
         SettingsError, match=r"mt: translation needs an encoder-decoder.*objective 'translation'.*tiny/mt"
     ):
         task().measure(model.encoder, vocab, task().examples("test", "de", vocab, root))
 
 
-def test_a_language_without_a_subword_is_refused(tmp_path, vocab, model):
+def test_rejects_a_language_without_a_target_token(tmp_path, vocab, model):
     for language in ("en", "fr"):
         (tmp_path / f"test.{language}").write_text("one\n", encoding="utf-8")
     asked = task(files="test.{language}")
@@ -238,7 +236,7 @@ def test_a_language_without_a_subword_is_refused(tmp_path, vocab, model):
         asked.measure(model, vocab, asked.examples("test", "fr", vocab, tmp_path))
 
 
-def test_what_the_model_says_hangs_on_no_batches_and_is_kept(root, vocab, model, tmp_path):
+def test_translations_do_not_depend_on_batches_and_are_stored(root, vocab, model, tmp_path):
     rows, files = [], []
     for tokens in (16, 10_000):
         into = tmp_path / str(tokens)
@@ -271,3 +269,85 @@ def test_samples_go_from_the_worst_to_the_best(root, vocab, model, says):
     assert found.outcomes is not None
     assert found.samples[-1] == {"texts": [ENGLISH[1]], "gold": GERMAN[1], "predicted": GERMAN[1]}
     assert np.isclose(found.outcomes.score[1], 1)
+
+
+# ---- metrics of raw text ----
+
+
+LINES = st.lists(st.sampled_from(["the", "cat", "sat", "on", "Mat", ".", ",", "3.5"]), max_size=9).map(" ".join)
+
+
+@given(st.lists(st.tuples(LINES, LINES), min_size=1, max_size=6), st.booleans())
+@settings(max_examples=60)
+def test_bleu_equals_sacrebleu_and_sums_over_sentences(pairs, lower_case):
+    outputs, references = map(list, zip(*pairs, strict=True))
+    theirs = BLEU(lowercase=lower_case)
+    found = bleu(outputs, references, "de", lower_case=lower_case)
+    assert found.value == pytest.approx(theirs.corpus_score(outputs, [references]).score, abs=1e-9)
+    assert found.signature == str(theirs.get_signature())
+    half = bleu(outputs[:1], references[:1], "de", lower_case=lower_case)
+    assert half.value == pytest.approx(float(bleu_of(found.sentences[:1].sum(axis=0))))
+
+
+def test_perfect_and_empty_translations():
+    lines = ["A dog runs through the snow.", "Two men, one boat."]
+    assert bleu(lines, lines).value == pytest.approx(100)
+    assert chrf(lines, lines).value == pytest.approx(100)
+    assert bleu(["", ""], lines).value == 0
+    assert chrf(["", ""], lines).sentences.tolist() == [0, 0]
+
+
+def test_chinese_is_tokenized_by_character():
+    found = bleu(["我喜欢狗和猫"], ["我喜欢狗和鸟"], "zh_Hans")
+    assert "tok:zh" in found.signature
+    assert found.sentences[0, :6].tolist() == [6, 6, 5, 4, 3, 2]
+    assert bleu(["我喜欢狗和猫"], ["我喜欢狗和鸟"], "en").value == 0  # one word
+
+
+def test_a_missing_tokenizer_names_the_package(monkeypatch):
+    import sacrebleu.metrics.bleu
+
+    def missing(**_settings):
+        raise RuntimeError("extra dependencies")
+
+    monkeypatch.setattr(sacrebleu.metrics.bleu, "BLEU", missing)
+    with pytest.raises(MissingDependencyError, match=re.escape("pip install 'sacrebleu[ja]'")):
+        bleu(["犬"], ["犬"], "ja")
+
+
+def test_tokenized_bleu_counts_words_without_smoothing():
+    outputs, references = ["The cat, sat on the mat."], ["The cat, lay on the mat."]
+    found = tokenized_bleu(outputs, references, "en", word_tokenizer="unicode")
+    words = [["The cat , sat on the mat ."], [["The cat , lay on the mat ."]]]
+    assert found.value == pytest.approx(BLEU(tokenize="none", smooth_method="none").corpus_score(*words).score)
+    assert "tok:unicode" in found.signature
+    assert "smooth:none" in found.signature
+    assert tokenized_bleu(["a b"], ["a c"], "en", word_tokenizer="whitespace").value == 0
+    lower = tokenized_bleu(
+        ["THE CAT SAT DOWN"], ["the cat sat down"], "en", word_tokenizer="whitespace", lower_case=True
+    )
+    assert lower.value == pytest.approx(100)
+    assert "case:lc" in lower.signature
+
+
+def test_copied_shares_by_hand():
+    lines, words = copied(["ein Hund", "A dog ", "", "x x y"], ["a dog", "A dog", "", "x y z"])
+    assert lines.tolist() == [0, 1, 0, 0]
+    np.testing.assert_allclose(words, [0, 1, 0, 2 / 3])
+
+
+@pytest.mark.parametrize("text", ["我喜欢狗和猫", "犬がすきです", "ผมชอบหมา"])
+def test_copied_shares_of_scripts_without_blanks(text):
+    lines, words = copied([text[:-1] + "x", text + text], [text, text])
+    assert lines.tolist() == [0, 0]
+    np.testing.assert_allclose(words, [1 - 1 / len(text), 0.5])
+    mixed = copied(["GPT模型", "GPU模型"], ["GPT模型", "GPT模型"])[1]
+    np.testing.assert_allclose(mixed, [1, 2 / 3])  # Latin letters remain a word
+
+
+def test_rejects_sides_of_different_length():
+    for score in (bleu, chrf, copied):
+        with pytest.raises(DataError, match="found 1 and 2"):
+            score(["one"], ["one", "two"])
+    with pytest.raises(DataError, match="found 0 and 0"):
+        bleu([], [])

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import logging
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,18 +12,13 @@ from interlace.core.ragged import Ragged
 from interlace.data import LabeledExamples
 from interlace.tasks import TASKS
 from interlace.tasks.ner import Ner, entities, entity_rates, is_among, tag_numbers
+from little_files import write
 
-WHERE = os.environ.get("INTERLACE_DATA", "")
-
-
-def write(root, *rows, name="ner/test.en.tsv"):
-    path = root / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join("\t".join(row) for row in rows) + "\n")
+FILE = "ner/test.en.tsv"
 
 
-def test_an_unknown_type_is_named_with_both_cures(tmp_path, vocab):
-    write(tmp_path, ("the", "O"), ("doctor", "B-DATE"))
+def test_an_unknown_type_names_both_solutions(tmp_path, vocab):
+    write(tmp_path, FILE, ("the", "O"), ("doctor", "B-DATE"))
     with pytest.raises(DataError) as caught:
         Ner().examples("test", "en", vocab, tmp_path)
     message = str(caught.value)
@@ -33,8 +26,8 @@ def test_an_unknown_type_is_named_with_both_cures(tmp_path, vocab):
     assert "set types = ['PER', 'ORG', 'LOC', 'DATE'], or other_types = 'outside'" in message
 
 
-def test_other_types_can_be_outside_and_are_counted(tmp_path, vocab, caplog):
-    write(tmp_path, ("doctor", "B-PER"), ("the", "B-DATE"), ("letters", "I-DATE"), ("reads", "I-MISC"))
+def test_other_types_can_be_read_as_outside(tmp_path, vocab, caplog):
+    write(tmp_path, FILE, ("doctor", "B-PER"), ("the", "B-DATE"), ("letters", "I-DATE"), ("reads", "I-MISC"))
     with caplog.at_level(logging.INFO, "interlace"):
         examples = Ner(other_types="outside").examples("test", "en", vocab, tmp_path)
     assert examples.tags.to_lists() == [[1, 0, 0, 0]]
@@ -43,7 +36,7 @@ def test_other_types_can_be_outside_and_are_counted(tmp_path, vocab, caplog):
 
 def test_types_are_settings(tmp_path, vocab):
     task = TASKS.build({"name": "ner", "types": ["DATE", "PER"], "max_length": 64, "dropout": 0.3})
-    write(tmp_path, ("the", "B-DATE"), ("letters", "I-DATE"), ("doctor", "B-PER"))
+    write(tmp_path, FILE, ("the", "B-DATE"), ("letters", "I-DATE"), ("doctor", "B-PER"))
     assert task.examples("test", "en", vocab, tmp_path).tags.to_lists() == [[1, 2, 3]]
     learner = task.head()
     assert (learner.classes, learner.max_length, learner.dropout) == (5, 64, 0.3)
@@ -51,13 +44,13 @@ def test_types_are_settings(tmp_path, vocab):
 
 
 @pytest.mark.parametrize(("types", "message"), [(["PER", "PER"], "'PER' is given 2"), (["B-PER"], "without B-")])
-def test_types_that_make_no_sense_are_refused(types, message):
+def test_rejects_invalid_types(types, message):
     with pytest.raises(SettingsError, match=message):
         TASKS.build({"name": "ner", "types": types})
 
 
 def test_text_without_entities_has_no_score(tmp_path, vocab):
-    write(tmp_path, ("the", "O"))
+    write(tmp_path, FILE, ("the", "O"))
     with pytest.raises(DataError, match="no word is part of an entity"):
         Ner().examples("test", "en", vocab, tmp_path)
 
@@ -82,16 +75,15 @@ def test_words_without_gold_are_not_scored():
     assert Ner().score(LabeledExamples([], tags=gold), found)["f1"] == 100
 
 
-@pytest.mark.skipif(not Path(WHERE, "ner").is_dir(), reason="INTERLACE_DATA is not set")
-def test_masakhaner_and_panx(vocab, caplog):
+def test_masakhaner_and_panx(vocab, caplog, real_data):
     date = ("PER", "ORG", "LOC", "DATE")
     task = Ner(files="ner/masakhaner1/{language}/{split}.txt", types=date)
     with caplog.at_level(logging.INFO, "interlace"):
-        examples = task.examples("test", "yor", vocab, Path(WHERE))
+        examples = task.examples("test", "yor", vocab, real_data)
     assert len(examples) == 645
     assert "1 I- without B- changed to B-" in caplog.text
     task = Ner(files={"test": "ner/panx/dev-{language}.tsv.gz[500:]"})
-    assert len(task.examples("test", "sw", vocab, Path(WHERE))) == 500
+    assert len(task.examples("test", "sw", vocab, real_data)) == 500
 
 
 # ---- entities ----
@@ -117,12 +109,12 @@ def test_an_inside_without_a_beginning_begins():
     assert entities(numbered("O I-PER I-PER B-LOC")).opened.tolist() == [True, False]
 
 
-def test_what_is_no_tag_is_outside():
+def test_words_without_a_tag_are_outside():
     assert len(entities(Ragged.of([[1, -1, 2]]))) == 2
     assert len(entities(Ragged.of([[], []]))) == 0
 
 
-def test_an_entity_is_right_with_its_span_and_type():
+def test_entities_match_by_span_and_type():
     gold = entities(numbered("B-PER I-PER O B-LOC O B-ORG"))
     found = entities(numbered("B-PER I-PER O B-ORG B-PER B-ORG"))
     assert is_among(found, gold).tolist() == [True, False, False, True]
@@ -138,7 +130,7 @@ def seqeval():
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_scores_are_those_of_seqeval(seqeval, data):
+def test_scores_equal_seqeval(seqeval, data):
     shape = data.draw(st.lists(st.integers(1, 8), min_size=1, max_size=6))
     seed = data.draw(st.integers(0, 2**32 - 1))
     rng = np.random.default_rng(seed)

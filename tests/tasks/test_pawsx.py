@@ -1,61 +1,53 @@
 from __future__ import annotations
 
 import logging
-import os
-from pathlib import Path
 
 import pytest
 
 from interlace.core.errors import DataError
 from interlace.tasks import TASKS
 from interlace.tasks.pawsx import Pawsx
+from little_files import write
 
-WHERE = os.environ.get("INTERLACE_DATA", "")
-
-
-def write(root, *rows, name="pawsx/test-en.tsv"):
-    path = root / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join("\t".join(row) for row in rows) + "\n")
+FILE = "pawsx/test-en.tsv"
 
 
-def test_the_authors_files_by_column_names(tmp_path, vocab):
-    write(tmp_path, ("id", "sentence1", "sentence2", "label"), ("7", "the doctor", "reads", "1"), name="dev_2k.tsv")
+def test_reads_columns_by_name(tmp_path, vocab):
+    write(tmp_path, "dev_2k.tsv", ("id", "sentence1", "sentence2", "label"), ("7", "the doctor", "reads", "1"))
     reader = {"name": "tsv", "columns": ["sentence1", "sentence2"], "label": "label"}
     task = TASKS.build({"name": "pawsx", "files": {"dev": "dev_2k.tsv"}, "reader": reader})
     assert task.examples("dev", "en", vocab, tmp_path).labels.tolist() == [1]
 
 
 def test_sentences_without_a_translation_are_left_out_and_counted(tmp_path, vocab, caplog):
-    write(tmp_path, ("NS", "reads", "1"), ("letters", "the letters", "0"), ("letters", "NS", "0"))
+    write(tmp_path, FILE, ("NS", "reads", "1"), ("letters", "the letters", "0"), ("letters", "NS", "0"))
     with caplog.at_level(logging.INFO, "interlace"):
         assert len(Pawsx().examples("test", "en", vocab, tmp_path)) == 1
     assert "2 pairs without a translation (NS) left out" in caplog.text
-    write(tmp_path, ("NS", "NS", "1"))
+    write(tmp_path, FILE, ("NS", "NS", "1"))
     with pytest.raises(DataError, match="no pair is translated"):
         Pawsx().examples("test", "en", vocab, tmp_path)
 
 
 def test_unlabelled_pairs_are_counted_and_not_scored(tmp_path, vocab, caplog):
-    write(tmp_path, ("the doctor", "reads", ""), ("letters", "the letters", "0"))
+    write(tmp_path, FILE, ("the doctor", "reads", ""), ("letters", "the letters", "0"))
     with caplog.at_level(logging.INFO, "interlace"):
         examples = Pawsx().examples("test", "en", vocab, tmp_path)
     assert examples.labels.tolist() == [-1, 0]
     assert "1 rows without a label, not scored" in caplog.text
     assert Pawsx().score(examples, examples.labels * 0 + 1)["accuracy"] == 0
-    write(tmp_path, ("the doctor", "reads", ""))
+    write(tmp_path, FILE, ("the doctor", "reads", ""))
     with pytest.raises(DataError, match="no row has a label"):
         Pawsx().examples("test", "en", vocab, tmp_path)
 
 
 def test_an_unknown_label_is_named_with_its_pair(tmp_path, vocab):
-    write(tmp_path, ("the doctor", "reads", "2"))
+    write(tmp_path, FILE, ("the doctor", "reads", "2"))
     with pytest.raises(DataError, match=r"test-en.tsv: unknown label '2' of 'the doctor' and 'reads'; there are: 0, 1"):
         Pawsx().examples("test", "en", vocab, tmp_path)
 
 
-@pytest.mark.skipif(not Path(WHERE, "nli").is_dir(), reason="INTERLACE_DATA is not set")
 @pytest.mark.parametrize(("language", "count"), [("en", 2000), ("de", 1932), ("es", 1962), ("fr", 1992), ("zh", 1984)])
-def test_counts_are_those_of_the_paper(vocab, language, count):
+def test_counts_are_those_of_the_paper(vocab, language, count, real_data):
     task = Pawsx(files="nli/pawsx/{split}-{language}.tsv.gz")
-    assert len(task.examples("dev", language, vocab, Path(WHERE))) == count
+    assert len(task.examples("dev", language, vocab, real_data)) == count

@@ -19,8 +19,9 @@ from interlace.data.vocab import Vocab
 from interlace.models.build import encoder_config, from_shape, load
 from interlace.models.settings import Shape
 from interlace.tasks import TASKS
-from interlace.tasks.common.likelihood import running_text
+from interlace.tasks.common.likelihood import encode_spelled, running_text, sizes_of, stream_size, truncated
 from interlace.tasks.perplexity import Perplexity
+from interlace.text import Text
 from interlace.training.device import accelerator_for
 from interlace.training.evaluation_job import EvaluationJob
 from little_jobs import score_job
@@ -52,7 +53,7 @@ def left_to_right(backbone, vocab, text, length, context):
 
 
 @pytest.mark.parametrize(("max_length", "context"), [(48, 0), (12, 0), (12, 4)])
-def test_left_to_right_is_exact(vocab, model, text, max_length, context):
+def test_causal_perplexity_equals_the_definition(vocab, model, text, max_length, context):
     backbone = model(init_std=0.5)
     task = Perplexity(kind="causal", per="word", max_length=max_length, context=context, tokens_per_batch=30)
     scores = task.measure(backbone, vocab, text)
@@ -68,7 +69,7 @@ def test_left_to_right_is_exact(vocab, model, text, max_length, context):
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(0, 7), min_size=1, max_size=8), st.integers(2, 9), st.data())
-def test_rows_hold_the_stream(lengths, length, data):
+def test_sequences_cover_the_text_once(lengths, length, data):
     context = data.draw(st.integers(0, length - 1))
     ids = Ragged.from_lengths(np.arange(10, 10 + sum(lengths), dtype=np.int32), lengths)
     words = Ragged.from_lengths(np.zeros(sum(lengths), np.int32), lengths)
@@ -100,7 +101,7 @@ def test_pseudo_perplexity_masks_each_subword_alone(vocab, model, text):
 
 @pytest.mark.parametrize("kind", ["causal", "pseudo", "masked"])
 @pytest.mark.parametrize("per", ["word", "subword"])
-def test_sentences_together_have_the_score_of_the_text(vocab, model, text, kind, per):
+def test_outcomes_sum_to_the_score(vocab, model, text, kind, per):
     task = Perplexity(kind=kind, per=per, max_length=12 if kind == "causal" else 48, tokens_per_batch=40)
     scores = task.measure(model(init_std=0.5), vocab, text)
     assert scores.outcomes.measure == "perplexity"
@@ -109,7 +110,7 @@ def test_sentences_together_have_the_score_of_the_text(vocab, model, text, kind,
 
 
 @pytest.mark.parametrize(("kind", "ends"), [("pseudo", 0), ("causal", 1)])
-def test_what_a_sentence_costs_is_its_own(vocab, model, text, kind, ends):
+def test_outcomes_are_those_of_single_sentences(vocab, model, text, kind, ends):
     backbone = model(init_std=0.5)
     task = Perplexity(kind=kind, per="word", max_length=48)
     each = task.measure(backbone, vocab, text).outcomes
@@ -121,7 +122,7 @@ def test_what_a_sentence_costs_is_its_own(vocab, model, text, kind, ends):
         assert each.score[0] == pytest.approx(task.measure(backbone, vocab, text.take([0])).outcomes.score[0], rel=1e-4)
 
 
-def test_per_subword_only_models_of_one_vocabulary_are_compared(vocab, model, text):
+def test_the_identity_per_subword_depends_on_the_vocabulary(vocab, model, text):
     other = Vocab.learn({"en": ["a b c"]}, 320)
     models = [(vocab, text), (other, other.encode(LINES, language="en"))]
     for per, same in (("word", True), ("subword", False)):
@@ -134,7 +135,7 @@ def test_per_subword_only_models_of_one_vocabulary_are_compared(vocab, model, te
         assert (len(names) == 1) is same
 
 
-def test_how_a_model_reads_decides(vocab, model, text):
+def test_the_kind_follows_the_model(vocab, model, text):
     backbone = model()
     assert "pseudo-perplexity per word" in Perplexity().measure(backbone, vocab, text).metrics
     backbone.causal = True
@@ -152,7 +153,7 @@ def small():
 
 
 @pytest.mark.parametrize("kind", ["causal", "pseudo", "masked"])
-def test_what_is_unknown_is_neither_predicted_nor_counted(small, kind):
+def test_unknown_subwords_are_neither_predicted_nor_counted(small, kind):
     vocab, backbone = small
     text = vocab.encode(["the ж doctor"], language="en")
     unknown = np.isin(text.ids.flat, vocab.special_ids)
@@ -171,7 +172,7 @@ def only(text, chosen):
     return Sentences(ids, words, text.language)
 
 
-def test_long_sentences_are_cut_and_the_share_is_told(vocab, model, text):
+def test_long_sentences_are_truncated(vocab, model, text):
     scores = Perplexity(max_length=8).measure(model(), vocab, text)
     beyond = np.maximum(text.lengths - 6, 0).sum() / text.lengths.sum()
     assert scores["cut"] == pytest.approx(100 * beyond)
@@ -196,7 +197,7 @@ def test_lines_without_text_are_counted(tmp_path, vocab, caplog):
         Perplexity(files="a.{language}").examples("test", "en", vocab, tmp_path)
 
 
-def test_context_must_leave_something(vocab, model, text):
+def test_rejects_context_as_long_as_a_sequence(vocab, model, text):
     with pytest.raises(SettingsError, match="at most max_length - 3 = 13, found 14"):
         TASKS.build({"name": "perplexity", "max_length": 16, "context": 14})
     with pytest.raises(SettingsError, match="context = 46, but the model reads at most 48"):
@@ -216,7 +217,7 @@ def test_an_encoder_without_its_head_has_no_perplexity(vocab, text, tmp_path):
 
 
 @pytest.mark.parametrize(("kind", "name"), [("causal", "perplexity"), ("pseudo", "pseudo-perplexity")])
-def test_a_pseudo_perplexity_never_stands_among_perplexities(vocab, model, text, tmp_path, kind, name):
+def test_pseudo_perplexity_is_a_metric_of_its_own(vocab, model, text, tmp_path, kind, name):
     """Tables are by the metric of a row; a model that reads both ways would win any of them."""
     (tmp_path / "de").write_text("\n".join(LINES))
     task = Perplexity(kind=kind, files="{language}")
@@ -224,3 +225,64 @@ def test_a_pseudo_perplexity_never_stands_among_perplexities(vocab, model, text,
     (row,) = score_job(cell)
     assert (row["metric"], row["score"]) == (name, row["scores"][f"{name} per subword"])
     assert task.scale(name) == ("per subword", False)
+
+
+# ---- words and characters ----
+
+
+def size_of(text, vocab):
+    return tuple(int(side.sum()) for side in sizes_of(text, vocab))
+
+
+SENTENCES = ["the doctor reads letters", "letters", "the doctor"]
+
+
+def encoded(vocab):
+    [text] = list(vocab.encode_texts([Text.of(SENTENCES, "en")]))
+    return text
+
+
+def test_words_and_characters_by_hand(vocab):
+    text = encoded(vocab)
+    assert size_of(text, vocab) == (7, sum(map(len, SENTENCES)))
+    whole, _ = running_text(text, 1000, 0, vocab.end)
+    assert stream_size(whole, vocab) == (7 + 3, sum(map(len, SENTENCES)) + 3)
+
+
+def test_unknown_subwords_have_no_size(vocab):
+    text = encoded(vocab)
+    ids = text.ids.flat.copy()
+    ids[text.ids.offsets[1]] = vocab.unk  # the one word of the second sentence
+    text = Sentences(Ragged(ids, text.ids.offsets), text.words, "en")
+    rows, _ = running_text(text, 1000, 0, vocab.end)
+    words, characters = size_of(text, vocab)
+    assert (words, characters) == (6, sum(map(len, SENTENCES)) - len("letters"))
+    assert stream_size(rows, vocab) == (words + 3, characters + 3)
+
+
+def test_separators_count_as_one_word_and_character(vocab):
+    rows = Sentences(Ragged.of([[vocab.end], []]), Ragged.of([[-1], []]), "en")
+    assert stream_size(rows, vocab) == (1, 1)
+    assert np.all(rows.words.flat < 0)
+
+
+@pytest.mark.parametrize("kind", ["byte-bpe", "wordpiece", "unigram"])
+def test_characters_are_those_of_the_line_for_every_vocabulary(kind):
+    """A WordPiece vocabulary decodes to blanks between Chinese characters, bytes to parts of them."""
+    lines = ["黑队的防守很好。", "the doctor, who reads", " 我 reads  "]
+    vocab = Vocab.learn({"zh": lines * 30}, size=300, kind=kind)
+    text = encode_spelled([Text.of(lines, "zh")], vocab)
+    assert not np.isin(text.ids.flat, vocab.special_ids).any()
+    words, characters = sizes_of(text, vocab)
+    assert characters.tolist() == [len(line.strip()) for line in lines]
+    assert words[1] == 4
+    assert sizes_of(text.take([1, 0]), vocab)[1].tolist() == characters[[1, 0]].tolist()
+    parts = [sizes_of(truncated(text, length), vocab)[1] for length in (1, 2, 100)]
+    assert (parts[0] <= parts[1]).all()
+    assert parts[2].tolist() == characters.tolist()
+
+
+def test_unknown_characters_do_not_count():
+    vocab = Vocab.learn({"en": ["the doctor"] * 30}, size=100, kind="wordpiece")
+    text = encode_spelled([Text.of(["the 黑 doctor"], "en")], vocab)
+    assert sizes_of(text, vocab)[1].tolist() == [len("the doctor")]

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import logging
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,8 +9,6 @@ from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import LabeledExamples
 from interlace.tasks.pos import TAGS, Pos
-
-WHERE = os.environ.get("INTERLACE_DATA", "")
 
 
 def write(root, *rows, name="pos/test.en.conllu"):
@@ -25,7 +21,7 @@ def word(number, form, tag):
     return (str(number), form, "_", tag)
 
 
-def test_an_unknown_tag_is_named_with_the_nearest(tmp_path, vocab):
+def test_an_unknown_tag_names_the_nearest(tmp_path, vocab):
     write(tmp_path, word(1, "the", "DET"), word(2, "doctor", "NOUNN"))
     with pytest.raises(DataError) as caught:
         Pos().examples("test", "en", vocab, tmp_path)
@@ -64,11 +60,10 @@ def test_unread_words_are_wrong():
     assert Pos().score(examples, predictions).metrics == {"accuracy": 50.0, "unread": 25.0}
 
 
-@pytest.mark.skipif(not Path(WHERE, "pos").is_dir(), reason="INTERLACE_DATA is not set")
 @pytest.mark.parametrize(("folder", "code"), [("German", "de"), ("Turkish", "tr"), ("Chinese", "zh"), ("Hindi", "hi")])
-def test_every_word_of_a_treebank_can_be_tagged(vocab, folder, code):
+def test_every_word_of_a_treebank_can_be_tagged(vocab, folder, code, real_data):
     task = Pos(files=f"pos/UD_{folder}-PUD/{{language}}_pud-ud-{{split}}.conllu")
-    examples = task.examples("test", code, vocab, Path(WHERE))
+    examples = task.examples("test", code, vocab, real_data)
     assert len(examples) == 1000
     words = examples.examples.words
     begun = np.unique(words.rows() * 1000 + words.flat)

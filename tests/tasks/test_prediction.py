@@ -56,7 +56,7 @@ def predictions(case, tokens, rows=None):
     return found, learner.gold(examples)
 
 
-def test_batches_of_any_size_say_the_same(case):
+def test_predictions_do_not_depend_on_batch_size(case):
     expected, gold = predictions(case, 10_000)
     assert len(np.unique(flat(expected))) > 2
     assert ((flat(expected) == -1) == (flat(gold) == -1)).all()
@@ -77,7 +77,7 @@ def test_predictions_follow_their_examples(case):
         np.testing.assert_array_equal(gold, case[1].labels[order])
 
 
-def test_modes_are_as_before_and_no_gradient_is_kept(case):
+def test_prediction_restores_modes_and_keeps_no_gradient(case):
     _, _, backbone, heads, _ = case
     backbone.train()
     heads.train()

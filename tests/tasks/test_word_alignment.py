@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import logging
-import os
-from pathlib import Path
 
 import pytest
 import torch
@@ -10,16 +8,10 @@ import torch
 from interlace.core.errors import DataError, SettingsError
 from interlace.tasks import TASKS
 from interlace.tasks.word_alignment import WordAlignment
+from little_files import write
 
-WHERE = os.environ.get("INTERLACE_DATA", "")
 SOURCE = ["the doctor reads letters", "letters"]
 TARGET = ["der arzt liest briefe", "briefe"]
-
-
-def write(root, name, *lines):
-    path = root / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(lines) + "\n")
 
 
 @pytest.fixture
@@ -43,7 +35,7 @@ def translated(vocab, model):
 
 @pytest.mark.parametrize("method", ["argmax", "itermax", "match"])
 @pytest.mark.parametrize("pooling", ["any", "mean"])
-def test_translations_with_one_vector_are_linked(root, vocab, translated, method, pooling):
+def test_aligns_words_with_equal_vectors(root, vocab, translated, method, pooling):
     task = WordAlignment(layer=0, method=method, pooling=pooling)
     scores = task.measure(translated, vocab, task.examples("test", "de", vocab, root))
     assert scores.metrics == {"aer": 0, "precision": 100, "recall": 100, "f1": 100}
@@ -61,7 +53,7 @@ def test_rates_by_hand(root, vocab, translated):
     assert scores.outcomes.weight.tolist() == [6, 2]
 
 
-def test_links_counted_from_one_are_found_out(root, vocab, caplog):
+def test_detects_links_counted_from_one(root, vocab, caplog):
     write(root, "parallel/test.en-de.links", "1-1 2-2 4-4", "1-1")
     examples = WordAlignment().examples("test", "de", vocab, root)
     assert examples.sure.to_lists() == [[[0, 0], [1, 1], [3, 3]], [[0, 0]]]
@@ -71,7 +63,7 @@ def test_links_counted_from_one_are_found_out(root, vocab, caplog):
     assert "links beyond the end of a sentence dropped" in caplog.text
 
 
-def test_many_links_beyond_the_ends_hint_at_swapped_sides(root, vocab, caplog):
+def test_warns_of_links_beyond_the_ends(root, vocab, caplog):
     write(root, "parallel/test.en-de.de.tok", "der", *TARGET[1:])
     with caplog.at_level(logging.WARNING, "interlace"):
         WordAlignment().examples("test", "de", vocab, root)
@@ -79,16 +71,14 @@ def test_many_links_beyond_the_ends_hint_at_swapped_sides(root, vocab, caplog):
     assert "read as en word, then de word" in caplog.text
 
 
-def test_both_sides_in_one_file(tmp_path, vocab):
+def test_reads_both_sides_from_one_file(tmp_path, vocab):
     write(tmp_path, "de.txt", "the doctor ||| der arzt")
     write(tmp_path, "de.gold", "0-0 1-1")
     task = WordAlignment(files="{target}.txt", gold={"test.de": "de.gold"})
     assert task.examples("test", "de", vocab, tmp_path).lengths.tolist() == [4]
 
 
-def test_bad_input(root, vocab, model):
-    with pytest.raises(DataError, match="source and target are both 'en'"):
-        WordAlignment().examples("test", "en", vocab, root)
+def test_rejects_bad_input(root, vocab, model):
     write(root, "parallel/test.en-de.links", "", "")
     with pytest.raises(DataError, match="no links to compare with"):
         WordAlignment().examples("test", "de", vocab, root)
@@ -102,7 +92,6 @@ def test_bad_input(root, vocab, model):
         TASKS.build({"name": "word_alignment", "format": "pharao"}).examples("test", "de", vocab, root)
 
 
-real = pytest.mark.skipif(not Path(WHERE, "alignment").is_dir(), reason="INTERLACE_DATA is not set")
 SETS = {
     ("en", "fr"): ("enfr.src-tgt", "enfr.gold", 447, 4038, 17438),
     ("de", "en"): ("bicici-de-en/test.{language}", "bicici-de-en/de-en.wa", 100, 1232, 1232),  # one beyond the end
@@ -117,21 +106,19 @@ SETS = {
 }
 
 
-@real
 @pytest.mark.parametrize("pair", SETS)
-def test_gold_sets(vocab, pair):
+def test_gold_sets(vocab, pair, real_data):
     text, gold, pairs, sure, possible = SETS[pair]
     task = WordAlignment(source=pair[0], files=f"alignment/{text}", gold=f"alignment/{gold}")
-    examples = task.examples("test", pair[1], vocab, Path(WHERE))
+    examples = task.examples("test", pair[1], vocab, real_data)
     assert (len(examples), len(examples.sure.flat), len(examples.possible.flat)) == (pairs, sure, possible)
 
 
-@real
-def test_sides_that_are_named_one_by_one(vocab):
+def test_reads_a_list_of_both_sides(vocab, real_data):
     story = "alignment/alibi-fr-en/LaVision_TheVision"
     sides = [f"{story}/LaVision_sents.txt", f"{story}/TheVision_sents.txt"]
     task = WordAlignment(source="fr", files={"test.en": sides}, gold=f"{story}/ali_w2w_LaVision_TheVision.txt")
-    examples = task.examples("test", "en", vocab, Path(WHERE))
+    examples = task.examples("test", "en", vocab, real_data)
     assert len(examples.possible.flat) > len(examples.sure.flat) > 500
     with pytest.raises(DataError, match="expected whole files"):
-        WordAlignment(source="fr", files=[*sides, sides[0]]).examples("test", "en", vocab, Path(WHERE))
+        WordAlignment(source="fr", files=[*sides, sides[0]]).examples("test", "en", vocab, real_data)

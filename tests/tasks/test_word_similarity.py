@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -43,13 +40,13 @@ def test_correlations_by_hand():
     assert found["harmonic"] == pytest.approx(2 * 100 * found["pearson"] / (100 + found["pearson"]))
 
 
-def test_against_the_grain_and_without_any():
+def test_negative_and_missing_correlations():
     found = correlations(np.array([0.0, 1.0, 2.0]), np.array([2.0, 1.0, 0.0]))
     assert found == {"spearman": -100, "pearson": -100, "harmonic": 0}
     assert correlations(np.ones(3), np.arange(3.0)) == {"spearman": 0, "pearson": 0, "harmonic": 0}
 
 
-def test_words_that_people_find_alike_are_near(tmp_path):
+def test_ranks_by_cosine(tmp_path):
     put(tmp_path / "similarity/en.tsv", SIMLEX)
     good = at("en", old=0, new=170, smart=40, clever=41, hard=80, tough=100)
     assert scored(tmp_path, [good])["spearman"] == 100
@@ -66,7 +63,7 @@ def test_pairs_across_languages(tmp_path):
         scored(tmp_path, vectors[:1], "en-de")
 
 
-def test_pairs_without_vectors_are_left_out_or_half_alike(tmp_path):
+def test_pairs_without_vectors_are_skipped_or_get_the_midpoint(tmp_path):
     """With 0.5 for the pair that has none: gold 0 9 8 5 against cosines -.98 1 .94 .5, ranks all right."""
     put(tmp_path / "similarity/en.tsv", SIMLEX + "odd\tqueer\t5\n")
     vectors = [at("en", old=0, new=170, smart=40, clever=41, hard=80, tough=100)]
@@ -77,7 +74,7 @@ def test_pairs_without_vectors_are_left_out_or_half_alike(tmp_path):
     assert scored(tmp_path, vectors, missing="midpoint", midpoint=1)["spearman"] == pytest.approx(40)
 
 
-def test_the_centre_is_that_of_the_words_in_the_pairs(tmp_path):
+def test_centers_over_the_words_of_the_pairs(tmp_path):
     """Moved as a whole, and with a word that stands in no pair, a language's vectors are compared as before."""
     put(tmp_path / "similarity/en.tsv", SIMLEX)
     plain = at("en", old=0, new=170, smart=40, clever=41, hard=80, tough=100)
@@ -87,13 +84,13 @@ def test_the_centre_is_that_of_the_words_in_the_pairs(tmp_path):
     assert one["pearson"] != pytest.approx(scored(tmp_path, [plain])["pearson"], abs=0.1)
 
 
-def test_too_few_pairs_are_no_score(tmp_path):
+def test_rejects_too_few_pairs(tmp_path):
     put(tmp_path / "similarity/en.tsv", SIMLEX)
     with pytest.raises(DataError, match="1 of 3 pairs in 'en' have vectors for both words"):
         scored(tmp_path, [at("en", old=0, new=1)])
 
 
-def test_scores_that_are_all_the_same_are_no_gold(tmp_path):
+def test_rejects_constant_judgments(tmp_path):
     """Spearman's is 0 / 0 then; a 0 would look like a model that knows nothing."""
     put(tmp_path / "similarity" / "en.tsv", "old\tnew\t5\nsmart\tclever\t5\nhard\ttough\t5\n")
     vectors = at("en", old=0, new=90, smart=10, clever=20, hard=30, tough=40)
@@ -101,7 +98,7 @@ def test_scores_that_are_all_the_same_are_no_gold(tmp_path):
         scored(tmp_path, [vectors])
 
 
-def test_a_model_s_words(tmp_path, vocab, model):
+def test_measures_the_words_of_a_model(tmp_path, vocab, model):
     put(tmp_path / "similarity/en.tsv", "the\treads\t1\nthe\tdoctor\t5\nreads\tletters\t3\nthe\tquixotic\t2\n")
     task = WordSimilarity(reading={"multi_subword": "skip"})
     found = task.measure(model(), vocab, task.examples("test", "en", vocab, tmp_path))
@@ -127,12 +124,12 @@ def test_a_named_column_holds_the_score(tmp_path):
 
 
 @pytest.mark.parametrize("line", ["old\tnew", "old\tnew\tx\t3", "\tnew\t3", "old\tnew\tnan"])
-def test_bad_rows_are_named(tmp_path, line):
+def test_a_bad_row_is_named(tmp_path, line):
     with pytest.raises(DataError, match=r"a\.tsv, line 2: expected two words and a score"):
         read_table(put(tmp_path / "a.tsv", f"a\tb\t1\n{line}\n"))
 
 
-def test_semeval_has_words_and_scores_apart(tmp_path):
+def test_reads_words_and_scores_from_two_files(tmp_path):
     put(tmp_path / "data/en-de.test.data.txt", "New York\tneu\nsmart\tklug\nhard\tschwer\n")
     put(tmp_path / "keys/en-de.test.gold.txt", "0.5\n4\n3\n")
     task = WordSimilarity(files="data/{language}.test.data.txt", gold="keys/{language}.test.gold.txt")
@@ -152,15 +149,14 @@ def test_semeval_has_words_and_scores_apart(tmp_path):
         ("a\tb\n", "x\n", r"gold, line 1: expected a score, found 'x'"),
     ],
 )
-def test_files_apart_stand_line_by_line(tmp_path, words, gold, message):
+def test_two_files_must_correspond_by_line(tmp_path, words, gold, message):
     with pytest.raises(DataError, match=message):
         read_two_files(put(tmp_path / "words", words), put(tmp_path / "gold", gold))
 
 
-@pytest.mark.skipif(not os.environ.get("INTERLACE_DATA"), reason="no real data here")
 @pytest.mark.parametrize("language", ["english", "german", "italian"])
-def test_simlex_is_read_whole(language):
-    path = Path(os.environ["INTERLACE_DATA"]) / f"dict/simlex999/simlex-{language}.txt"
+def test_reads_all_of_simlex(language, real_data):
+    path = real_data / f"dict/simlex999/simlex-{language}.txt"
     scores = [score for _, _, score in read_table(path)]
     assert len(scores) == 999
     assert 0 <= min(scores) < 1

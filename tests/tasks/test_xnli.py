@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -10,7 +7,6 @@ from interlace.core.errors import DataError
 from interlace.tasks import TASKS
 from interlace.tasks.xnli import LABELS, Xnli
 
-WHERE = os.environ.get("INTERLACE_DATA", "")
 HEADER = ("language", "gold_label", "sentence1", "sentence2")
 
 
@@ -20,7 +16,7 @@ def write(root, *rows, header=HEADER, name="nli/test.en.tsv"):
     path.write_text("\n".join("\t".join(row) for row in [header, *rows]) + "\n")
 
 
-def test_other_columns_by_settings(tmp_path, vocab):
+def test_reads_other_columns(tmp_path, vocab):
     write(
         tmp_path,
         ("the doctor", "reads", "NEUTRAL"),
@@ -32,7 +28,7 @@ def test_other_columns_by_settings(tmp_path, vocab):
     assert task.examples("test", "en", vocab, tmp_path).labels.tolist() == [LABELS.index("neutral")]
 
 
-def test_a_reader_of_another_kind_is_refused(tmp_path, vocab):
+def test_rejects_a_reader_of_another_kind(tmp_path, vocab):
     write(tmp_path, ("en", "neutral", "the doctor", "reads"))
     columns = {"name": "tsv", "columns": ["sentence1"]}
     with pytest.raises(DataError, match="gives sentences, expected pairs"):
@@ -42,14 +38,13 @@ def test_a_reader_of_another_kind_is_refused(tmp_path, vocab):
         Xnli(reader=guest).examples("test", "en", vocab, tmp_path)
 
 
-@pytest.mark.skipif(not Path(WHERE, "nli").is_dir(), reason="INTERLACE_DATA is not set")
-def test_xnli_itself(vocab):
+def test_reads_xnli(vocab, real_data):
     task = Xnli(files="nli/xnli/xnli.{split}.{language}.tsv.gz")
-    examples = task.examples("dev", "de", vocab, Path(WHERE))
+    examples = task.examples("dev", "de", vocab, real_data)
     assert np.bincount(examples.labels).tolist() == [830, 830, 830]
 
 
-def test_several_files_with_their_own_columns_and_some_rows(tmp_path, vocab):
+def test_reads_several_files_and_rows(tmp_path, vocab):
     write(tmp_path, *(("en", "neutral", word, "reads") for word in ("the", "doctor", "letters")))
     usual = ("sentence_A", "sentence_B", "entailment_judgment")
     write(tmp_path, ("letters", "reads", "ENTAILMENT"), header=usual, name="sick.txt")

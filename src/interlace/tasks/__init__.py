@@ -20,7 +20,7 @@ from interlace.core.ragged import Ragged
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 from interlace.data import LabeledExamples
-from interlace.objectives import BoolOrAuto, Objective, Term, encoder_inputs, resolve_language_ids
+from interlace.objectives import Batch, BoolOrAuto, Objective, Term, encoder_inputs
 from interlace.tasks.common.files import (
     FileQuery,
     Files,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.embeddings import WordVectors
     from interlace.models.backbone import Backbone
-    from interlace.objectives import Batch, Prepared
+    from interlace.objectives import Prepared
     from interlace.scores.examples import Examples
     from interlace.tasks.common.files import Chunks
 
@@ -143,10 +143,12 @@ class TaskHead(HeadSettings, Objective):
         nn.init.zeros_(linear.bias)
         return nn.ModuleDict({"dropout": nn.Dropout(self.dropout), "linear": linear})
 
-    def encoder_inputs(self, layout: Layout, languages: tuple[str, ...], prepared: Prepared) -> dict[str, NDArray[Any]]:
-        """Return what the encoder reads, with language ids if they are wanted."""
-        language_ids = resolve_language_ids(self.language_ids, prepared.traits, self.term)
-        return encoder_inputs(layout, prepared.traits, languages, language_ids=language_ids)
+    def batch_of(
+        self, layout: Layout, languages: tuple[str, ...], prepared: Prepared, at: Any, labels: Any, **extra: Any
+    ) -> Batch:
+        """Return a batch that reads the sequences of `layout`; `languages` are those of their sides."""
+        inputs = encoder_inputs(layout, prepared.traits, languages, language_ids=prepared.language_ids)
+        return Batch(inputs, at, labels.astype(np.int64), {self.term: float(len(labels))}, layout.tokens, extra)
 
     def sequence_length(self, prepared: Prepared) -> int:
         """Return the maximum sequence length: this head's or the model's."""

@@ -157,7 +157,17 @@ class Mining(SentenceVectorTask):
 
 def _read_gold(path: Path, source: list[Text], target: list[Text]) -> NDArray[np.int64]:
     """(g, 2) rows of the pairs whose names a file holds, in either order of the sides."""
-    sides = [_sentence_names(side, path) for side in (source, target)]
+    sides = []
+    for side in (source, target):
+        if any(chunk.labels is None for chunk in side):
+            raise DataError(
+                f"mining: {path} names sentences, but the reader of the text finds no names; set reader = {{name = "
+                "'tsv', columns = [1], label = 0, header = false}, or what your files need"
+            )
+        names = [name for chunk in side for name in chunk.labels or []]
+        sides.append({name: row for row, name in enumerate(names)})
+        if len(sides[-1]) < len(names):
+            raise DataError(f"mining: {path}: two sentences in {side[0].language!r} have the same name")
     gold = []
     for number, line in enumerate(read_lines(path), 1):
         if not line.strip():
@@ -173,20 +183,6 @@ def _read_gold(path: Path, source: list[Text], target: list[Text]) -> NDArray[np
     if not gold:
         raise DataError(f"mining: {path}: no pair in the file")
     return np.unique(np.array(gold, np.int64), axis=0)
-
-
-def _sentence_names(side: list[Text], path: Path) -> dict[str, int]:
-    """Return the row of each name."""
-    if any(chunk.labels is None for chunk in side):
-        raise DataError(
-            f"mining: {path} names sentences, but the reader of the text finds no names; set reader = {{name = 'tsv', "
-            "columns = [1], label = 0, header = false}, or what your files need"
-        )
-    names = [name for chunk in side for name in chunk.labels or []]
-    found = {name: row for row, name in enumerate(names)}
-    if len(found) < len(names):
-        raise DataError(f"mining: {path}: two sentences in {side[0].language!r} have the same name")
-    return found
 
 
 # ---- pairs from vectors ----
@@ -248,15 +244,13 @@ def mine(
     backward, backward_scores = nearest(target, source, around.reversed())
     there = np.stack([np.arange(len(source)), forward], axis=1)
     back = np.stack([backward, np.arange(len(target))], axis=1)
-    if search == "forward":
-        pairs, scores = there, forward_scores
-    elif search == "backward":
-        pairs, scores = back, backward_scores
-    elif search == "intersection":
-        mutual = backward[forward] == np.arange(len(source))
-        pairs, scores = there[mutual], forward_scores[mutual]
-    else:
-        pairs, scores = np.concatenate([there, back]), np.concatenate([forward_scores, backward_scores])
+    mutual = backward[forward] == np.arange(len(source))
+    pairs, scores = {
+        "forward": (there, forward_scores),
+        "backward": (back, backward_scores),
+        "intersection": (there[mutual], forward_scores[mutual]),
+        "max": (np.concatenate([there, back]), np.concatenate([forward_scores, backward_scores])),
+    }[search]
     order = np.argsort(-scores, kind="stable")
     pairs, scores = pairs[order], scores[order]
     if search == "max":  # from the top, each sentence once

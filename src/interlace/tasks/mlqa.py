@@ -37,7 +37,7 @@ from interlace.data import Sentences
 from interlace.data.encoding import subwords_in_span
 from interlace.data.layout import pair_layout
 from interlace.data.questions import Questions, Windows, cut_windows
-from interlace.objectives import Batch, Prepared, Term
+from interlace.objectives import Term
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import FineTuneTask, HeadSettings, Scores, TaskHead, Tuning
 from interlace.tasks.common.files import Files, ReaderSettings, encode, log_notes
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from interlace.core.randomness import Generator
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
+    from interlace.objectives import Batch, Prepared
     from interlace.tasks.common.files import FileQuery
 
 AnswerRules = Literal["mlqa", "squad"]
@@ -230,14 +231,9 @@ class SpanExtractor(SpanSettings, TaskHead):
         columns = np.arange(layout.ids.shape[1])
         inside = (columns >= begins[:, None]) & (columns < (begins + pairs.target.lengths)[:, None])
         inside[inside] = np.diff(prepared.vocab.surfaces.spelled.offsets)[layout.ids[inside]] > 0
-        return Batch(
-            inputs=self.encoder_inputs(layout, (pairs.source.language, pairs.target.language), prepared),
-            at=(rows, np.zeros_like(rows)),
-            labels=np.where(examples.spans >= 0, examples.spans + begins[:, None], 0),
-            counts={self.term: float(len(rows))},
-            tokens=layout.tokens,
-            extra={"open": inside, "begins": begins},
-        )
+        labels = np.where(examples.spans >= 0, examples.spans + begins[:, None], 0)
+        at = (rows, np.zeros_like(rows))
+        return self.batch_of(layout, pairs.languages, prepared, at, labels, open=inside, begins=begins)
 
     def features(self, backbone: Backbone, batch: Batch) -> Tensor:
         """Return the (B, L, H) states of all subwords."""

@@ -23,7 +23,6 @@ from interlace.core.errors import DataError, did_you_mean
 from interlace.core.ragged import Ragged
 from interlace.data import LabeledExamples, Pairs, Sentences
 from interlace.data.layout import pair_layout, sentence_layout
-from interlace.objectives import Batch
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import FineTuneTask, Scores, TaskHead, Tuning
 from interlace.tasks.common.files import ReaderSettings, encode, log_notes
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from interlace.core.randomness import Generator
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.objectives import Prepared
+    from interlace.objectives import Batch, Prepared
     from interlace.tasks.common.files import Chunks
 
 _MAX_WORDS = 40  # words of a sentence shown in samples
@@ -63,14 +62,9 @@ class Classifier(TaskHead):
         lay_out: Any = pair_layout if isinstance(examples.examples, Pairs) else sentence_layout
         layout = lay_out(examples.examples, prepared.vocab, self.sequence_length(prepared))
         rows = np.flatnonzero(examples.labels >= 0)
-        return Batch(
-            inputs=self.encoder_inputs(layout, tuple(side.language for side in _sides(examples)), prepared),
-            at=(rows, np.zeros_like(rows)),
-            labels=examples.labels[rows].astype(np.int64),
-            counts={self.term: float(len(rows))},
-            tokens=layout.tokens,
-            extra={} if self.pooling == "first" else {"content": layout.content},
-        )
+        extra = {} if self.pooling == "first" else {"content": layout.content}
+        languages = tuple(side.language for side in _sides(examples))
+        return self.batch_of(layout, languages, prepared, (rows, np.zeros_like(rows)), examples.labels[rows], **extra)
 
     def features(self, backbone: Backbone, batch: Batch) -> Tensor:
         """Return the (N, H) vectors of the sequences; mean and max pooling leave out special tokens."""
@@ -202,14 +196,8 @@ class Tagger(TaskHead):
             )
         labels = tags.values[tags.offsets[rows] + words]
         known = labels >= 0
-        return Batch(
-            inputs=self.encoder_inputs(layout, (sentences.language,), prepared),
-            at=(rows[known], columns[known]),
-            labels=labels[known].astype(np.int64),
-            counts={self.term: float(known.sum())},
-            tokens=layout.tokens,
-            extra={"words": words[known]},
-        )
+        at = (rows[known], columns[known])
+        return self.batch_of(layout, (sentences.language,), prepared, at, labels[known], words=words[known])
 
 
 class TaggingTask(FineTuneTask):
