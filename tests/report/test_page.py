@@ -18,22 +18,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-VOID = {"meta", "br", "hr", "img", "input", "link", "wbr"}
-LOADS = {"src", "href", "xlink:href", "data", "poster", "action", "srcset"}
-
 
 class Outline(HTMLParser):
-    """Checks that elements close in order, and collects attributes, ids and text."""
+    """Checks that elements close in order, and collects attributes and text."""
 
-    def __init__(self) -> None:
+    def __init__(self, page: Path) -> None:
         super().__init__()
         self.open: list[str] = []
         self.attributes: list[tuple[str, str, str]] = []
         self.words: list[str] = []
+        self.feed(page.read_text(encoding="utf-8"))
+        assert self.open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.attributes += [(tag, name, value or "") for name, value in attrs]
-        if tag not in VOID:
+        if tag not in {"meta", "br", "hr", "img", "input", "link", "wbr"}:
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -42,42 +41,42 @@ class Outline(HTMLParser):
     def handle_data(self, data: str) -> None:
         self.words.append(data)
 
-
-def outline(page: Path) -> Outline:
-    parser = Outline()
-    parser.feed(page.read_text(encoding="utf-8"))
-    assert parser.open == []
-    return parser
+    @property
+    def ids(self) -> list[str]:
+        return [value for _, name, value in self.attributes if name == "id"]
 
 
-def test_asks_for_nothing_from_outside(two_runs: list[Path], tmp_path: Path) -> None:
-    page = write_report(two_runs, tmp_path / "report.html")
-    for tag, name, value in outline(page).attributes:
-        if name in LOADS:
+@pytest.fixture
+def page(two_runs: list[Path], tmp_path: Path) -> Path:
+    return write_report(two_runs, tmp_path / "report.html")
+
+
+def test_loads_nothing_from_elsewhere(page: Path) -> None:
+    for tag, name, value in Outline(page).attributes:
+        if name in {"src", "href", "xlink:href", "data", "poster", "action", "srcset"}:
             assert value.startswith("#"), f"<{tag} {name}={value!r}>"
     text = page.read_text(encoding="utf-8")
     assert not re.search(r"url\(|@import|<script|<link|<iframe|//[\w.-]+\.\w", text)
 
 
-def test_holds_the_results(two_runs: list[Path], tmp_path: Path) -> None:
-    page = outline(write_report(two_runs, tmp_path / "report.html"))
-    text = " ".join(" ".join(page.words).split())
+def test_has_all_results(page: Path) -> None:
+    found = Outline(page)
+    text = " ".join(" ".join(found.words).split())
     for expected in ("Zero-shot transfer from English", "Mean of others", "Turkish", "difference",
                      "objectives.tlm.weight",
                      "kleine", "Katze", "English \N{EN DASH} Hindi", "perplexity per masked subword", "2.13.0",
                      "interlace evaluate again/mlm --tasks pos,xnli --seeds 3"):  # fmt: skip
         assert expected.lower() in text.lower(), expected
-    ids = [value for _, name, value in page.attributes if name == "id"]
-    assert ids == [
+    assert found.ids == [
         *("scores-by-language", "transfer-gap", "published-results", "words-and-their-translations"),
         *("perplexity-during-training", "training-losses", "mixture", "training-examples"),
         *("recipe", "compute", "reproduction"),
     ]
-    links = [value for tag, name, value in page.attributes if tag == "a" and name == "href"]
-    assert links == [f"#{anchor}" for anchor in ids]
+    links = [value for tag, name, value in found.attributes if tag == "a" and name == "href"]
+    assert links == [f"#{anchor}" for anchor in found.ids]
 
 
-def test_text_from_data_is_escaped(make_run: Callable[..., Path], tmp_path: Path) -> None:
+def test_escapes_text_from_data(make_run: Callable[..., Path], tmp_path: Path) -> None:
     evil = "<script>alert(1)</script>"
     folder = make_run("mlm", gain=0.0)
     for part in ("recipe", "run", "samples", "scores", "embedding"):
@@ -91,41 +90,40 @@ def test_text_from_data_is_escaped(make_run: Callable[..., Path], tmp_path: Path
     assert page.count("&lt;script&gt;") > 10
 
 
-@pytest.mark.parametrize(
-    "missing", ["run.json", "metrics.jsonl", "samples.json", "scores.json", "embedding.json", "all"]
-)
-def test_sections_that_nothing_fills_are_left_out(two_runs: list[Path], tmp_path: Path, missing: str) -> None:
-    parts = ["run.json", "metrics.jsonl", "samples.json", "scores.json", "embedding.json"]
+PARTS = ["run.json", "metrics.jsonl", "samples.json", "scores.json", "embedding.json"]
+
+
+@pytest.mark.parametrize("missing", [*([part] for part in PARTS), PARTS])
+def test_leaves_out_empty_sections(two_runs: list[Path], tmp_path: Path, missing: list[str]) -> None:
     for folder in two_runs:
-        for part in parts if missing == "all" else [missing]:
+        for part in missing:
             (folder / part).unlink()
-    page = outline(write_report(two_runs, tmp_path / "report.html"))
-    ids = [value for _, name, value in page.attributes if name == "id"]
+    ids = Outline(write_report(two_runs, tmp_path / "report.html")).ids
     assert ids == [found.anchor for found in sections_of(read_runs(two_runs))]
-    assert ("training-losses" in ids) is (missing not in {"metrics.jsonl", "all"})
+    assert ("training-losses" in ids) is ("metrics.jsonl" not in missing)
     assert "scores-by-language" in ids
     assert "translation" not in ids
 
 
-def test_a_part_that_only_one_run_has(two_runs: list[Path], tmp_path: Path) -> None:
-    for part in ("run.json", "metrics.jsonl", "samples.json", "scores.json", "embedding.json"):
+def test_parts_may_be_missing_in_one_run(two_runs: list[Path], tmp_path: Path) -> None:
+    for part in PARTS:
         (two_runs[0] / part).unlink()
-    outline(write_report(two_runs, tmp_path / "report.html"))
+    Outline(write_report(two_runs, tmp_path / "report.html"))
 
 
 def test_order_has_every_section() -> None:
     assert sorted(ORDER) == SECTIONS.names()
 
 
-def test_wide_tables_scroll_and_the_contents_are_sticky(two_runs: list[Path], tmp_path: Path) -> None:
-    text = write_report(two_runs, tmp_path / "report.html").read_text(encoding="utf-8")
+def test_wide_tables_scroll_and_the_contents_are_sticky(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
     assert re.search(r"nav \{[^}]*position: sticky", text)
     for table in re.finditer(r'<table class="(?:scores|beside|facts)"', text):
         assert text[: table.start()].rstrip().endswith(">")
         assert text[: table.start()].rstrip().rpartition("<")[2].startswith('div class="scroll"')
 
 
-def test_broken_losses_and_single_points(make_run: Callable[..., Path], tmp_path: Path) -> None:
+def test_skips_losses_that_are_not_finite(make_run: Callable[..., Path], tmp_path: Path) -> None:
     folder = make_run("mlm", gain=0.0)
     lines = [
         {"kind": "step", "step": 1, "objective": "mlm", "losses": {"mlm": None}},
@@ -139,7 +137,7 @@ def test_broken_losses_and_single_points(make_run: Callable[..., Path], tmp_path
     assert not re.search(r'="[^"]*\b(nan|inf)\b', text)
 
 
-def test_an_old_page_is_replaced_and_nothing_else_left(two_runs: list[Path], tmp_path: Path) -> None:
+def test_replaces_an_old_page_and_its_figures(two_runs: list[Path], tmp_path: Path) -> None:
     page = tmp_path / "pages" / "report.html"
     first = write_report(two_runs, page).read_text(encoding="utf-8")
     second = write_report(two_runs[:1], page).read_text(encoding="utf-8")
@@ -148,17 +146,13 @@ def test_an_old_page_is_replaced_and_nothing_else_left(two_runs: list[Path], tmp
     assert len(list((page.parent / "report").glob("transfer-gap-*.svg"))) == 1  # one run, and not the two of before
 
 
-def test_the_same_runs_give_the_same_page(two_runs: list[Path], tmp_path: Path) -> None:
-    pages = [write_report(two_runs, tmp_path / name).read_bytes() for name in ("a.html", "b.html")]
-    assert pages[0] == pages[1]
+def test_is_deterministic(two_runs: list[Path], page: Path, tmp_path: Path) -> None:
+    assert write_report(two_runs, tmp_path / "b.html").read_bytes() == page.read_bytes()
 
 
-def test_a_folder_is_no_page(two_runs: list[Path], tmp_path: Path) -> None:
+def test_rejects_a_folder_and_damaged_runs(two_runs: list[Path], tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is a folder"):
         write_report(two_runs, tmp_path)
-
-
-def test_a_damaged_run_leaves_no_page(two_runs: list[Path], tmp_path: Path) -> None:
     (two_runs[1] / "scores.json").write_text("[")
     with pytest.raises(DataError):
         write_report(two_runs, tmp_path / "new" / "report.html")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,7 +25,7 @@ def test_reads_all_parts(two_runs: list[Path]) -> None:
     assert plain.word_map is not None
 
 
-def test_a_bare_folder_has_empty_parts(tmp_path: Path) -> None:
+def test_missing_files_are_empty_parts(tmp_path: Path) -> None:
     (tmp_path / "recipe.json").write_text("{}")
     (run,) = read_runs([tmp_path])
     assert run.label == tmp_path.name
@@ -47,10 +46,14 @@ def test_a_bare_folder_has_empty_parts(tmp_path: Path) -> None:
         ("samples.json", b'[{"objective": "m", "rows": [{"tokens": ["a"], "at": [1], "targets": [""]}]}]', "outside"),
         ("samples.json", b'[{"objective": "m", "rows": [{"tokens": ["a"], "at": [0], "targets": []}]}]', "'at' has 1"),
         ("embedding.json", b'{"words": [], "pairs": [[0, 1]]}', "outside the list of 0"),
+        ("words.safetensors", b"no such thing", "words.safetensors: damaged"),
+        ("predictions/x.json", b'{"task": "x", "languages": {"e": {"n": 3, "wrong": 1, "confusion": [[1]]}}}',
+         "expected a table of 0 rows and 1 columns"),
     ],
 )  # fmt: skip
-def test_damage_is_named(make_run: Callable[..., Path], part: str, content: bytes, message: str) -> None:
+def test_names_the_damaged_file(make_run: Callable[..., Path], part: str, content: bytes, message: str) -> None:
     folder = make_run("mlm", gain=0.0)
+    (folder / part).parent.mkdir(exist_ok=True)
     (folder / part).write_bytes(content)
     with pytest.raises(DataError) as caught:
         read_runs([folder])
@@ -58,47 +61,33 @@ def test_damage_is_named(make_run: Callable[..., Path], part: str, content: byte
     assert message in str(caught.value)
 
 
-def test_a_missing_folder_names_the_nearest(make_run: Callable[..., Path]) -> None:
-    folder = make_run("mlm-small", gain=0.0)
-    with pytest.raises(DataError, match="did you mean 'mlm-small'"):
-        read_runs([folder.with_name("mlm-smal")])
-
-
-def test_no_run_and_no_run_folder(tmp_path: Path) -> None:
+def test_rejects_what_is_no_run_folder(make_run: Callable[..., Path], tmp_path: Path) -> None:
     with pytest.raises(DataError, match="at least one"):
         read_runs([])
     with pytest.raises(DataError, match=r"neither recipe\.json nor scores\.json"):
         read_runs([tmp_path])
-
-
-def test_a_folder_given_twice(make_run: Callable[..., Path]) -> None:
-    folder = make_run("mlm", gain=0.0)
+    folder = make_run("mlm-small", gain=0.0)
+    with pytest.raises(DataError, match="did you mean 'mlm-small'"):
+        read_runs([folder.with_name("mlm-smal")])
     with pytest.raises(DataError, match="given twice"):
         read_runs([folder, folder])
+    (tmp_path / "study.json").write_text("{}")
+    with pytest.raises(DataError, match=r"a study's folder.*report.html.*cells"):
+        read_runs([tmp_path])
 
 
-def test_unknown_kinds_of_lines_are_passed_over(make_run: Callable[..., Path]) -> None:
+def test_skips_unknown_kinds_of_lines(make_run: Callable[..., Path]) -> None:
     folder = make_run("mlm", gain=0.0)
     (folder / "metrics.jsonl").write_text('{"kind": "diagnostics", "step": 3}\n')
     (run,) = read_runs([folder])
     assert (run.steps, run.evaluations) == ([], [])
 
 
-def test_scores_of_a_checkpoint_are_a_column_of_their_own(tmp_path: Path) -> None:
-    """`evaluate` of a plain checkpoint writes no recipe: the folder names it."""
-    (tmp_path / "xlm-r").mkdir()
-    row = {"task": "pos", "metric": "accuracy", "language": "de", "source": "en", "seed": 0, "score": 50.0}
-    (tmp_path / "xlm-r" / "scores.json").write_text(json.dumps([row]))
-    (run,) = read_runs([tmp_path / "xlm-r"])
+def test_scores_of_a_checkpoint_are_a_column(tmp_path: Path) -> None:
+    (run,) = read_runs([bare_run(tmp_path / "xlm-r", "", [score("de", 50.0)])])
     assert (run.label, run.recipe, [score.score for score in run.scores]) == ("xlm-r", {}, [50.0])
     page = write_report([tmp_path / "xlm-r"], tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Part-of-speech tagging: xlm-r 50.0" in page
-
-
-def test_the_folder_of_a_study_names_its_report(tmp_path: Path) -> None:
-    (tmp_path / "study.json").write_text("{}")
-    with pytest.raises(DataError, match=r"a study's folder.*report.html.*cells"):
-        read_runs([tmp_path])
 
 
 # ---- columns ----
@@ -118,7 +107,7 @@ def test_different_recipes_of_one_name_get_folder_names(tmp_path: Path) -> None:
     assert labels(*runs) == ["same (w64)", "same (w128)"]
 
 
-def test_runs_share_a_column_if_they_were_scored_under_the_same_settings(tmp_path: Path) -> None:
+def test_runs_of_a_column_were_scored_with_the_same_settings(tmp_path: Path) -> None:
     def columns(name: str, *rows: dict[str, Any]) -> list[str]:
         places = [tmp_path / f"{name}{seed}" / "mlm" for seed in range(len(rows))]
         runs = [
@@ -139,7 +128,7 @@ def test_runs_share_a_column_if_they_were_scored_under_the_same_settings(tmp_pat
     ]
 
 
-def test_checkpoints_are_columns_of_their_own(tmp_path: Path) -> None:
+def test_checkpoints_of_one_name_get_folder_names(tmp_path: Path) -> None:
     runs = [bare_run(tmp_path / name / "mbert", "", [score("de", 1)]) for name in ("a", "b")]
     assert labels(*runs) == ["mbert (a/mbert)", "mbert (b/mbert)"]
 
@@ -149,19 +138,3 @@ def test_scores_are_one_table_with_columns_as_systems(tmp_path: Path) -> None:
     [main, other] = read_scores(runs)
     assert (main.system, main.run, main.pretrained, main.main, main.score) == ("a", str(runs[0]), True, True, 50.0)
     assert (other.metric, other.main, other.score) == ("f1", False, 40.0)
-
-
-def test_a_damaged_file_of_words_is_named(make_run: Callable[..., Path]) -> None:
-    folder = make_run("mlm", gain=0.0)
-    (folder / "words.safetensors").write_bytes(b"no such thing")
-    with pytest.raises(DataError, match=r"words.safetensors: damaged"):
-        read_runs([folder])
-
-
-def test_a_confusion_matrix_of_another_size_is_refused(make_run: Callable[..., Path]) -> None:
-    folder = make_run("mlm", gain=0.0)
-    (folder / "predictions").mkdir()
-    content = {"task": "xnli", "classes": ["a", "b"], "languages": {"en": {"n": 3, "wrong": 1, "confusion": [[1]]}}}
-    (folder / "predictions" / "xnli.zero-shot.0.json").write_text(json.dumps(content))
-    with pytest.raises(DataError, match=r"xnli.zero-shot.0.json.*2 rows and 3 columns"):
-        read_runs([folder])

@@ -71,7 +71,7 @@ def test_mean_range_and_difference(tmp_path: Path) -> None:
     assert significant(scores) == {"b": False}
 
 
-def test_the_mean_is_taken_within_a_seed_over_languages_that_all_systems_have(tmp_path: Path) -> None:
+def test_mean_is_over_languages_that_all_systems_have(tmp_path: Path) -> None:
     rows = [score("de", 40), score("tr", 60), score("de", 60, 1), score("tr", 40, 1), score("en", 99), score("hi", 1)]
     scores = only(bare_run(tmp_path / "a", "a", rows), bare_run(tmp_path / "b", "b", [score("de", 1), score("tr", 3)]))
     assert scores.averaged == ["de", "tr"]
@@ -81,34 +81,34 @@ def test_the_mean_is_taken_within_a_seed_over_languages_that_all_systems_have(tm
     assert line(scores, "Hindi")[1] == "not scored"
 
 
-def test_a_mean_is_over_pre_trainings_however_often_each_was_tuned(tmp_path: Path) -> None:
+def test_mean_is_over_pre_training_runs(tmp_path: Path) -> None:
     first = bare_run(tmp_path / "a1", "a", [score("de", 10, 0), score("de", 20, 1), score("de", 30, 2)], 1)
     cell = cells(only(first, bare_run(tmp_path / "a2", "a", [score("de", 60)], 2)), "de")["a"]
     assert (cell.mean, cell.ends, len(cell.values)) == (40, (10, 60), 4)
 
 
 @given(values=st.lists(st.floats(0, 100), min_size=1, max_size=8))
-def test_the_mean_is_in_the_range(values: list[float], tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_mean_is_within_the_range(values: list[float], tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("run") / "a"
     cell = cells(only(bare_run(folder, "a", [score("de", v, seed) for seed, v in enumerate(values)])), "de")["a"]
     assert cell.ends[0] - 1e-9 <= cell.mean <= cell.ends[1] + 1e-9
     assert (cell.ends, cell.values) == ((min(values), max(values)), values)
 
 
-def test_lower_is_better_if_the_task_says_so(tmp_path: Path) -> None:
+def test_lower_may_be_better(tmp_path: Path) -> None:
     rows = {"a": 3.0, "b": 2.0}
     scores = only(*(bare_run(tmp_path / n, n, [score("de", v, greater_is_better=False)]) for n, v in rows.items()))
     assert [entry.bold for entry in scores.language_table({}).lines[0].entries[:2] if entry] == [False, True]
     assert "Lower is better." in scores.notes
 
 
-def test_scores_that_are_not_finite_are_left_out_and_counted(tmp_path: Path) -> None:
+def test_counts_scores_that_are_not_finite(tmp_path: Path) -> None:
     scores = only(bare_run(tmp_path / "a", "a", [score("de", float("nan")), score("de", 5, 1)]))
     assert cells(scores, "de")["a"].values == [5]
     assert "Left out, not finite: 1 scores." in scores.notes
 
 
-def test_settings_have_tables_of_their_own(make_run: Callable[..., Path]) -> None:
+def test_settings_have_their_own_tables(make_run: Callable[..., Path]) -> None:
     folder = make_run("mlm", gain=0.0)
     change(folder, "scores.json", lambda rows: rows + [
         {**row, "setting": "translate-train", "translations": "human", "score": row["score"] + 10}
@@ -143,11 +143,8 @@ def test_notes_name_selection_contamination_and_unknown_text(tmp_path: Path) -> 
 def test_different_test_examples_are_noted(first: Any, second: Any, differs: bool, tmp_path: Path) -> None:
     runs = [bare_run(tmp_path / n, n, [score("de", 50, **row)]) for n, row in (("a", first), ("b", second))]
     assert any("different test examples in: German" in note for note in only(*runs).notes) is differs
-
-
-def test_seeds_may_be_scored_on_examples_of_their_own(tmp_path: Path) -> None:
-    rows = [score("de", 50, seed, examples=f"drawn {seed}") for seed in (0, 1)]
-    assert not any("different" in note for note in only(*(bare_run(tmp_path / n, n, rows) for n in "ab")).notes)
+    drawn = [score("de", 50, seed, examples=f"drawn {seed}") for seed in (0, 1)]  # other examples in each seed
+    assert not any("different" in note for note in only(*(bare_run(tmp_path / n, n, drawn) for n in "cd")).notes)
 
 
 # ---- tests against the first system ----
@@ -172,7 +169,7 @@ def test_checkpoints_are_tested_over_fine_tunings(tmp_path: Path, seeds: int) ->
     assert significant(only(*seeded(tmp_path, {"a": 10, "b": 90}, seeds))) == {"b": seeds > 1}
 
 
-def test_pre_trainings_are_tested_and_not_their_fine_tunings(tmp_path: Path) -> None:
+def test_runs_are_tested_over_pre_training_seeds(tmp_path: Path) -> None:
     """Five fine-tunings of each would be p = 2 / 252, but there is one pre-training of each."""
     folders = seeded(tmp_path, {"a": 10, "b": 90}, 5, runs=1)
     assert significant(only(*folders)) == {"b": False}
@@ -180,14 +177,14 @@ def test_pre_trainings_are_tested_and_not_their_fine_tunings(tmp_path: Path) -> 
     assert significant(only(*seeded(tmp_path / "x", {"a": 10, "b": 90}, 1, runs=4))) == {"b": True}
 
 
-def test_a_checkpoint_is_one_run_beside_pre_trainings(tmp_path: Path) -> None:
+def test_checkpoint_is_one_run_beside_pre_training_runs(tmp_path: Path) -> None:
     many = seeded(tmp_path, {"a": 10}, 2, runs=3)
     other = [*seeded(tmp_path, {"b": 90}, 5, runs=1), *seeded(tmp_path, {"c": 90}, 5)]
     assert significant(only(*many, *other)) == {"b": False, "c": False}
 
 
 @pytest.mark.parametrize(("seeds", "clear"), [(4, False), (5, True)])
-def test_several_differences_are_adjusted(tmp_path: Path, seeds: int, clear: bool) -> None:
+def test_p_values_are_adjusted_over_systems(tmp_path: Path, seeds: int, clear: bool) -> None:
     """The smallest p is 2 / 70 of four runs each, so 4 / 70 of two tests; of five it is 2 / 252."""
     scores = only(*seeded(tmp_path, {"a": 10, "b": 50, "c": 90}, seeds))
     assert significant(scores) == {"b": clear, "c": clear}
@@ -197,22 +194,19 @@ def test_several_differences_are_adjusted(tmp_path: Path, seeds: int, clear: boo
 # ---- the section ----
 
 
-def test_a_single_measurement_has_its_interval_over_examples(tmp_path: Path) -> None:
+def test_single_measurement_has_a_bootstrap_interval(tmp_path: Path) -> None:
     rows = [score("de", 50, low=40.2, high=59.8), score("tr", 30, low=29.0, high=31.0), score("tr", 34, seed=1)]
     body = section("scores", [bare_run(tmp_path / "a", "a", rows)], "Scores").body
     assert re.findall(r"<small>(95 %: 40.2–59.8|30.0–34.0)</small>", body) == ["95 %: 40.2–59.8", "30.0–34.0"]
     assert "a: 50.0 (40.2–59.8)" in body
     assert "lowest to highest seed" in body
     assert "bootstrap interval" in body
-
-
-def test_no_note_explains_what_is_not_shown(tmp_path: Path) -> None:
-    body = section("scores", [bare_run(tmp_path / "a", "a", [score("de", 50)])], "Scores").body
-    assert not re.search("lowest to highest|bootstrap|Bold|†", body)
+    plain = section("scores", [bare_run(tmp_path / "b", "b", [score("de", 50)])], "Scores").body
+    assert not re.search("lowest to highest|bootstrap|Bold|†", plain)
 
 
 @pytest.mark.parametrize("count", [8, 9])
-def test_more_systems_than_markers_are_rows_of_the_chart(tmp_path: Path, count: int) -> None:
+def test_many_systems_are_rows_of_the_chart(tmp_path: Path, count: int) -> None:
     runs = [
         bare_run(tmp_path / f"r{number}", f"recipe {number}", [score("en", 90), score("de", 50 + number)])
         for number in range(count)
@@ -224,7 +218,7 @@ def test_more_systems_than_markers_are_rows_of_the_chart(tmp_path: Path, count: 
     assert ("German: 50" in body) is (count == 9)
 
 
-def test_long_names_are_cut_in_the_middle(tmp_path: Path) -> None:
+def test_long_names_are_shortened(tmp_path: Path) -> None:
     names = [f"{'ALIGN-MLM-' * 6}{number}" for number in range(9)]
     scores = [score("en", 90), score("de", 50), score("tr", 70)]
     body = section("scores", [bare_run(tmp_path / n, n, scores) for n in names], "Scores").body
@@ -234,7 +228,7 @@ def test_long_names_are_cut_in_the_middle(tmp_path: Path) -> None:
     assert max(text_width(name, 11) for name in drawn) <= 380
 
 
-def test_collapsed_fine_tunings_are_marked_and_counted(tmp_path: Path) -> None:
+def test_collapsed_fine_tunings_are_marked(tmp_path: Path) -> None:
     def scores(*collapsed: bool) -> list[dict[str, Any]]:
         return [
             score(language, 33.0, seed, task="xnli", tuning={"collapsed": flat})
@@ -251,7 +245,7 @@ def test_collapsed_fine_tunings_are_marked_and_counted(tmp_path: Path) -> None:
     assert "‡" not in write_report(runs[1:], tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-def test_the_transfer_gap_is_shown_below_every_score(make_run: Callable[..., Path]) -> None:
+def test_transfer_gap_is_below_each_score(make_run: Callable[..., Path]) -> None:
     folder = make_run("mlm", gain=0.0)
     body = section("scores", [folder], "gap").body
     for one in task_scores(read_scores([folder])):
@@ -308,7 +302,7 @@ def test_scores_over_held_out_words_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("more", "words"), [({}, ""), ({**LEARNT, "held out": 0.0}, ""), (LEARNT, "held-out words")])
-def test_without_held_out_words_nothing_is_said_of_words(tmp_path: Path, more: Any, words: str) -> None:
+def test_words_are_named_only_if_held_out(tmp_path: Path, more: Any, words: str) -> None:
     scores = only(bare_run(tmp_path / "mlm", "mlm", [probe(50.0, **more)]))
     assert scores.words[scores.systems[0]] == words
 
@@ -328,7 +322,7 @@ def of_seeds(folder: Path, values: list[float]) -> Path:
     return folder
 
 
-def test_the_summary_has_the_best_two_of_each_task(two_runs: list[Path]) -> None:
+def test_summary_has_the_best_two_systems_of_each_task(two_runs: list[Path]) -> None:
     heading, text, care = head(*two_runs)
     assert heading == "Zero-shot transfer from English"
     assert text.startswith("Mean over 5 languages other than English. Part-of-speech tagging: mlm+tlm ")
@@ -346,9 +340,7 @@ def test_the_summary_has_the_best_two_of_each_task(two_runs: list[Path]) -> None
         ([[50, 51, 52, 53], [60, 61, 62, 63], [70, 71, 72, 73]], "(p = 0.057, too few runs for significance)"),
     ],
 )
-def test_the_summary_says_how_sure_it_is(
-    make_run: Callable[..., Path], values: list[list[float]], verdict: str
-) -> None:
+def test_summary_has_a_p_value(make_run: Callable[..., Path], values: list[list[float]], verdict: str) -> None:
     folders = [of_seeds(make_run(f"r{number}", gain=0.5), some) for number, some in enumerate(values)]
     for folder in folders:
         (folder / "recipe.json").unlink()
@@ -377,7 +369,7 @@ def test_without_scores_or_means(make_run: Callable[..., Path], tmp_path: Path) 
     assert section("scores", probes, "Scores").lead.startswith("No fine-tuning")
 
 
-def test_the_summary_is_about_the_same_languages_throughout(tmp_path: Path) -> None:
+def test_summary_is_over_the_same_languages(tmp_path: Path) -> None:
     rows = [("ner", "de", 10), ("mlqa", "de", 30), ("mlqa", "es", 50), ("pos", "de", 60)]
     text = head(bare_run(tmp_path / "a", "", [score(la, v, task=task) for task, la, v in rows]))[1]
     assert text == f"German. Named entities: a 10.0{SPACE}%. Part-of-speech tagging: a 60.0{SPACE}%."

@@ -97,18 +97,13 @@ def test_dictionaries_in_evaluations_are_diagnostics() -> None:
     assert titles(section("training", [run], EVALUATION).body) == ["English"]
 
 
-@pytest.mark.parametrize(
-    ("count", "most", "expected"), [(3, 8, [0, 1, 2]), (13, 4, [0, 4, 8, 12]), (25, 8, [0, 3, 7, 10, 14, 17, 21, 24])]
-)
-def test_many_layers_are_sampled_evenly(count: int, most: int, expected: list[int]) -> None:
-    assert evenly([str(number) for number in range(count)], most) == [str(number) for number in expected]
-
-
 def test_omitted_layers_are_named() -> None:
     scores = {f"cka/{what}/{layer}": 0.1 for what in ("en-de", "mean") for layer in range(13)}
     body = section("training", [diagnosed(scores=scores)], DIAGNOSTICS).body
     assert (titles(body)[0], titles(body)[-1]) == ("Embeddings", "Layer 12")
     assert "Not drawn: Layer" in body
+    for count, most, expected in ((3, 8, [0, 1, 2]), (13, 4, [0, 4, 8, 12]), (25, 8, [0, 3, 7, 10, 14, 17, 21, 24])):
+        assert evenly([str(number) for number in range(count)], most) == [str(number) for number in expected]
 
 
 def test_diagnoses_are_read_from_a_run(make_run: Make) -> None:
@@ -196,7 +191,7 @@ def test_confusions_are_summed_over_seeds_and_languages(make_run: Make) -> None:
     assert "11 of 30 examples with errors (first of 2 fine-tunings)" in body
 
 
-def test_wrong_words_are_marked_and_tasks_without_classes_have_examples(make_run: Make) -> None:
+def test_wrong_words_are_marked(make_run: Make) -> None:
     folder = keep_predictions(make_run("mlm", gain=0.0), task="ner", words=["Anna", "sleeps"],
                               wrong=[{"word": 0, "gold": "B-PER", "predicted": "O"}])  # fmt: skip
     found = words_of(section("examples", [folder], "Confusion"))
@@ -371,7 +366,7 @@ def sized(make_run: Make, rows: int, **settings: Any) -> Path:
     return folder
 
 
-def test_runs_that_differ_only_in_text_make_a_line(make_run: Make) -> None:
+def test_runs_that_differ_only_in_size_are_a_line(make_run: Make) -> None:
     folders = [sized(make_run, rows, gain=gain) for rows, gain in ((1000, 0.0), (4000, 0.4), (16000, 1.0))]
     found = section("analysis", folders, "amount")
     assert len(found.figures) == 2  # a task each
@@ -383,7 +378,7 @@ def test_runs_that_differ_only_in_text_make_a_line(make_run: Make) -> None:
     assert section("analysis", folders[:2], "amount").body == ""
 
 
-def test_only_text_that_objectives_read_counts_and_starts_distinguish_systems(make_run: Make) -> None:
+def test_size_is_of_the_text_that_objectives_read(make_run: Make) -> None:
     folders = []
     for start in ("", "runs/before/model"):
         for rows in (1000, 4000):
@@ -400,7 +395,7 @@ def test_only_text_that_objectives_read_counts_and_starts_distinguish_systems(ma
     assert "9\u202f000 rows" not in body
 
 
-def test_translations_are_drawn_before_and_after(make_run: Make) -> None:
+def test_words_are_drawn_before_and_after_training(make_run: Make) -> None:
     folder = make_run("mlm", gain=0.0)
     concepts = [{"en": f"w{n}", "de": f"v{n}", "hi": f"u{n}"} for n in range(8)]
     rng = np.random.default_rng(0)
@@ -437,18 +432,12 @@ def test_languages_of_a_corpus_are_behind_the_last_colon(corpus: str, languages:
 
 def test_sides_are_recorded_or_cut_at_the_first_closing_token() -> None:
     assert parts("<s> a b c", "en-de", [0, 0, 1, 1]) == [("en", ["<s>", "a"]), ("de", ["b", "c"])]
-    assert parts("<s> a </s> </s> b c </s>", "en-de") == [
-        ("en", ["<s>", "a", "</s>", "</s>"]),
-        ("de", ["b", "c", "</s>"]),
-    ]
+    first, second = parts("<s> a </s> </s> b c </s>", "en-de")
+    assert (first, second) == (("en", ["<s>", "a", "</s>", "</s>"]), ("de", ["b", "c", "</s>"]))
     assert parts("<s> a </s> b </s>", "en") == [("en", ["<s>", "a", "</s>", "b", "</s>"])]
-
-
-def test_a_code_switched_sentence_is_shown_as_a_sentence() -> None:
     row = SampleRow(tokens="the Hund sees eine cat".split(), sides=[0, 1, 0, 1, 0])
-    found = shown_sample(Sample(objective="alm", corpus="en-de", rows=[row]))
-    [part] = found["parts"]
-    assert [token["side"] for token in part["tokens"]] == [0, 1, 0, 1, 0]
+    [mixed] = shown_sample(Sample(objective="alm", corpus="en-de", rows=[row]))["parts"]
+    assert [token["side"] for token in mixed["tokens"]] == [0, 1, 0, 1, 0]
 
 
 @pytest.mark.parametrize(
@@ -464,7 +453,7 @@ def test_tokens_of_a_word_are_joined(tokens: str, joined: list[bool]) -> None:
     assert [token["joined"] for token in part["tokens"]] == joined
 
 
-def test_alignments_of_each_corpus_come_before_a_second_pair_of_one(two_runs: list[Path]) -> None:
+def test_corpora_take_turns_in_alignments(two_runs: list[Path]) -> None:
     pair = {"source": ["the", "house"], "target": ["das", "Haus"], "links": [[0, 0], [1, 1]]}
     (two_runs[1] / "alignments.json").write_text(
         json.dumps([{**pair, "corpus": name} for name in ["en-de"] * 7 + ["en-tr"]])
@@ -488,7 +477,7 @@ def test_recipes_are_flattened_and_merged_in_order(two_runs: list[Path]) -> None
     assert "byte-bpe" in found.body
 
 
-def test_a_fine_tuning_that_languages_share_counts_once(make_run: Make) -> None:
+def test_shared_fine_tuning_counts_once(make_run: Make) -> None:
     folder = make_run("mlm", gain=0.0)
     change(folder, "scores.json", lambda rows: [
         {**row, "seconds": 1.0, "tuning": {"seconds": 60.0 + row["seed"], "learning_rate": 1e-5}} for row in rows
@@ -527,7 +516,7 @@ def of_checkpoint(folder: Path, models: dict[str, str]) -> Path:
     return bare_run(folder, "", rows)
 
 
-def test_a_checkpoint_is_scored_again_by_its_name_and_the_kept_recipe(tmp_path: Path) -> None:
+def test_commands_for_checkpoints(tmp_path: Path) -> None:
     folder = of_checkpoint(tmp_path / "xlmr", {"retrieval": "some/xlm-r", "mining": "some/xlm-r"})
     assert commands(folder) == [
         (
@@ -543,7 +532,7 @@ def test_a_checkpoint_is_scored_again_by_its_name_and_the_kept_recipe(tmp_path: 
     assert commands(unknown) == ["# b: unknown checkpoint", "interlace report b --output again/report.html"]
 
 
-def test_a_run_is_pre_trained_again_and_a_checkpoint_has_no_recipe(make_run: Make, tmp_path: Path) -> None:
+def test_commands_for_runs(make_run: Make, tmp_path: Path) -> None:
     folder = make_run("mlm+tlm", gain=0.0)
     assert commands(folder)[0] == "interlace pretrain mlm+tlm/recipe.json --output again/mlm+tlm"
     assert "<dt>checkpoint" not in section("setup", [folder], REPRODUCTION).body

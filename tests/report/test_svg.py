@@ -26,7 +26,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=6))
-def test_labels_at_line_ends_stay_apart(wanted: list[float]) -> None:
+def test_line_labels_do_not_overlap(wanted: list[float]) -> None:
     placed = svg.apart(wanted, 12, 0, 200)
     assert all(later - earlier >= 12 - 1e-9 for earlier, later in zip(sorted(placed), sorted(placed)[1:], strict=False))
     assert np.argsort(wanted, kind="stable").tolist() == np.argsort(placed, kind="stable").tolist()
@@ -78,7 +78,7 @@ def test_text_is_escaped_in_figures() -> None:
 # ---- charts ----
 
 
-def test_bars_hang_below_zero_and_are_as_high_as_their_values() -> None:
+def test_negative_bars_hang_below_zero() -> None:
     bars = [figures.Bar("xnli", series, value, series) for series, value in (("a", 10.0), ("b", -10.0))]
     drawing = figures.bar_chart("t", bars, {"a": 0, "b": 1}, (-10.0, 10.0))
     found = re.findall(r'<rect[^>]* y="([0-9.-]+)"[^>]* height="([0-9.]+)"', "".join(drawing.parts))
@@ -86,11 +86,11 @@ def test_bars_hang_below_zero_and_are_as_high_as_their_values() -> None:
 
 
 @pytest.mark.parametrize(("value", "wide", "shown"), [(-0.2, 24.8, "\u22120.2"), (-0.2, 15, "0"), (43.3, 26, "43")])
-def test_a_small_bar_has_a_decimal_if_it_fits(value: float, wide: float, shown: str) -> None:
+def test_small_bars_have_a_decimal_if_it_fits(value: float, wide: float, shown: str) -> None:
     assert figures._bar_label(value, wide) == shown
 
 
-def test_long_keys_take_several_lines() -> None:
+def test_long_keys_are_wrapped() -> None:
     parts, more = svg.key_lines({f"objective {number}": number for number in range(8)}, 34, 380)
     places = re.findall(r'<text x="([0-9.]+)" y="([0-9.]+)"', "".join(parts))
     assert {y for _, y in places} >= {"34", "52"}
@@ -98,7 +98,7 @@ def test_long_keys_take_several_lines() -> None:
     assert more >= svg.KEY_LINE
 
 
-def test_heads_of_shaded_tables_are_broken_after_hyphens() -> None:
+def test_heat_map_heads_are_broken_after_hyphens() -> None:
     assert figures._broken("Part-of-speech tagging", 86.0) == ["Part-of-", "speech", "tagging"]
     assert figures._broken("", 86.0) == [""]
 
@@ -106,7 +106,7 @@ def test_heads_of_shaded_tables_are_broken_after_hyphens() -> None:
 # ---- maps of words ----
 
 
-def test_no_label_covers_a_point_or_another_label(two_runs: list[Path]) -> None:
+def test_map_labels_do_not_overlap(two_runs: list[Path]) -> None:
     for run in read_runs(two_runs):
         assert run.word_map is not None
         styles = {language: index for index, language in enumerate(("en", "de", "es", "tr", "hi", "zh"))}
@@ -121,7 +121,7 @@ def test_no_label_covers_a_point_or_another_label(two_runs: list[Path]) -> None:
                 assert left >= other[2] or right <= other[0] or top >= other[3] or bottom <= other[1]
 
 
-def test_a_map_of_one_word_or_of_equal_words_can_be_drawn() -> None:
+def test_draws_maps_of_one_or_of_equal_points() -> None:
     same = [{"word": word, "language": "en", "x": 1.0, "y": 2.0} for word in ("a", "b")]
     for words in (same[:1], same):
         drawing = figures.word_map(WordMap.model_validate({"words": words}), {"en": 0}, 300.0)
@@ -146,7 +146,7 @@ def squares(root: ET.Element, kind: str) -> list[tuple[float, ...]]:
     return [tuple(float(node.get(key, 0)) for key in ("x", "y", "width")) for node in found]
 
 
-def test_a_square_is_where_its_words_are() -> None:
+def test_squares_are_at_their_words() -> None:
     root = parsed(matrix(links=[(0, 2), (2, 0)]))
     words = {node.text: node for node in root.iter(f"{SVG}text")}
     for (x, y, width), target, source in zip(squares(root, "link"), ("Haus", "das"), ("the", "house"), strict=True):
@@ -156,7 +156,7 @@ def test_a_square_is_where_its_words_are() -> None:
         assert y < float(words[source].get("y", 0)) < y + width
 
 
-def test_confidence_is_opacity_and_gold_is_an_outline() -> None:
+def test_confidence_is_opacity_and_gold_an_outline() -> None:
     root = parsed(matrix(confidence=[0.1, 0.5, 1.0]))
     opacities = [float(node.get("fill-opacity", 0)) for node in root.iter(f"{SVG}rect") if node.get("fill-opacity")]
     assert opacities == pytest.approx([0.28, 0.6, 1.0])
@@ -166,7 +166,7 @@ def test_confidence_is_opacity_and_gold_is_an_outline() -> None:
 
 
 @given(*[st.lists(st.text(min_size=1, max_size=40), min_size=1, max_size=12)] * 2)
-def test_any_words_make_a_valid_document_and_nothing_leaves_it(source: list[str], target: list[str]) -> None:
+def test_any_words_make_a_valid_document(source: list[str], target: list[str]) -> None:
     links = [(len(source) - 1, len(target) - 1)]
     root = parsed(AlignmentMatrix(source=source, target=target, links=links, corpus="hi-zh"))
     (x, y, width) = squares(root, "link")[0]
@@ -175,7 +175,7 @@ def test_any_words_make_a_valid_document_and_nothing_leaves_it(source: list[str]
     assert "Hindi" in "".join(root.itertext())
 
 
-def test_links_outside_the_words_are_refused() -> None:
+def test_rejects_links_outside_the_words() -> None:
     for wrong in ({"links": [(0, 3)]}, {"sure": [(-1, 0)]}, {"confidence": [1.0]}):
         with pytest.raises(ValueError, match=r"link|confidence"):
             matrix(**wrong)
@@ -185,7 +185,7 @@ def test_links_outside_the_words_are_refused() -> None:
 
 
 @pytest.mark.usefixtures("with_png")
-def test_figures_are_written_by_their_names(tmp_path: Path) -> None:
+def test_writes_svg_and_png(tmp_path: Path) -> None:
     drawing = figures.alignment_matrix(matrix(corpus="en-de", target="das rote हाउस房子"))
     for name in ("a.svg", "a.png"):
         svg.write_figure(drawing, tmp_path / name)
@@ -202,7 +202,7 @@ def test_figures_are_written_by_their_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("with_png")
-def test_a_long_sentence_is_drawn_smaller(tmp_path: Path) -> None:
+def test_png_size_is_limited(tmp_path: Path) -> None:
     drawing = figures.alignment_matrix(matrix("a", " ".join(["word"] * 400), links=[]))
     svg.write_figure(drawing, tmp_path / "a.png")
     assert int.from_bytes((tmp_path / "a.png").read_bytes()[16:20]) < 8200

@@ -64,15 +64,14 @@ def _facts_table(title: str, labels: Sequence[str], rows: Mapping[str, Sequence[
 
 def flattened(data: Mapping[str, Any] | list[Any], path: str = "") -> Iterator[tuple[str, str]]:
     """Yield (key path, value as text) of every leaf; entries of a list go by their name."""
-    parts: list[tuple[str, Any]]
-    if isinstance(data, list):
-        unnamed = [{key: value for key, value in item.items() if key != "name"} or dict(item) for item in data]
-        parts = [
-            (str(item.get("name", place)), rest)
-            for place, (item, rest) in enumerate(zip(data, unnamed, strict=True), 1)
+    parts = (
+        data.items()
+        if not isinstance(data, list)
+        else [
+            (str(item.get("name", place)), {key: value for key, value in item.items() if key != "name"} or item)
+            for place, item in enumerate(data, 1)
         ]
-    else:
-        parts = list(data.items())
+    )
     for key, value in parts:
         full = f"{path}.{key}" if path else str(key)
         of_tables = isinstance(value, list) and all(isinstance(item, dict) for item in value)
