@@ -10,12 +10,10 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from interlace.scores import ScoreTable
+from interlace.scores import Score, ScoreTable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from interlace.scores import Score
+    from collections.abc import Collection, Mapping, Sequence
 
     Metrics = Mapping[str, Sequence[str]]
 
@@ -60,18 +58,14 @@ def different_words(table: ScoreTable) -> dict[str, list[str]]:
             runs.setdefault((row.task, row.setting, row.language), []).append(one)
     found: dict[str, list[str]] = {}
     for (task, *_), measured in runs.items():
-        if _differ(measured):
+        by_label, by_seed = defaultdict(set), defaultdict(set)
+        for label, seed, share in measured:
+            by_label[label].add(share)
+            by_seed[seed].add(share)
+        if any(len(some) > 1 for some in by_seed.values()) or not set.intersection(*by_label.values()):
             labels = [label for label, _, share in measured if share != 100.0]
             found[task] = list(dict.fromkeys([*found.get(task, []), *labels]))
     return found
-
-
-def _differ(runs: Iterable[tuple[str, Any, float]]) -> bool:
-    by_label, by_seed = defaultdict(set), defaultdict(set)
-    for label, seed, share in runs:
-        by_label[label].add(share)
-        by_seed[seed].add(share)
-    return any(len(some) > 1 for some in by_seed.values()) or not set.intersection(*by_label.values())
 
 
 def comparable_metrics(table: ScoreTable, metrics: Metrics, *, keep: bool = False) -> dict[str, Sequence[str]]:

@@ -18,7 +18,7 @@ from interlace.training.run_folder import EVALUATION, RECIPE
 from interlace.training.selection import PER_LANGUAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 _COUNTS = ("parameters", "tokens")
 _FACTS = (
@@ -64,14 +64,12 @@ def _facts_table(title: str, labels: Sequence[str], rows: Mapping[str, Sequence[
 
 def flattened(data: Mapping[str, Any] | list[Any], path: str = "") -> Iterator[tuple[str, str]]:
     """Yield (key path, value as text) of every leaf; entries of a list go by their name."""
-    parts = (
-        data.items()
-        if not isinstance(data, list)
-        else [
+    parts: Iterable[tuple[str, Any]] = () if isinstance(data, list) else data.items()
+    if isinstance(data, list):
+        parts = [
             (str(item.get("name", place)), {key: value for key, value in item.items() if key != "name"} or item)
             for place, item in enumerate(data, 1)
         ]
-    )
     for key, value in parts:
         full = f"{path}.{key}" if path else str(key)
         of_tables = isinstance(value, list) and all(isinstance(item, dict) for item in value)
