@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from interlace.aligners.common.program import NumberedText, read_links, run
+from interlace.aligners.common.program import NumberedText, run
 
 if TYPE_CHECKING:
     from interlace.alignment import WordPairs
@@ -61,9 +61,7 @@ class Eflomal:
             folder = Path(name)
             numbered.write(folder / "source", folder / "target")
             run("eflomal", self.command(folder))
-            forward, backward = (
-                read_links("eflomal", folder / way, pairs, numbered.usable) for way in ("forward", "backward")
-            )
+            forward, backward = (numbered.read_links("eflomal", folder / way) for way in ("forward", "backward"))
         return forward, backward
 
 
@@ -88,7 +86,7 @@ class Systran:
             files = [Path(name, file) for file in ("text", "forward", "backward", "links")]
             numbered.write_joined(files[0])
             run("systran-align", [self.python, "-c", SYSTRAN, *map(str, files[:3])], files[3])
-            return read_links("systran-align", files[3], pairs, numbered.usable)
+            return numbered.read_links("systran-align", files[3])
 
 
 def shown(pairs: WordPairs) -> NumberedText:

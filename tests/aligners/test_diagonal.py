@@ -161,28 +161,8 @@ def test_case_is_folded_on_request():
     assert np.array_equal(shouted.confidence, fitted.align(pairs.slice(0, 1)).confidence)
 
 
-@pytest.mark.parametrize("name", ["degrees", "targets", "forward", "source_null", "tensions"])
-def test_a_damaged_model_is_named(name):
-    fitted = Diagonal().fit(pairs_of(HOUSE))
-    arrays = fitted.arrays()
-    with pytest.raises(DataError, match=f"damaged model.*{name}"):
-        Diagonal().restore({key: value for key, value in arrays.items() if key != name}, *fitted.types())
-    with pytest.raises(DataError, match=f"damaged model.*{name}"):
-        Diagonal().restore({**arrays, name: arrays[name][:-1]}, *fitted.types())
-
-
-def test_a_target_beyond_the_words_is_a_damaged_model():
-    fitted = Diagonal().fit(pairs_of(HOUSE))
-    arrays = fitted.arrays()
-    with pytest.raises(DataError, match=r"damaged model.*targets"):
-        Diagonal().restore({**arrays, "targets": arrays["targets"] + 90}, *fitted.types())
-
-
 def lexicon_of(*entries):
-    sides = zip(*entries, strict=True)
-    source, target = ({word: number for number, word in enumerate(dict.fromkeys(side))} for side in sides)
-    numbers = np.array(sorted((source[e], target[f]) for e, f in entries), np.int32)
-    return Lexicon(list(source), list(target), numbers, np.ones(len(entries)))
+    return Lexicon.of([(*entry, 1.0) for entry in entries])
 
 
 def test_a_lexicon_decides_where_the_text_does_not():

@@ -34,7 +34,8 @@ def test_the_mean_distance_in_closed_form_is_the_plain_sum(explained, explaining
     distance = abs(np.arange(1, explained + 1)[:, None] / explained - np.arange(1, explaining + 1) / explaining)
     weight = np.exp(-tension * distance)
     plain = ((weight * distance).sum(1) / weight.sum(1)).sum()
-    assert kernels.mean_distance(explained, explaining, tension) == pytest.approx(plain, rel=1e-9, abs=1e-12)
+    found = kernels.mean_distances(np.array([explained]), np.array([explaining]), tension)
+    assert found == pytest.approx(plain, rel=1e-9, abs=1e-12)
 
 
 @given(st.integers(1, 30), st.integers(1, 30), st.floats(0.1, 14))

@@ -17,8 +17,7 @@ from interlace.aligners.fast_align import FastAlign
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, MissingDependencyError, SettingsError
-from interlace.text import Text, TextPairs
-from interlace.text.word_tokenizers import WORD_TOKENIZERS
+from little_pairs import word_pairs
 
 EFLOMAL = f"""#!{sys.executable}
 import json, sys
@@ -39,11 +38,6 @@ print(sys.argv[1:], file=(folder / "seen").open("a"))
 print((folder / ("backward" if "-r" in sys.argv else "forward")).read_text(), end="")
 """
 FAILING = f"#!{sys.executable}\nimport sys\nsys.exit('first\\nout of memory')\n"
-
-
-def word_pairs(source, target):
-    split = WORD_TOKENIZERS.build("whitespace").split
-    return WordPairs.of([TextPairs(Text("en", source, split(source)), Text("de", target, split(target)))])
 
 
 PAIRS = word_pairs(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from interlace import toy as world
 from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER, Alignments
-from interlace.aligners.gibbs import Gibbs, training
+from interlace.aligners.gibbs import Gibbs, sampler
 from interlace.alignment import WordPairs
 from interlace.alignment.agreement import agreement
 from interlace.alignment.lexicon import Lexicon
@@ -134,7 +134,7 @@ def test_a_pair_is_linked_alike_whatever_stands_around_it(monkeypatch):
     whole = fitted.align(new)
     assert whole.links[1].tolist() == whole.links[2].tolist()
     assert fitted.align(new.slice(2, 3)).links == whole.links.slice(2, 3)
-    monkeypatch.setattr(training, "_MAX_PORTION", 20)
+    monkeypatch.setattr(sampler, "_MAX_PORTION", 20)
     assert equal(fitted.align(new), whole)
 
 
@@ -174,39 +174,6 @@ def test_of_too_much_text_a_part_is_learnt_from_and_all_is_linked(caplog):
         Gibbs(sweeps=0.2, max_training_cells=1_000_000).fit(pairs).align_training_pairs(pairs),
         Gibbs(sweeps=0.2).fit(pairs).align_training_pairs(pairs),
     )
-
-
-# ---- saved ----
-
-
-@pytest.mark.parametrize("part", ["entries", "pairs", "words", "alone", "jumps", "fertility"])
-@pytest.mark.parametrize("direction", ["0.forward", "3.backward"])
-def test_a_damaged_model_is_named(house, part, direction):
-    arrays, types, name = house.arrays(), house.types(), f"{direction}.{part}"
-    whole = arrays[name]
-    without = {key: value for key, value in arrays.items() if key != name}
-    for damaged, words in (
-        (without, f"'{name}' is missing"),
-        ({**arrays, name: whole[:-1]}, "expected"),  # cut entries no longer fit the pairs
-        ({**arrays, name: whole.astype(np.float16)}, f"'{name}' is float16"),
-        ({**arrays, name: -whole - 1}, "has an index beyond" if part == "entries" else "invalid count or probability"),
-        (
-            {**arrays, name: whole + (90 if part == "entries" else np.inf)},
-            "an index beyond|invalid count or probability",
-        ),
-    ):
-        with pytest.raises(DataError, match=f"gibbs: damaged model.*({words})"):
-            Gibbs().restore(damaged, *types)
-
-
-def test_a_model_whose_words_are_damaged_is_named(house):
-    arrays, (source, target) = house.arrays(), house.types()
-    with pytest.raises(DataError, match="damaged model"):
-        Gibbs().restore(arrays, source[:-1], target)
-    with pytest.raises(DataError, match="1 duplicate target words"):
-        Gibbs().restore(arrays, source, [*target[:-1], target[0]])
-    with pytest.raises(DataError, match="damaged model"):
-        Gibbs(views=[0, 5, 4, 3, 2]).restore(arrays, source, target)
 
 
 # ---- odd input ----

@@ -1,23 +1,26 @@
-"""Views of a text, which pairs are training, and from posteriors to links: against plain loops."""
+"""Views, samplers, which pairs train, and links from posteriors of `gibbs`: by hand and against plain loops."""
 
 from __future__ import annotations
 
 import logging
+from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlace.aligners.gibbs import Gibbs, kernels, training
-from interlace.aligners.gibbs.kernels import Posteriors
-from interlace.aligners.gibbs.sampler import Cut, View, cell_starts
+from interlace.aligners.gibbs import kernels, sampler
+from interlace.aligners.gibbs.kernels import Found, Posteriors, Words
+from interlace.aligners.gibbs.model import FERTILITIES, MAX_JUMP, Cut, Direction, cell_starts, links_of, tables_of
+from interlace.aligners.gibbs.sampler import Sampler, SamplerPriors, View, first_counts
 from interlace.alignment import WordPairs
 from interlace.alignment.symmetrization import symmetrize
 from interlace.core.ragged import Ragged
 
 SOURCE, TARGET = ["haus", "hausen", "das"], ["house", "the", "houses", "t"]
-NONE = np.zeros((0, 2), np.int32)
+NO_ENTRIES = np.zeros((0, 2), np.int32)
 
 # ---- views ----
 
@@ -32,36 +35,186 @@ def test_words_are_cut_to_their_first_letters():
 
 def test_a_view_numbers_the_pairs_of_cut_types_and_has_its_cells_both_ways():
     source, target = Ragged.of([[2, 0], [], [1]]), Ragged.of([[1, 0, 3], [1], [2]])
-    cuts = (Cut.of(SOURCE, 4), Cut.of(TARGET, 1))  # haus, das; h, t
-    view = View.of(source, target, cuts, NONE)
+    view = View.of(source, target, (Cut.of(SOURCE, 4), Cut.of(TARGET, 1)), NO_ENTRIES)  # haus, das; h, t
+    forward, backward = view.ways
     assert view.sizes == (2, 2)
     assert view.entries.tolist() == [[1, 1], [0, 1], [1, 0], [0, 0]]  # das-t, haus-t, das-h, haus-h
-    assert view.forward.cell_starts.tolist() == view.backward.cell_starts.tolist() == [0, 6, 6, 7]
-    assert view.forward.cells.tolist() == [0, 1, 2, 3, 0, 1, 3]  # a row a target word
-    assert view.backward.cells.tolist() == [0, 2, 0, 1, 3, 1, 3]  # a row a source word
-    assert view.forward.by.tolist() == view.backward.to.tolist() == [1, 0, 0]
-    assert view.forward.to.tolist() == view.backward.by.tolist() == [1, 0, 1, 1, 0]
+    assert forward.cell_starts.tolist() == backward.cell_starts.tolist() == [0, 6, 6, 7]
+    assert forward.cells.tolist() == [0, 1, 2, 3, 0, 1, 3]  # a row per target word
+    assert backward.cells.tolist() == [0, 2, 0, 1, 3, 1, 3]  # a row per source word
+    assert forward.by.tolist() == backward.to.tolist() == [1, 0, 0]
+    assert forward.to.tolist() == backward.by.tolist() == [1, 0, 1, 1, 0]
 
 
-def test_pairs_that_a_prior_names_are_the_first_entries_whether_they_meet_or_not():
-    source, target = Ragged.of([[0]]), Ragged.of([[0]])
+def test_pairs_of_a_prior_are_the_first_entries_whether_they_occur_or_not():
     extra = np.array([[2, 3], [0, 0]], np.int32)
-    view = View.of(source, target, (Cut.of(SOURCE, 0), Cut.of(TARGET, 0)), extra)
+    view = View.of(Ragged.of([[0]]), Ragged.of([[0]]), (Cut.of(SOURCE, 0), Cut.of(TARGET, 0)), extra)
     assert view.entries.tolist() == extra.tolist()
-    assert view.forward.cells.tolist() == [1]
+    assert view.ways[0].cells.tolist() == [1]
 
 
-rows = st.lists(st.lists(st.integers(0, 3), max_size=7), min_size=1, max_size=6)
-
-
-@given(rows)
-def test_twins_go_round_the_words_of_a_type_in_a_row(lists):
+@given(st.lists(st.lists(st.integers(0, 3), max_size=7), min_size=1, max_size=6))
+def test_twins_cycle_through_the_words_of_a_type_in_a_row(lists):
     words = Ragged.of(lists)
     twins = Ragged(kernels.twins(words.values, words.offsets, 4), words.offsets)
     for row, next_ones in zip(words, twins, strict=True):
         for place, kind in enumerate(row):
             same = np.flatnonzero(row == kind).tolist()
             assert next_ones[place] == same[(same.index(place) + 1) % len(same)]
+
+
+# ---- sampling ----
+
+
+def view_of(by, to, types):
+    cuts = tuple(Cut(np.arange(many, dtype=np.int32), many) for many in types)
+    return View.of(Ragged.of(by), Ragged.of(to), cuts, NO_ENTRIES)
+
+
+def jump_table(widths):
+    """Probabilities of these jumps; 0.01 of all others."""
+    jumps = np.full(2 * MAX_JUMP + 1, 0.01, np.float32)
+    for width, probability in widths.items():
+        jumps[MAX_JUMP + width] = probability
+    return jumps
+
+
+def test_a_candidate_is_drawn_by_cumulative_weight():
+    weights = np.array([0.25, 0.5], np.float32)
+    drawn = [kernels.draw(weights, 2, np.float32(0.75), np.float32(point)) for point in (0.0, 0.24, 0.25, 0.7, 0.75, 1)]
+    assert drawn == [0, 0, 1, 1, kernels.NONE, kernels.NONE]
+    assert kernels.draw(weights, 2, np.float32(0.8), np.float32(0.79)) == 1  # the sum was rounded up
+
+
+@pytest.mark.parametrize(
+    ("model", "factors"),
+    [
+        (kernels.WORDS, (1, 1, 2)),  # of a, b and no partner: which is one of as many candidates
+        (kernels.JUMPS, (0.5 * 0.5, 0.2 * 0.1, 0.2)),  # a: -1 -> 0 -> 1; b: -1 -> 1 -> 1; none: -1 -> 1
+        (kernels.FERTILITY, (0.5 * 0.5, 0.2 * 0.1 * 0.3, 0.2)),  # b has a second link
+    ],
+)
+def test_the_probability_of_one_word_by_hand(model, factors):
+    # Two pairs, "a b" - "x y" and "a" - "x". Links: a-x in the second; y has b; x of the first is drawn.
+    view = view_of([[0, 1], [0]], [[0, 1], [0]], types=(2, 2))
+    chosen = np.array([kernels.NONE, 1, 0], np.int32)
+    counts = first_counts(view, 0, np.zeros(0), chosen, 10)
+    fertility = np.ones((2, FERTILITIES), np.float32)
+    fertility[1, 1] = 0.3
+    tables = tables_of(jump_table({1: 0.5, 2: 0.2, 0: 0.1}), fertility, 4, 0.2)._replace(model=model)
+    found = Found(np.zeros(9, np.int64), np.zeros((2, FERTILITIES), np.int32), np.zeros(5, np.float32), True)
+    kernels.sweep(view.ways[0], chosen, counts, tables, found, np.uint64(5))
+    # p(x|a) = (1 + 10) / (2 + 10), p(x|b) = 1 / (2 + 10); x, which is never alone, has one of two types
+    a, b, none = 11 / 12 * factors[0], 1 / 12 * factors[1], 0.25 * 1 / 2 * factors[2]
+    assert found.posterior[:2] == pytest.approx([a / (a + b + none), b / (a + b + none)], rel=1e-5)
+
+
+def random_rows(rng, types=(5, 6), pairs=12, longest=6):
+    return [[rng.integers(0, many, rng.integers(0, longest)).tolist() for _ in range(pairs)] for many in types]
+
+
+@pytest.mark.parametrize("way", [0, 1], ids=["forward", "backward"])
+@pytest.mark.parametrize("model", [kernels.WORDS, kernels.JUMPS, kernels.FERTILITY])
+def test_a_sweep_counts_jumps_fertilities_and_posteriors(way, model):
+    rng = np.random.default_rng(model)
+    view = view_of(*(sides := random_rows(rng)), types=(5, 6))
+    words, by = view.ways[way], sides[way]
+    chosen = np.full(len(words.to), kernels.NONE, np.int32)
+    counts = first_counts(view, way, np.zeros(0), chosen, 1000)
+    tables = tables_of(rng.dirichlet(np.ones(2 * MAX_JUMP + 1)).astype(np.float32), np.ones((6, 1), np.float32), 8, 0.2)
+    found = Found(
+        np.zeros(17, np.int64), np.zeros((6, FERTILITIES), np.int32), np.zeros(len(words.cells), np.float32), True
+    )
+    kernels.sweep(words, chosen, counts, tables._replace(model=model), found, np.uint64(7))
+    jumps, fertilities = Counter(), Counter()
+    for row, links in zip(by, Ragged(chosen, words.to_starts).to_lists(), strict=True):
+        partners = [link for link in links if link != kernels.NONE]
+        if row and links:
+            jumps.update(after - before for before, after in pairwise([-1, *partners, len(row)]))
+            fertilities.update((kind, partners.count(place)) for place, kind in enumerate(row))
+    assert found.jumps.tolist() == [jumps[width] for width in range(-8, 9)]
+    assert {entry: int(found.fertility[entry]) for entry in zip(*found.fertility.nonzero(), strict=True)} == fertilities
+    sums = np.add.reduceat(
+        np.append(found.posterior, 0), np.cumsum(np.repeat(np.diff(words.by_starts), np.diff(words.to_starts)))
+    )
+    assert (sums <= 1).all()
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 1 << 32), st.integers(1, 5), st.sampled_from([0.1, 0.01, 1e-4]))
+def test_counts_are_always_those_of_the_links(seed, sweeps, alpha):
+    rng = np.random.default_rng(seed)
+    view = view_of(*random_rows(rng), types=(5, 6))
+    prior = rng.integers(0, 3, len(view.entries)).astype(float)
+    chain = Sampler(view, 0, prior, SamplerPriors(0.2, alpha, 0.5, 0.5), rng)
+    learned = chain.run([sweeps, 1, sweeps + 1], lambda: None)
+    again = first_counts(view, 0, prior, chain.chosen, round(1 / alpha))
+    for own, counted in zip(chain.counts, again, strict=True):
+        assert np.array_equal(own, counted)
+    links = learned.pairs.sum() - len(learned.pairs) / round(1 / alpha) - prior.sum()
+    assert links + learned.alone.sum() == pytest.approx(len(view.ways[0].to), rel=1e-3)
+    longest = max(np.diff(view.ways[0].by_starts).max(), np.diff(view.ways[0].to_starts).max())
+    assert learned.jumps[MAX_JUMP + 1 - longest : MAX_JUMP + 2 + longest].sum() == pytest.approx(1, rel=1e-4)
+    assert ((chain.posterior >= 0) & (chain.posterior <= 1.001)).all()
+
+
+def test_parameters_are_means_over_the_second_half_of_the_last_sweeps():
+    view = view_of([[0]] * 4, [[0]] * 4, types=(1, 1))
+    chain = Sampler(view, 0, np.zeros(0), SamplerPriors(0.2, 1.0, 0.5, 0.5), np.random.default_rng(3))
+    states = []
+    learned = chain.run([2, 1, 5], lambda: states.append([part.copy() for part in chain.counts[:3]]))
+    last = [np.mean([state[part] for state in states[-2:]], axis=0) for part in range(3)]
+    for own, mean in zip((learned.pairs, learned.words, learned.alone), last, strict=True):
+        assert own == pytest.approx(mean)
+    assert len(states) == 8
+
+
+def test_only_pairs_that_were_linked_are_kept():
+    view = view_of([[0, 1]] * 9, [[0, 1]] * 9, types=(2, 2))
+    chain = Sampler(
+        view, 0, np.array([1e3, 0, 0, 1e3]), SamplerPriors(0.001, 0.001, 0.5, 0.5), np.random.default_rng(0)
+    )
+    learned = chain.run([20, 1, 2], lambda: None)
+    assert learned.entries.tolist() == [[0, 0], [1, 1]]
+    assert learned.pairs == pytest.approx(1e3 + 9, rel=1e-3)
+
+
+def test_counts_take_64_bits_where_links_in_units_exceed_32():
+    view = view_of([[0]] * 3, [[0]] * 3, types=(1, 1))
+    for prior, width in ((0.0, np.int32), (2e5, np.int32), (3e5, np.int64), (1e9, np.int64)):
+        counts = first_counts(view, 0, np.array([prior]), np.zeros(3, np.int32), 10_000)
+        assert counts.pairs.dtype == width
+        assert counts.pairs.tolist() == counts.words.tolist() == [1 + 10_000 * (int(prior) + 3)]
+
+
+# ---- new pairs ----
+
+
+def test_posteriors_of_new_pairs_by_hand():
+    """One word has the same posterior in all sweeps; of two words, the second has a certain partner.
+
+    Type 0 has 7 of 8 links to 0, type 1 all to 1; words are alone 2 and 0 times, the Dirichlet prior is 0.5.
+    """
+    jumps, fertility = jump_table({1: 0.4, 2: 0.2, 0: 0.1}), np.ones((2, FERTILITIES), np.float32)
+    fertility[0, 0], fertility[1, :2] = 0.5, (25, 0.125)
+    counts = (np.array(part, np.float32) for part in ([7, 1e-4, 1000], [8, 1000], [2, 0]))
+    direction = Direction(0.5, np.array([[0, 0], [0, 1], [1, 1]], np.int32), *counts, jumps, fertility)
+    by, to = Ragged.of([[0], [-1, 0], [0, 1]]), Ragged.of([[0], [-1], [0, 1]])
+    starts, out = cell_starts(by, to), np.zeros(7, np.float32)
+    unused = np.zeros(0, np.uint32), starts, np.zeros(0, np.int32)
+    words = Words(by.values, by.offsets, to.values, to.offsets, *unused)
+    tables = tables_of(jumps, fertility, 8, 0.2)
+    for rows in ((0, 1), (1, 3)):
+        kernels.add_posteriors(words, rows, direction.known, tables, np.uint64(11), out, 0.5)
+    alone = {0: 2.5 / 3.5, -1: 0.5 / 3.5}  # of 2 + 2 x 0.5 + 0.5
+    pair = [7 / 8 * 0.4 * 0.4 * 0.5, 0.25 * alone[0] * 0.2]  # a link, no link
+    unknown = [0.5 * 0.4 * 0.2, 0.5 / 8 * 0.2 * 0.4 * 0.5, 0.25 * alone[-1] * 0.01]  # the last jump is by 3
+    expected = [pair[0] / sum(pair), unknown[0] / sum(unknown), unknown[1] / sum(unknown)]
+    assert out[:3] == pytest.approx(np.multiply(expected, 0.5), rel=1e-4)
+    # The second word of the last pair has type 1 as partner, so that the first jumps to it, and type 1 has a link.
+    first = [7 / 8 * 0.4 * 0.4 * 0.5, 0.5 / 1000 * 0.2 * 0.1 * 0.125, 0.25 * alone[0] * 0.2]
+    assert out[3:5] == pytest.approx(np.multiply(first[:2], 0.5 / sum(first)), rel=0.02)
+    assert out[6] > 0.49
 
 
 # ---- which pairs ----
@@ -74,40 +227,40 @@ def words_of(*shapes):
 
 def test_pairs_that_get_no_links_lose_their_words_and_keep_their_row(caplog):
     pairs = words_of((2, 3), (0, 4), (3_000, 3_000), (5, 0), (1, 1))
-    assert training.cells_of(pairs).tolist() == [6, 0, 0, 0, 1]
-    kept = training.usable(pairs)
+    assert sampler.cells_of(pairs).tolist() == [6, 0, 0, 0, 1]
+    kept = sampler.usable(pairs)
     assert kept.source.lengths.tolist() == [2, 0, 0, 0, 1]
     assert kept.target.lengths.tolist() == [3, 0, 0, 0, 1]
-    training.warn_about_long(pairs)
+    sampler.warn_about_long(pairs)
     assert "1 of 5 pairs have more than 4194304" in caplog.text
     whole = words_of((2, 3), (1, 1))
-    assert training.usable(whole) is whole
+    assert sampler.usable(whole) is whole
 
 
-def test_too_many_cells_are_learnt_from_in_evenly_spaced_pairs(caplog):
+def test_of_too_many_cells_evenly_spaced_pairs_are_used(caplog):
     pairs = words_of(*[(10, 10), (0, 3)] * 40)
-    assert training.sample(pairs, 4_000) is None
+    assert sampler.sample(pairs, 4_000) is None
     with caplog.at_level(logging.INFO):
-        part = training.sample(pairs, 1_000)
+        part = sampler.sample(pairs, 1_000)
     assert part.source.lengths.tolist() == [10] * 10
     assert "training on 10 of 40 pairs" in caplog.text
-    assert len(training.sample(words_of((2_000, 2_000)), 1_000)) == 1
+    assert len(sampler.sample(words_of((2_000, 2_000)), 1_000)) == 1
 
 
 def test_portions_hold_all_pairs_in_order_and_few_cells_each(monkeypatch):
-    monkeypatch.setattr(training, "_MAX_PORTION", 100)
+    monkeypatch.setattr(sampler, "_MAX_PORTION", 100)
     shapes = [(3, 4), (10, 10), (0, 5), (9, 9), (2, 9), (1, 1), (1, 1)]
-    parts = list(training.portions(words_of(*shapes)))
+    parts = list(sampler.portions(words_of(*shapes)))
     assert [part.first for part in parts] == [0, 1, 3, 6]
     assert [len(part) for part in parts] == [1, 2, 3, 1]
-    assert list(training.portions(words_of())) == []
+    assert list(sampler.portions(words_of())) == []
 
 
 # ---- links ----
 
 
 def posteriors_of(shapes, rng):
-    """Made posteriors, and their forward and backward matrices (sources, targets) a pair."""
+    """Made posteriors, and their forward and backward matrices (sources, targets) per pair."""
     forward, backward = [], []
     for many, others in shapes:
         raw = rng.random((many, others)) ** 3
@@ -119,14 +272,14 @@ def posteriors_of(shapes, rng):
     return Posteriors(source.offsets, target.offsets, cell_starts(source, target), *flat), forward, backward
 
 
-shapes = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=5)
+SHAPES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=5)
 
 
 @settings(max_examples=50)
-@given(shapes, st.integers(0, 1 << 32), st.sampled_from([0.1, 0.25, 0.4]))
+@given(SHAPES, st.integers(0, 1 << 32), st.sampled_from([0.1, 0.25, 0.4]))
 def test_links_are_cells_whose_mean_posterior_reaches_the_threshold(shapes, seed, threshold):
     posteriors, forward, backward = posteriors_of(shapes, np.random.default_rng(seed))
-    aligned = Gibbs(threshold=threshold).links(posteriors)
+    aligned = links_of(posteriors, "posterior", threshold)
     means = [(one.astype(np.float32) + other.astype(np.float32)) / 2 for one, other in zip(forward, backward)]  # noqa: B905
     assert aligned.links.to_lists() == [np.argwhere(mean >= np.float32(threshold)).tolist() for mean in means]
     found = [mean[mean >= np.float32(threshold)] for mean in means]
@@ -134,10 +287,10 @@ def test_links_are_cells_whose_mean_posterior_reaches_the_threshold(shapes, seed
 
 
 @settings(max_examples=50)
-@given(shapes, st.integers(0, 1 << 32), st.sampled_from(["intersection", "union", "grow-diag-final-and"]))
-def test_heuristics_join_the_likeliest_partners_that_are_likelier_than_none(shapes, seed, heuristic):
+@given(SHAPES, st.integers(0, 1 << 32), st.sampled_from(["intersection", "union", "grow-diag-final-and"]))
+def test_heuristics_combine_the_most_probable_partners(shapes, seed, heuristic):
     posteriors, forward, backward = posteriors_of(shapes, np.random.default_rng(seed))
-    aligned = Gibbs(symmetrization=heuristic).links(posteriors)
+    aligned = links_of(posteriors, heuristic, 0.4)
     chosen = [], []
     for one, other in zip(forward, backward, strict=True):
         best = [(int(one[:, j].argmax()), j) for j in range(one.shape[1]) if len(one)]
@@ -150,15 +303,9 @@ def test_heuristics_join_the_likeliest_partners_that_are_likelier_than_none(shap
     assert np.allclose(aligned.confidence, means, rtol=1e-5)
 
 
-def test_a_link_by_heuristic_never_has_no_confidence():
-    source = np.array([0, 2], np.int64)
-    posterior = np.array([0.9, 0, 0, 0.9], np.float32)
-    posteriors = Posteriors(source, source, np.array([0, 4], np.int64), posterior, np.zeros(4, np.float32))
-    aligned = Gibbs(symmetrization="union").links(posteriors)
+def test_a_link_of_a_heuristic_always_has_a_confidence():
+    starts, nothing = np.array([0, 2], np.int64), np.zeros(4, np.float32)
+    posteriors = Posteriors(starts, starts, np.array([0, 4], np.int64), np.array([0.9, 0, 0, 0.9], np.float32), nothing)
+    aligned = links_of(posteriors, "union", 0.4)
     assert aligned.links.to_lists() == [[[0, 0], [1, 1]]]
     assert aligned.confidence == pytest.approx(0.45)
-    nothing = posteriors._replace(by_target=np.array([1e-9, 0, 0, 0.9], np.float32))
-    links = Ragged.of([[(0, 0), (1, 0)]], width=2)
-    confidence = np.empty(2, np.float32)
-    kernels.mean_at(nothing, links.offsets, links.values, confidence)
-    assert confidence.tolist() == pytest.approx([1e-6, 1e-6])

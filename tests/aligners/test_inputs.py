@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from interlace.aligners import ALIGNERS
-from interlace.aligners.common.inputs import MAX_PRIOR, Prior, Vocabulary
-from interlace.alignment import WordPairs
+from interlace.aligners.common.inputs import MAX_PRIOR, Prior, Vocabularies
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError
-from interlace.text import TextPairs
+from little_pairs import word_pairs
 
 
 def prior(*entries, weight=1.0):
-    found = Prior.of(Lexicon.of(entries), weight, sides := Vocabulary("lower"), other := Vocabulary("lower"))
-    spelt = [(sides.types[i], other.types[j]) for i, j in found.entries.tolist()]
+    found = Prior.of(Lexicon.of(entries), weight, vocabularies := Vocabularies.of("lower"))
+    source, target = vocabularies.types
+    spelt = [(source[i], target[j]) for i, j in found.entries.tolist()]
     return dict(zip(spelt, found.counts.tolist(), strict=True))
 
 
@@ -40,7 +40,7 @@ def test_counts_that_are_none_are_named(count):
 
 @pytest.mark.parametrize("name", [name for name in ALIGNERS.names() if ALIGNERS.get(name).can_save])
 def test_links_believed_in_without_end_are_links(name):
-    pairs = WordPairs.of([TextPairs.of(["a b"] * 3, ["x y"] * 3)])
+    pairs = word_pairs(["a b"] * 3, ["x y"] * 3)
     aligned = ALIGNERS.build(name).fit(pairs, Lexicon.of([("a", "y", 1e18), ("b", "x", 1e18)])).align(pairs)
     assert aligned.links[0].tolist() == [[0, 1], [1, 0]]
     assert (aligned.confidence > 0).all()

@@ -8,17 +8,9 @@ import numpy as np
 import pytest
 
 from interlace.aligners.pharaoh import Pharaoh
-from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError
-from interlace.text import Text, TextPairs
-from interlace.text.word_tokenizers import WORD_TOKENIZERS
-
-
-def word_pairs(source, target):
-    split = WORD_TOKENIZERS.build("whitespace").split
-    return WordPairs.of([TextPairs(Text("en", source, split(source)), Text("de", target, split(target)))])
-
+from little_pairs import word_pairs
 
 PAIRS = word_pairs(["the old house", "", "a cat"], ["das alte haus", "leer", "katze"])
 

@@ -9,7 +9,7 @@ import pytest
 
 from interlace.aligners import ALIGNER_FILE, ALIGNERS, load_aligner
 from interlace.alignment import WordPairs
-from interlace.core.errors import DataError, InterlaceError, SettingsError
+from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 
 LEARNING = [name for name in ALIGNERS.names() if ALIGNERS.get(name).can_save]
@@ -72,11 +72,21 @@ def test_a_word_that_stands_twice_is_damage(fitted, tmp_path):
         load_aligner(tmp_path / "model")
 
 
-def test_arrays_of_another_kind_are_damage(fitted):
-    for name, array in fitted.arrays().items():
+def test_arrays_that_do_not_fit_are_damage(fitted):
+    arrays, types = fitted.arrays(), fitted.types()
+    for name, array in arrays.items():
+        without = {key: value for key, value in arrays.items() if key != name}
+        with pytest.raises(DataError, match=f"damaged model.*'{name}' is missing"):
+            fitted.aligner.restore(without, *types)
         for damaged in (np.zeros(array.shape, "complex64"), array[None], -array - 1):
-            with pytest.raises(InterlaceError, match=f"damaged model: '{name}'"):
-                fitted.aligner.restore({**fitted.arrays(), name: damaged}, *fitted.types())
+            with pytest.raises(DataError, match=f"damaged model: '{name}'"):
+                fitted.aligner.restore({**arrays, name: damaged}, *types)
+        indices = array.dtype == np.int32
+        for damaged in (array[:-1], array + (90 if indices else np.inf)):
+            with pytest.raises(DataError, match="damaged model"):
+                fitted.aligner.restore({**arrays, name: damaged.astype(array.dtype)}, *types)
+    with pytest.raises(DataError, match="damaged model"):
+        fitted.aligner.restore(arrays, types[0][:-1], types[1])
 
 
 def test_what_stands_in_the_way_is_not_replaced(fitted, tmp_path):

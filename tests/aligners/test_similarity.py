@@ -8,20 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import torch
-from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from interlace.aligners import ALIGNERS
 from interlace.aligners.similarity import FittedSimilarity, Similarity, Units, truncate_layers
-from interlace.alignment import WordPairs
 from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape, load
 from interlace.models.settings import Shape
-from interlace.text import Text, TextPairs
 from interlace.text.running import running_text
-from interlace.text.word_tokenizers import WORD_TOKENIZERS
+from little_pairs import word_pairs
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "b", "c", "x", "y", "w", "##b", "##y", "书"]
 VECTORS = {"a": (1, 0), "b": (0.8, 0.6), "c": (0, 1), "##b": (0, 1), "x": (1, 0), "y": (0, 1), "w": (0.96, 0.28)}
@@ -33,12 +30,6 @@ def wordpieces(pieces=tuple(PIECES)):
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     roles = {"pad": "[PAD]", "unk": "[UNK]", "begin": "[CLS]", "end": "[SEP]"}
     return Vocab(tokenizer, roles, {}, "pieces")
-
-
-def word_pairs(source, target, languages=("en", "de")):
-    split = WORD_TOKENIZERS.build("whitespace").split
-    sides = [Text(language, lines, split(lines)) for language, lines in zip(languages, (source, target), strict=True)]
-    return WordPairs.of([TextPairs(*sides)])
 
 
 @dataclass
@@ -144,11 +135,6 @@ def test_rows_without_words_or_pairs_without_rows():
     assert (len(nothing), nothing.links.flat.shape) == (0, (0, 2))
     one_sided = fitted.align(word_pairs(["a"], [""]))
     assert one_sided.links.to_lists() == [[]]
-
-
-# ---- the methods against plain loops ----
-
-SIMILARITIES = st.tuples(st.integers(1, 4), st.integers(1, 5), st.integers(0, 2**32 - 1))
 
 
 # ---- encoders ----

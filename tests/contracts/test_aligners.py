@@ -16,8 +16,7 @@ from interlace.core.errors import DataError
 from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
-from interlace.text import Text, TextPairs
-from interlace.text.word_tokenizers import WORD_TOKENIZERS
+from little_pairs import word_pairs
 
 PLAIN = (
     ["the old doctor reads a letter", "a cat sleeps", "the cat reads", "a doctor sleeps", "the old cat"] * 2,
@@ -48,12 +47,6 @@ CASES = {
 OUTSIDE = {"eflomal": "eflomal-align", "fast_align": "fast_align"}
 DRAWS_ANEW = {"eflomal"}  # the program takes no seed
 FLOOR = 0.7  # F1 against the toy corpus's gold links, in every language
-
-SPLIT = WORD_TOKENIZERS.build("whitespace").split
-
-
-def word_pairs(source, target):
-    return WordPairs.of([TextPairs(Text("en", source, SPLIT(source)), Text("de", target, SPLIT(target)))])
 
 
 @pytest.fixture(scope="module")

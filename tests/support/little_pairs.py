@@ -21,6 +21,11 @@ HOUSE = [
 ]
 
 
+def word_pairs(source: list[str], target: list[str], languages: tuple[str, str] = ("en", "de")) -> WordPairs:
+    """WordPairs of source and target lines of words between blanks."""
+    return WordPairs.of([TextPairs.of(source, target, languages)])
+
+
 def pairs_of(lines: Sequence[tuple[str, str]]) -> WordPairs:
     """WordPairs of (source, target) lines of words between blanks."""
     return WordPairs.of([TextPairs.of([source for source, _ in lines], [target for _, target in lines])])

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from interlace.alignment.lexicon import Lexicon
     from interlace.core.progress import Progress
 
+    Arrays = Mapping[str, NDArray[Any]]
+
 DEFAULT_ALIGNER = "gibbs"
 ALIGNER_FILE = "aligner.json"  # marks a folder as a saved aligner
 FORMAT = 1  # of saved aligners; raised when an older interlace could no longer read them
@@ -73,9 +75,8 @@ class Alignments:
     def concatenate(cls, parts: Sequence[Alignments]) -> Alignments:
         """Return all pairs of all parts, in order."""
         parts = [cls(Ragged.of([], width=2), np.zeros(0, np.float32)), *parts]
-        return cls(
-            Ragged.concatenate([part.links for part in parts]), np.concatenate([part.confidence for part in parts])
-        )
+        links = Ragged.concatenate([part.links for part in parts])
+        return cls(links, np.concatenate([part.confidence for part in parts]))
 
 
 class FittedAligner(ABC):
@@ -129,6 +130,53 @@ class FittedAligner(ABC):
                 write_lines(partial / f"{side}.words", spellings)
 
 
+@dataclass(frozen=True)
+class StoredAlignments(FittedAligner):
+    """The alignments of one fixed corpus, such as the result of an external program or a file.
+
+    links: a row per pair. lengths: (n, 2) words of source and target of each pair. confidence: (total,) of each link.
+    """
+
+    aligner: Aligner
+    links: Ragged
+    lengths: NDArray[np.int64]
+    confidence: NDArray[np.float32] | None = None
+
+    @classmethod
+    def of(
+        cls, aligner: Aligner, pairs: WordPairs, links: Ragged, confidence: NDArray[np.float32] | None = None
+    ) -> StoredAlignments:
+        """Store the links of a whole corpus; without confidence, every link has 1."""
+        return cls(aligner, links, np.stack([pairs.source.lengths, pairs.target.lengths], axis=1), confidence)
+
+    def align(self, pairs: WordPairs) -> Alignments:
+        """Return the links of the pairs from index `pairs.first` on.
+
+        Raises:
+            DataError: these are not the training pairs.
+        """
+        rows = slice(pairs.first, pairs.first + len(pairs))
+        name, other = self.aligner.name, ""
+        if rows.stop > len(self.links):
+            other = f"of {len(self.links)} pairs, which has no pair {rows.stop}"
+        else:
+            known = self.lengths[rows]
+            found = np.stack([pairs.source.lengths, pairs.target.lengths], axis=1)
+            if (differs := (known != found).any(axis=1)).any():
+                row = int(differs.argmax())
+                there, here = ("{} and {} words".format(*side[row].tolist()) for side in (known, found))
+                other = f"whose pair {rows.start + row + 1} has {there}; this one has {here}"
+        if other:
+            raise DataError(
+                f"{name}: the alignments are of another text, {other}; {name} only aligns its training text"
+            )
+        links = self.links.slice(rows.start, rows.stop)
+        flat, start = np.ascontiguousarray(links.flat), links.offsets[0]
+        ones = np.ones(len(flat), np.float32)
+        confidence = ones if self.confidence is None else self.confidence[start : links.offsets[-1]]
+        return Alignments(Ragged(flat, links.offsets - start), confidence)
+
+
 class Aligner(Settings, ABC):
     """A word aligner; its fields are its settings."""
 
@@ -150,17 +198,21 @@ class Aligner(Settings, ABC):
             DataError: no pair has words on both sides, or the aligner lacks an input.
         """
 
-    def restore(
-        self,
-        arrays: Mapping[str, NDArray[Any]],  # noqa: ARG002 - used by entries that can be saved
-        source_types: list[str],  # noqa: ARG002
-        target_types: list[str],  # noqa: ARG002
-    ) -> FittedAligner:
+    def restore(self, arrays: Arrays, source_types: list[str], target_types: list[str]) -> FittedAligner:  # noqa: ARG002 - used by entries that can be saved
         """Rebuild a model from what `FittedAligner.arrays` and `FittedAligner.types` returned."""
         raise DataError(f"the aligner {self.name!r} cannot be loaded from a folder")
 
 
 ALIGNERS: Registry[Any] = Registry(__name__, "aligner", Aligner)
+
+
+class _Metadata(Settings):
+    """The content of `aligner.json`."""
+
+    format: int = 1
+    aligner: str
+    settings: dict[str, Any]
+    trained_on: TrainingText | None = None
 
 
 def load_aligner(folder: Path | str) -> FittedAligner:
@@ -176,12 +228,18 @@ def load_aligner(folder: Path | str) -> FittedAligner:
     folder = Path(folder)
     file = must_exist(folder / ALIGNER_FILE, "saved aligner")
     try:
-        metadata = _read_metadata(file)
+        found = json.loads(file.read_text(encoding="utf-8"))
+        if not isinstance(found, dict):
+            raise DataError(f"{file}: damaged aligner: expected a JSON object, found {found!r}"[:300])
+        if isinstance(found.get("format"), int) and found["format"] > FORMAT:
+            raise DataError(f"{file}: format {found['format']} of a newer interlace; this one reads {FORMAT}")
+        metadata = _Metadata.read(found, str(file))
         aligner = ALIGNERS.get(metadata.aligner).read(metadata.settings, str(file))
         arrays = load_file(must_exist(folder / "model.safetensors"))
     except (ValueError, SafetensorError) as error:  # invalid JSON or UTF-8
         raise DataError(f"{folder}: damaged aligner: {error}") from error
-    source, target = (_read_spellings(folder / f"{side}.words") for side in _SIDES)
+    lists = (must_exist(folder / f"{side}.words") for side in _SIDES)
+    source, target = (list(read_lines(path)) if path.stat().st_size else [] for path in lists)
     fitted: FittedAligner = aligner.restore(arrays, source, target)
     if metadata.trained_on is not None:
         object.__setattr__(fitted, "trained_on", metadata.trained_on)  # an entry may be a frozen dataclass
@@ -200,30 +258,8 @@ def checked_array(
     if array is None:
         raise DataError(f"{where}: damaged model: the array {name!r} is missing")
     if array.shape != shape or array.dtype != kind:
+        expected = f"{np.dtype(kind)} of shape {shape}"
         raise DataError(
-            f"{where}: damaged model: {name!r} is {array.dtype} of shape {array.shape}; expected {np.dtype(kind)} of "
-            f"shape {shape}"
+            f"{where}: damaged model: {name!r} is {array.dtype} of shape {array.shape}; expected {expected}"
         )
     return array
-
-
-class _Metadata(Settings):
-    """The content of `aligner.json`."""
-
-    format: int = 1
-    aligner: str
-    settings: dict[str, Any]
-    trained_on: TrainingText | None = None
-
-
-def _read_metadata(file: Path) -> _Metadata:
-    found = json.loads(file.read_text(encoding="utf-8"))
-    if not isinstance(found, dict):
-        raise DataError(f"{file}: damaged aligner: expected a JSON object, found {found!r}"[:300])
-    if isinstance(found.get("format"), int) and found["format"] > FORMAT:
-        raise DataError(f"{file}: format {found['format']} of a newer interlace; this one reads {FORMAT}")
-    return _Metadata.read(found, str(file))
-
-
-def _read_spellings(path: Path) -> list[str]:
-    return list(read_lines(path)) if must_exist(path).stat().st_size else []

@@ -5,38 +5,28 @@ It is licensed under the GPL, therefore it is run as a separate program. It has 
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from collections import defaultdict
 from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
-from interlace.aligners import Aligner, FittedAligner
-from interlace.aligners.common.inputs import Fold, check_usable
-from interlace.aligners.common.program import NumberedText, find_program, read_links, run
-from interlace.aligners.common.stored import StoredAlignments
-from interlace.alignment.symmetrization import Heuristic, symmetrize
-from interlace.core.progress import no_progress
+from interlace.aligners.common.program import ExternalAligner, NumberedText, Program, run
 from interlace.text.lines import write_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
 
-    from interlace.alignment import WordPairs
     from interlace.alignment.lexicon import Lexicon
     from interlace.core.progress import Progress
+    from interlace.core.ragged import Ragged
 
 
-class Eflomal(Aligner):
+class Eflomal(ExternalAligner):
     """Aligns words with the program `eflomal-align`."""
 
-    can_save: ClassVar[bool] = False
+    advice: ClassVar[str] = "install it with `pip install eflomal`"
 
-    program: str = Field(
-        "eflomal-align",
-        description="The program: a name on the PATH, or a path. It runs with your rights, so look at this "
-        "key before you run a recipe of somebody else's.",
-    )
+    program: Program = "eflomal-align"
     model: int = Field(
         3,
         ge=1,
@@ -49,48 +39,32 @@ class Eflomal(Aligner):
     samplers: int = Field(3, ge=1, description="Independent samplers whose counts are summed (the same, section 2).")
     null_prior: float = Field(0.2, gt=0, lt=1, description="Prior probability of an unaligned word.")
     prior_weight: float = Field(1.0, gt=0, description="Pseudo-counts per count of a prior lexicon.")
-    fold: Fold = Field("lower", description="'lower': ignore case; 'none': keep words unchanged.")
-    symmetrization: Heuristic = Field("grow-diag-final-and", description="Heuristic that combines both directions.")
 
-    def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedAligner:
-        """Run the program on all pairs.
-
-        Raises:
-            MissingProgramError: the program is not installed.
-            DataError: no pair has words on both sides, or the program failed.
-        """
-        program = find_program("the aligner 'eflomal'", self.program, "install it with `pip install eflomal`")
-        numbered = NumberedText(pairs, check_usable(pairs, self.name), self.fold)
-        report = progress or no_progress
-        with TemporaryDirectory(prefix="eflomal-") as name:
-            folder = Path(name)
-            numbered.write(folder / "source", folder / "target")
-            options = ["-p", str(folder / "priors")] if priors is not None else []
-            if priors is not None:
-                write_lines(folder / "priors", _prior_lines(priors, numbered, self.prior_weight))
-            report("running eflomal", 0, 1)
-            run(self.name, [program, *self._options(folder), *options])
-            report("running eflomal", 1, 1)
-            forward, backward = (
-                read_links(self.name, folder / way, pairs, numbered.usable) for way in ("forward", "backward")
-            )
-        return StoredAlignments.of(self, pairs, symmetrize(forward, backward, self.symmetrization))
-
-    def _options(self, folder: Path) -> list[str]:
-        files = {"-s": "source", "-t": "target", "-f": "forward", "-r": "backward"}
+    def _directions(
+        self, program: str, text: NumberedText, folder: Path, priors: Lexicon | None, progress: Progress
+    ) -> tuple[Ragged, Ragged]:
+        text.write(folder / "source", folder / "target")
+        options = {"-s": "source", "-t": "target", "-f": "forward", "-r": "backward"}
+        if priors is not None:
+            options["-p"] = "priors"
+            write_lines(folder / "priors", _prior_lines(priors, text, self.prior_weight))
+        options = {option: str(folder / file) for option, file in options.items()}
         numbers = {"-m": self.model, "-l": self.length, "--n-samplers": self.samplers, "--null-prior": self.null_prior}
-        options = {option: str(folder / file) for option, file in files.items()}
         options |= {option: str(number) for option, number in numbers.items()}
-        return ["--overwrite", *(part for option in options.items() for part in option)]
+        progress("running eflomal", 0, 1)
+        run(self.name, [program, "--overwrite", *(part for option in options.items() for part in option)])
+        progress("running eflomal", 1, 1)
+        forward, backward = (text.read_links(self.name, folder / way) for way in ("forward", "backward"))
+        return forward, backward
 
 
-def _prior_lines(priors: Lexicon, numbered: NumberedText, weight: float) -> Iterator[str]:
-    """Yield the lexicon's entries whose words occur in the corpus, in eflomal's format: kind, source, target, count."""
-    sides = ((priors.source_types, numbered.source), (priors.target_types, numbered.target))
-    source, target = (vocabulary.find(spellings) for spellings, vocabulary in sides)
-    counts: dict[tuple[int, int], float] = {}
+def _prior_lines(priors: Lexicon, text: NumberedText, weight: float) -> list[str]:
+    """Return the entries whose words occur in the corpus, in eflomal's format: kind, source, target, count."""
+    source, target = text.vocabularies
+    numbers = source.find(priors.source_types), target.find(priors.target_types)
+    counts: defaultdict[tuple[int, int], float] = defaultdict(float)
     for (i, j), count in zip(priors.entries.tolist(), priors.counts.tolist(), strict=True):
-        entry = int(source[i]), int(target[j])
+        entry = int(numbers[0][i]), int(numbers[1][j])
         if min(entry) >= 0:  # entries that are equal after folding are summed
-            counts[entry] = counts.get(entry, 0.0) + weight * count
-    return (f"LEX\t{i}\t{j}\t{count:.6g}" for (i, j), count in sorted(counts.items()))
+            counts[entry] += weight * count
+    return [f"LEX\t{i}\t{j}\t{count:.6g}" for (i, j), count in sorted(counts.items())]

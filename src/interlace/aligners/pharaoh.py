@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from interlace.aligners import Aligner, FittedAligner
+from interlace.aligners import Aligner, FittedAligner, StoredAlignments
 from interlace.aligners.common.inputs import check_usable
-from interlace.aligners.common.stored import StoredAlignments
 from interlace.alignment.formats import read_alignments
 from interlace.alignment.links import reverse_links
 from interlace.alignment.symmetrization import Heuristic, symmetrize

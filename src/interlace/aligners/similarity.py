@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from interlace.aligners import Aligner, Alignments, FittedAligner
 from interlace.aligners.common.inputs import check_usable
@@ -92,76 +92,69 @@ class Similarity(SimilaritySettings, Aligner):
     )
     device: str = Field("auto", description="Device of the encoder: 'cpu', 'cuda:0'; 'auto': a GPU if available.")
 
+    @model_validator(mode="after")
+    def _supports_distortion(self) -> Self:
+        if self.distortion and self.method == "softmax":
+            message = "'softmax' does not support distortion; set distortion = 0"
+            raise ValueError(message)
+        return self
+
     def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedAligner:  # noqa: ARG002
         """Load the encoder; the pairs are only checked, and priors are not used.
 
         Raises:
             DataError: no pair has words on both sides, or `start` has no usable tokenizer.
             CheckpointError: `start` is not a checkpoint of an encoder.
-            SettingsError: the layer or device does not exist, or settings are incompatible.
+            SettingsError: the layer or device does not exist, or the model has no language embeddings.
         """
+        import torch
+
+        from interlace.data.vocab import Vocab
+        from interlace.models.build import load
+
         check_usable(pairs, self.name)
-        self._check_distortion()
         if priors is not None:
             log.warning("similarity: word translations are not used; ignoring the priors")
-        return FittedSimilarity(self, self._load_encoder())
+        vocab = Vocab.load(self.start)
+        backbone = load(self.start, vocab)
+        for note in backbone.notes:
+            log.info("%s", note)
+        layer = self._layer(backbone)
+        device = ("cuda" if torch.cuda.is_available() else "cpu") if self.device == "auto" else self.device
+        try:
+            torch.empty(0, device=device)
+        except (RuntimeError, AssertionError) as error:  # torch asserts that it was compiled for the device
+            reason = str(error).partition("\n")[0]
+            raise SettingsError(f"similarity: device = {self.device!r} cannot be used: {reason}") from error
+        return self._fitted(truncate_layers(backbone, layer).to(torch.device(device)).eval(), vocab, layer)
 
     def with_backbone(self, backbone: Backbone, vocab: Vocab) -> FittedSimilarity:
         """Use a loaded backbone, unchanged and on its device.
 
         Raises:
-            SettingsError: the layer does not exist, or settings are incompatible.
+            SettingsError: the layer does not exist, or the model has no language embeddings.
         """
-        self._check_distortion()
-        return FittedSimilarity(
-            self, self._encoder_of(backbone, vocab, self._layer(int(backbone.model.config.num_hidden_layers)))
-        )
+        return self._fitted(backbone, vocab, self._layer(backbone))
 
-    def _check_distortion(self) -> None:
-        if self.distortion and self.method == "softmax":
-            raise SettingsError("similarity: 'softmax' does not support distortion; set distortion = 0")
+    def _fitted(self, backbone: Backbone, vocab: Vocab, layer: int) -> FittedSimilarity:
+        traits = backbone.traits
+        has = traits.language_input is not None and bool(traits.languages)
+        if self.language_ids is True and not has:
+            raise SettingsError(
+                f"similarity: language_ids = true, but {self.start} has no language embeddings; use 'auto'"
+            )
+        feed_languages = has if self.language_ids == "auto" else self.language_ids
+        max_length = min(self.max_length, traits.max_length)
+        return FittedSimilarity(self, Encoder(backbone, vocab, layer, max_length, feed_languages))
 
-    def _load_encoder(self) -> Encoder:
-        from interlace.data.vocab import Vocab
-        from interlace.models.build import load
-
-        vocab = Vocab.load(self.start)
-        backbone = load(self.start, vocab)
-        for note in backbone.notes:
-            log.info("%s", note)
-        layer = self._layer(int(backbone.model.config.num_hidden_layers))
-        return self._encoder_of(truncate_layers(backbone, layer).to(self._device()).eval(), vocab, layer)
-
-    def _encoder_of(self, backbone: Backbone, vocab: Vocab, layer: int) -> Encoder:
-        max_length = min(self.max_length, backbone.traits.max_length)
-        return Encoder(backbone, vocab, layer, max_length, self._feeds_languages(backbone))
-
-    def _layer(self, layers: int) -> int:
+    def _layer(self, backbone: Backbone) -> int:
         """Return the index of the layer, counted from the embeddings (0)."""
+        layers = int(backbone.model.config.num_hidden_layers)
         if self.layer is None:
             return round(2 * layers / 3)
         if not -layers - 1 <= self.layer <= layers:
             raise SettingsError(f"similarity: layer = {self.layer}, but {self.start} has the layers 0 to {layers}")
         return self.layer % (layers + 1)
-
-    def _device(self) -> Any:
-        import torch
-
-        if self.device == "auto":
-            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        try:
-            return torch.empty(0, device=self.device).device
-        except (RuntimeError, AssertionError) as error:  # torch asserts that it was compiled for the device
-            reason = str(error).partition("\n")[0]
-            raise SettingsError(f"similarity: device = {self.device!r} cannot be used: {reason}") from error
-
-    def _feeds_languages(self, backbone: Backbone) -> bool:
-        has = backbone.traits.language_input is not None and bool(backbone.traits.languages)
-        if self.language_ids is True and not has:
-            raise SettingsError(
-                f"similarity: language_ids = true, but {self.start} has no language embeddings; use 'auto'"
-            )
-        return has if self.language_ids == "auto" else self.language_ids
 
 
 @dataclass(frozen=True)
@@ -177,35 +170,25 @@ class FittedSimilarity(FittedAligner):
 
     def _align_chunk(self, pairs: WordPairs) -> Alignments:
         from interlace.data.sampling import BucketPlan
+        from interlace.text.running import running_text
 
-        source, target = self._encoded(pairs)
+        sides = (pairs.source, pairs.source_types), (pairs.target, pairs.target_types)
+        source, target = (
+            self.encoder.vocab.encode_words_apart(running_text(*side, language, pairs.word_tokenizer))
+            for side, language in zip(sides, pairs.languages, strict=True)
+        )
         rows = np.flatnonzero((source.lengths > 0) & (target.lengths > 0))
         if not len(rows):
             return _alignments(np.zeros((0, 3), np.int64), np.zeros(0, np.float32), len(pairs))
-        longer = np.maximum(source.lengths, target.lengths)[rows]
-        self._warn_about_truncation(longer, rows + pairs.first)
+        longer, max_subwords = np.maximum(source.lengths, target.lengths)[rows], self.encoder.max_length - 2
+        if (cut := longer > max_subwords).any():
+            message = "similarity: %d pairs are longer than %d subwords; words beyond get no links (first: pair %d)"
+            log.warning(message, int(cut.sum()), max_subwords, int(rows[cut.argmax()] + pairs.first) + 1)
         plan = BucketPlan(longer, self.aligner.tokens_per_batch, overhead=2, max_length=self.encoder.max_length)
         batches = (rows[plan.batch(number)[0]] for number in range(len(plan)))
         found = [self._link(source.take(batch), target.take(batch), batch) for batch in batches]
         places, confidence = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return _alignments(places, confidence, len(pairs))
-
-    def _encoded(self, pairs: WordPairs) -> tuple[Sentences, Sentences]:
-        from interlace.text.running import running_text
-
-        sides = ((pairs.source, pairs.source_types), (pairs.target, pairs.target_types))
-        texts = [
-            running_text(*side, language, pairs.word_tokenizer)
-            for side, language in zip(sides, pairs.languages, strict=True)
-        ]
-        source, target = (self.encoder.vocab.encode_words_apart(text) for text in texts)
-        return source, target
-
-    def _warn_about_truncation(self, subwords: NDArray[np.int64], numbers: NDArray[np.int64]) -> None:
-        max_subwords = self.encoder.max_length - 2
-        if (cut := subwords > max_subwords).any():
-            message = "similarity: %d pairs are longer than %d subwords; words beyond get no links (first: pair %d)"
-            log.warning(message, int(cut.sum()), max_subwords, int(numbers[cut.argmax()]) + 1)
 
     def _link(
         self, source: Sentences, target: Sentences, rows: NDArray[np.int64]
@@ -308,24 +291,18 @@ class Encoder:
         if not layout.real.all():
             inputs["attention_mask"] = layout.real.astype(np.int64)
         if self.feed_languages:
-            number = self._language_id(sentences.language)
-            inputs[str(self.backbone.traits.language_input)] = np.full_like(layout.ids, number)
-        device = self.backbone.device
+            languages, language = self.backbone.traits.languages, sentences.language
+            if language not in languages:
+                hint = did_you_mean(language, languages)
+                raise SettingsError(f"similarity: the model has no language embedding for {language!r}{hint}")
+            inputs[str(self.backbone.traits.language_input)] = np.full_like(layout.ids, languages[language])
+        tensors = {name: torch.from_numpy(array).to(self.backbone.device) for name, array in inputs.items()}
         with torch.inference_mode():
-            states = self._states({name: torch.from_numpy(array).to(device) for name, array in inputs.items()})
-        return Units(states.float(), torch.from_numpy(layout.words).to(device))
-
-    def _states(self, inputs: dict[str, Tensor]) -> Tensor:
-        if self.layer == self.backbone.model.config.num_hidden_layers:
-            return self.backbone.encode(inputs)
-        return self.backbone.hidden_states(inputs)[self.layer]
-
-    def _language_id(self, language: str) -> int:
-        languages = self.backbone.traits.languages
-        if language not in languages:
-            hint = did_you_mean(language, languages)
-            raise SettingsError(f"similarity: the model has no language embedding for {language!r}{hint}")
-        return languages[language]
+            if self.layer == self.backbone.model.config.num_hidden_layers:
+                states = self.backbone.encode(tensors)
+            else:
+                states = self.backbone.hidden_states(tensors)[self.layer]
+        return Units(states.float(), torch.from_numpy(layout.words).to(self.backbone.device))
 
 
 def truncate_layers(backbone: Backbone, layer: int) -> Backbone:

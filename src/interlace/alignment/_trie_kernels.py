@@ -141,12 +141,7 @@ def number_links(
 
 @njit(cache=True, nogil=True)
 def count_pairs(
-    pairs: Trie,
-    pairs_used: int,
-    seen: Trie,
-    seen_used: int,
-    counts: Numbers,
-    occurrences: NDArray[np.int32],
+    pairs: Trie, pairs_used: int, seen: Trie, seen_used: int, counts: Numbers, occurrences: NDArray[np.int32]
 ) -> tuple[Trie, int, Trie, int, Numbers]:
     """Count each (source phrase, target phrase, inner links), shape (n, 3); counts by node of `seen`."""
     for row in range(len(occurrences)):

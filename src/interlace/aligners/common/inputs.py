@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import numpy as np
+from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-Fold = Literal["lower", "none"]
+Fold = Annotated[Literal["lower", "none"], Field(description="'lower': ignore case; 'none': keep words unchanged.")]
+Threads = Annotated[
+    int, Field(ge=0, description="Threads; 0: one per processor. Results do not depend on it.")
+]  # fields of several aligners
 UNKNOWN = -1
 MAX_CELLS = 1 << 22  # source words x target words of a training pair; 2,048 words on both sides
 MAX_PRIOR = 1e9  # links that a prior may give a type
@@ -40,12 +44,8 @@ def check_usable(pairs: WordPairs, name: str) -> NDArray[np.bool_]:
     """
     usable: NDArray[np.bool_] = (pairs.source.lengths > 0) & (pairs.target.lengths > 0)
     if not usable.any():
-        found = (
-            f"none of the {len(pairs)} pairs has words on both sides"
-            if len(pairs)
-            else "there are no pairs with words on both sides"
-        )
-        raise DataError(f"{name}: {found}; nothing to align")
+        found = f"none of the {len(pairs)} pairs has" if len(pairs) else "there are no pairs with"
+        raise DataError(f"{name}: {found} words on both sides; nothing to align")
     if skipped := int((~usable).sum()):
         log.warning("%s: %d of %d pairs lack words on a side and get no links", name, skipped, len(pairs))
     return usable
@@ -69,16 +69,14 @@ class Vocabulary:
     def add(self, spellings: Iterable[str]) -> NDArray[np.int32]:
         """(n,) the number of each spelling; new ones are added."""
         numbers = self._numbers
-        found = (numbers.setdefault(self._folded(spelling), len(numbers)) for spelling in spellings)
-        return np.fromiter(found, np.int32)
+        return np.fromiter((numbers.setdefault(word, len(numbers)) for word in self._folded(spellings)), np.int32)
 
     def find(self, spellings: Iterable[str]) -> NDArray[np.int32]:
         """(n,) the number of each spelling, UNKNOWN if it has none."""
-        found = (self._numbers.get(self._folded(spelling), UNKNOWN) for spelling in spellings)
-        return np.fromiter(found, np.int32)
+        return np.fromiter((self._numbers.get(word, UNKNOWN) for word in self._folded(spellings)), np.int32)
 
-    def _folded(self, spelling: str) -> str:
-        return spelling.lower() if self.fold == "lower" else spelling
+    def _folded(self, spellings: Iterable[str]) -> Iterable[str]:
+        return map(str.lower, spellings) if self.fold == "lower" else spellings
 
 
 class Renumbering:
@@ -105,6 +103,35 @@ class Renumbering:
         return numbers
 
 
+class Vocabularies(NamedTuple):
+    """The word types of both sides of a model."""
+
+    source: Vocabulary
+    target: Vocabulary
+
+    @classmethod
+    def of(cls, fold: Fold, source: Sequence[str] = (), target: Sequence[str] = (), name: str = "") -> Vocabularies:
+        """Number folded spellings. name: of the aligner that saved them.
+
+        Raises:
+            DataError: a list holds a word twice.
+        """
+        both = cls(Vocabulary(fold, source), Vocabulary(fold, target))
+        for side, types, own in zip(cls._fields, (source, target), both, strict=True):
+            if len(own) < len(types):
+                raise DataError(f"{name}: damaged model: {len(types) - len(own)} duplicate {side} words")
+        return both
+
+    @property
+    def types(self) -> tuple[list[str], list[str]]:
+        """The folded spellings of both sides."""
+        return self.source.types, self.target.types
+
+    def renumber(self, pairs: WordPairs) -> tuple[Renumbering, Renumbering]:
+        """Return how the types of a text are numbered here."""
+        return Renumbering(pairs.source_types, self.source), Renumbering(pairs.target_types, self.target)
+
+
 @dataclass(frozen=True)
 class Prior:
     """Pseudo-counts of links that an aligner starts with.
@@ -116,7 +143,7 @@ class Prior:
     counts: NDArray[np.float64]
 
     @classmethod
-    def of(cls, lexicon: Lexicon | None, weight: float, source: Vocabulary, target: Vocabulary) -> Prior:
+    def of(cls, lexicon: Lexicon | None, weight: float, vocabularies: Vocabularies) -> Prior:
         """Convert a lexicon, times a weight, to the numbers of vocabularies, which grow by its types.
 
         Entries that are equal after folding are added. If a type would have more than MAX_PRIOR links, all counts are
@@ -128,15 +155,12 @@ class Prior:
         if lexicon is None or not len(lexicon) or weight == 0:
             return cls(np.zeros((0, 2), np.int32), np.zeros(0))
         if (wrong := ~(np.isfinite(lexicon.counts) & (lexicon.counts >= 0))).any():
-            source_word, target_word, count = lexicon[int(wrong.argmax())]
-            raise DataError(
-                f"priors: {source_word!r} - {target_word!r} has the count {count}; expected a number of at least 0"
-            )
-        own = lexicon.entries.astype(np.int64)
-        sides = ((lexicon.source_types, source), (lexicon.target_types, target))
+            source, target, count = lexicon[int(wrong.argmax())]
+            raise DataError(f"priors: {source!r} - {target!r} has the count {count}; expected a number of at least 0")
+        spellings = (lexicon.source_types, lexicon.target_types)
         numbers = [
-            Renumbering(spellings, vocabulary).of(own[:, side], grow=True)
-            for side, (spellings, vocabulary) in enumerate(sides)
+            Renumbering(words, vocabulary).of(types.astype(np.int64), grow=True)
+            for types, words, vocabulary in zip(lexicon.entries.T, spellings, vocabularies, strict=True)
         ]
         entries, places = np.unique(np.stack(numbers, axis=1), axis=0, return_inverse=True)
         largest = float(lexicon.counts.max())

@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.aligners import Aligner, Alignments, FittedAligner, checked_array
-from interlace.aligners.common.inputs import TOO_LONG, Fold, Prior, Renumbering, Vocabulary, check_usable
+from interlace.aligners.common.inputs import TOO_LONG, Fold, Prior, Threads, Vocabularies, check_usable
 from interlace.alignment.links import sorted_links
 from interlace.alignment.symmetrization import Heuristic, symmetrize
 from interlace.core.errors import DataError
@@ -67,14 +67,14 @@ class Diagonal(Aligner):
         description="Train both directions on the geometric mean of their posteriors (after Liang et al. 2006, who use "
         "the product); false: each on its own, as fast_align.",
     )
-    fold: Fold = Field("lower", description="'lower': ignore case; 'none': keep words unchanged.")
+    fold: Fold = "lower"
     symmetrization: Heuristic = Field(
         "grow-diag-final-and", description="Heuristic that combines both directions (Koehn et al. 2005)."
     )
     prior_weight: float = Field(
         1.0, ge=0, description="Links per count of a prior lexicon, added to the expected counts of every pass."
     )
-    threads: int = Field(0, ge=0, description="Threads; 0: one per processor. Results do not depend on it.")
+    threads: Threads = 0
 
     def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedDiagonal:
         """Train on all pairs.
@@ -84,18 +84,18 @@ class Diagonal(Aligner):
         Raises:
             DataError: no pair has words on both sides.
         """
-        from interlace.aligners.diagonal.training import EmSettings, TrainingPairs, learn, workers
+        from interlace.aligners.diagonal.training import EmSettings, Training, TrainingPairs, workers
 
         check_usable(pairs, self.name)
-        source, target = Vocabulary(self.fold), Vocabulary(self.fold)
-        usable = TrainingPairs(pairs, source, target)
+        vocabularies = Vocabularies.of(self.fold)
+        usable = TrainingPairs(pairs, vocabularies)
         if not usable.chunks:
             raise DataError(f"{self.name}: all pairs with words on both sides are too long: {TOO_LONG}")
-        prior = Prior.of(priors, self.prior_weight, source, target)
+        prior = Prior.of(priors, self.prior_weight, vocabularies)
         settings = EmSettings(self.iterations, self.tension, self.tension_rate, self.null, self.alpha, self.agree)
         with workers(self.threads) as pool:
-            model = learn(settings, usable, prior, pool, progress or no_progress)
-        return FittedDiagonal(self, model, source, target)
+            model = Training(settings, usable, prior, pool, progress or no_progress).run()
+        return FittedDiagonal(self, model, vocabularies)
 
     def restore(
         self, arrays: Mapping[str, NDArray[Any]], source_types: list[str], target_types: list[str]
@@ -116,36 +116,31 @@ class Diagonal(Aligner):
         table.slots["forward"][slots], table.slots["backward"][slots] = arrays["forward"], arrays["backward"]
         nulls = (arrays["source_null"], arrays["target_null"])
         model = DiagonalModel.of(table, nulls, arrays["tensions"], self.null)
-        vocabularies = (Vocabulary(self.fold, source_types), Vocabulary(self.fold, target_types))
-        if any(len(own) < len(types) for own, types in zip(vocabularies, (source_types, target_types), strict=True)):
-            raise DataError(f"{self.name}: damaged model: duplicate words in a word list")
-        return FittedDiagonal(self, model, *vocabularies)
+        return FittedDiagonal(self, model, Vocabularies.of(self.fold, source_types, target_types, self.name))
 
     def _check(self, arrays: Mapping[str, NDArray[Any]], source_types: int, target_types: int) -> None:
         """Check that all arrays exist and fit together and the words."""
-        checked_array(arrays, "degrees", np.int32, (source_types,), self.name)
-        if arrays["degrees"].min(initial=0) < 0:
+        degrees = checked_array(arrays, "degrees", np.int32, (source_types,), self.name)
+        if degrees.min(initial=0) < 0:
             raise DataError(f"{self.name}: damaged model: 'degrees' holds a negative count")
-        entries = int(arrays["degrees"].sum(dtype=np.int64))
-        checked_array(arrays, "targets", np.int32, (entries,), self.name)
-        if entries and not 0 <= arrays["targets"].min() <= arrays["targets"].max() < target_types:
-            raise DataError(
-                f"{self.name}: damaged model: 'targets' has an index beyond the {target_types} target words"
-            )
+        entries = int(degrees.sum(dtype=np.int64))
+        targets = checked_array(arrays, "targets", np.int32, (entries,), self.name)
+        if entries and not 0 <= targets.min() <= targets.max() < target_types:
+            found = f"'targets' has an index beyond the {target_types} target words"
+            raise DataError(f"{self.name}: damaged model: {found}")
         sizes = {"forward": entries, "backward": entries, "source_null": source_types, "target_null": target_types}
         for name, size in {**sizes, "tensions": 2}.items():
-            checked_array(arrays, name, np.float64 if name == "tensions" else np.float32, (size,), self.name)
-            if not (np.isfinite(arrays[name]) & (arrays[name] > 0)).all():
+            array = checked_array(arrays, name, np.float64 if name == "tensions" else np.float32, (size,), self.name)
+            if not (np.isfinite(array) & (array > 0)).all():
                 raise DataError(f"{self.name}: damaged model: {name!r} holds an invalid probability or tension")
 
 
 class FittedDiagonal(FittedAligner):
     """Word translation probabilities and tensions of both directions."""
 
-    def __init__(self, aligner: Diagonal, model: DiagonalModel, source: Vocabulary, target: Vocabulary) -> None:
+    def __init__(self, aligner: Diagonal, model: DiagonalModel, vocabularies: Vocabularies) -> None:
         self.aligner: Diagonal = aligner
-        self.model = model
-        self._vocabularies = (source, target)
+        self.model, self._vocabularies = model, vocabularies
 
     def align(self, pairs: WordPairs) -> Alignments:
         """Return the symmetrized Viterbi alignments of both directions.
@@ -155,13 +150,9 @@ class FittedDiagonal(FittedAligner):
         """
         from interlace.aligners.diagonal.training import workers
 
-        spellings = (pairs.source_types, pairs.target_types)
-        renumber = [Renumbering(*side) for side in zip(spellings, self._vocabularies, strict=True)]
+        source, target = self._vocabularies.renumber(pairs)
         with workers(self.aligner.threads) as pool:
-            parts = [
-                self._align_chunk(renumber[0](chunk.source), renumber[1](chunk.target), pool)
-                for chunk in pairs.chunks()
-            ]
+            parts = [self._align_chunk(source(part.source), target(part.target), pool) for part in pairs.chunks()]
         return Alignments.concatenate(parts)
 
     def _align_chunk(self, source: Ragged, target: Ragged, pool: ThreadPoolExecutor) -> Alignments:
@@ -174,9 +165,12 @@ class FittedDiagonal(FittedAligner):
         partners = (np.empty(words[0], np.int32), np.empty(words[1], np.int32))
         sums = (np.empty(words[0]), np.empty(words[1]))
         by_parts(pool, lambda first, last: kernels.decide(rows, first, last, model, partners, sums), len(source))
-        forward = _links(target.rows(), partners[1], target.columns(), len(target))
-        backward = _links(source.rows(), source.columns(), partners[0], len(source))
-        links = symmetrize(forward, backward, self.aligner.symmetrization, self.aligner.threads or None)
+        directions = []
+        for side, i, j in ((target, partners[1], target.columns()), (source, source.columns(), partners[0])):
+            linked = (i >= 0) & (j >= 0)
+            chosen = np.stack([i[linked], j[linked]], axis=1)
+            directions.append(sorted_links(side.rows()[linked], chosen, len(side)))
+        links = symmetrize(directions[0], directions[1], self.aligner.symmetrization, self.aligner.threads or None)
         confidence = np.empty(len(links.values), np.float32)
         found = (links.values, links.offsets, sums, confidence)
         by_parts(pool, lambda first, last: kernels.confidence(rows, first, last, model, *found), len(source))
@@ -188,7 +182,7 @@ class FittedDiagonal(FittedAligner):
 
         entries, slots = entries_of(self.model.starts, self.model.targets)
         return {
-            "degrees": np.bincount(entries[:, 0], minlength=len(self._vocabularies[0])).astype(np.int32),
+            "degrees": np.bincount(entries[:, 0], minlength=len(self._vocabularies.source)).astype(np.int32),
             "targets": entries[:, 1],
             "forward": self.model.forward[slots],
             "backward": self.model.backward[slots],
@@ -199,11 +193,4 @@ class FittedDiagonal(FittedAligner):
 
     def types(self) -> tuple[list[str], list[str]]:
         """Return the folded spellings that the arrays refer to."""
-        return self._vocabularies[0].types, self._vocabularies[1].types
-
-
-def _links(rows: NDArray[np.int64], source: NDArray[Any], target: NDArray[Any], count: int) -> Ragged:
-    """Return links of source and target positions where neither is -1."""
-    both = (source >= 0) & (target >= 0)
-    links = np.stack([source[both], target[both]], axis=1)
-    return sorted_links(rows[both], links, count)
+        return self._vocabularies.types

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    Types = NDArray[np.int32]
+    Slots = NDArray[np.int64]
+
 Fields = list[tuple[str, type[np.generic]]]
 Sides = tuple[Ragged, Ragged]  # rows of source and target types, int32, numbered as in the table
 
@@ -68,11 +71,7 @@ def entries_of(starts: NDArray[np.int64], targets: NDArray[np.int32]) -> tuple[N
 
 
 def cooccurrence(
-    chunks: Iterable[Sides],
-    source_types: int,
-    extra: NDArray[np.int32],
-    fields: Fields,
-    pool: ThreadPoolExecutor,
+    chunks: Iterable[Sides], source_types: int, extra: NDArray[np.int32], fields: Fields, pool: ThreadPoolExecutor
 ) -> Cooccurrence:
     """Collect all type pairs of a text that comes in chunks.
 
@@ -81,7 +80,8 @@ def cooccurrence(
     fields: fields of a slot besides the target type, initially zero; the widest first, for alignment.
     """
     sets = [(np.full(1 << 12, EMPTY, np.int64), 0) for _ in range(PARTS)]
-    for source, target in chain(chunks, [_as_pairs(extra)]):
+    pairs = [Ragged(np.ascontiguousarray(column, np.int32), np.arange(len(extra) + 1)) for column in extra.T]
+    for source, target in chain(chunks, [(pairs[0], pairs[1])]):  # each added pair as a sentence pair of one word each
         sides = (source.values, source.offsets, target.values, target.offsets)
         jobs = [pool.submit(_collect, *sides, part, *sets[part]) for part in range(PARTS)]
         sets = [job.result() for job in jobs]
@@ -109,13 +109,6 @@ def _in_rows(
     return table
 
 
-def _as_pairs(entries: NDArray[np.int32]) -> Sides:
-    """Return a text in which each pair of types is a sentence pair of one word each."""
-    source, target = (np.ascontiguousarray(column, np.int32) for column in entries.T)
-    offsets = np.arange(len(entries) + 1, dtype=np.int64)
-    return Ragged(source, offsets), Ragged(target, offsets)
-
-
 # ---- kernels ----
 
 
@@ -139,7 +132,7 @@ add_atomically: Any = intrinsic(_add_atomically)
 
 
 @njit(cache=True, nogil=True)
-def _position(keys: NDArray[np.int64], key: int) -> int:
+def _position(keys: Slots, key: int) -> int:
     """Return the position of a key in an open-addressing set whose size is a power of two, or of its empty slot."""
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     place = int(np.int64((mixed >> np.uint64(32)) & np.uint64(len(keys) - 1)))
@@ -149,24 +142,9 @@ def _position(keys: NDArray[np.int64], key: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _grow(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    wider = np.full(2 * len(keys), EMPTY, np.int64)
-    for key in keys:
-        if key != EMPTY:
-            wider[_position(wider, key)] = key
-    return wider
-
-
-@njit(cache=True, nogil=True)
 def _collect(
-    source: NDArray[np.int32],
-    source_offsets: NDArray[np.int64],
-    target: NDArray[np.int32],
-    target_offsets: NDArray[np.int64],
-    part: int,
-    keys: NDArray[np.int64],
-    used: int,
-) -> tuple[NDArray[np.int64], int]:
+    source: Types, source_offsets: Slots, target: Types, target_offsets: Slots, part: int, keys: Slots, used: int
+) -> tuple[Slots, int]:
     """Add the type pairs (source << 32 | target) of one part to its set; return the set and its size."""
     for row in range(len(source_offsets) - 1):
         for i in range(source_offsets[row], source_offsets[row + 1]):
@@ -179,12 +157,16 @@ def _collect(
                     keys[place] = high | target[j]
                     used += 1
             if used > _MAX_LOAD * len(keys):
-                keys = _grow(keys)
+                wider = np.full(2 * len(keys), EMPTY, np.int64)
+                for key in keys:
+                    if key != EMPTY:
+                        wider[_position(wider, key)] = key
+                keys = wider
     return keys, used
 
 
 @njit(cache=True, nogil=True)
-def _count_rows(keys: NDArray[np.int64], degrees: NDArray[np.int64]) -> None:
+def _count_rows(keys: Slots, degrees: Slots) -> None:
     """Add the number of target types of each source type of a set to `degrees`; parts have different rows."""
     for key in keys:
         if key != EMPTY:
@@ -203,7 +185,7 @@ def first_slot(low: int, high: int, target: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def slot_from(slot: int, low: int, high: int, targets: NDArray[np.int32], target: int) -> int:
+def slot_from(slot: int, low: int, high: int, targets: Types, target: int) -> int:
     """Return the slot of a target type in a row, or the empty slot for it, searching from `slot` on."""
     while targets[slot] != target and targets[slot] != EMPTY:
         slot += 1
@@ -213,14 +195,14 @@ def slot_from(slot: int, low: int, high: int, targets: NDArray[np.int32], target
 
 
 @njit(cache=True, nogil=True)
-def place_in_row(starts: NDArray[np.int64], targets: NDArray[np.int32], source: int, target: int) -> int:
+def place_in_row(starts: Slots, targets: Types, source: int, target: int) -> int:
     """Return the slot of a type pair, or the empty slot for it."""
     low, high = starts[source], starts[source + 1]
     return slot_from(first_slot(low, high, target), low, high, targets, target)
 
 
 @njit(cache=True, nogil=True)
-def _fill_rows(keys: NDArray[np.int64], starts: NDArray[np.int64], targets: NDArray[np.int32]) -> None:
+def _fill_rows(keys: Slots, starts: Slots, targets: Types) -> None:
     """Insert the pairs of a set into their rows; parts have different rows."""
     for key in keys:
         if key != EMPTY:
@@ -229,12 +211,7 @@ def _fill_rows(keys: NDArray[np.int64], starts: NDArray[np.int64], targets: NDAr
 
 
 @njit(cache=True, nogil=True)
-def _find(
-    starts: NDArray[np.int64],
-    targets: NDArray[np.int32],
-    entries: NDArray[np.int32],
-    slots: NDArray[np.int64],
-) -> None:
+def _find(starts: Slots, targets: Types, entries: Types, slots: Slots) -> None:
     """Fill in the slot of each (source type, target type); all are in the table."""
     for entry in range(len(entries)):
         slots[entry] = place_in_row(starts, targets, entries[entry, 0], entries[entry, 1])

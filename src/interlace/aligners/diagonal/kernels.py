@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 
     from interlace.aligners.diagonal.cooccurrence import Cooccurrence
 
+    Types = NDArray[np.int32]
+    Thetas = NDArray[np.float32]
+    Counts = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Pair = tuple[Floats, Floats]  # of source and target words
+
 FIXED = 1 << 30  # expected counts are integers in units of 1 / FIXED, so that sums do not depend on their order
 SCALE = 2.0**100  # factor of probabilities, so that float32 reaches down to 1e-66; posteriors do not change
 MIN_PROBABILITY = 2.0**-120  # of a scaled probability, so that no sum is zero
@@ -37,10 +43,10 @@ NULL = -1
 class Rows(NamedTuple):
     """Words of pairs as types of the model, -1 for unknown words. Offsets begin at 0."""
 
-    source: NDArray[np.int32]
-    source_offsets: NDArray[np.int64]
-    target: NDArray[np.int32]
-    target_offsets: NDArray[np.int64]
+    source: Types
+    source_offsets: Counts
+    target: Types
+    target_offsets: Counts
 
 
 class DiagonalModel(NamedTuple):
@@ -53,19 +59,17 @@ class DiagonalModel(NamedTuple):
     odds: (1,) of the null word, p0 / (1 - p0).
     """
 
-    starts: NDArray[np.int64]
-    targets: NDArray[np.int32]
-    forward: NDArray[np.float32]
-    backward: NDArray[np.float32]
-    source_null: NDArray[np.float32]
-    target_null: NDArray[np.float32]
-    tensions: NDArray[np.float64]
-    odds: NDArray[np.float64]
+    starts: Counts
+    targets: Types
+    forward: Thetas
+    backward: Thetas
+    source_null: Thetas
+    target_null: Thetas
+    tensions: Floats
+    odds: Floats
 
     @classmethod
-    def of(
-        cls, table: Cooccurrence, nulls: tuple[NDArray[np.float32], ...], tensions: NDArray[np.float64], null: float
-    ) -> DiagonalModel:
+    def of(cls, table: Cooccurrence, nulls: tuple[Thetas, ...], tensions: Floats, null: float) -> DiagonalModel:
         """Return views of a table; nulls: of source and target; null: the probability of the null word."""
         slots = (table.slots["target"], table.slots["forward"], table.slots["backward"])
         return cls(table.starts, *slots, nulls[0], nulls[1], tensions, np.array([null / (1 - null)]))
@@ -78,10 +82,10 @@ class ExpectedCounts(NamedTuple):
     source_null, target_null: (types,) of the null word.
     """
 
-    forward: NDArray[np.int64]
-    backward: NDArray[np.int64]
-    source_null: NDArray[np.int64]
-    target_null: NDArray[np.int64]
+    forward: Counts
+    backward: Counts
+    source_null: Counts
+    target_null: Counts
 
 
 class Curves(NamedTuple):
@@ -91,10 +95,10 @@ class Curves(NamedTuple):
     per cell.
     """
 
-    source_rise: NDArray[np.float64]
-    source_fall: NDArray[np.float64]
-    target_rise: NDArray[np.float64]
-    target_fall: NDArray[np.float64]
+    source_rise: Floats
+    source_fall: Floats
+    target_rise: Floats
+    target_fall: Floats
 
 
 class Cells(NamedTuple):
@@ -103,19 +107,19 @@ class Cells(NamedTuple):
     met: the target type in the first slot probed. forward, backward: weights.
     """
 
-    slots: NDArray[np.int64]
-    met: NDArray[np.int32]
-    forward: NDArray[np.float64]
-    backward: NDArray[np.float64]
+    slots: Counts
+    met: Types
+    forward: Floats
+    backward: Floats
 
 
 class Sums(NamedTuple):
     """Sums over the candidates of each word: (words,) of the weights and of d, forward and backward."""
 
-    target_weights: NDArray[np.float64]
-    target_sizes: NDArray[np.float64]
-    source_weights: NDArray[np.float64]
-    source_sizes: NDArray[np.float64]
+    target_weights: Floats
+    target_sizes: Floats
+    source_weights: Floats
+    source_sizes: Floats
 
 
 # ---- E-step ----
@@ -128,7 +132,7 @@ def curves(m: int, n: int) -> Curves:
 
 
 @njit(cache=True, nogil=True)
-def fill_curves(into: Curves, m: int, n: int, tensions: NDArray[np.float64]) -> None:
+def fill_curves(into: Curves, m: int, n: int, tensions: Floats) -> None:
     """Compute the curves of a pair of m and n words."""
     for way in range(2):
         for i in range(m):
@@ -147,9 +151,7 @@ def nearness(of: Curves, way: int, i: int, j: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def expect(
-    rows: Rows, first: int, last: int, model: DiagonalModel, counts: ExpectedCounts, agree: bool
-) -> NDArray[np.int64]:
+def expect(rows: Rows, first: int, last: int, model: DiagonalModel, counts: ExpectedCounts, agree: bool) -> Counts:
     """Add the expected counts of the pairs first to last; no side is empty, no pair has more than MAX_CELLS cells.
 
     agree: count the geometric mean of a link's posteriors in both directions; else each direction counts its own.
@@ -188,7 +190,7 @@ def _largest(rows: Rows, first: int, last: int) -> tuple[int, int, int]:
 
 
 @njit(cache=True, nogil=True)
-def _look_up(source: NDArray[np.int32], target: NDArray[np.int32], model: DiagonalModel, cells: Cells) -> None:
+def _look_up(source: Types, target: Types, model: DiagonalModel, cells: Cells) -> None:
     """Find the slots of all cells of a pair.
 
     The first slots to probe are fetched for a whole row before any is compared, so that the cache misses overlap.
@@ -231,13 +233,7 @@ def _weigh(m: int, n: int, model: DiagonalModel, ends: Curves, cells: Cells, sum
 
 
 @njit(cache=True, nogil=True)
-def _invert(
-    words: NDArray[np.int32],
-    odds: float,
-    theta: NDArray[np.float32],
-    weights: NDArray[np.float64],
-    sizes: NDArray[np.float64],
-) -> None:
+def _invert(words: Types, odds: float, theta: Thetas, weights: Floats, sizes: Floats) -> None:
     """Replace each sum of weights by its inverse, null word included, and each size by 1, the mass to distribute."""
     for place in range(len(words)):
         weights[place] = 1.0 / (weights[place] + odds * sizes[place] * theta[words[place]])
@@ -245,9 +241,7 @@ def _invert(
 
 
 @njit(cache=True, nogil=True)
-def _count_links(
-    m: int, n: int, cells: Cells, sums: Sums, counts: ExpectedCounts, agree: bool, found: NDArray[np.int64]
-) -> None:
+def _count_links(m: int, n: int, cells: Cells, sums: Sums, counts: ExpectedCounts, agree: bool, found: Counts) -> None:
     """Count the links of a pair; posteriors that round to zero, most of them in later passes, are skipped."""
     links, far = np.zeros(2), np.zeros(2)
     for i in range(m):
@@ -275,7 +269,7 @@ def _count_links(
 
 
 @njit(cache=True, nogil=True)
-def _count_null(words: NDArray[np.int32], left: NDArray[np.float64], counts: NDArray[np.int64]) -> None:
+def _count_null(words: Types, left: Floats, counts: Counts) -> None:
     """Count the remaining mass of each word for the null word."""
     for place in range(len(words)):
         add_atomically(counts, words[place], np.int64(max(left[place], 0.0) * UNIT + 0.5))
@@ -299,7 +293,7 @@ def exp_digamma(x: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def exp_digammas(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def exp_digammas(values: Floats) -> Floats:
     """Return `exp_digamma` of each value, at least 1e-250 so that it can be a divisor."""
     result = np.empty(len(values), np.float64)
     for place in range(len(values)):
@@ -309,12 +303,7 @@ def exp_digammas(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @njit(cache=True, nogil=True)
 def total(
-    model: DiagonalModel,
-    counts: ExpectedCounts,
-    first: int,
-    last: int,
-    source_totals: NDArray[np.int64],
-    target_totals: NDArray[np.int64],
+    model: DiagonalModel, counts: ExpectedCounts, first: int, last: int, source_totals: Counts, target_totals: Counts
 ) -> None:
     """Sum the counts of the rows first to last: forward by source type, backward by target type."""
     for row in range(first, last):
@@ -332,8 +321,8 @@ def maximize(
     first: int,
     last: int,
     alpha: float,
-    source_scales: NDArray[np.float64],
-    target_scales: NDArray[np.float64],
+    source_scales: Floats,
+    target_scales: Floats,
 ) -> None:
     """Set new probabilities of the rows first to last and reset counts to 0; scales: SCALE over the type's total."""
     uncounted = exp_digamma(alpha)
@@ -353,25 +342,6 @@ def maximize(
 
 
 @njit(cache=True, nogil=True)
-def mean_distance(explained: int, explaining: int, tension: float) -> float:
-    """Return the expected |i/m - j/n| of the diagonal alone, summed over the explained words of one pair."""
-    result = 0.0
-    step = 1.0 / explaining
-    for place in range(1, explained + 1):
-        below = place * explaining // explained  # words of the other side before the diagonal
-        at = place / explained
-        size = weighted = 0.0
-        if below:
-            size, weighted = _one_side(at - below * step, step, tension, below)
-        if below < explaining:
-            above = _one_side((below + 1) * step - at, step, tension, explaining - below)
-            size += above[0]
-            weighted += above[1]
-        result += weighted / size
-    return result
-
-
-@njit(cache=True, nogil=True)
 def _one_side(distance: float, step: float, tension: float, terms: int) -> tuple[float, float]:
     """Return the sums of exp(-tension * d) and d * exp(-tension * d) over d = distance, distance + step, .."""
     rest = -math.expm1(-tension * step)  # 1 - ratio, exact for small values
@@ -383,11 +353,23 @@ def _one_side(distance: float, step: float, tension: float, terms: int) -> tuple
 
 
 @njit(cache=True, nogil=True)
-def mean_distances(explained: NDArray[np.int64], explaining: NDArray[np.int64], tension: float) -> NDArray[np.float64]:
-    """Return `mean_distance` of each shape."""
-    result = np.empty(len(explained), np.float64)
+def mean_distances(explained: Counts, explaining: Counts, tension: float) -> Floats:
+    """(shapes,) the expected |i/m - j/n| of the diagonal alone, summed over the explained words of one pair."""
+    result = np.zeros(len(explained), np.float64)
     for shape in range(len(explained)):
-        result[shape] = mean_distance(explained[shape], explaining[shape], tension)
+        words, others = explained[shape], explaining[shape]
+        step = 1.0 / others
+        for place in range(1, words + 1):
+            below = place * others // words  # words of the other side before the diagonal
+            at = place / words
+            size = weighted = 0.0
+            if below:
+                size, weighted = _one_side(at - below * step, step, tension, below)
+            if below < others:
+                above = _one_side((below + 1) * step - at, step, tension, others - below)
+                size += above[0]
+                weighted += above[1]
+            result[shape] += weighted / size
     return result
 
 
@@ -395,87 +377,58 @@ def mean_distances(explained: NDArray[np.int64], explaining: NDArray[np.int64], 
 
 
 @njit(cache=True, nogil=True)
-def decide(
-    rows: Rows,
-    first: int,
-    last: int,
-    model: DiagonalModel,
-    partners: tuple[NDArray[np.int32], NDArray[np.int32]],
-    sums: tuple[NDArray[np.float64], NDArray[np.float64]],
-) -> None:
+def decide(rows: Rows, first: int, last: int, model: DiagonalModel, partners: tuple[Types, Types], sums: Pair) -> None:
     """Find the best partner of every word of the pairs first to last.
 
     partners: (source words,) target positions and (target words,) source positions, NULL if the null word is as good.
     sums: (source words,) and (target words,) the sum of all weights of a word, the null word's included.
     """
-    m = n = 0
-    for row in range(first, last):
-        m = max(m, rows.source_offsets[row + 1] - rows.source_offsets[row])
-        n = max(n, rows.target_offsets[row + 1] - rows.target_offsets[row])
+    m, n, _ = _largest(rows, first, last)
     ends = curves(m, n)
     best, sizes = np.empty((2, max(m, n))), np.empty((2, max(m, n)))
+    nulls = (model.source_null, model.target_null)
     for row in range(first, last):
         a, b = rows.source_offsets[row], rows.source_offsets[row + 1]
         c, d = rows.target_offsets[row], rows.target_offsets[row + 1]
         fill_curves(ends, b - a, d - c, model.tensions)
-        own = (partners[0][a:b], partners[1][c:d])
-        whole = (sums[0][a:b], sums[1][c:d])
-        _best(rows.source[a:b], rows.target[c:d], model, ends, own, whole, best, sizes)
-        _against_null(rows.source[a:b], model.odds[0], model.source_null, own[0], whole[0], best[1], sizes[1])
-        _against_null(rows.target[c:d], model.odds[0], model.target_null, own[1], whole[1], best[0], sizes[0])
+        words = (rows.source[a:b], rows.target[c:d])
+        own, whole = (partners[0][a:b], partners[1][c:d]), (sums[0][a:b], sums[1][c:d])
+        _best(words[0], words[1], model, ends, own, whole, best, sizes)
+        for side in range(2):
+            for place in range(len(words[side])):
+                word = words[side][place]
+                share = model.odds[0] * sizes[side, place] * (nulls[side][word] if word >= 0 else UNSEEN)
+                whole[side][place] += share
+                if share >= best[side, place]:
+                    own[side][place] = NULL
 
 
 @njit(cache=True, nogil=True)
 def _best(
-    source: NDArray[np.int32],
-    target: NDArray[np.int32],
-    model: DiagonalModel,
-    ends: Curves,
-    partners: tuple[NDArray[np.int32], NDArray[np.int32]],
-    sums: tuple[NDArray[np.float64], NDArray[np.float64]],
-    best: NDArray[np.float64],
-    sizes: NDArray[np.float64],
-) -> None:
+    source: Types, target: Types, model: DiagonalModel, ends: Curves, partners: tuple[Types, Types], sums: Pair,
+    best: Floats, sizes: Floats,
+) -> None:  # fmt: skip
     """Find the first of the best partners of each word, its weight, and the sums of all weights and of d."""
-    partners[0][:] = NULL
-    partners[1][:] = NULL
-    sums[0][:] = 0.0
-    sums[1][:] = 0.0
+    for side in range(2):
+        partners[side][:] = NULL
+        sums[side][:] = 0.0
     best[:] = -1.0
     sizes[:] = 0.0
     for i in range(len(source)):
         for j in range(len(target)):
             forward, backward = _thetas(model, source[i], target[j])
             near = nearness(ends, 0, i, j)
-            sizes[0, j] += near
+            sizes[1, j] += near
             forward *= near
             sums[1][j] += forward
-            if forward > best[0, j]:
-                best[0, j], partners[1][j] = forward, i
+            if forward > best[1, j]:
+                best[1, j], partners[1][j] = forward, i
             near = nearness(ends, 1, i, j)
-            sizes[1, i] += near
+            sizes[0, i] += near
             backward *= near
             sums[0][i] += backward
-            if backward > best[1, i]:
-                best[1, i], partners[0][i] = backward, j
-
-
-@njit(cache=True, nogil=True)
-def _against_null(
-    words: NDArray[np.int32],
-    odds: float,
-    theta: NDArray[np.float32],
-    partners: NDArray[np.int32],
-    sums: NDArray[np.float64],
-    best: NDArray[np.float64],
-    sizes: NDArray[np.float64],
-) -> None:
-    """Remove partners that are no better than the null word."""
-    for place in range(len(words)):
-        share = odds * sizes[place] * (theta[words[place]] if words[place] >= 0 else UNSEEN)
-        sums[place] += share
-        if share >= best[place]:
-            partners[place] = NULL
+            if backward > best[0, i]:
+                best[0, i], partners[0][i] = backward, j
 
 
 @njit(cache=True, nogil=True)
@@ -491,14 +444,7 @@ def _thetas(model: DiagonalModel, source: int, target: int) -> tuple[float, floa
 
 @njit(cache=True, nogil=True)
 def confidence(
-    rows: Rows,
-    first: int,
-    last: int,
-    model: DiagonalModel,
-    links: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    sums: tuple[NDArray[np.float64], NDArray[np.float64]],
-    into: NDArray[np.float32],
+    rows: Rows, first: int, last: int, model: DiagonalModel, links: Types, offsets: Counts, sums: Pair, into: Thetas
 ) -> None:
     """Fill in the geometric mean of the forward and backward posterior of each link."""
     for row in range(first, last):

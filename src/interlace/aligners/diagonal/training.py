@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.aligners.common.inputs import MAX_CELLS, Renumbering
+from interlace.aligners.common.inputs import MAX_CELLS
 from interlace.aligners.diagonal import kernels
 from interlace.aligners.diagonal.cooccurrence import PROBABILITIES, Cooccurrence, cooccurrence
 from interlace.core.processors import processors
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.aligners.common.inputs import Prior, Vocabulary
+    from interlace.aligners.common.inputs import Prior, Vocabularies
     from interlace.aligners.diagonal.cooccurrence import Fields
     from interlace.alignment import WordPairs
     from interlace.core.progress import Progress
@@ -28,11 +27,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_PAIRS = 500  # per task of a thread
 _TYPES = 2_000  # per task of a thread
 _STEPS = 8  # of the tension's gradient ascent after a pass, as in fast_align
 _TENSIONS = (0.1, 14.0)  # its bounds, as in fast_align
-_SIDES = (math.isqrt(MAX_CELLS),) * 2
 
 
 @dataclass(frozen=True)
@@ -54,33 +51,10 @@ class TrainingPairs:
     shapes, times: (s, 2) distinct numbers of source and target words of pairs, and (s,) how many pairs have them.
     """
 
-    def __init__(self, pairs: WordPairs, source: Vocabulary, target: Vocabulary) -> None:
-        self.source, self.target = source, target
-        self._pairs = pairs
-        self._renumber = (Renumbering(pairs.source_types, source), Renumbering(pairs.target_types, target))
+    def __init__(self, pairs: WordPairs, vocabularies: Vocabularies) -> None:
+        self.vocabularies = vocabularies
+        self._pairs, self._renumber = pairs, vocabularies.renumber(pairs)
         self.chunks = 0
-        self.shapes, self.times = self._count_shapes()
-        cells = pairs.source.lengths * pairs.target.lengths
-        if self.chunks and (beyond := int((cells > MAX_CELLS).sum())):
-            log.warning(
-                "%d pairs of more than %d times %d words are aligned but not used for training", beyond, *_SIDES
-            )
-
-    def __iter__(self) -> Iterator[tuple[Ragged, Ragged]]:
-        """Yield source and target of each chunk; all pairs have words on both sides and at most MAX_CELLS cells."""
-        for chunk in self._pairs.chunks():
-            cells = chunk.source.lengths * chunk.target.lengths
-            usable = (cells > 0) & (cells <= MAX_CELLS)
-            if usable.all():
-                yield self._renumbered(chunk.source, chunk.target)
-            elif usable.any():
-                yield self._renumbered(chunk.source.take(usable), chunk.target.take(usable))
-
-    def _renumbered(self, source: Ragged, target: Ragged) -> tuple[Ragged, Ragged]:
-        return self._renumber[0](source, grow=True), self._renumber[1](target, grow=True)
-
-    def _count_shapes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Read all pairs once; count the shapes of pairs."""
         seen: dict[tuple[int, ...], int] = {}
         for source, target in self:
             self.chunks += 1
@@ -88,8 +62,21 @@ class TrainingPairs:
             shapes, times = np.unique(lengths, axis=0, return_counts=True)
             for shape, more in zip(map(tuple, shapes.tolist()), times.tolist(), strict=True):
                 seen[shape] = seen.get(shape, 0) + more
-        ordered = sorted(seen)
-        return np.array(ordered, np.int64).reshape(-1, 2), np.array([seen[shape] for shape in ordered], np.int64)
+        self.shapes = np.array(sorted(seen), np.int64).reshape(-1, 2)
+        self.times = np.array([seen[shape] for shape in sorted(seen)], np.int64)
+        beyond = int((pairs.source.lengths * pairs.target.lengths > MAX_CELLS).sum())
+        if self.chunks and beyond:
+            message = "%d pairs of more than 2048 times 2048 words are aligned but not used for training"
+            log.warning(message, beyond)
+
+    def __iter__(self) -> Iterator[tuple[Ragged, Ragged]]:
+        """Yield source and target of each chunk; all pairs have words on both sides and at most MAX_CELLS cells."""
+        for chunk in self._pairs.chunks():
+            cells = chunk.source.lengths * chunk.target.lengths
+            usable = (cells > 0) & (cells <= MAX_CELLS)
+            if usable.any():
+                sides = [side if usable.all() else side.take(usable) for side in (chunk.source, chunk.target)]
+                yield self._renumber[0](sides[0], grow=True), self._renumber[1](sides[1], grow=True)
 
 
 def workers(threads: int) -> ThreadPoolExecutor:
@@ -97,136 +84,109 @@ def workers(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads or processors(), "diagonal")
 
 
-def by_parts(pool: ThreadPoolExecutor, work: Callable[[int, int], Any], count: int, size: int = _PAIRS) -> list[Any]:
+def by_parts(pool: ThreadPoolExecutor, work: Callable[[int, int], Any], count: int, size: int = 500) -> list[Any]:
     """Return the results of work(first, last) over all parts of a fixed size, in order."""
     starts = range(0, count, size)
     return list(pool.map(work, starts, [min(start + size, count) for start in starts]))
 
 
-def learn(
-    settings: EmSettings, pairs: TrainingPairs, prior: Prior, pool: ThreadPoolExecutor, progress: Progress
-) -> kernels.DiagonalModel:
-    """Return the probabilities after all passes over the training pairs."""
-    training = _Training(settings, pairs, _table(settings.agree, pairs, prior, pool, progress), prior, pool)
-    for iteration in range(settings.iterations):
-        found = training.expect(iteration * pairs.chunks, progress)
-        if settings.tension_rate and iteration > 0:
-            training.update_tensions(found)
-        training.maximize()
-    return training.finished()
+class Training:
+    """The state of EM: probabilities and expected counts of all type pairs of the text and of a prior."""
 
+    def __init__(
+        self, settings: EmSettings, pairs: TrainingPairs, prior: Prior, pool: ThreadPoolExecutor, progress: Progress
+    ) -> None:
+        self._settings, self._pairs, self._pool, self._progress = settings, pairs, pool, progress
 
-def _table(
-    agree: bool, pairs: TrainingPairs, prior: Prior, pool: ThreadPoolExecutor, progress: Progress
-) -> Cooccurrence:
-    """Return all type pairs, with fields for their probabilities and counts."""
+        def reported() -> Iterator[tuple[Ragged, Ragged]]:
+            for done, chunk in enumerate(pairs, 1):
+                yield chunk
+                progress("collecting word pairs", done, pairs.chunks)
 
-    def reported() -> Iterator[tuple[Ragged, Ragged]]:
-        for done, chunk in enumerate(pairs, 1):
-            yield chunk
-            progress("collecting word pairs", done, pairs.chunks)
-
-    counts: Fields = [("count", np.int64)] if agree else [("count", np.int64), ("backward_count", np.int64)]
-    return cooccurrence(reported(), len(pairs.source), prior.entries, [*counts, *PROBABILITIES], pool)
-
-
-@dataclass
-class _Training:
-    """The state of EM: probabilities and expected counts."""
-
-    settings: EmSettings
-    pairs: TrainingPairs
-    table: Cooccurrence
-    prior: Prior
-    pool: ThreadPoolExecutor
-
-    def __post_init__(self) -> None:
-        """Start with equal probabilities and the counts of the prior."""
-        slots = self.table.slots
-        source, target = len(self.pairs.source), len(self.pairs.target)
-        slots["forward"] = slots["backward"] = kernels.SCALE
+        counts: Fields = [("count", np.int64)] if settings.agree else [("count", np.int64), ("other", np.int64)]
+        source, target = map(len, pairs.vocabularies)
+        table = self._table = cooccurrence(reported(), source, prior.entries, [*counts, *PROBABILITIES], pool)
+        slots = table.slots
+        slots["forward"] = slots["backward"] = kernels.SCALE  # equal probabilities
         nulls = (np.full(source, kernels.SCALE, np.float32), np.full(target, kernels.SCALE, np.float32))
-        self.model = kernels.DiagonalModel.of(self.table, nulls, np.full(2, self.settings.tension), self.settings.null)
-        backward = slots["count" if self.settings.agree else "backward_count"]
-        self.counts = kernels.ExpectedCounts(
-            slots["count"], backward, np.zeros(source, np.int64), np.zeros(target, np.int64)
+        self.model = kernels.DiagonalModel.of(table, nulls, np.full(2, settings.tension), settings.null)
+        nothing = (np.zeros(source, np.int64), np.zeros(target, np.int64))
+        self._counts = kernels.ExpectedCounts(slots["count"], slots[counts[-1][0]], *nothing)
+        filled = table.targets >= 0
+        self._degrees = (  # types that each source type and each target type co-occurs with
+            np.add.reduceat(filled, table.starts[:-1], dtype=np.int64),
+            np.bincount(table.targets[filled], minlength=target),
         )
-        self._degrees = _degrees(self.table, target)
-        links = np.rint(self.prior.counts * kernels.FIXED).astype(np.int64)
-        self._prior = (self.table.find(self.prior.entries), links)
+        self._prior = (table.find(prior.entries), np.rint(prior.counts * kernels.FIXED).astype(np.int64))
         self._reset_to_prior()
+
+    def run(self) -> kernels.DiagonalModel:
+        """Return the probabilities after all passes over the training pairs, in a table without counts."""
+        for iteration in range(self._settings.iterations):
+            found = self._expect(iteration * self._pairs.chunks)
+            if self._settings.tension_rate and iteration > 0:
+                self._update_tensions(found)
+            self._maximize()
+        slots = np.empty(len(self._table.slots), [("target", np.int32), *PROBABILITIES])
+        for name in slots.dtype.names or ():
+            slots[name] = self._table.slots[name]
+        nulls = (self.model.source_null, self.model.target_null)
+        table = Cooccurrence(self._table.starts, slots)
+        return kernels.DiagonalModel.of(table, nulls, self.model.tensions, self._settings.null)
 
     def _reset_to_prior(self) -> None:
         """Set the counts of the prior's entries; all other counts are 0."""
         slots, links = self._prior
-        self.counts.forward[slots] = links
-        self.counts.backward[slots] = links
+        self._counts.forward[slots] = links
+        self._counts.backward[slots] = links
 
-    def expect(self, before: int, progress: Progress) -> NDArray[np.float64]:
+    def _expect(self, before: int) -> NDArray[np.float64]:
         """Count links in all pairs; return (2, 2) expected links and their distance, forward and backward.
 
         before: number of chunks of previous passes.
         """
         found = np.zeros((2, 2), np.int64)
-        for done, (source, target) in enumerate(self.pairs, 1):
+        for done, (source, target) in enumerate(self._pairs, 1):
             rows = kernels.Rows(source.values, source.offsets, target.values, target.offsets)
 
             def part(first: int, last: int, rows: kernels.Rows = rows) -> NDArray[np.int64]:
-                return kernels.expect(rows, first, last, self.model, self.counts, self.settings.agree)
+                return kernels.expect(rows, first, last, self.model, self._counts, self._settings.agree)
 
-            found += sum(by_parts(self.pool, part, len(source)))
-            progress("learning", before + done, self.pairs.chunks * self.settings.iterations)
+            found += sum(by_parts(self._pool, part, len(source)))
+            self._progress("learning", before + done, self._pairs.chunks * self._settings.iterations)
         return found / kernels.FIXED
 
-    def maximize(self) -> None:
+    def _maximize(self) -> None:
         """Set new probabilities from the counts (Dirichlet prior alpha on both sides), and reset the counts."""
+        model, counts, alpha = self.model, self._counts, self._settings.alpha
+        types = len(model.source_null)
         totals = [np.zeros(len(degrees), np.int64) for degrees in self._degrees]
-        both = (self.model, self.counts)
-        self._by_types(lambda first, last: kernels.total(*both, first, last, *totals))
-        alpha = self.settings.alpha
+        by_parts(self._pool, lambda first, last: kernels.total(model, counts, first, last, *totals), types, _TYPES)
         scales = [
             kernels.SCALE / kernels.exp_digammas(total / kernels.FIXED + alpha * np.maximum(degrees, 1))
             for total, degrees in zip(totals, self._degrees, strict=True)
         ]
-        self._by_types(lambda first, last: kernels.maximize(*both, first, last, alpha, *scales))
-        nulls = ((self.counts.source_null, self.model.source_null), (self.counts.target_null, self.model.target_null))
-        for counts, theta in nulls:
-            whole = np.array([counts.sum() / kernels.FIXED + alpha * len(counts)])
-            share = kernels.exp_digammas(counts / kernels.FIXED + alpha) / kernels.exp_digammas(whole)
+
+        def maximize(first: int, last: int) -> None:
+            kernels.maximize(model, counts, first, last, alpha, *scales)
+
+        by_parts(self._pool, maximize, types, _TYPES)
+        for links, theta in ((counts.source_null, model.source_null), (counts.target_null, model.target_null)):
+            whole = np.array([links.sum() / kernels.FIXED + alpha * len(links)])
+            share = kernels.exp_digammas(links / kernels.FIXED + alpha) / kernels.exp_digammas(whole)
             theta[:] = np.maximum(share * kernels.SCALE, kernels.MIN_PROBABILITY)
-            counts.fill(0)
+            links.fill(0)
         self._reset_to_prior()
 
-    def finished(self) -> kernels.DiagonalModel:
-        """Return the probabilities in a table without counts."""
-        fields = ["target", "forward", "backward"]
-        slots = np.empty(len(self.table.slots), [(name, self.table.slots.dtype[name]) for name in fields])
-        for name in fields:
-            slots[name] = self.table.slots[name]
-        nulls = (self.model.source_null, self.model.target_null)
-        table = Cooccurrence(self.table.starts, slots)
-        return kernels.DiagonalModel.of(table, nulls, self.model.tensions, self.settings.null)
-
-    def _by_types(self, work: Callable[[int, int], None]) -> None:
-        by_parts(self.pool, work, len(self.pairs.source), _TYPES)
-
-    def update_tensions(self, found: NDArray[np.float64]) -> None:
+    def _update_tensions(self, found: NDArray[np.float64]) -> None:
         """Move the tensions so that the expected distance from the diagonal is the one found (section 3.2)."""
-        shapes, times = self.pairs.shapes, self.pairs.times
-        for way, (explained, explaining) in enumerate(((1, 0), (0, 1))):
-            ends = (np.ascontiguousarray(shapes[:, explained]), np.ascontiguousarray(shapes[:, explaining]))
-            words = float(times @ ends[0])
+        times, (sources, targets) = self._pairs.times, np.ascontiguousarray(self._pairs.shapes.T)
+        for way, (explained, explaining) in enumerate(((targets, sources), (sources, targets))):
+            words = float(times @ explained)
             links, distance = found[way] / words
             tension = float(self.model.tensions[way])
             for _ in range(_STEPS):
-                expected = links * float(times @ kernels.mean_distances(*ends, tension)) / words
-                tension += self.settings.tension_rate * (expected - distance)
+                expected = links * float(times @ kernels.mean_distances(explained, explaining, tension)) / words
+                tension += self._settings.tension_rate * (expected - distance)
                 tension = min(max(tension, _TENSIONS[0]), _TENSIONS[1])
             self.model.tensions[way] = tension
-
-
-def _degrees(table: Cooccurrence, target_types: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the number of types that each source type and each target type co-occurs with."""
-    filled = table.targets >= 0
-    sources = np.add.reduceat(filled, table.starts[:-1], dtype=np.int64)
-    return sources, np.bincount(table.targets[filled], minlength=target_types)

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator
 
-from interlace.aligners import Aligner, Alignments, FittedAligner
-from interlace.aligners.common.inputs import TOO_LONG, Fold, Prior, Renumbering, Vocabulary, check_usable
-from interlace.aligners.common.stored import StoredAlignments
+from interlace.aligners import Aligner, Alignments, FittedAligner, StoredAlignments
+from interlace.aligners.common.inputs import TOO_LONG, Fold, Prior, Threads, Vocabularies, check_usable
 from interlace.alignment.symmetrization import Heuristic
 from interlace.core.errors import DataError
 from interlace.core.processors import processors
@@ -24,15 +23,12 @@ from interlace.core.progress import no_progress
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
-    from interlace.aligners.gibbs.kernels import Posteriors
     from interlace.aligners.gibbs.model import GibbsModel
     from interlace.alignment import WordPairs
     from interlace.alignment.lexicon import Lexicon
     from interlace.core.progress import Progress
-
 
 MAX_SWEEPS = 250  # with fertility: small texts converge within a hundred
 
@@ -60,7 +56,7 @@ class Gibbs(Aligner):
         "posterior", description="'posterior': links whose mean posterior reaches `threshold`; or a heuristic."
     )
     threshold: float = Field(0.4, gt=0, le=1, description="Minimum mean posterior of both directions.")
-    fold: Fold = Field("lower", description="'lower': ignore case; 'none': keep words unchanged.")
+    fold: Fold = "lower"
     prior_weight: float = Field(1.0, ge=0, description="Links per count of a prior lexicon.")
     max_training_cells: int = Field(
         100_000_000,
@@ -70,7 +66,7 @@ class Gibbs(Aligner):
         "are used for training, and all pairs are aligned with the trained model.",
     )
     seed: int = Field(0, ge=0, description="Seed of the samplers.")
-    threads: int = Field(0, ge=0, description="Threads; 0: one per processor. Results do not depend on it.")
+    threads: Threads = 0
 
     @field_validator("views")
     @classmethod
@@ -88,32 +84,32 @@ class Gibbs(Aligner):
         Raises:
             DataError: no pair has words on both sides, or all such pairs are too long.
         """
+        from interlace.aligners.gibbs import sampler
         from interlace.aligners.gibbs.kernels import Posteriors
-        from interlace.aligners.gibbs.model import GibbsModel
-        from interlace.aligners.gibbs.sampler import Cut, SamplerPriors, cell_starts
-        from interlace.aligners.gibbs.training import LazyView, SamplerRuns, cells_of, sample, usable, warn_about_long
+        from interlace.aligners.gibbs.model import Cut, GibbsModel, cell_starts, links_of
 
         check_usable(pairs, self.name)
-        if not cells_of(pairs).any():
+        if not sampler.cells_of(pairs).any():
             raise DataError(f"{self.name}: all pairs with words on both sides are too long: {TOO_LONG}")
-        warn_about_long(pairs)
-        part = sample(pairs, self.max_training_cells)
-        text = usable(pairs) if part is None else part
-        vocabularies = (Vocabulary(self.fold), Vocabulary(self.fold))
-        source = Renumbering(text.source_types, vocabularies[0])(text.source, grow=True)
-        target = Renumbering(text.target_types, vocabularies[1])(text.target, grow=True)
-        prior = Prior.of(priors, self.prior_weight, *vocabularies)
-        types = [side.types for side in vocabularies]
+        sampler.warn_about_long(pairs)
+        part = sampler.sample(pairs, self.max_training_cells)
+        text = sampler.usable(pairs) if part is None else part
+        vocabularies = Vocabularies.of(self.fold)
+        renumber = vocabularies.renumber(text)
+        source, target = renumber[0](text.source, grow=True), renumber[1](text.target, grow=True)
+        prior = Prior.of(priors, self.prior_weight, vocabularies)
+        types = vocabularies.types
         cuts = [(Cut.of(types[0], letters), Cut.of(types[1], letters)) for letters in self.views]
-        views = [LazyView(source, target, cut, prior) for cut in cuts]
-        sampler_priors = SamplerPriors(self.null, self.unseen, self.jump_alpha, self.fertility_alpha)
-        schedule = self.sweeps_for(len(source))
-        runs = SamplerRuns(views, sampler_priors, schedule, self.seed, progress or no_progress)
-        posteriors, directions = runs.run(self.threads)
+        posteriors, directions = sampler.run_samplers(
+            [sampler.LazyView(source, target, cut, prior) for cut in cuts],
+            sampler.SamplerPriors(self.null, self.unseen, self.jump_alpha, self.fertility_alpha),
+            self.sweeps_for(len(source)), self.seed, self.threads, progress or no_progress,
+        )  # fmt: skip
         model = GibbsModel(cuts, directions, self.null, self.seed)
         if part is not None:
             return FittedGibbs(self, model, vocabularies)
-        found = self.links(Posteriors(source.offsets, target.offsets, cell_starts(source, target), *posteriors))
+        whole = Posteriors(source.offsets, target.offsets, cell_starts(source, target), *posteriors)
+        found = links_of(whole, self.symmetrization, self.threshold)
         own = StoredAlignments.of(self, pairs, found.links, found.confidence)
         return FittedGibbs(self, model, vocabularies, own)
 
@@ -125,24 +121,12 @@ class Gibbs(Aligner):
         Raises:
             DataError: an array is missing or does not fit the words, or a word is listed twice.
         """
-        from interlace.aligners.gibbs.model import GibbsModel, restore_directions
-        from interlace.aligners.gibbs.sampler import Cut
+        from interlace.aligners.gibbs.model import Cut, GibbsModel, restore_directions
 
-        vocabularies = (Vocabulary(self.fold, source_types), Vocabulary(self.fold, target_types))
-        for side, types, own in zip(("source", "target"), (source_types, target_types), vocabularies, strict=True):
-            if len(own) < len(types):
-                raise DataError(f"{self.name}: damaged model: {len(types) - len(own)} duplicate {side} words")
+        vocabularies = Vocabularies.of(self.fold, source_types, target_types, self.name)
         cuts = [(Cut.of(source_types, letters), Cut.of(target_types, letters)) for letters in self.views]
         directions = restore_directions(arrays, cuts, self.unseen, self.name)
         return FittedGibbs(self, GibbsModel(cuts, directions, self.null, self.seed), vocabularies)
-
-    def links(self, posteriors: Posteriors) -> Alignments:
-        """Return links from posteriors, as `symmetrization` defines."""
-        from interlace.aligners.gibbs.model import links_above, symmetrized_links
-
-        if self.symmetrization == "posterior":
-            return links_above(posteriors, self.threshold)
-        return symmetrized_links(posteriors, self.symmetrization)
 
     @property
     def unseen(self) -> float:
@@ -160,42 +144,33 @@ class FittedGibbs(FittedAligner):
     """The model of all samplers, and the links that they drew for their training pairs."""
 
     def __init__(
-        self,
-        aligner: Gibbs,
-        model: GibbsModel,
-        vocabularies: tuple[Vocabulary, Vocabulary],
-        own: StoredAlignments | None = None,
+        self, aligner: Gibbs, model: GibbsModel, vocabularies: Vocabularies, own: StoredAlignments | None = None
     ) -> None:
         self.aligner: Gibbs = aligner
-        self.model = model
-        self._vocabularies = vocabularies
-        self._own = own
+        self.model, self._vocabularies, self._own = model, vocabularies, own
 
     def align(self, pairs: WordPairs) -> Alignments:
         """Align any pairs by a few sweeps over each pair alone; unknown words are aligned by position."""
-        from interlace.aligners.gibbs.training import portions, warn_about_long
+        from interlace.aligners.gibbs.model import links_of
+        from interlace.aligners.gibbs.sampler import portions, warn_about_long
 
         warn_about_long(pairs)
-        spellings = (pairs.source_types, pairs.target_types)
-        renumber = [Renumbering(*side) for side in zip(spellings, self._vocabularies, strict=True)]
+        source, target = self._vocabularies.renumber(pairs)
+        rule, threshold = self.aligner.symmetrization, self.aligner.threshold
         with ThreadPoolExecutor(self.aligner.threads or processors()) as pool:
-            return Alignments.concatenate(
-                [
-                    self.aligner.links(
-                        self.model.posteriors(renumber[0](chunk.source), renumber[1](chunk.target), pool)
-                    )
-                    for chunk in portions(pairs)
-                ]
+            posteriors = (
+                self.model.posteriors(source(part.source), target(part.target), pool) for part in portions(pairs)
             )
+            return Alignments.concatenate([links_of(found, rule, threshold) for found in posteriors])
 
     def align_training_pairs(self, pairs: WordPairs) -> Alignments:
         """Return the links drawn during training, where no pair confirms itself; else align as new pairs."""
         return self.align(pairs) if self._own is None else self._own.align(pairs)
 
-    def arrays(self) -> dict[str, NDArray[np.float32]]:
+    def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the parameters of every sampler."""
         return self.model.arrays()
 
     def types(self) -> tuple[list[str], list[str]]:
         """Return the folded spellings that the arrays refer to."""
-        return self._vocabularies[0].types, self._vocabularies[1].types
+        return self._vocabularies.types

@@ -20,6 +20,12 @@ from numba import njit
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Types = NDArray[np.int32]
+    Offsets = NDArray[np.int64]
+    Keys = NDArray[np.uint64]
+    Numbers = NDArray[np.uint32]
+    Floats = NDArray[np.float32]
+
 WORDS, JUMPS, FERTILITY = 1, 2, 3  # models: translation; also jumps; also fertility
 NONE = -1
 BURN, KEEP = 4, 8  # sweeps over a new pair: without and with counted posteriors
@@ -31,22 +37,22 @@ class Words(NamedTuple):
     twins: by word of `by`, the position of the next word of its type in the pair, cyclically.
     """
 
-    by: NDArray[np.int32]
-    by_starts: NDArray[np.int64]
-    to: NDArray[np.int32]
-    to_starts: NDArray[np.int64]
-    cells: NDArray[np.uint32]
-    cell_starts: NDArray[np.int64]
-    twins: NDArray[np.int32]
+    by: Types
+    by_starts: Offsets
+    to: Types
+    to_starts: Offsets
+    cells: Numbers
+    cell_starts: Offsets
+    twins: Types
 
 
 class SamplerCounts(NamedTuple):
     """Current links: by type pair, by type of `by`, by type of `to` without partner, and the sum of the latter."""
 
     pairs: NDArray[np.int32 | np.int64]
-    words: NDArray[np.int64]
-    alone: NDArray[np.int64]
-    all_alone: NDArray[np.int64]
+    words: Offsets
+    alone: Offsets
+    all_alone: Offsets
     unit: int
 
 
@@ -57,10 +63,10 @@ class Tables(NamedTuple):
     of n + 1 and n links. null: odds of no partner. model: WORDS, JUMPS or FERTILITY.
     """
 
-    ahead: NDArray[np.float32]
-    back: NDArray[np.float32]
+    ahead: Floats
+    back: Floats
     middle: int
-    fertility: NDArray[np.float32]
+    fertility: Floats
     null: float
     model: int
 
@@ -68,9 +74,9 @@ class Tables(NamedTuple):
 class Found(NamedTuple):
     """Counts of a sweep: jumps by width, types by number of links, and (if `keep`) posteriors summed by cell."""
 
-    jumps: NDArray[np.int64]
-    fertility: NDArray[np.int32]
-    posterior: NDArray[np.float32]
+    jumps: Offsets
+    fertility: Types
+    posterior: Floats
     keep: bool
 
 
@@ -82,10 +88,10 @@ class Known(NamedTuple):
     unknown_links: links of an unknown drawn type. unknown_alone: probability of an unknown word without a partner.
     """
 
-    keys: NDArray[np.uint64]
-    links: NDArray[np.float32]
-    words: NDArray[np.float32]
-    alone: NDArray[np.float32]
+    keys: Keys
+    links: Floats
+    words: Floats
+    alone: Floats
     unseen: float
     unknown_links: float
     unknown_alone: float
@@ -98,11 +104,11 @@ class Posteriors(NamedTuple):
     by_target: (cells,) rows by target word; by_source: (cells,) rows by source word.
     """
 
-    source_starts: NDArray[np.int64]
-    target_starts: NDArray[np.int64]
-    cell_starts: NDArray[np.int64]
-    by_target: NDArray[np.float32]
-    by_source: NDArray[np.float32]
+    source_starts: Offsets
+    target_starts: Offsets
+    cell_starts: Offsets
+    by_target: Floats
+    by_source: Floats
 
 
 # ---- cells and pairs of types ----
@@ -115,7 +121,7 @@ def key_of(by: int, to: int) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def slot_of(keys: NDArray[np.uint64], key: np.uint64) -> np.uint64:
+def slot_of(keys: Keys, key: np.uint64) -> np.uint64:
     """Return the slot of a key in an open-addressing table whose size is a power of two, or the empty slot for it."""
     mixed = key * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(29)
@@ -127,7 +133,7 @@ def slot_of(keys: NDArray[np.uint64], key: np.uint64) -> np.uint64:
 
 
 @njit(cache=True, nogil=True)
-def widened(keys: NDArray[np.uint64], numbers: NDArray[np.uint32]) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
+def widened(keys: Keys, numbers: Numbers) -> tuple[Keys, Numbers]:
     """Return the same table with twice the size."""
     wider, moved = np.zeros(2 * len(keys), np.uint64), np.zeros(2 * len(keys), np.uint32)
     for old in range(len(keys)):
@@ -139,15 +145,15 @@ def widened(keys: NDArray[np.uint64], numbers: NDArray[np.uint32]) -> tuple[NDAr
 
 @njit(cache=True, nogil=True)
 def number_pairs(
-    by: NDArray[np.int32],
-    by_starts: NDArray[np.int64],
-    to: NDArray[np.int32],
-    to_starts: NDArray[np.int64],
-    cells: NDArray[np.uint32],
-    keys: NDArray[np.uint64],
-    numbers: NDArray[np.uint32],
+    by: Types,
+    by_starts: Offsets,
+    to: Types,
+    to_starts: Offsets,
+    cells: Numbers,
+    keys: Keys,
+    numbers: Numbers,
     known: int,
-) -> tuple[NDArray[np.uint64], NDArray[np.uint32], int]:
+) -> tuple[Keys, Numbers, int]:
     """Number the type pairs of all cells in the order of occurrence, which keeps neighbors close in memory.
 
     known: number of pairs so far. Returns the table, enlarged if needed, and the new number of pairs.
@@ -169,7 +175,7 @@ def number_pairs(
 
 
 @njit(cache=True, nogil=True)
-def twins(types: NDArray[np.int32], starts: NDArray[np.int64], many: int) -> NDArray[np.int32]:
+def twins(types: Types, starts: Offsets, many: int) -> Types:
     """(words,) the position in its row of the next word of the same type, cyclically; many: number of types."""
     following = np.empty(len(types), np.int32)
     latest = np.full(many, -1, np.int64)
@@ -185,11 +191,7 @@ def twins(types: NDArray[np.int32], starts: NDArray[np.int64], many: int) -> NDA
 
 @njit(cache=True, nogil=True)
 def transpose(
-    by_starts: NDArray[np.int64],
-    to_starts: NDArray[np.int64],
-    cell_starts: NDArray[np.int64],
-    cells: NDArray[Any],
-    out: NDArray[Any],
+    by_starts: Offsets, to_starts: Offsets, cell_starts: Offsets, cells: NDArray[Any], out: NDArray[Any]
 ) -> None:
     """Transpose the cells of each pair: from rows by word of `to` to rows by word of `by`."""
     for row in range(len(by_starts) - 1):
@@ -509,37 +511,19 @@ def add_posteriors(
 
 
 @njit(cache=True, nogil=True)
-def _mean(posteriors: Any, first: int, sizes: tuple[int, int], i: int, j: int) -> np.float32:
-    """Return the mean of both posteriors of a cell; sizes: source and target words of the pair."""
-    by_target = posteriors.by_target[first + j * sizes[0] + i]
-    mean: np.float32 = np.float32(0.5) * (by_target + posteriors.by_source[first + i * sizes[1] + j])
-    return mean
-
-
-@njit(cache=True, nogil=True)
-def _sizes(posteriors: Any, row: int) -> tuple[int, int]:
-    sources = posteriors.source_starts[row + 1] - posteriors.source_starts[row]
-    return sources, posteriors.target_starts[row + 1] - posteriors.target_starts[row]
-
-
-@njit(cache=True, nogil=True)
-def above(
-    posteriors: Any,
-    threshold: float,
-    links: NDArray[np.int32],
-    confidence: NDArray[np.float32],
-    counts: NDArray[np.int64],
-) -> int:
+def above(posteriors: Any, threshold: float, links: Types, confidence: Floats, counts: Offsets) -> int:
     """Fill in the cells whose mean posterior reaches `threshold`, sorted, and their number per pair; return the total.
 
     links, confidence: arrays of that length, or of length 0 to only count.
     """
+    source_starts, target_starts, cell_starts, by_target, by_source = posteriors
     written = 0
-    for row in range(len(posteriors.source_starts) - 1):
-        sizes, first, before = _sizes(posteriors, row), posteriors.cell_starts[row], written
-        for i in range(sizes[0]):
-            for j in range(sizes[1]):
-                mean = _mean(posteriors, first, sizes, i, j)
+    for row in range(len(source_starts) - 1):
+        m, n = source_starts[row + 1] - source_starts[row], target_starts[row + 1] - target_starts[row]
+        first, before = cell_starts[row], written
+        for i in range(m):
+            for j in range(n):
+                mean = np.float32(0.5) * (by_target[first + j * m + i] + by_source[first + i * n + j])
                 if mean >= np.float32(threshold):
                     if len(links):
                         links[written, 0], links[written, 1] = i, j
@@ -551,11 +535,7 @@ def above(
 
 @njit(cache=True, nogil=True)
 def most_probable(
-    by_starts: NDArray[np.int64],
-    to_starts: NDArray[np.int64],
-    cell_starts: NDArray[np.int64],
-    posterior: NDArray[np.float32],
-    chosen: NDArray[np.int32],
+    by_starts: Offsets, to_starts: Offsets, cell_starts: Offsets, posterior: Floats, chosen: Types
 ) -> None:
     """Fill in the candidate with the highest posterior by word of `to`, -1 if no partner is more probable."""
     for row in range(len(by_starts) - 1):
@@ -569,13 +549,3 @@ def most_probable(
                     best = i
             chosen[word] = best if best >= 0 and posterior[cell + best] > none else -1
             cell += many
-
-
-@njit(cache=True, nogil=True)
-def mean_at(posteriors: Any, offsets: NDArray[np.int64], links: NDArray[np.int32], out: NDArray[np.float32]) -> None:
-    """Fill in the mean posterior of given links, at least 1e-6."""
-    for row in range(len(offsets) - 1):
-        sizes, first = _sizes(posteriors, row), posteriors.cell_starts[row]
-        for k in range(offsets[row], offsets[row + 1]):
-            mean = _mean(posteriors, first, sizes, links[k, 0], links[k, 1])
-            out[k] = min(max(mean, np.float32(1e-6)), np.float32(1))

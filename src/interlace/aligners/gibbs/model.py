@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,48 +10,93 @@ import numpy as np
 
 from interlace.aligners import Alignments, checked_array
 from interlace.aligners.gibbs import kernels
-from interlace.aligners.gibbs.kernels import Known, Posteriors, Words
-from interlace.aligners.gibbs.sampler import (
-    FERTILITIES,
-    MAX_JUMP,
-    Cut,
-    SamplerParameters,
-    cell_starts,
-    number_entries,
-    tables_of,
-)
+from interlace.aligners.gibbs.kernels import Known, Posteriors, Tables, Words
 from interlace.alignment.links import reverse_links
 from interlace.alignment.symmetrization import symmetrize
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from concurrent.futures import ThreadPoolExecutor
 
     from numpy.typing import NDArray
 
+    Cuts = list[tuple["Cut", "Cut"]]  # by view, of source and target
+    Directions = list[tuple["Direction", "Direction"]]  # by view: forward and backward
+
+MAX_JUMP = 100  # longer jumps are counted as this one
+FERTILITIES = 10  # number of links from which the fertility ratio is constant
 _ROWS = 100  # pairs per task of a thread
 
 
 @dataclass(frozen=True)
-class SamplerDirection:
-    """The parameters of one sampler with the type pairs they belong to.
+class Cut:
+    """A map from the types of a vocabulary to those of a view. numbers: (types,) int32. size: types of the view."""
 
-    entries: (m, 2) int32 drawn and drawing type of the pairs that were ever linked or are in the prior. unseen: links
-    that the Dirichlet prior gives any other pair.
-    """
-
-    entries: NDArray[np.int32]
-    parameters: SamplerParameters
-    unseen: float
+    numbers: NDArray[np.int32]
+    size: int
 
     @classmethod
-    def of(cls, entries: NDArray[np.int32], parameters: SamplerParameters, unseen: float) -> SamplerDirection:
-        """Drop the pairs that were never linked, which are most of them."""
-        linked = parameters.pairs > 1.5 * unseen
-        kept = replace(parameters, pairs=parameters.pairs[linked])
-        return cls(np.ascontiguousarray(entries[linked]), kept, unseen)
+    def of(cls, spellings: Sequence[str], letters: int) -> Cut:
+        """Map each spelling to its first `letters` letters; 0: the whole spelling."""
+        seen: dict[str, int] = {}
+        cut = (spelling[:letters] if letters else spelling for spelling in spellings)
+        numbers = np.fromiter((seen.setdefault(word, len(seen)) for word in cut), np.int32, len(spellings))
+        return cls(numbers, len(seen))
+
+    def __call__(self, types: NDArray[np.int32]) -> NDArray[np.int32]:
+        """(n,) types of the view; unknown types remain -1."""
+        if not self.size:
+            return np.full(len(types), -1, np.int32)
+        return np.where(types < 0, np.int32(-1), self.numbers[types])
+
+
+@dataclass(frozen=True)
+class Direction:
+    """What one sampler learned, averaged over its last sweeps; counts are in links and include the prior.
+
+    unseen: links that the Dirichlet prior gives a type pair that is not in `entries`.
+    entries: (m, 2) int32 drawn and drawing type of the pairs that were ever linked or are in the prior.
+    pairs: (m,) by entry. words: (types,) by drawn type. alone: (types,) words without partner.
+    jumps: (2 * MAX_JUMP + 1,) probabilities. fertility: (types, FERTILITIES) as `Tables.fertility`.
+    """
+
+    unseen: float
+    entries: NDArray[np.int32]
+    pairs: NDArray[np.float32]
+    words: NDArray[np.float32]
+    alone: NDArray[np.float32]
+    jumps: NDArray[np.float32]
+    fertility: NDArray[np.float32]
+
+    @classmethod
+    def restore(
+        cls, arrays: Mapping[str, NDArray[Any]], prefix: str, cuts: tuple[Cut, Cut], unseen: float, where: str
+    ) -> Direction:
+        """Rebuild a direction from what `GibbsModel.arrays` returned; cuts: of the drawn and of the drawing side.
+
+        Raises:
+            DataError: an array is missing, or does not fit the others and the words.
+        """
+        by, to = cuts[0].size, cuts[1].size
+        many = len(arrays.get(f"{prefix}.entries", ()))
+        entries = checked_array(arrays, f"{prefix}.entries", np.int32, (many, 2), where)
+        if ((entries < 0) | (entries >= (by, to))).any():
+            raise DataError(f"{where}: damaged model: '{prefix}.entries' has an index beyond the {by} and {to} words")
+        sizes = {"pairs": (many,), "words": (by,), "alone": (to,), "jumps": (2 * MAX_JUMP + 1,)}
+        found = {}
+        for name, shape in {**sizes, "fertility": (by, FERTILITIES)}.items():
+            array = found[name] = checked_array(arrays, f"{prefix}.{name}", np.float32, shape, where)
+            minimum = 0 if name == "alone" else np.finfo(np.float32).tiny  # divisors and factors are positive
+            if not (np.isfinite(array).all() and (array >= minimum).all()):
+                raise DataError(f"{where}: damaged model: '{prefix}.{name}' holds an invalid count or probability")
+        return cls(unseen, entries, **found)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all fields but `unseen`."""
+        names = ("entries", "pairs", "words", "alone", "jumps", "fertility")
+        return {name: getattr(self, name) for name in names}
 
     @cached_property
     def known(self) -> Known:
@@ -59,20 +104,20 @@ class SamplerDirection:
         size = 1 << max(4, int(2 * len(self.entries)).bit_length())
         keys, numbers, _ = number_entries(self.entries, size)
         links = np.zeros(len(keys), np.float32)
-        links[keys != 0] = self.parameters.pairs[numbers[keys != 0]]
-        alone = self.parameters.alone + np.float32(self.unseen)
+        links[keys != 0] = self.pairs[numbers[keys != 0]]
+        alone = self.alone + np.float32(self.unseen)
         total = float(alone.sum(dtype=np.float64)) + self.unseen
         unknown_links = 1.0  # an unknown word is treated like one that was linked once, to another word
         probabilities = alone / np.float32(total)
-        return Known(keys, links, self.parameters.words, probabilities, self.unseen, unknown_links, self.unseen / total)
+        return Known(keys, links, self.words, probabilities, self.unseen, unknown_links, self.unseen / total)
 
 
 @dataclass(frozen=True)
 class GibbsModel:
     """All samplers: by view, the cuts of words and both directions. null: probability of no partner."""
 
-    cuts: list[tuple[Cut, Cut]]
-    directions: list[tuple[SamplerDirection, SamplerDirection]]
+    cuts: Cuts
+    directions: Directions
     null: float
     seed: int
 
@@ -83,11 +128,14 @@ class GibbsModel:
         """
         starts = cell_starts(source, target)
         out = (np.zeros(starts[-1], np.float32), np.zeros(starts[-1], np.float32))
-        samplers = [
-            sampler
-            for cuts, directions in zip(self.cuts, self.directions, strict=True)
-            for sampler in self._samplers(source, target, starts, cuts, directions)
-        ]
+        middle = int(max(source.lengths.max(initial=0), target.lengths.max(initial=0))) + 2
+        cells, twins = np.empty(0, np.uint32), np.empty(0, np.int32)  # for training only
+        samplers = []
+        for cuts, directions in zip(self.cuts, self.directions, strict=True):
+            sides = (cuts[0](source.values), source.offsets), (cuts[1](target.values), target.offsets)
+            for (by, to), own in zip((sides, sides[::-1]), directions, strict=True):
+                tables = tables_of(own.jumps, own.fertility, middle, self.null)
+                samplers.append((Words(*by, *to, cells, starts, twins), own.known, tables))
 
         def align(first: int) -> None:
             rows = (first, min(first + _ROWS, len(source)))
@@ -98,96 +146,70 @@ class GibbsModel:
         list(pool.map(align, range(0, len(source), _ROWS)))
         return Posteriors(source.offsets, target.offsets, starts, *out)
 
-    def _samplers(
-        self,
-        source: Ragged,
-        target: Ragged,
-        starts: NDArray[np.int64],
-        cuts: tuple[Cut, Cut],
-        directions: tuple[SamplerDirection, SamplerDirection],
-    ) -> list[tuple[Words, Known, Any]]:
-        by, to = cuts[0](source.values), cuts[1](target.values)
-        unused = (np.empty(0, np.uint32), np.empty(0, np.int32))  # needed for training only
-        texts = (
-            Words(by, source.offsets, to, target.offsets, unused[0], starts, unused[1]),
-            Words(to, target.offsets, by, source.offsets, unused[0], starts, unused[1]),
-        )
-        middle = int(max(source.lengths.max(initial=0), target.lengths.max(initial=0))) + 2
-        return [
-            (words, own.known, tables_of(own.parameters.jumps, own.parameters.fertility, middle, self.null))
-            for words, own in zip(texts, directions, strict=True)
-        ]
-
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return all that `restore_directions` needs besides the cuts, which follow from the word types."""
         return {
             f"{view}.{way}.{name}": array
             for view, directions in enumerate(self.directions)
             for way, own in zip(("forward", "backward"), directions, strict=True)
-            for name, array in {"entries": own.entries, **vars(own.parameters)}.items()
+            for name, array in own.arrays().items()
         }
 
 
-def restore_directions(
-    arrays: Mapping[str, NDArray[Any]], cuts: list[tuple[Cut, Cut]], unseen: float, where: str
-) -> list[tuple[SamplerDirection, SamplerDirection]]:
-    """Rebuild the directions of each view from what `GibbsModel.arrays` returned.
-
-    Raises:
-        DataError: an array is missing, or does not fit the others and the words.
-    """
+def restore_directions(arrays: Mapping[str, NDArray[Any]], cuts: Cuts, unseen: float, where: str) -> Directions:
+    """Rebuild the directions of each view from what `GibbsModel.arrays` returned; errors as `Direction.restore`."""
     return [
         (
-            _restore(arrays, f"{view}.forward", (source, target), unseen, where),
-            _restore(arrays, f"{view}.backward", (target, source), unseen, where),
+            Direction.restore(arrays, f"{view}.forward", sides, unseen, where),
+            Direction.restore(arrays, f"{view}.backward", sides[::-1], unseen, where),
         )
-        for view, (source, target) in enumerate(cuts)
+        for view, sides in enumerate(cuts)
     ]
 
 
-def _restore(
-    arrays: Mapping[str, NDArray[Any]], prefix: str, cuts: tuple[Cut, Cut], unseen: float, where: str
-) -> SamplerDirection:
-    """Rebuild one direction; cuts: of the drawn and of the drawing side."""
-    by, to = cuts[0].size, cuts[1].size
-    many = len(arrays.get(f"{prefix}.entries", ()))
-    shapes = {
-        "pairs": (many,), "words": (by,), "alone": (to,), "jumps": (2 * MAX_JUMP + 1,), "fertility": (by, FERTILITIES),
-    }  # fmt: skip
-    entries = checked_array(arrays, f"{prefix}.entries", np.int32, (many, 2), where)
-    found = {
-        name: checked_array(arrays, f"{prefix}.{name}", np.float32, shape, where) for name, shape in shapes.items()
-    }
-    if ((entries < 0) | (entries >= (by, to))).any():
-        raise DataError(f"{where}: damaged model: '{prefix}.entries' has an index beyond the {by} and {to} words")
-    for name, array in found.items():
-        minimum = 0 if name == "alone" else np.finfo(np.float32).tiny  # divisors and factors are positive
-        if not (np.isfinite(array).all() and (array >= minimum).all()):
-            raise DataError(f"{where}: damaged model: '{prefix}.{name}' holds an invalid count or probability")
-    return SamplerDirection(entries, SamplerParameters(**found), unseen)
+def cell_starts(source: Ragged, target: Ragged) -> NDArray[np.int64]:
+    """(n + 1,) the first cell of each pair."""
+    starts = np.zeros(len(source) + 1, np.int64)
+    np.cumsum(source.lengths * target.lengths, out=starts[1:])
+    return starts
 
 
-# ---- links from posteriors ----
+def number_entries(entries: NDArray[np.int32], slots: int) -> tuple[NDArray[np.uint64], NDArray[np.uint32], int]:
+    """Number distinct type pairs, shape (m, 2), in a new table; return keys, numbers, and m."""
+    offsets = np.arange(len(entries) + 1, dtype=np.int64)
+    columns = np.ascontiguousarray(entries.T)
+    keys, numbers, cells = np.zeros(slots, np.uint64), np.zeros(slots, np.uint32), np.empty(len(entries), np.uint32)
+    table: tuple[NDArray[np.uint64], NDArray[np.uint32], int] = kernels.number_pairs(
+        columns[0], offsets, columns[1], offsets, cells, keys, numbers, 0
+    )
+    return table
 
 
-def links_above(posteriors: Posteriors, threshold: float) -> Alignments:
-    """Return the links whose mean posterior of both directions reaches the threshold."""
-    lengths = np.zeros(len(posteriors.cell_starts) - 1, np.int64)
-    many = kernels.above(posteriors, threshold, np.empty((0, 2), np.int32), np.empty(0, np.float32), lengths)
-    links, confidence = np.empty((many, 2), np.int32), np.empty(many, np.float32)
-    kernels.above(posteriors, threshold, links, confidence, lengths)
-    return Alignments(Ragged.from_lengths(links, lengths), confidence)
+def tables_of(jumps: NDArray[np.float32], fertility: NDArray[np.float32], middle: int, null: float) -> Tables:
+    """Return tables for pairs of fewer than `middle` words."""
+    ahead = jumps[np.clip(np.arange(-middle, middle + 1), -MAX_JUMP, MAX_JUMP) + MAX_JUMP]
+    return Tables(ahead, ahead[::-1].copy(), middle, fertility, null / (1 - null), kernels.FERTILITY)
 
 
-def symmetrized_links(posteriors: Posteriors, heuristic: str) -> Alignments:
-    """Return the most probable partner of each word, if more probable than none, of both directions, symmetrized."""
-    sides = (posteriors.source_starts, posteriors.target_starts)
-    backward = _most_probable(sides[1], sides[0], posteriors.cell_starts, posteriors.by_source)
-    forward = reverse_links(_most_probable(*sides, posteriors.cell_starts, posteriors.by_target))
-    links = symmetrize(forward, backward, heuristic)
-    confidence = np.empty(len(links.flat), np.float32)
-    kernels.mean_at(posteriors, links.offsets, np.ascontiguousarray(links.values), confidence)
-    return Alignments(links, confidence)
+def links_of(posteriors: Posteriors, symmetrization: str, threshold: float) -> Alignments:
+    """Return the links whose mean posterior of both directions reaches the threshold (`symmetrization`: "posterior").
+
+    With a heuristic: the most probable partner of each word, if more probable than none, of both directions.
+    """
+    sources, targets, cells, by_target, by_source = posteriors
+    if symmetrization == "posterior":
+        lengths = np.zeros(len(cells) - 1, np.int64)
+        many = kernels.above(posteriors, threshold, np.empty((0, 2), np.int32), np.empty(0, np.float32), lengths)
+        found, confidence = np.empty((many, 2), np.int32), np.empty(many, np.float32)
+        kernels.above(posteriors, threshold, found, confidence, lengths)
+        return Alignments(Ragged.from_lengths(found, lengths), confidence)
+    forward = reverse_links(_most_probable(sources, targets, cells, by_target))
+    links = symmetrize(forward, _most_probable(targets, sources, cells, by_source), symmetrization)
+    rows, (i, j) = links.rows(), links.flat.T
+    first = cells[:-1][rows]
+    forward_cells, backward_cells = first + j * np.diff(sources)[rows] + i, first + i * np.diff(targets)[rows] + j
+    mean = np.float32(0.5) * (by_target[forward_cells] + by_source[backward_cells])
+    return Alignments(links, np.clip(mean, np.float32(1e-6), np.float32(1)))
 
 
 def _most_probable(

@@ -1,4 +1,4 @@
-"""One Gibbs sampler: its view of the text, and sweeps through three models in one direction.
+"""Training of `gibbs`: which pairs are used, and one Gibbs sampler per view and direction, in threads.
 
 A view is the text with whole words or with words cut to their first letters. Cut words merge the forms of a word, whole
 words distinguish them; samplers of both kinds make different errors.
@@ -6,64 +6,105 @@ words distinguish them; samplers of both kinds make different errors.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import logging
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from interlace.aligners.common.inputs import MAX_CELLS
 from interlace.aligners.gibbs import kernels
-from interlace.aligners.gibbs.kernels import Found, SamplerCounts, Tables, Words
+from interlace.aligners.gibbs.kernels import Found, SamplerCounts, Words
+from interlace.aligners.gibbs.model import FERTILITIES, MAX_JUMP, Direction, cell_starts, number_entries, tables_of
+from interlace.core.processors import processors
+from interlace.core.ragged import Ragged
+from interlace.core.randomness import Purpose, generator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from interlace.core.ragged import Ragged
+    from interlace.aligners.common.inputs import Prior
+    from interlace.aligners.gibbs.model import Cut, Directions
+    from interlace.alignment import WordPairs
+    from interlace.core.progress import Progress
     from interlace.core.randomness import Generator
 
-MAX_JUMP = 100  # longer jumps are counted as this one
-FERTILITIES = 10  # number of links from which the fertility ratio is constant
+log = logging.getLogger(__name__)
+
+_MAX_PORTION = MAX_CELLS  # cells of pairs that are aligned at a time; no pair has more
 _SLOTS = 1 << 12  # of a new table of pairs
+
+
+# ---- pairs ----
+
+
+def cells_of(pairs: WordPairs) -> NDArray[np.int64]:
+    """(n,) source words times target words of each pair; 0 for pairs that are too long."""
+    cells = pairs.source.lengths * pairs.target.lengths
+    return np.where(cells <= MAX_CELLS, cells, 0)
+
+
+def warn_about_long(pairs: WordPairs) -> None:
+    """Log how many pairs are too long to align."""
+    if beyond := int((pairs.source.lengths * pairs.target.lengths > MAX_CELLS).sum()):
+        message = "gibbs: %d of %d pairs have more than %d source words times target words and get no links"
+        log.warning(message, beyond, len(pairs), MAX_CELLS)
+
+
+def usable(pairs: WordPairs) -> WordPairs:
+    """Return the same pairs, with empty sides for pairs that get no links."""
+    kept = cells_of(pairs) > 0
+    if kept.all():
+        return pairs
+    source, target = (
+        Ragged.from_lengths(rows.flat[np.repeat(kept, rows.lengths)], np.where(kept, rows.lengths, 0))
+        for rows in (pairs.source, pairs.target)
+    )
+    return replace(pairs, source=source, target=target)
+
+
+def sample(pairs: WordPairs, max_cells: int) -> WordPairs | None:
+    """Return evenly spaced pairs of about `max_cells` cells in total, at least one; None if all pairs fit."""
+    cells = cells_of(pairs)
+    total = int(cells.sum())
+    if total <= max_cells:
+        return None
+    rows = np.flatnonzero(cells)
+    chosen = rows[np.diff(np.ceil(np.arange(len(rows) + 1) * (max_cells / total))) > 0]
+    log.info("gibbs: training on %d of %d pairs, because of max_training_cells", len(chosen), len(rows))
+    return replace(pairs, source=pairs.source.take(chosen), target=pairs.target.take(chosen))
+
+
+def portions(pairs: WordPairs) -> Iterator[WordPairs]:
+    """Yield the `usable` pairs in slices whose posteriors fit in memory."""
+    for chunk in pairs.chunks():
+        ends, start = np.cumsum(cells_of(chunk)), 0
+        while start < len(chunk):
+            before = int(ends[start - 1]) if start else 0
+            stop = max(start + 1, int(np.searchsorted(ends, before + _MAX_PORTION, side="right")))
+            yield usable(chunk.slice(start, stop))
+            start = stop
 
 
 # ---- views ----
 
 
 @dataclass(frozen=True)
-class Cut:
-    """A map from the types of a vocabulary to those of a view. numbers: (types,) int32. size: types of the view."""
-
-    numbers: NDArray[np.int32]
-    size: int
-
-    @classmethod
-    def of(cls, spellings: Sequence[str], letters: int) -> Cut:
-        """Map each spelling to its first `letters` letters; 0: the whole spelling."""
-        seen: dict[str, int] = {}
-        cut = (spelling[:letters] if letters else spelling for spelling in spellings)
-        numbers = np.fromiter((seen.setdefault(word, len(seen)) for word in cut), np.int32, len(spellings))
-        return cls(numbers, len(seen))
-
-    def __call__(self, types: NDArray[np.int32]) -> NDArray[np.int32]:
-        """(n,) types of the view; unknown types remain -1."""
-        if not self.size:
-            return np.full(len(types), -1, np.int32)
-        return np.where(types < 0, np.int32(-1), self.numbers[types])
-
-
-@dataclass(frozen=True)
 class View:
     """A text, and the type pairs of its cells.
 
-    entries: (m, 2) int32 source and target type of each numbered pair.
-    forward: each target word draws a source word; backward: each source word draws a target word.
+    sizes: types of source and target. entries: (m, 2) int32 source and target type of each numbered pair.
+    ways: forward, each target word draws a source word; and backward, each source word draws a target word.
     """
 
     sizes: tuple[int, int]
     entries: NDArray[np.int32]
-    forward: Words
-    backward: Words
+    ways: tuple[Words, Words]
 
     @classmethod
     def of(cls, source: Ragged, target: Ragged, cuts: tuple[Cut, Cut], extra: NDArray[np.int32]) -> View:
@@ -74,57 +115,54 @@ class View:
         by, to = cuts[0](source.values), cuts[1](target.values)
         starts = cell_starts(source, target)
         cells = np.empty(starts[-1], np.uint32)
-        keys, numbers, known = number_entries(extra, _SLOTS)
         rows = (by, source.offsets, to, target.offsets)
-        keys, numbers, known = kernels.number_pairs(*rows, cells, keys, numbers, known)
+        keys, numbers, known = kernels.number_pairs(*rows, cells, *number_entries(extra, _SLOTS))
+        slots = np.flatnonzero(keys)
+        unpacked, entries = keys[slots] - np.uint64(1), np.empty((known, 2), np.int32)
+        entries[numbers[slots], 0] = (unpacked >> np.uint64(32)).astype(np.int32)
+        entries[numbers[slots], 1] = (unpacked & np.uint64(0xFFFFFFFF)).astype(np.int32)
         transposed = np.empty_like(cells)
         kernels.transpose(source.offsets, target.offsets, starts, cells, transposed)
-        twins = (
-            kernels.twins(by, source.offsets, cuts[0].size),
-            kernels.twins(to, target.offsets, cuts[1].size),
-        )
-        return cls(
-            (cuts[0].size, cuts[1].size),
-            _entries(keys, numbers, known),
-            Words(by, source.offsets, to, target.offsets, cells, starts, twins[0]),
-            Words(to, target.offsets, by, source.offsets, transposed, starts, twins[1]),
-        )
+        forward = Words(*rows, cells, starts, kernels.twins(by, source.offsets, cuts[0].size))
+        twins = kernels.twins(to, target.offsets, cuts[1].size)
+        backward = Words(to, target.offsets, by, source.offsets, transposed, starts, twins)
+        return cls((cuts[0].size, cuts[1].size), entries, (forward, backward))
 
 
-def cell_starts(source: Ragged, target: Ragged) -> NDArray[np.int64]:
-    """(n + 1,) the first cell of each pair."""
-    starts = np.zeros(len(source) + 1, np.int64)
-    np.cumsum(source.lengths * target.lengths, out=starts[1:])
-    return starts
+class LazyView:
+    """A view that is built when first needed and freed when both directions are done.
 
+    prior: (p,) prior links of the first p type pairs of the view.
+    """
 
-def number_entries(entries: NDArray[np.int32], slots: int) -> tuple[NDArray[np.uint64], NDArray[np.uint32], int]:
-    """Number distinct type pairs, shape (m, 2), in a new table; return keys, numbers, and m."""
-    offsets = np.arange(len(entries) + 1, dtype=np.int64)
-    columns = np.ascontiguousarray(entries.T)
-    keys, numbers = np.zeros(slots, np.uint64), np.zeros(slots, np.uint32)
-    cells = np.empty(len(entries), np.uint32)
-    table: tuple[NDArray[np.uint64], NDArray[np.uint32], int] = kernels.number_pairs(
-        columns[0], offsets, columns[1], offsets, cells, keys, numbers, 0
-    )
-    return table
+    def __init__(self, source: Ragged, target: Ragged, cuts: tuple[Cut, Cut], prior: Prior) -> None:
+        self._text, self._cuts = (source, target), cuts
+        entries = np.stack([cut(prior.entries[:, side]) for side, cut in enumerate(cuts)], axis=1)
+        self._entries, places = np.unique(entries, axis=0, return_inverse=True)
+        self.prior = np.bincount(places.reshape(-1), prior.counts, len(self._entries)).astype(np.float64)
+        self._lock, self._pending = Lock(), 2
 
+    @cached_property
+    def _view(self) -> View:
+        return View.of(*self._text, self._cuts, self._entries.astype(np.int32))
 
-def _entries(keys: NDArray[np.uint64], numbers: NDArray[np.uint32], known: int) -> NDArray[np.int32]:
-    """(known, 2) the types of each numbered pair."""
-    slots = np.flatnonzero(keys)
-    unpacked = keys[slots] - np.uint64(1)
-    entries = np.empty((known, 2), np.int32)
-    entries[numbers[slots], 0] = (unpacked >> np.uint64(32)).astype(np.int32)
-    entries[numbers[slots], 1] = (unpacked & np.uint64(0xFFFFFFFF)).astype(np.int32)
-    return entries
+    def get(self) -> View:
+        """Return the view, built on the first call."""
+        with self._lock:
+            return self._view
+
+    def release(self) -> None:
+        """Free the view on the second call."""
+        with self._lock:
+            self._pending -= 1
+            if not self._pending:
+                del self._view
 
 
 # ---- sampling ----
 
 
-@dataclass(frozen=True)
-class SamplerPriors:
+class SamplerPriors(NamedTuple):
     """The settings that a sampler needs, as `Gibbs` describes them; 1 / alpha is an integer."""
 
     null: float
@@ -133,118 +171,82 @@ class SamplerPriors:
     fertility_alpha: float
 
 
-@dataclass(frozen=True)
-class SamplerParameters:
-    """What one sampler learned, averaged over its last sweeps; counts are in links and include the prior.
-
-    pairs: (m,) by type pair. words: (types,) by drawn type. alone: (types,) words without partner. jumps:
-    (2 * MAX_JUMP + 1,) probabilities. fertility: (types, FERTILITIES) as `Tables.fertility`.
-    """
-
-    pairs: NDArray[np.float32]
-    words: NDArray[np.float32]
-    alone: NDArray[np.float32]
-    jumps: NDArray[np.float32]
-    fertility: NDArray[np.float32]
-
-
-@dataclass(frozen=True)
-class Side:
-    """What a direction needs besides the text: the drawn type of each type pair, sizes, and prior links.
-
-    prior: (p,) of the first p type pairs; others have none.
-    """
-
-    drawn: NDArray[np.int32]
-    by_types: int
-    to_types: int
-    prior: NDArray[np.float64]
-
-
 class Sampler:
-    """The state of one sampler."""
+    """The state of one sampler: one direction of a view.
 
-    def __init__(self, words: Words, side: Side, priors: SamplerPriors, rng: Generator) -> None:
-        self._words, self._side, self._priors = words, side, priors
-        self._middle = max_words(words) + 2
+    prior: (p,) links of the first p type pairs that it starts with.
+    """
+
+    def __init__(self, view: View, way: int, prior: NDArray[np.float64], priors: SamplerPriors, rng: Generator) -> None:
+        self._entries = view.entries if way == 0 else view.entries[:, ::-1]
+        self._words, self._types, self._priors = view.ways[way], view.sizes[way], priors
+        sides = (self._words.by_starts, self._words.to_starts)
+        self._middle = int(max(np.diff(starts).max(initial=0) for starts in sides)) + 2
         self._state = np.uint64(rng.integers(1, 2**63))
-        self.chosen = _first_links(words, priors.null, rng)
-        self.counts = first_counts(words, side, self.chosen, round(1 / priors.alpha))
+        # Partners are drawn uniformly: starting near the diagonal would keep links there, even against a dictionary.
+        many = np.repeat(*map(np.diff, sides))
+        self.chosen: NDArray[np.int32] = rng.integers(0, np.maximum(many, 1)).astype(np.int32)
+        self.chosen[(rng.random(len(many)) < priors.null) | (many == 0)] = kernels.NONE
+        self.counts = first_counts(view, way, prior, self.chosen, round(1 / priors.alpha))
         self._jumps = np.ones(2 * MAX_JUMP + 1, np.float32)
-        self._tables = tables_of(self._jumps, np.ones((side.by_types, 1), np.float32), self._middle, priors.null)
-        self.posterior = np.zeros(len(words.cells), np.float32)
-        self._sums = [np.zeros(size, np.float32) for size in (len(side.drawn), side.by_types, side.to_types)]
+        self._tables = tables_of(self._jumps, np.ones((self._types, 1), np.float32), self._middle, priors.null)
+        self.posterior = np.zeros(len(self._words.cells), np.float32)
+        self._sums = [np.zeros(len(part), np.float32) for part in self.counts[:3]]
         self._kept = 0
 
-    def run(self, schedule: list[int], tick: Callable[[], None]) -> SamplerParameters:
-        """Sweep as often as scheduled for each model; average over the second half of the last model's sweeps."""
+    def run(self, schedule: list[int], tick: Callable[[], None]) -> Direction:
+        """Sweep as often as scheduled for each model; average over the second half of the last model's sweeps.
+
+        Type pairs that were never linked, which are most of them, are dropped.
+        """
         last = len(schedule)
         for model, sweeps in enumerate(schedule, kernels.WORDS):
             for number in range(sweeps):
                 self._sweep(model, keep=model == last and 2 * number >= sweeps)
                 tick()
         self.posterior /= self._kept
-        unit = self.counts.unit * self._kept
+        unit, unseen = self.counts.unit * self._kept, self._priors.alpha
         pairs, words, alone = (part / np.float32(unit) for part in self._sums)
-        return SamplerParameters(pairs, words, alone, self._jumps, self._tables.fertility)
+        linked = pairs > 1.5 * unseen
+        entries = np.ascontiguousarray(self._entries[linked])
+        return Direction(unseen, entries, pairs[linked], words, alone, self._jumps, self._tables.fertility)
 
     def _sweep(self, model: int, *, keep: bool) -> None:
-        found = Found(
-            np.zeros(2 * self._middle + 1, np.int64),
-            np.zeros((self._side.by_types, FERTILITIES), np.int32),
-            self.posterior,
-            keep,
-        )
-        state = kernels.sweep(
-            self._words, self.chosen, self.counts, self._tables._replace(model=model), found, self._state
-        )
-        self._state = np.uint64(state)
+        """Draw all partners once, then update the probabilities of jumps and fertilities."""
+        jumps = np.zeros(2 * self._middle + 1, np.int64)
+        found = Found(jumps, np.zeros((self._types, FERTILITIES), np.int32), self.posterior, keep)
+        tables = self._tables._replace(model=model)
+        self._state = np.uint64(kernels.sweep(self._words, self.chosen, self.counts, tables, found, self._state))
         if keep:
             self._kept += 1
-            counts: tuple[NDArray[Any], ...] = (self.counts.pairs, self.counts.words, self.counts.alone)
-            for total, part in zip(self._sums, counts, strict=True):
+            for total, part in zip(self._sums, self.counts[:3], strict=True):
                 np.add(total, part, out=total)
-        self._jumps = _jump_probabilities(found.jumps, self._priors.jump_alpha, self._middle - 2)
-        fertility = _fertility_ratios(found.fertility, self._priors.fertility_alpha)
-        self._tables = tables_of(self._jumps, fertility, self._middle, self._priors.null)
+        self._jumps = _jump_probabilities(jumps, self._priors.jump_alpha, self._middle - 2)
+        smooth = np.asarray(found.fertility + self._priors.fertility_alpha, np.float32)
+        ratios = np.ones_like(smooth)
+        np.divide(smooth[:, 1:], smooth[:, :-1], out=ratios[:, :-1])
+        self._tables = tables_of(self._jumps, ratios, self._middle, self._priors.null)
 
 
-def first_counts(words: Words, side: Side, chosen: NDArray[np.int32], unit: int) -> SamplerCounts:
+def first_counts(
+    view: View, way: int, prior: NDArray[np.float64], chosen: NDArray[np.int32], unit: int
+) -> SamplerCounts:
     """Return the counts of given links; 32 bits per type pair unless a sweep may need more."""
+    words, drawn = view.ways[way], view.entries[:, way]
     rows = np.repeat(np.arange(len(words.to_starts) - 1), np.diff(words.to_starts))
     aligned = chosen != kernels.NONE
     many = np.diff(words.by_starts)[rows]
-    place = np.arange(len(rows)) - words.to_starts[rows]
-    cells = words.cell_starts[rows] + place * many + chosen
-    prior = np.round(unit * side.prior).astype(np.int64)
-    pairs = np.bincount(words.cells[cells[aligned]], minlength=len(side.drawn))
+    cells = words.cell_starts[rows] + (np.arange(len(rows)) - words.to_starts[rows]) * many + chosen
+    links = np.round(unit * prior).astype(np.int64)
+    pairs = np.bincount(words.cells[cells[aligned]], minlength=len(drawn))
     pairs *= unit  # in place: this array bounds memory
     pairs += 1
-    pairs[: len(prior)] += prior
-    by = np.bincount(side.drawn, weights=pairs, minlength=side.by_types).astype(np.int64)
-    alone = unit * np.bincount(words.to[~aligned], minlength=side.to_types)
-    largest = 1 + prior.max(initial=0) + unit * int(np.bincount(words.to).max(initial=0))
+    pairs[: len(links)] += links
+    by = np.bincount(drawn, weights=pairs, minlength=view.sizes[way]).astype(np.int64)
+    alone = unit * np.bincount(words.to[~aligned], minlength=view.sizes[1 - way])
+    largest = 1 + links.max(initial=0) + unit * int(np.bincount(words.to).max(initial=0))
     width = np.int32 if largest <= np.iinfo(np.int32).max else np.int64
     return SamplerCounts(pairs.astype(width), by, alone, alone.sum(keepdims=True), unit)
-
-
-def tables_of(jumps: NDArray[np.float32], fertility: NDArray[np.float32], middle: int, null: float) -> Tables:
-    """Return tables for pairs of fewer than `middle` words."""
-    ahead = jumps[np.clip(np.arange(-middle, middle + 1), -MAX_JUMP, MAX_JUMP) + MAX_JUMP]
-    return Tables(ahead, ahead[::-1].copy(), middle, fertility, null / (1 - null), kernels.FERTILITY)
-
-
-def max_words(words: Words) -> int:
-    """Return the number of words of the longest side of any pair."""
-    return int(max(np.diff(words.by_starts).max(initial=0), np.diff(words.to_starts).max(initial=0)))
-
-
-def _first_links(words: Words, null: float, rng: Generator) -> NDArray[np.int32]:
-    """Draw partners uniformly; starting near the diagonal would keep links there, even against a dictionary."""
-    many = np.repeat(np.diff(words.by_starts), np.diff(words.to_starts))
-    chosen: NDArray[np.int32] = rng.integers(0, np.maximum(many, 1)).astype(np.int32)
-    chosen[(rng.random(len(many)) < null) | (many == 0)] = kernels.NONE
-    return chosen
 
 
 def _jump_probabilities(counts: NDArray[np.int64], alpha: float, words: int) -> NDArray[np.float32]:
@@ -260,9 +262,52 @@ def _jump_probabilities(counts: NDArray[np.int64], alpha: float, words: int) -> 
     return np.asarray(jumps / jumps[possible].sum(), np.float32)
 
 
-def _fertility_ratios(counts: NDArray[np.int32], alpha: float) -> NDArray[np.float32]:
-    """Return the ratio of the probabilities of n + 1 and n links, by type and n; 1 for the last n."""
-    smooth = np.asarray(counts + alpha, np.float32)
-    ratios: NDArray[np.float32] = np.ones_like(smooth)
-    np.divide(smooth[:, 1:], smooth[:, :-1], out=ratios[:, :-1])
-    return ratios
+def run_samplers(
+    views: list[LazyView], priors: SamplerPriors, schedule: list[int], seed: int, threads: int, progress: Progress
+) -> tuple[list[NDArray[np.float32]], Directions]:
+    """Run one sampler per view and direction; results are added in a fixed order, whichever ends first.
+
+    schedule: sweeps of each model. threads: 0: one per processor.
+
+    Returns:
+        The mean posteriors of drawing target words and of drawing source words, and both directions of each view.
+    """
+    jobs = [(number, way) for number in range(len(views)) for way in (0, 1)]
+    steps, done, lock = sum(schedule) * len(jobs), 0, Lock()
+    stop: BaseException | None = None  # raised by all samplers
+
+    def tick() -> None:
+        nonlocal done, stop
+        if stop:
+            raise stop
+        with lock:
+            done += 1
+            try:
+                progress("sampling", done, steps)
+            except BaseException as error:
+                stop = stop or error
+                raise
+
+    def run(job: tuple[int, int]) -> tuple[NDArray[np.float32], Direction]:
+        number, way = job
+        rng = generator(Purpose.ALIGN, seed, number, way)
+        sampler = Sampler(views[number].get(), way, views[number].prior, priors, rng)
+        direction = sampler.run(schedule, tick)
+        views[number].release()
+        return sampler.posterior, direction
+
+    sums: dict[int, NDArray[np.float32]] = {}
+    directions = []
+    with ThreadPoolExecutor(min(threads or processors(), len(jobs))) as pool:
+        try:
+            runs = pool.map(run, jobs)
+            for _, way in jobs:
+                posterior, direction = next(runs)
+                sums[way] = np.add(sums[way], posterior, out=sums[way]) if way in sums else posterior
+                directions.append(direction)
+                del posterior  # frees four bytes per cell while waiting for the next
+        finally:
+            stop = stop or CancelledError()  # on Ctrl-C the other samplers stop too
+    share = np.float32(1 / len(views))
+    means = [np.multiply(sums[way], share, out=sums[way]) for way in (0, 1)]
+    return means, list(zip(directions[::2], directions[1::2], strict=True))
