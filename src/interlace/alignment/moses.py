@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from interlace.alignment.phrase_table import PhraseTable
 from interlace.alignment.trie import Trie
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
@@ -37,20 +38,7 @@ _SPECIAL = re.compile(r"[|\t\n\r ]|&(?=(?:amp;)*#(?:9|10|13|32|124);)")
 _ESCAPE = re.compile(r"&(?:#(9|10|13|32|124)|amp(?=;(?:amp;)*#(?:9|10|13|32|124);));")
 
 
-class MosesTable(NamedTuple):
-    """The columns of a phrase table; see `interlace.alignment.phrase_table.PhraseTable`."""
-
-    source: Ragged
-    target: Ragged
-    source_types: list[str]
-    target_types: list[str]
-    entries: NDArray[np.int32]
-    scores: NDArray[np.float32]
-    links: Ragged
-    counts: NDArray[np.float64]
-
-
-def read_table(path: Path | str) -> MosesTable:
+def read_table(path: Path | str) -> PhraseTable:
     """Read a phrase table, whose lines may be in any order, and sort it.
 
     Raises:
@@ -66,7 +54,7 @@ def read_table(path: Path | str) -> MosesTable:
         phrases.append(side.trie.spell(distinct))
     types = (list(sides[0].types), list(sides[1].types))
     entries, sorted_phrases, order = sort_entries(np.stack(columns, axis=1), (phrases[0], phrases[1]), types)
-    table = MosesTable(
+    table = PhraseTable(
         *sorted_phrases,
         *types,
         entries,
@@ -78,7 +66,7 @@ def read_table(path: Path | str) -> MosesTable:
     return table
 
 
-def write_table(path: Path | str, table: MosesTable) -> None:
+def write_table(path: Path | str, table: PhraseTable) -> None:
     """Write a phrase table, whose rows are sorted; gzip by suffix."""
     sides = [
         _joined(Ragged(phrases.values, phrases.offsets), [escape(word) for word in types])
@@ -251,7 +239,7 @@ def _fault(line: str) -> str:
     return ""
 
 
-def _check(table: MosesTable, order: NDArray[np.int64], path: Path | str) -> None:
+def _check(table: PhraseTable, order: NDArray[np.int64], path: Path | str) -> None:
     """Raise a `DataError` for duplicate pairs and for links beyond the phrases; `order`: previous index of each row."""
     duplicates = np.flatnonzero((table.entries[1:] == table.entries[:-1]).all(axis=1))
     if len(duplicates):
@@ -269,7 +257,7 @@ def _check(table: MosesTable, order: NDArray[np.int64], path: Path | str) -> Non
 # ---- formatting ----
 
 
-def _lines(table: MosesTable, sides: list[Any], start: int) -> list[str]:
+def _lines(table: PhraseTable, sides: list[Any], start: int) -> list[str]:
     rows = slice(start, start + _LINES)
     links = table.links.slice(start, min(start + _LINES, len(table.entries)))
     fields = [

@@ -15,9 +15,10 @@ import numpy as np
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import sorted_links
-from interlace.alignment.moses import MosesTable, sort_entries
+from interlace.alignment.moses import sort_entries
+from interlace.alignment.phrase_table import PhraseTable
 from interlace.alignment.phrases import PhraseRules, phrase_pairs
-from interlace.alignment.trie import Trie
+from interlace.alignment.trie import Trie, count_pairs, sum_up
 from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _MIN_WEIGHT = float(np.finfo(np.float32).tiny)  # products of many rare words wo
 
 def count_phrase_pairs(
     pairs: WordPairs, links: Ragged, rules: PhraseRules, min_count: int, spool: Path | None
-) -> MosesTable:
+) -> PhraseTable:
     """Extract, count and score all phrase pairs with at least `min_count` occurrences.
 
     rules: `min_confidence` is not applied. spool: an empty folder for counts, or None to count in memory.
@@ -50,15 +51,20 @@ def count_phrase_pairs(
         part = sorted_links(part.rows(), part.flat, len(part))
         counter.add(chunk, part, phrase_pairs(chunk.source.lengths, chunk.target.lengths, part, rules))
     counted = counter.finish(min_count)
-    entries, sides, order = sort_entries(
-        *_phrases(counted, counter.source, counter.target), (pairs.source_types, pairs.target_types)
-    )
+    columns, phrases = [], []
+    for nodes, trie in ((counted.source, counter.source), (counted.target, counter.target)):
+        occurs = np.zeros(trie.used, np.bool_)
+        occurs[nodes] = True
+        columns.append((np.cumsum(occurs) - 1)[nodes])
+        phrases.append(trie.spell(np.flatnonzero(occurs).astype(np.int32)))
+    types = (pairs.source_types, pairs.target_types)
+    entries, sides, order = sort_entries(np.stack(columns, axis=1), (phrases[0], phrases[1]), types)
     inner = counter.links.spell(counted.links[order])
     inner = Ragged(np.stack(np.divmod(inner.values, rules.max_phrase_length), axis=1).astype(np.int16), inner.offsets)
     totals = (counted.target_totals[counted.target], counted.source_totals[counted.source], counted.counts)
     counts = np.stack(totals, axis=1)[order].astype(np.float64)
     scores = _scores(entries, sides, inner, counts, lexicon)
-    return MosesTable(*sides, pairs.source_types, pairs.target_types, entries, scores, inner, counts)
+    return PhraseTable(*sides, *types, entries, scores, inner, counts)
 
 
 # ---- counting ----
@@ -103,7 +109,11 @@ class _Counter:
         occurrences = np.stack([column.result() for column in columns], axis=1)
         if not self._files:
             self._occurrences.add(occurrences)
-        for part, path in zip(_split(occurrences) if self._files else (), self._files, strict=True):
+            return
+        parts = (occurrences[:, 0] % _PARTS).astype(np.uint8)
+        ends = np.cumsum(np.bincount(parts, minlength=_PARTS))
+        ordered = occurrences[np.argsort(parts, kind="stable")]  # a quarter of the time of one selection per part
+        for part, path in zip(np.split(ordered, ends[:-1]), self._files, strict=True):
             with path.open("ab") as file:
                 file.write(part.tobytes())
 
@@ -130,8 +140,6 @@ class _Occurrences:
         self._counts = np.zeros(len(self._seen.keys), np.int32)
 
     def add(self, occurrences: NDArray[np.int32]) -> None:
-        from interlace.alignment._trie_kernels import count_pairs
-
         pairs, seen = self._pairs, self._seen
         (pairs.slots, pairs.keys), pairs.used, (seen.slots, seen.keys), seen.used, self._counts = count_pairs(
             (pairs.slots, pairs.keys), pairs.used, (seen.slots, seen.keys), seen.used, self._counts, occurrences
@@ -141,8 +149,6 @@ class _Occurrences:
         self, min_count: int, totals: tuple[NDArray[np.int64], NDArray[np.int64]]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
         """Return source, target, links and count of each frequent pair; add all pairs to the totals."""
-        from interlace.alignment._trie_kernels import sum_up
-
         counts, links = np.zeros(self._pairs.used, np.int64), np.zeros(self._pairs.used, np.int32)
         sum_up(self._seen.keys, self._seen.used, self._counts, counts, links)
         keys = self._pairs.keys[1 : self._pairs.used]
@@ -151,24 +157,6 @@ class _Occurrences:
             total[:] += np.bincount(nodes, counts, minlength=len(total)).astype(np.int64)
         kept = counts >= min_count
         return source[kept], target[kept], links[kept], counts[kept]
-
-
-def _split(occurrences: NDArray[np.int32]) -> list[NDArray[np.int32]]:
-    """Return the rows of each part, in order; one sort takes a quarter of the time of one selection per part."""
-    parts = (occurrences[:, 0] % _PARTS).astype(np.uint8)
-    ends = np.cumsum(np.bincount(parts, minlength=_PARTS))
-    return np.split(occurrences[np.argsort(parts, kind="stable")], ends[:-1])
-
-
-def _phrases(counted: _Counted, source: Trie, target: Trie) -> tuple[NDArray[np.int64], Sides]:
-    """Return entries as numbers of the phrases that occur in them, and these phrases as rows of word types."""
-    columns, sides = [], []
-    for nodes, trie in ((counted.source, source), (counted.target, target)):
-        occurs = np.zeros(trie.used, np.bool_)
-        occurs[nodes] = True
-        columns.append((np.cumsum(occurs) - 1)[nodes])
-        sides.append(trie.spell(np.flatnonzero(occurs).astype(np.int32)))
-    return np.stack(columns, axis=1), (sides[0], sides[1])
 
 
 # ---- scoring ----

@@ -10,7 +10,6 @@ import numpy as np
 from pydantic import Field
 
 from interlace.alignment.phrases import PhraseRules
-from interlace.alignment.trie import Trie
 from interlace.core.ragged import Ragged
 from interlace.text.types import WordTypes
 
@@ -86,9 +85,8 @@ class PhraseTable:
 
     # ---- constructors and files ----
 
-    @classmethod
+    @staticmethod
     def count(
-        cls,
         pairs: WordPairs,
         links: Ragged,
         rules: TableRules | None = None,
@@ -114,11 +112,11 @@ class PhraseTable:
 
         rules = rules or TableRules()
         links, _ = rules.confident(links, confidence)
-        table = cls(*count_phrase_pairs(pairs, links, rules, rules.min_count, spool))
+        table = count_phrase_pairs(pairs, links, rules, rules.min_count, spool)
         return table.best_of_each(rules.top) if rules.top else table
 
-    @classmethod
-    def read(cls, path: Path | str) -> PhraseTable:
+    @staticmethod
+    def read(path: Path | str) -> PhraseTable:
         """Read Moses' format, plain or gzip by suffix; lines may be in any order.
 
         Raises:
@@ -126,7 +124,7 @@ class PhraseTable:
         """
         from interlace.alignment.moses import read_table
 
-        return cls(*read_table(path))
+        return read_table(path)
 
     def write(self, path: Path | str) -> None:
         """Write Moses' format, sorted by bytes, gzip by suffix, atomically.
@@ -134,11 +132,9 @@ class PhraseTable:
         `s ||| t ||| phi(s|t) lex(s|t) phi(t|s) lex(t|s) ||| links ||| count(t) count(s) count(s,t)`; inside words, `|`
         and white space are escaped. Scores have all digits of their 32 bits, so `read` restores the same table.
         """
-        from interlace.alignment.moses import MosesTable, write_table
+        from interlace.alignment.moses import write_table
 
-        types = (self.source_types, self.target_types)
-        table = MosesTable(self.source, self.target, *types, self.entries, self.scores, self.links, self.counts)
-        write_table(path, table)
+        write_table(path, self)
 
     # ---- lookup ----
 
@@ -215,6 +211,8 @@ class PhraseIndex:
 
     def __init__(self, phrases: Ragged) -> None:
         """Index phrases, rows of word types; phrases with a negative type are never found."""
+        from interlace.alignment.trie import Trie  # compiles loops
+
         known = np.flatnonzero(np.bincount(phrases.rows(), phrases.flat < 0, minlength=len(phrases)) == 0)
         known = known[phrases.lengths[known] > 0]
         kept = phrases.take(known)
