@@ -16,12 +16,11 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.names import check_language, check_name, check_pair, file_in
 from interlace.embeddings import WordVectors
 from interlace.experiments.card import write_card
-from interlace.experiments.dictionaries import write_dictionaries
+from interlace.experiments.mixing import write_dictionaries
 from interlace.experiments.recipe import Recipe
-from interlace.experiments.resumable import resumable
 from interlace.experiments.studies import Study
 from interlace.experiments.studies.folder import StudyFolder
-from interlace.experiments.translation import Shard
+from interlace.experiments.translation import Shard, resumable
 from interlace.objectives.common.dictionaries import Dictionary
 from interlace.text.lines import write_lines
 

@@ -284,8 +284,7 @@ def test_hub_models_are_identified_by_their_weights(vocab, tmp_path, monkeypatch
 
 
 def test_rejects_two_processes_writing_one_file(run_folder, source):
-    from interlace.experiments.resumable import resumable
-    from interlace.experiments.translation import Shard
+    from interlace.experiments.translation import Shard, resumable
 
     into = source.with_suffix(".de")
     with (

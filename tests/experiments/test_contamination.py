@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from interlace.data.contamination import HeldOutSet, find_contamination
-from interlace.experiments.contamination import (
+from interlace.experiments.checking import (
     CONTAMINATION,
     contamination_of,
     held_out_text,
@@ -141,7 +141,7 @@ def test_development_text_is_looked_for_too(folder, caplog):
 @pytest.fixture
 def asked(monkeypatch):
     """The held-out sets that training text is read for, call by call."""
-    import interlace.experiments.contamination as room
+    import interlace.experiments.checking as room
 
     calls, find = [], room.contamination_of
     monkeypatch.setattr(

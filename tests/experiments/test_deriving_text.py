@@ -237,7 +237,7 @@ def test_cache_depends_on_rows_and_normalization(root):
 
 @pytest.mark.parametrize("place", deriving._CODE)
 def test_cache_depends_on_code(place):
-    hashed = deriving._code_hash.__wrapped__
+    hashed = deriving.code_hash.__wrapped__
     assert hashed(place) != hashed("nothing") == hashed()
 
 
@@ -245,7 +245,7 @@ def test_cache_depends_on_readers_tokenizers_and_alignment(root, monkeypatch):
     places = {part for part in deriving._CODE if "/" not in part}
     assert places == {"derived", "readers", "text", "alignment"}
     first = data_root(recipe(root)) / "train.en_x.txt"
-    monkeypatch.setattr(deriving, "_code_hash", lambda *_: "other code")
+    monkeypatch.setattr(deriving, "code_hash", lambda *_: "other code")
     assert (data_root(recipe(root)) / "train.en_x.txt").resolve() != first.resolve()
 
 

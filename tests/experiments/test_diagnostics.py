@@ -11,7 +11,7 @@ from interlace.alignment import WordPairs
 from interlace.core.ragged import Ragged
 from interlace.data.alignments import WordAlignments
 from interlace.data.corpus import ParallelCorpus
-from interlace.experiments.diagnostics import MAX_CONCEPTS, concepts, sample_alignments
+from interlace.experiments.monitoring import MAX_CONCEPTS, concepts, sample_alignments
 from interlace.experiments.recipe import Recipe
 from interlace.report.runs import AlignmentMatrix
 

@@ -9,8 +9,7 @@ import pytest
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.embeddings import WordVectors
-from interlace.experiments.dictionaries import store_dictionaries
-from interlace.experiments.mixing import build_mixture
+from interlace.experiments.mixing import build_mixture, store_dictionaries
 from interlace.experiments.prepare import prepare
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe

@@ -3,8 +3,8 @@
 import pytest
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.experiments.model_metadata import METADATA, ModelMetadata
 from interlace.experiments.recipe import Recipe, directions, max_source_lengths
+from interlace.experiments.records import METADATA, ModelMetadata
 
 CORPORA = {
     "pairs": {"pairs": ["en-de", "en-tr"], "train": ["a.{language}"]},

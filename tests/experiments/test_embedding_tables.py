@@ -15,9 +15,9 @@ from interlace.experiments import estimate as estimating
 from interlace.experiments.embeddings import learn_vectors, token_lines
 from interlace.experiments.estimate import estimate
 from interlace.experiments.evaluate import evaluate, target_of
-from interlace.experiments.lineage import Lineage
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, change_recipe, read_recipe, tokenizer_of
+from interlace.experiments.records import Lineage
 from interlace.models.build import build_model, load
 from toy_settings import SHORT, TOY
 

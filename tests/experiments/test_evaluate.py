@@ -13,8 +13,8 @@ from interlace.data.vocab import Vocab
 from interlace.experiments import evaluate, score_store
 from interlace.experiments.evaluate import Target, _load, _task
 from interlace.experiments.evaluate import evaluate as run
-from interlace.experiments.model_metadata import ModelMetadata
 from interlace.experiments.recipe import Recipe, change_recipe, read_recipe
+from interlace.experiments.records import ModelMetadata
 from interlace.experiments.studies.folder import requested_items
 from interlace.models.build import encoder_config
 from interlace.models.settings import Shape

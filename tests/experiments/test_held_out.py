@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from interlace.experiments.held_out import held_out
+from interlace.experiments.monitoring import held_out
 from interlace.experiments.prepare import prepare
 from interlace.experiments.recipe import Recipe
 from interlace.models.families import Traits

@@ -8,8 +8,8 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokeniz
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.data.packing import Streams
-from interlace.experiments.held_out import held_out
 from interlace.experiments.mixing import build_mixture
+from interlace.experiments.monitoring import held_out
 from interlace.experiments.prepare import prepare
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, read_recipe

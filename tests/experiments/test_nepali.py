@@ -8,11 +8,10 @@ import os
 import pytest
 
 from interlace.data.vocab import Vocab
-from interlace.experiments.contamination import contamination_of, held_out_text
+from interlace.experiments.checking import contamination_of, held_out_text
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
-from interlace.experiments.studies import read_study
-from interlace.experiments.studies.cells import cells_of
+from interlace.experiments.studies import cells_of, read_study
 
 BESIDE = {
     "nepali/clm:ne": [],

@@ -8,7 +8,7 @@ import tomllib
 import pytest
 
 from interlace.core.errors import MissingDependencyError, SettingsError
-from interlace.experiments.contamination import training_text
+from interlace.experiments.checking import training_text
 from interlace.experiments.prepare import prepare
 from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.text.lines import write_lines

@@ -11,10 +11,10 @@ import pytest
 
 from interlace.core.errors import DataError, MissingDependencyError, SettingsError
 from interlace.experiments.estimate import estimate
-from interlace.experiments.lineage import differences
 from interlace.experiments.prepare import data_root
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import RECIPES, Recipe, read_recipe
+from interlace.experiments.records import differences
 from interlace.experiments.sections import Published
 from toy_settings import SHORT, TOY, VOCAB
 

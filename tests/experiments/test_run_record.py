@@ -1,6 +1,6 @@
 """What training really read, by hand."""
 
-from interlace.experiments.run_record import mixture_of
+from interlace.experiments.records import mixture_of
 
 
 def step(objective, corpus, tokens, rows, languages=None):

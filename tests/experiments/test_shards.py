@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.experiments.resumable import digest_of, resumable
-from interlace.experiments.translation import LineRange, Shard
+from interlace.experiments.translation import LineRange, Shard, digest_of, resumable
 from interlace.text.lines import write_lines
 
 

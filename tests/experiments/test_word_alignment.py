@@ -10,9 +10,9 @@ from interlace.aligners import ALIGNERS
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.registry import _PLUGINS, register_plugin
+from interlace.experiments.corpora import needs, plugin_hash
 from interlace.experiments.prepare import prepare
 from interlace.experiments.recipe import Recipe
-from interlace.experiments.word_alignment import needs, version
 from interlace.objectives import OBJECTIVES
 from interlace.text.lines import read_lines, write_lines
 
@@ -141,11 +141,11 @@ def test_other_text_is_aligned_again(folder):
 
 
 def test_other_code_of_the_aligner_is_another_version(folder):
-    old = version(ALIGNERS.get("straight"))
+    old = plugin_hash(ALIGNERS.get("straight"))
     (folder / "straight.py").write_text(GUEST + "# mended\n")
     _PLUGINS.clear()
     register_plugin(folder / "straight.py", {"align": ALIGNERS})
-    assert version(ALIGNERS.get("straight")) != old
+    assert plugin_hash(ALIGNERS.get("straight")) != old
 
 
 def test_nothing_is_aligned_that_nobody_asks_for(folder):

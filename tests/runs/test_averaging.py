@@ -17,7 +17,7 @@ from interlace.experiments.evaluate import evaluate, target_of
 from interlace.experiments.export import average_checkpoints, export_model
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
-from interlace.experiments.run_state import is_finished
+from interlace.experiments.records import is_finished
 from interlace.experiments.translation import TranslationModel
 from interlace.models.build import load
 from interlace.report import write_report

@@ -13,9 +13,9 @@ from safetensors.torch import load_file
 
 from interlace.core.errors import SettingsError
 from interlace.data.vocab import Vocab
-from interlace.experiments import held_out
-from interlace.experiments.held_out import dev_scores
+from interlace.experiments import monitoring as held_out
 from interlace.experiments.mixing import build_mixture
+from interlace.experiments.monitoring import dev_scores
 from interlace.experiments.prepare import prepare
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, read_recipe

@@ -6,7 +6,7 @@ import pytest
 
 from interlace.core.errors import SettingsError
 from interlace.data.vocab import Vocab
-from interlace.experiments.contamination import held_out_text
+from interlace.experiments.checking import held_out_text
 from interlace.experiments.recipe import CorpusGroup, read_recipe
 from interlace.readers.hub import HubTable
 from interlace.tasks import TASKS

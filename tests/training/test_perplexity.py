@@ -14,7 +14,7 @@ from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.packing import Streams
 from interlace.data.vocab import Vocab
-from interlace.experiments.held_out import held_out
+from interlace.experiments.monitoring import held_out
 from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape

@@ -76,7 +76,7 @@ def study(
 def _list(read: Study, folder: Path, into: Path | None, only: str, *, as_json: bool) -> None:
     from rich.table import Table
 
-    from interlace.experiments.studies.cells import cells_of, matching
+    from interlace.experiments.studies import cells_of, matching
     from interlace.experiments.studies.folder import StudyFolder
     from interlace.experiments.studies.running import resources_for
 
@@ -105,7 +105,7 @@ def _list(read: Study, folder: Path, into: Path | None, only: str, *, as_json: b
 def _show(read: Study, folder: Path, into: Path, *, as_json: bool) -> None:
     """Print the main table and the paths of the other results, and write the report."""
     from interlace.core.errors import DataError
-    from interlace.experiments.studies.cells import cells_of
+    from interlace.experiments.studies import cells_of
     from interlace.experiments.studies.folder import StudyFolder
     from interlace.report import write_report
     from interlace.report.study import COMPARISONS, TABLES, summarize

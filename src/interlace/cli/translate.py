@@ -201,7 +201,7 @@ class _Work:
 
     def file(self, source: LineRange, into: Path) -> None:
         """Translate file to file; rerunning the same command resumes."""
-        from interlace.experiments.resumable import resumable
+        from interlace.experiments.translation import resumable
 
         form = [self.form.n_best, self.form.scores, self.form.as_json]
         key = {**self.interpreter.key(), "form": form, "cut": self.cut}

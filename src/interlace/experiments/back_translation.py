@@ -21,7 +21,7 @@ from interlace.core.names import file_in
 from interlace.core.progress import no_progress
 from interlace.core.settings import Settings
 from interlace.data.filters import FilterChain, build_filters
-from interlace.experiments.resumable import digest_of, resumable
+from interlace.experiments.translation import digest_of, resumable
 from interlace.models.settings import SearchSettings, SingleBestSearch
 from interlace.readers.common.text import plain_pairs
 from interlace.text.lines import read_lines, writing
@@ -29,16 +29,15 @@ from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.training.run_folder import read_json, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from interlace.core.progress import Progress
-    from interlace.experiments.translation import LineRange, LineTranslator, Window
+    from interlace.experiments.translation import LineRange, LineTranslator
 
 log = logging.getLogger(__name__)
 BACK_TRANSLATED = "back-translated.json"
 _TRANSLATED, _KEY = "translations.tsv", "translations.json"
-_CHUNK = 10_000
 _MAX_LENGTH = "1"  # marks translations of maximum length, which rarely end with the sentence
 
 
@@ -133,16 +132,13 @@ def _translate(
         return dict(known)
     with resumable(text, into / _TRANSLATED, key) as result:
         for done in translator.windows(result.lines, window, text.first + result.done):
-            result.write(done.lines, _rows(done), done.counts())
+            found = [translation.hypotheses[0] for translation in done.translations]
+            rows = [f"{_MAX_LENGTH if one.full else ''}\t{one.text}" for one in found]
+            result.write(done.lines, rows, done.counts())
             progress("translating", result.done, len(text))
     made = {"text": result.digest, **key}
     write_json(into / _KEY, made)
     return made
-
-
-def _rows(window: Window) -> list[str]:
-    found = [translation.hypotheses[0] for translation in window.translations]
-    return [f"{_MAX_LENGTH if one.full else ''}\t{one.text}" for one in found]
 
 
 def _write(
@@ -163,7 +159,11 @@ def _write(
     real, made = (paths[language] for language in languages)
     with writing(real) as write, writing(made) as write_made:
         for lines, rows in _chunks(text, translated):
-            kept = _kept(lines, rows, languages, settings, chain, counts)
+            full = np.array([bool(line.strip() and row[1].strip()) for line, row in zip(lines, rows, strict=True)])
+            ended = np.array([settings.unfinished or mark != _MAX_LENGTH for mark, _ in rows])
+            pairs = plain_pairs((lines, [text for _, text in rows]), languages, settings.word_tokenizer)
+            kept = np.flatnonzero(chain.keep(pairs, full & ended)).tolist()
+            counts.update(empty=int((~full).sum()), unfinished=int((full & ~ended).sum()), pairs=len(kept))
             write(lines[row].strip() for row in kept)
             write_made(prefix + rows[row][1].strip() for row in kept)
         counts.update(chain.dropped)
@@ -173,30 +173,10 @@ def _write(
     return counts
 
 
-def _kept(
-    lines: Sequence[str],
-    rows: Sequence[tuple[str, str]],
-    languages: tuple[str, str],
-    settings: BackTranslationSettings,
-    chain: FilterChain,
-    counts: Counter[str],
-) -> list[int]:
-    """Return the numbers of the kept pairs."""
-    full = np.array([bool(line.strip()) and bool(text.strip()) for line, (_, text) in zip(lines, rows, strict=True)])
-    ended = np.array([settings.unfinished or mark != _MAX_LENGTH for mark, _ in rows])
-    counts["empty"] += int((~full).sum())
-    counts["unfinished"] += int((full & ~ended).sum())
-    pairs = plain_pairs((list(lines), [text for _, text in rows]), languages, settings.word_tokenizer)
-    kept = chain.keep(pairs, full & ended)
-    counts["pairs"] += int(kept.sum())
-    found: list[int] = np.flatnonzero(kept).tolist()
-    return found
-
-
 def _chunks(text: LineRange, translated: Path) -> Iterator[tuple[list[str], list[tuple[str, str]]]]:
     """Yield chunks of lines, and their marks and translations."""
     lines, rows = iter(text), read_lines(translated)
-    while taken := list(islice(lines, _CHUNK)):
+    while taken := list(islice(lines, 10_000)):
         parts = [row.partition("\t") for row in islice(rows, len(taken))]
         if len(parts) != len(taken):
             raise DataError(f"{translated}: has fewer rows than {text.path} has lines; remove it to translate again")
@@ -205,8 +185,8 @@ def _chunks(text: LineRange, translated: Path) -> Iterator[tuple[list[str], list
 
 def _check_output(into: Path) -> None:
     """Reject a folder with other files."""
-    ours = (BACK_TRANSLATED, _KEY, _TRANSLATED, f".{_TRANSLATED}.partial")
+    ours = {BACK_TRANSLATED, _KEY, _TRANSLATED, f".{_TRANSLATED}.partial", f".{_TRANSLATED}.lock"}
     if into.exists() and not into.is_dir():
         raise DataError(f"{into}: expected a folder, found a file")
-    if into.is_dir() and any(into.iterdir()) and not any((into / name).exists() for name in ours):
+    if into.is_dir() and (there := {path.name for path in into.iterdir()}) and not there & ours:
         raise DataError(f"{into}: holds other files than back-translations; give a new folder")

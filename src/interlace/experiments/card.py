@@ -14,8 +14,8 @@ from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.files import atomic
-from interlace.experiments.recipe import Recipe, directions, tokenizer_of
-from interlace.experiments.run_record import DIGEST
+from interlace.experiments.recipe import Recipe, directions, leaves, tokenizer_of
+from interlace.experiments.records import DIGEST
 from interlace.models.families import SEQ2SEQ
 from interlace.training.callbacks import early_stopping_cost
 from interlace.training.run_folder import METRICS, RECIPE, RUN, SCORES, read_json
@@ -28,11 +28,7 @@ if TYPE_CHECKING:
 CARD = "README.md"
 PLACE = "FOLDER-OR-HUB-NAME"
 _TEMPLATE = Path(__file__).with_name("card.md.jinja")
-_HUB_NAME = re.compile(r"[\w][\w.-]*(/[\w][\w.-]*)?")
-_LANGUAGE_CODE = re.compile(r"[a-z]{2,3}")
 _STOPPING_SCORES = {"bleu": ", and BLEU of greedy translations,", "round-trip": ", and BLEU of round trips,"}
-_VERSIONS = ("interlace", "python", "torch", "transformers", "device", "finished")
-_NEW_EMBEDDINGS = {"mean": "mean of the former tokens of each"}
 
 
 def write_card(into: Path, about: dict[str, Any] | None = None) -> Path | None:
@@ -53,13 +49,14 @@ def write_card(into: Path, about: dict[str, Any] | None = None) -> Path | None:
     recipe, about = Recipe.read(found, RECIPE), plain(about)
     config = plain(json.loads((into / "model" / "config.json").read_text(encoding="utf-8")))
     rows = plain(read_json(into / SCORES, []))
+    versions = ("interlace", "python", "torch", "transformers", "device", "finished")
     context = {
         **_model(recipe, config, about),
         **_data(recipe, about),
         **_training(recipe, about),
         **_perplexities(recipe, about, into),
         **_scores(rows),
-        "versions": [f"{name} {about[name]}" for name in _VERSIONS if about.get(name)],
+        "versions": [f"{name} {about[name]}" for name in versions if about.get(name)],
     }
     card = ModelCard.from_template(_metadata(recipe, config, rows), template_path=str(_TEMPLATE), **context)
     with atomic(into / "model" / CARD) as partial:
@@ -98,9 +95,9 @@ def _metadata(recipe: Recipe, config: dict[str, Any], rows: list[dict[str, Any]]
     codes = dict.fromkeys(language.partition("_")[0].lower() for language in recipe.languages)
     results = list(_results(rows))
     return ModelCardData(
-        language=[code for code in codes if _LANGUAGE_CODE.fullmatch(code)] or None,
+        language=[code for code in codes if re.fullmatch(r"[a-z]{2,3}", code)] or None,
         base_model=_base(recipe),
-        library_name=_library(config),
+        library_name="interlace" if config.get("model_type") == SEQ2SEQ[1] else "transformers",
         pipeline_tag="translation" if recipe.seq2seq else "text-generation" if recipe.causal else "fill-mask",
         tags=["interlace", "cross-lingual", *(plain(name).replace("_", "-") for name in recipe.objectives)],
         **({"model_name": plain(recipe.name), "eval_results": results} if results else {}),
@@ -111,8 +108,10 @@ def _results(rows: list[dict[str, Any]]) -> Iterator[EvalResult]:
     """Yield the mean over seeds of each task, metric and language."""
     from huggingface_hub import EvalResult
 
-    for task, metric, language in dict.fromkeys((row["task"], row["metric"], row["language"]) for row in rows):
-        scores = [float(row["score"]) for row in rows if _place(row) == (task, metric, language)]
+    by_place: dict[tuple[str, str, str], list[float]] = {}
+    for row in rows:
+        by_place.setdefault((row["task"], row["metric"], row["language"]), []).append(float(row["score"]))
+    for (task, metric, language), scores in by_place.items():
         yield EvalResult(
             task_type=task,
             dataset_type=task,
@@ -123,28 +122,22 @@ def _results(rows: list[dict[str, Any]]) -> Iterator[EvalResult]:
         )
 
 
-def _place(row: dict[str, Any]) -> tuple[str, str, str]:
-    return row["task"], row["metric"], row["language"]
-
-
 def _base(recipe: Recipe) -> str | None:
     """Return the hub name of the base model; a local folder is not named."""
     start = recipe.model.start
-    if start is None or Path(start).expanduser().exists() or not _HUB_NAME.fullmatch(start):
-        return None
-    return start
-
-
-def _library(config: dict[str, Any]) -> str:
-    """Return the library whose class loads a model of this configuration."""
-    return "interlace" if config.get("model_type") == SEQ2SEQ[1] else "transformers"
+    local = start is None or Path(start).expanduser().exists()
+    return None if local or not re.fullmatch(r"[\w][\w.-]*(/[\w][\w.-]*)?", str(start)) else start
 
 
 def _model(recipe: Recipe, config: dict[str, Any], about: dict[str, Any]) -> dict[str, Any]:
     """Return the template values of initialization, loading code and vocabulary."""
     learned = list(directions(recipe)) if recipe.seq2seq else None
     start, tokenizer = recipe.model.start, tokenizer_of(recipe)
-    xlm = config.get("model_type") == "xlm"
+    xlm, encoder, decoder = config.get("model_type") == "xlm", config.get("encoder", {}), config.get("decoder", {})
+    roberta = "roberta" in str(decoder.get("model_type"))  # reserves positions up to that of the padding
+    reserved = int(decoder.get("pad_token_id") or 0) + 1 if roberta else 0
+    rows = config.get("interlace_languages") or config.get("lang2id") or encoder.get("interlace_languages") or {}
+    has_languages = not xlm or (config.get("use_lang_emb", True) and config.get("n_langs", 1) > 1)
     return {
         "name": plain(recipe.name),
         "description": plain(recipe.about),
@@ -157,13 +150,15 @@ def _model(recipe: Recipe, config: dict[str, Any], about: dict[str, Any]) -> dic
         "auto_class": "AutoModelForCausalLM" if recipe.causal else "AutoModelForMaskedLM",
         "directions": None if learned is None else ["-".join(direction) for direction in learned],
         "example": (learned or [(recipe.languages[0], recipe.languages[-1])])[0],
-        "max_new_tokens": _max_new_tokens(config),
-        "language_rows": _language_rows(config, xlm=xlm),
+        "max_new_tokens": min(100, int(decoder.get("max_position_embeddings", 101)) - reserved - 1),
+        "language_rows": sorted(rows.items(), key=lambda pair: pair[1]) if has_languages else [],
         "language_argument": "langs" if xlm else "token_type_ids",
         "fold_language": plain(recipe.export.fold_language),
         "vocab": recipe.vocab,
         "tokenizer": None if tokenizer is None else leaf(tokenizer),
-        "new_embeddings": _NEW_EMBEDDINGS.get(recipe.model.new_tokens, "random, around the mean embedding"),
+        "new_embeddings": "mean of the former tokens of each"
+        if recipe.model.new_tokens == "mean"
+        else "random, around the mean embedding",
     }
 
 
@@ -177,22 +172,6 @@ def _decoder(recipe: Recipe) -> str:
         return "random; embeddings shared with the encoder" if shared else "random"
     what = "" if decoder.take == "whole" else "embeddings of "
     return f"{what}`{leaf(decoder.start)}`" if decoder.start is not None else ""
-
-
-def _language_rows(config: dict[str, Any], *, xlm: bool) -> list[tuple[str, int]]:
-    """Return the languages and ids of language embeddings, by id; empty if the model has none."""
-    if xlm and not (config.get("use_lang_emb", True) and config.get("n_langs", 1) > 1):
-        return []
-    encoder = config.get("encoder", {})
-    rows = config.get("interlace_languages") or config.get("lang2id") or encoder.get("interlace_languages") or {}
-    return sorted(rows.items(), key=lambda pair: pair[1])
-
-
-def _max_new_tokens(config: dict[str, Any]) -> int:
-    """Return the number of tokens after the first; RoBERTa reserves positions up to that of the padding."""
-    decoder = config.get("decoder", {})
-    reserved = int(decoder.get("pad_token_id") or 0) + 1 if "roberta" in str(decoder.get("model_type")) else 0
-    return min(100, int(decoder.get("max_position_embeddings", 101)) - reserved - 1)
 
 
 def _data(recipe: Recipe, about: dict[str, Any]) -> dict[str, Any]:
@@ -219,17 +198,8 @@ def _data(recipe: Recipe, about: dict[str, Any]) -> dict[str, Any]:
 
 
 def _settings(values: dict[str, Any]) -> str:
-    text = ", ".join(f"{key} = {leaf(value)}" for key, value in _flat(values))
+    text = ", ".join(f"{plain(key)} = {leaf(value)}" for key, value in leaves(values))
     return f" ({text})" if text else ""
-
-
-def _flat(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield `a.b` and value of each leaf."""
-    if isinstance(data, dict):
-        for key, value in data.items():
-            yield from _flat(value, f"{path}.{key}" if path else str(key))
-    else:
-        yield plain(path), data
 
 
 def _training(recipe: Recipe, about: dict[str, Any]) -> dict[str, Any]:
@@ -250,10 +220,10 @@ def _training(recipe: Recipe, about: dict[str, Any]) -> dict[str, Any]:
     rows = []
     for name, entry in recipe.objectives.items():
         objective = recipe.objective(name)
-        default = dict(_flat(type(objective)().dump()))
-        own = {key: value for key, value in _flat(objective.dump()) if value != default.get(key)}
+        default = dict(leaves(type(objective)().dump()))
+        own = {key: value for key, value in leaves(objective.dump()) if value != default.get(key)}
         own |= {"corpora": ", ".join(entry.corpora)} if entry.corpora else {}
-        settings = ", ".join(f"{key} = {leaf(value)}" for key, value in own.items()) or "default"
+        settings = ", ".join(f"{plain(key)} = {leaf(value)}" for key, value in own.items()) or "default"
         summary = (type(objective).__doc__ or "").strip().partition("\n")[0]
         rows.append([f"`{name}`", summary, entry.weight, f"{100 * tokens.get(name, 0) / total:.1f} %", settings])
     return {"training": list(facts.items()), "objectives": rows}

@@ -1,27 +1,40 @@
-"""Check the data of a recipe before training: each corpus, contamination, and the number of passes over the text."""
+"""Check the data of a recipe: each corpus, passes over the text, and contamination.
+
+Contamination is development and test text of the recipe's tasks that occurs in a model's pre-training text.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import logging
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from interlace.core.errors import InterlaceError
 from interlace.core.progress import Progress, no_progress
-from interlace.data.contamination import ContaminationCheck, HeldOutSet
-from interlace.data.filters import build_filters
+from interlace.data.contamination import ContaminationCheck, HeldOutSet, OverlapRules, find_contamination
+from interlace.data.filters import build_filters, sides
 from interlace.data.inspection import InspectionReport, Inspector
-from interlace.experiments.contamination import held_out_text
-from interlace.experiments.prepare import data_root
+from interlace.experiments.prepare import data_key, data_root
+from interlace.experiments.records import Lineage
+from interlace.tasks.common.files import MissingDataError
+from interlace.text import Text
 from interlace.text.scripts import UNSPACED, scripts_of
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
+from interlace.training.run_folder import read_json, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
-    from interlace.experiments.recipe import CorpusGroup, Recipe
-    from interlace.text import Text
+    from interlace.data.contamination import Contamination
+    from interlace.data.inspection import Where
+    from interlace.experiments.recipe import Recipe
+    from interlace.tasks import Task
 
-_SPACED, _UNSPACED = 4.5, 1.5  # characters per token: of alphabets, and of scripts without spaces
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -83,7 +96,11 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> CheckedRec
             tests = len(contamination)
             for (name, language), lines in dev_text.items():
                 contamination.hold_out(HeldOutSet(name, language, {"text": lines}))
-        for group, name, corpus in _corpora_of(recipe, split):
+        corpora = [
+            (group, name, corpus) for name, group in recipe.corpora.items() for corpus in group.corpora_in(split)
+        ]
+        for group, label, corpus in corpora:
+            name = f"{label} {corpus} ({split})"
             observer = hold_out(name) if split == "dev" else contamination.search
             paths, languages = group.files(split, corpus, root), corpus.split("-")
             reports.append(inspector.inspect(name, group.reading(split), paths, languages, observer))
@@ -91,6 +108,18 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> CheckedRec
     findings = [finding for number, found in results for finding in found.findings(ngrams=number < tests)]
     reports.append(InspectionReport("held-out text in training text", {"sets": len(contamination)}, findings))
     return CheckedRecipe(reports, _volume(recipe, reports))
+
+
+def _volume(recipe: Recipe, reports: list[InspectionReport]) -> TrainingVolume:
+    """Return the training volume, with 4.5 characters per token, or 1.5 in scripts without spaces."""
+    trained = [report.facts.get("sides", {}) for report in reports if report.name.endswith("(train)")]
+    text = sum(
+        side["characters"] / (1.5 if scripts_of(language) & UNSPACED else 4.5)
+        for each in trained
+        for language, side in each.items()
+    )
+    train = recipe.train
+    return TrainingVolume(train.steps, train.steps * train.micro_batches * train.tokens_per_batch, round(text))
 
 
 def _unknown_script(recipe: Recipe, language: str) -> str:
@@ -102,19 +131,157 @@ def _unknown_script(recipe: Recipe, language: str) -> str:
     return f"it is derived from {derived.of!r} by {changes}; correct the lines of {derived.of!r}"
 
 
-def _corpora_of(recipe: Recipe, split: str) -> Iterator[tuple[CorpusGroup, str, str]]:
-    for name, group in recipe.corpora.items():
-        for corpus in [*group.languages, *group.pairs]:
-            if getattr(group, split):
-                yield group, f"{name} {corpus} ({split})", corpus
+# ---- contamination ----
+
+CONTAMINATION = "contamination.json"
+_VERSION = 2  # of the rules for equal text
 
 
-def _volume(recipe: Recipe, reports: list[InspectionReport]) -> TrainingVolume:
-    train = recipe.train
-    text = 0.0
-    for report in reports:
-        if report.name.endswith("(train)"):
-            for language, side in report.facts.get("sides", {}).items():
-                unspaced = bool(scripts_of(language) & UNSPACED)
-                text += side["characters"] / (_UNSPACED if unspaced else _SPACED)
-    return TrainingVolume(train.steps, train.steps * train.micro_batches * train.tokens_per_batch, round(text))
+class TaskSplit(NamedTuple):
+    """A split of a task in one language."""
+
+    task: str
+    split: str
+    language: str
+
+    def __str__(self) -> str:
+        return ".".join(self)
+
+
+@dataclass(frozen=True)
+class HeldOutText:
+    """The held-out text of a recipe's tasks. unread: error messages of splits that could not be read."""
+
+    sets: dict[TaskSplit, HeldOutSet]
+    unread: dict[TaskSplit, str]
+
+
+def held_out_text(recipe: Recipe, tasks: Sequence[str] = (), reported: Sequence[str] = ()) -> HeldOutText:
+    """Return the development and test sets of a recipe's tasks that are running text.
+
+    Development sets and test sets in the source language are optional. Other sets that cannot be read are logged as
+    warnings, once, and only if their message is not part of `reported`.
+    """
+    found, root, settings = HeldOutText({}, {}), data_root(recipe), recipe.evaluate
+    for name in tasks or settings.tasks:
+        task = settings.task(name)
+        languages = dict.fromkeys([settings.source, *(task.targets or settings.targets or recipe.languages)])
+        for split in [TaskSplit(name, split, language) for split in ("dev", "test") for language in languages]:
+            try:
+                held = _held_out_set(split, task, root)
+            except InterlaceError as error:
+                optional = split.split != "test" or split.language == settings.source
+                if not (optional and isinstance(error, MissingDataError)):
+                    if not any(str(error) in message for message in (*reported, *found.unread.values())):
+                        log.warning("contamination is not checked for held-out text that cannot be read: %s", error)
+                    found.unread[split] = str(error)
+                continue
+            if held is not None:
+                found.sets[split] = held
+    return found
+
+
+def contamination_of(
+    trained: Recipe, sets: Mapping[TaskSplit, HeldOutSet], rules: OverlapRules | None = None
+) -> dict[TaskSplit, Contamination]:
+    """Search the training text of `trained`, and of the runs that it continues, for held-out text in one pass.
+
+    Raises:
+        DataError: a training file is missing or damaged.
+    """
+    return dict(zip(sets, find_contamination(training_text(trained), sets.values(), rules), strict=True))
+
+
+def stored_contamination(
+    folder: Path, trained: Recipe, evaluated: Recipe, tasks: Sequence[str] = (), reported: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """Return the contamination of test sets as plain data; store that of all sets in `contamination.json`.
+
+    Results of unchanged held-out text are reused; all other sets share one pass over the training text. Sets that
+    could not be read are stored as `unread` and tried again by the next call. `unknown` names public checkpoints in the
+    model's lineage, whose training text is unknown.
+
+    Raises:
+        DataError: as `contamination_of`.
+    """
+    held = held_out_text(evaluated, tasks, reported)
+    stored: dict[str, Any] = read_json(folder / CONTAMINATION, {}).get("sets", {})
+    lineage = Lineage.of(trained)
+    keys = {split: _key(lineage.recipes, held_out) for split, held_out in held.sets.items()}
+    new = {split: of for split, of in held.sets.items() if stored.get(str(split), {}).get("key") != keys[split]}
+    if new:
+        names = ", ".join(dict.fromkeys(split.task for split in new))
+        log.info("searching the training text of %s for held-out text of %s", trained.name, names)
+        for split, result in contamination_of(trained, new).items():
+            stored[str(split)] = {"key": keys[split], "split": split.split, **result.dump()}
+    if new or held.unread:
+        unread = {str(split): message for split, message in held.unread.items()}
+        write_json(folder / CONTAMINATION, {"sets": stored, "unread": unread})
+    found = [stored[str(split)] for split in held.sets]
+    for row in found:
+        if row["exact"] >= 1.0:
+            log.warning(
+                "%s (%s): %.3g %% of the %s examples occur verbatim in the training text of %s (%s)",
+                row["task"], row["language"], row["exact"], row["split"], trained.name, folder / CONTAMINATION,
+            )  # fmt: skip
+    unknown = {"unknown": lineage.unknown} if lineage.unknown else {}
+    return [{**row, **unknown} for row in found if row["split"] == "test"]
+
+
+def training_text(recipe: Recipe) -> Iterator[tuple[Text, Where]]:
+    """Yield all training text of a recipe in chunks, before filters: both sides of translations.
+
+    The text of the runs that it continues follows under their names; text shared by several runs comes once.
+    """
+    seen = set()
+    for each in Lineage.of(recipe).recipes:
+        root, prefix = data_root(each), "" if each is recipe else f"{each.name}: "
+        for name, group in each.corpora.items():
+            source = json.dumps([str(root), group.model_copy(update={"dev": []}).dump()], sort_keys=True)
+            for corpus in () if source in seen else group.trained:
+                place, first = f"{prefix}{name} {corpus}", 0
+                for chunk in group.reading().read_chunks(group.files("train", corpus, root), corpus.split("-")):
+                    texts = list(sides(chunk))
+                    for text in texts:
+                        yield text, partial(_place, place, first)
+                    first += len(texts[0])
+            seen.add(source)
+
+
+def _place(corpus: str, first: int, row: int) -> str:
+    return f"{corpus}:{first + row + 1}"
+
+
+def _held_out_set(split: TaskSplit, task: Task, root: Path) -> HeldOutSet | None:
+    """Return the text of a split; None if there is none.
+
+    The parts of pairs are `first` and `second`. Sentences have the part `text`, or the language where they are in
+    several; each sentence is then an example with one part.
+    """
+    chunks = task.texts(split.split, split.language, root)
+    alone = len({chunk.language for chunk in chunks if isinstance(chunk, Text)}) == 1
+    parts: dict[str, list[str]] = {}
+    languages: dict[str, str] = {}
+    rows = 0
+    for chunk in chunks:
+        names = ("text" if alone else chunk.language,) if isinstance(chunk, Text) else ("first", "second")
+        for part, side in zip(names, sides(chunk), strict=True):
+            languages.setdefault(part, side.language)
+            lines = parts.setdefault(part, [])
+            lines += [""] * (rows - len(lines)) + list(side.lines)
+        rows += len(chunk)
+    filled = {part: lines + [""] * (rows - len(lines)) for part, lines in parts.items()}
+    return HeldOutSet(split.task, split.language, filled, languages) if chunks else None
+
+
+def _key(recipes: Sequence[Recipe], held: HeldOutSet) -> str:
+    """Return a hash of everything that the result depends on, except the contents of training files.
+
+    recipes: of the run, and of those that it continues.
+    """
+    own, *before = (
+        {"text": {key: group.dump() for key, group in each.corpora.items()}, "root": data_key(each)} for each in recipes
+    )
+    content = {"version": _VERSION, **own, "held out": [dict(held.parts), dict(held.languages)]}
+    content |= {"before": before} if before else {}
+    return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=8).hexdigest()

@@ -1,19 +1,17 @@
-"""Derived languages of recipes: which files a recipe needs of them, and the folder in which they are written.
+"""Derived languages of recipes: which files a recipe needs of them, and the data root that holds them.
 
 A derived file has the path at which the recipe's patterns look for it: that of the original with the other language
-filled in. Translations, alignments and dictionaries are derived from the training text. Each language's folder is
+filled in. Translations, alignments and dictionaries are derived from the training text. The folder of each language is
 cached by all that it depends on: the content of the original files, how they are read, normalized and tokenized, which
 rows count, the transformations with their seed, and the code.
 """
 
 from __future__ import annotations
 
-import inspect
 import logging
 import os
-from functools import cache, partial
-from hashlib import blake2b
-from importlib.resources import files
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Any
@@ -30,68 +28,54 @@ from interlace.derived.common.folder import (
     OriginalFiles,
     write_folder,
 )
-from interlace.experiments.derived import files_of
-from interlace.experiments.sections import AlignSettings, names_of
-from interlace.experiments.training_text import filters_of, words_key
+from interlace.experiments.corpora import code_hash, filters_of, plugin_hash, words_key
+from interlace.experiments.sections import AlignSettings, files_of, names_of
 from interlace.readers import READERS
 from interlace.tasks.common.dictionaries import DictionaryTask
 from interlace.tasks.common.files import FileQuery, MissingDataError, expected_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator
 
     from interlace.core.settings import Settings
-    from interlace.derived import Transformation
     from interlace.experiments.recipe import CorpusGroup, Recipe
     from interlace.tasks import Task
 
 log = logging.getLogger(__name__)
 
-_SPLITS = ("train", "dev", "test")
 _CODE = ("derived", "readers", "text", "alignment", "data/filters")
 _OWN_PATTERNS = "give translations their own patterns with {pair}, as in 'parallel/train.{pair}.{source}'"
 
 
-class DataRoot(type(Path())):  # type: ignore[misc]
-    """The data root of a recipe, in which paths of derived files lead to the folders in which they were written.
-
-    derived: path relative to the root -> file.
-    """
-
-    derived: Mapping[str, Path] = {}
-
-    @classmethod
-    def of(cls, root: Path, derived: Mapping[str, Path]) -> DataRoot:
-        """Return a data root with derived files."""
-        made = cls(root)
-        made.derived = derived
-        return made
-
-    def __truediv__(self, key: str | os.PathLike[str]) -> Path:
-        """Return the path of a file or folder in the data root."""
-        path = Path(str(self), key)
-        return self.derived.get(os.path.relpath(path, self), path) if self.derived else path
-
-    def __reduce__(self) -> Any:
-        """Keep the derived files in copies."""
-        return DataRoot.of, (Path(str(self)), self.derived)
-
-
 def with_derived(recipe: Recipe, root: Path) -> Path:
-    """Write the derived languages of a recipe where they are not cached, and return the data root with their files.
+    """Write the derived languages of a recipe where they are not cached, and return a data root that holds them.
+
+    It is a folder of links: to the derived files, and to everything in the original data root.
 
     Raises:
         DataError: an original file is missing, or a file exists at the path of a derived one.
         SettingsError: a pattern of the recipe does not name a file for each language.
     """
     root = root.resolve()
-    found: dict[str, Path] = {}
+    links: dict[str, Path] = {}
     for name, wanted in derived_files(recipe, root).items():
         for file in wanted:
             _check_sources(file, name)
         folder = cached("derived", _key(recipe, root, name, wanted), partial(_write, recipe, root, name, wanted))
-        found |= {output: folder / output for file in wanted for output in file.outputs}
-    return DataRoot.of(root, found)
+        links |= {output: folder / output for file in wanted for output in file.outputs}
+    folders = {os.fspath(parent) for output in links for parent in Path(output).parents}  # with derived files
+    for place in filter(Path.is_dir, (root / folder for folder in folders)):
+        for entry in sorted(place.iterdir()):
+            path = os.path.relpath(entry, root)
+            if path not in folders and os.access(entry, os.R_OK) and (entry.is_file() or entry.is_dir()):
+                links[path] = entry
+
+    def link(into: Path) -> None:
+        for path, original in links.items():
+            (into / "data" / path).parent.mkdir(parents=True, exist_ok=True)
+            (into / "data" / path).symlink_to(original)
+
+    return cached("data-root", {"links": {path: str(original) for path, original in links.items()}}, link) / "data"
 
 
 def derived_key(recipe: Recipe, root: Path) -> list[Any]:
@@ -104,7 +88,7 @@ def derived_key(recipe: Recipe, root: Path) -> list[Any]:
         name: {**language.dump(), "transformations": _described_chain(recipe, root, name)}
         for name, language in recipe.derived.items()
     }
-    return [sections, _code_hash("derived")]
+    return [sections, code_hash("derived")]
 
 
 def derived_problems(recipe: Recipe) -> list[str]:
@@ -112,43 +96,41 @@ def derived_problems(recipe: Recipe) -> list[str]:
 
     For the toy corpus, which is generated on demand, only its languages are checked.
     """
-    if not recipe.derived:
-        return []
+    problems: dict[str, None] = {}
+
     if recipe.toy is not None:
-        return list(dict.fromkeys(_toy_problems(recipe, recipe.toy.languages)))
-    root = Path(os.path.expandvars(recipe.data_root or ".")).expanduser().resolve()
-    if "$" in root.name and not root.is_dir():  # otherwise every file would be reported
+        for name, language in recipe.derived.items():
+            with _noting(problems):
+                language.check_files(name)
+            if language.of not in recipe.toy.languages:
+                there = ", ".join(recipe.toy.languages)
+                problems[f"derived.{name}.of: the toy corpus has {there}, not {language.of!r}"] = None
+        return list(problems)
+    root = recipe.root.resolve()
+    if recipe.derived and "$" in root.name and not root.is_dir():  # otherwise every file would be reported
         return [f"data_root = {recipe.data_root!r}: the environment variable is not set"]
-    return list(dict.fromkeys(_file_problems(recipe, root)))
-
-
-def _toy_problems(recipe: Recipe, languages: list[str]) -> Iterator[str]:
     for name, language in recipe.derived.items():
-        yield from _message(partial(language.check_files, name))
-        if language.of not in languages:
-            yield f"derived.{name}.of: the toy corpus has {', '.join(languages)}, not {language.of!r}"
+        with _noting(problems):
+            language.located(root, name)
+    found: dict[str, list[FolderFile]] = {}
+    with _noting(problems):
+        found = derived_files(recipe, root)
+    for name, wanted in found.items():
+        for file in wanted:
+            with _noting(problems):
+                _check_sources(file, name)
+        if not wanted:
+            problems[f"derived.{name}: not used by any corpus, task or dictionary"] = None
+    return list(problems)
 
 
-def _file_problems(recipe: Recipe, root: Path) -> Iterator[str]:
-    for name, language in recipe.derived.items():
-        yield from _message(partial(language.located, root, name))
+@contextmanager
+def _noting(problems: dict[str, None]) -> Iterator[None]:
+    """Add the message of an error to `problems`."""
     try:
-        wanted = derived_files(recipe, root)
+        yield
     except InterlaceError as error:
-        yield str(error)
-        return
-    for name, its_files in wanted.items():
-        for file in its_files:
-            yield from _message(partial(_check_sources, file, name))
-        if not its_files:
-            yield f"derived.{name}: not used by any corpus, task or dictionary"
-
-
-def _message(check: Callable[[], object]) -> Iterator[str]:
-    try:
-        check()
-    except InterlaceError as error:
-        yield str(error)
+        problems[str(error)] = None
 
 
 # ---- writing and caching ----
@@ -166,57 +148,40 @@ def _write(recipe: Recipe, root: Path, name: str, wanted: list[FolderFile], into
 
 
 def _key(recipe: Recipe, root: Path, name: str, wanted: list[FolderFile]) -> dict[str, Any]:
-    language = recipe.derived[name]
+    language, described = recipe.derived[name], list[Any]()
+    for file in wanted:
+        sources = [
+            [_described(each.reader), [_described(rule) for rule in each.filters], [*map(content_key, each.paths)]]
+            for each in file.sources
+        ]
+        share = [file.share, file.swapped] if isinstance(file, DerivedTranslations) else None
+        described.append([type(file).__name__, file.outputs, sources, share])
     return {
-        "files": [_described_file(file) for file in wanted],
+        "files": described,
         "language": name,
         "of": language.of,
         "transformations": _described_chain(recipe, root, name),
         "seed": language.seed,
         "word_tokenizer": words_key(recipe, [language.of]),
         "normalization": recipe.normalization.dump(),
-        "version": _code_hash(*_CODE),
+        "version": code_hash(*_CODE),
     }
-
-
-def _described_file(file: FolderFile) -> list[Any]:
-    sources = [
-        [_described(source.reader), [_described(rule) for rule in source.filters], [*map(content_key, source.paths)]]
-        for source in file.sources
-    ]
-    share = [file.share, file.swapped] if isinstance(file, DerivedTranslations) else None
-    return [type(file).__name__, file.outputs, sources, share]
 
 
 def _described_chain(recipe: Recipe, root: Path, name: str) -> list[Any]:
-    return [_described_files(one) for one in recipe.derived[name].located(root, name).transformations]
-
-
-def _described_files(transformation: Transformation) -> list[Any]:
-    """Return a transformation with the content of its files."""
-    content = {
-        name: [content_key(path) for path in ([value] if isinstance(value, Path) else value)]
-        for name, value in files_of(transformation)
-    }
-    return _described(transformation, **content)
+    """Return the transformations, with the content of their files."""
+    return [
+        _described(one, **{
+            field: [content_key(path) for path in ([value] if isinstance(value, Path) else value)]
+            for field, value in files_of(one)
+        })
+        for one in recipe.derived[name].located(root, name).transformations
+    ]  # fmt: skip
 
 
 def _described(entry: Settings, **content: Any) -> list[Any]:
     """Return a registry entry by module and settings, and the content of a plugin's file."""
-    kind = type(entry)
-    code = "" if kind.__module__.startswith("interlace.") else content_key(Path(inspect.getfile(kind)))
-    return [kind.__module__, {**entry.dump(), **content}, code]
-
-
-@cache
-def _code_hash(*places: str) -> str:
-    """Return a hash of the code in subpackages."""
-    digest = blake2b(digest_size=8)
-    home = Path(str(files("interlace")))
-    for place in places:
-        for path in sorted((home / place).rglob("*.py")):
-            digest.update(str(path.relative_to(home)).encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
+    return [type(entry).__module__, {**entry.dump(), **content}, plugin_hash(type(entry))]
 
 
 # ---- which files ----
@@ -236,21 +201,19 @@ def derived_files(recipe: Recipe, root: Path) -> dict[str, list[FolderFile]]:
         found[name] = []
         for file in wanted:
             for output in file.outputs:
-                _check_output(output, file, name, root)
+                if output.startswith(".."):
+                    raise DataError(f"{output}: files of derived languages must be under the data root {root}")
+                if (root / output).exists():
+                    hint = (
+                        _OWN_PATTERNS if isinstance(file, DerivedTranslations) else "use another name or leave it out"
+                    )
+                    raise DataError(f"derived.{name}: {root / output} exists already; {hint}")
                 if not _are_same((name, file), owners.setdefault(output, (name, file))):
                     what = f"two different files are to be written at {root / output}"
                     raise SettingsError(f"derived.{name}: {what}; {_OWN_PATTERNS}")
             if owners[file.path][1] is file:
                 found[name].append(file)
     return found
-
-
-def _check_output(output: str, file: FolderFile, name: str, root: Path) -> None:
-    if output.startswith(".."):
-        raise DataError(f"{output}: files of derived languages must be under the data root {root}")
-    if (root / output).exists():
-        hint = _OWN_PATTERNS if isinstance(file, DerivedTranslations) else "use another name or leave it out"
-        raise DataError(f"derived.{name}: {root / output} exists already; {hint}")
 
 
 def _check_sources(file: FolderFile, name: str) -> None:
@@ -305,9 +268,11 @@ def _translations(
     if not sources:
         raise SettingsError(f"the pair {pair!r}: no group of [corpora] has {split} text in {derived.of!r}")
     original, own = sides[::-1] if swapped else sides
-    train = split == "train"
-    alignments = _alignments(recipe, pair) if train else ""
-    return DerivedTranslations(own, original, alignments, swapped, sources, derived.parallel if train else 1.0)
+    if split != "train":
+        return DerivedTranslations(own, original, "", swapped, sources)
+    aligner = (recipe.align or AlignSettings()).aligner(names_of(pair))
+    alignments: str = getattr(aligner, "links", "") if "links" in aligner.files else ""
+    return DerivedTranslations(own, original, alignments, swapped, sources, derived.parallel)
 
 
 def _training(recipe: Recipe, name: str, root: Path, split: str = "train") -> tuple[OriginalFiles, ...]:
@@ -317,18 +282,11 @@ def _training(recipe: Recipe, name: str, root: Path, split: str = "train") -> tu
     return tuple(OriginalFiles(group.reading(split), tuple(group.files(split, of, root)), filters) for group in groups)
 
 
-def _alignments(recipe: Recipe, pair: str) -> str:
-    """Return the file from which the recipe's aligner reads alignments; empty if it reads none."""
-    aligner = (recipe.align or AlignSettings()).aligner(names_of(pair))
-    path: str = getattr(aligner, "links", "") if "links" in aligner.files else ""
-    return path
-
-
 def _tasks(recipe: Recipe, name: str, root: Path) -> Iterator[DerivedFile]:
     for label in recipe.evaluate.tasks:
         task = recipe.evaluate.task(label)
         if getattr(task, "reader", None) is not None and "source" not in type(task).model_fields:
-            for split in _SPLITS:
+            for split in ("train", "dev", "test"):
                 yield from _task_files(task, label, split, name, recipe.derived[name].of, root)
 
 

@@ -10,11 +10,13 @@ import logging
 import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain, combinations, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
@@ -24,29 +26,27 @@ from interlace.data.cache import cached
 from interlace.data.corpus import Corpus
 from interlace.embeddings import SUBWORDS, EmbeddingSources, WordVectors, languages_in
 from interlace.embeddings.concat import Interleaved
-from interlace.experiments.dictionaries import write_dictionaries
+from interlace.experiments.corpora import corpora_with, side_texts, text_key
+from interlace.experiments.mixing import write_dictionaries
 from interlace.experiments.prepare import data_root, prepare
-from interlace.experiments.run_state import claim_folder, is_finished
-from interlace.experiments.training_text import corpora_with, side_texts, text_key
+from interlace.experiments.records import claim_folder, environment, is_finished
 from interlace.objectives.common.dictionaries import DictionaryPart, DictionarySplit, split_dictionary
 from interlace.tasks import TASKS
 from interlace.text.lines import read_lines, writing
 from interlace.training.run_folder import RUN, VECTORS, locked, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from interlace.core.progress import Progress
     from interlace.data.vocab import Vocab
-    from interlace.embeddings import CrossLingualVectors
     from interlace.experiments.recipe import Recipe
     from interlace.experiments.sections import EmbeddingSettings
     from interlace.tasks import Task
 
 log = logging.getLogger(__name__)
-_ROWS = 8192  # lines converted to tokens at a time
 
 
 def learn_vectors(recipe: Recipe, into: Path, progress: Progress | None = None) -> Path:
@@ -75,32 +75,24 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress | None = None) 
         prepared = time.perf_counter()
         learned = settings.method().fit(sources, recipe.seed, progress or no_progress)
         with atomic_folder(into / VECTORS) as folder:
-            for vectors in learned.vectors.values():
-                vectors.save(folder)
+            for own in learned.vectors.values():
+                own.save(folder)
             if vocab is not None:
                 vocab.save_files(folder)
+        vectors = list(learned.vectors.values())
         seconds = {"data": prepared - start, "training": time.perf_counter() - prepared}
-        write_json(into / RUN, _run_record(recipe, learned, seconds))
+        about = {
+            "name": recipe.name,
+            **environment(torch.device("cpu")),
+            "parameters": sum(own.vectors.size for own in vectors),
+            "words": {own.language: len(own) for own in vectors},
+            "width": vectors[0].width,
+            "embeddings": learned.about,
+            "seconds": {stage: round(spent, 3) for stage, spent in seconds.items()},
+            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        write_json(into / RUN, about)
     return into / VECTORS
-
-
-def _run_record(recipe: Recipe, learned: CrossLingualVectors, seconds: dict[str, float]) -> dict[str, Any]:
-    """The content of `run.json`."""
-    import torch
-
-    from interlace.experiments.run_record import environment
-
-    vectors = learned.vectors.values()
-    return {
-        "name": recipe.name,
-        **environment(torch.device("cpu")),
-        "parameters": sum(own.vectors.size for own in vectors),
-        "words": {own.language: len(own) for own in vectors},
-        "width": next(iter(vectors)).width,
-        "embeddings": learned.about,
-        "seconds": {stage: round(spent, 3) for stage, spent in seconds.items()},
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-    }
 
 
 def static_vectors(folder: str, tasks: Mapping[str, Task]) -> dict[str, WordVectors] | None:
@@ -158,22 +150,21 @@ def _dictionaries(recipe: Recipe, settings: EmbeddingSettings) -> list[Dictionar
 
 
 def _training_entries(split: DictionarySplit) -> Lexicon:
-    """Return the training entries."""
     kept = split.parts == DictionaryPart.TRAIN
     return replace(split.lexicon, entries=split.lexicon.entries[kept], counts=split.lexicon.counts[kept])
 
 
 @dataclass(frozen=True)
-class _Words:
-    """Lines of space-separated words in a file; can be read several times."""
+class _Lines:
+    """Lines of words or tokens; can be read several times."""
 
-    path: Path
+    read: Callable[[], Iterator[list[str]]]
 
     def __iter__(self) -> Iterator[list[str]]:
-        return (line.split(" ") for line in read_lines(self.path))
+        return self.read()
 
 
-def _words(recipe: Recipe, language: str, root: Path) -> _Words:
+def _words(recipe: Recipe, language: str, root: Path) -> _Lines:
     """Return the training text of a language from all corpora, without lines that filters drop."""
     parts = list(corpora_with(recipe.corpora.values(), language))
     key = {
@@ -192,7 +183,7 @@ def _words(recipe: Recipe, language: str, root: Path) -> _Words:
     path = cached("words", key, build) / "words.txt"
     if not path.stat().st_size:
         raise DataError(f"recipe {recipe.name!r}: the training text of {language!r} has no words")
-    return _Words(path)
+    return _Lines(lambda: (line.split(" ") for line in read_lines(path)))
 
 
 def token_lines(recipe: Recipe) -> tuple[Vocab, Iterable[Sequence[str]]]:
@@ -205,34 +196,22 @@ def token_lines(recipe: Recipe) -> tuple[Vocab, Iterable[Sequence[str]]]:
     """
     materials = prepare(recipe, dev=False)
     corpora = [corpus for corpus in materials.readable.values() if isinstance(corpus, Corpus)]
-    names = _names(materials.vocab)
-    texts = {
-        language: _TokenLines([corpus for corpus in corpora if corpus.language == language], names)
-        for language in recipe.languages
-    }
-    if empty := [language for language, text in texts.items() if not text.corpora]:
-        raise DataError(f"recipe {recipe.name!r}: no training text of {empty[0]!r}")
+    names = np.full(materials.vocab.size, "", object)  # by id
+    for name, number in materials.vocab.tokenizer.get_vocab(with_added_tokens=True).items():
+        names[number] = name
+    texts: dict[str, _Lines] = {}
+    for language in recipe.languages:
+        own = [corpus for corpus in corpora if corpus.language == language]
+        if not own:
+            raise DataError(f"recipe {recipe.name!r}: no training text of {language!r}")
+        texts[language] = _Lines(partial(_tokens, own, names))
     return materials.vocab, Interleaved(texts)
 
 
-def _names(vocab: Vocab) -> NDArray[np.object_]:
-    """Return (V,) tokens by id."""
-    names = np.full(vocab.size, "", object)
-    for name, number in vocab.tokenizer.get_vocab(with_added_tokens=True).items():
-        names[number] = name
-    return names
-
-
-class _TokenLines:
-    """The lines of some corpora in tokens; can be read several times."""
-
-    def __init__(self, corpora: list[Corpus], names: NDArray[np.object_]) -> None:
-        self.corpora = corpora
-        self._names = names
-
-    def __iter__(self) -> Iterator[list[str]]:
-        for corpus in self.corpora:
-            for start in range(0, len(corpus), _ROWS):
-                ids = corpus.take(np.arange(start, min(start + _ROWS, len(corpus)))).ids
-                tokens = self._names[ids.values].tolist()
-                yield from (tokens[first:last] for first, last in pairwise(ids.offsets.tolist()))
+def _tokens(corpora: list[Corpus], names: NDArray[np.object_]) -> Iterator[list[str]]:
+    """Yield the lines of corpora in tokens, 8192 converted at a time."""
+    for corpus in corpora:
+        for start in range(0, len(corpus), 8192):
+            ids = corpus.take(np.arange(start, min(start + 8192, len(corpus)))).ids
+            tokens = names[ids.values].tolist()
+            yield from (tokens[first:last] for first, last in pairwise(ids.offsets.tolist()))

@@ -7,13 +7,13 @@ heads and further passes of objectives (see docs/results.md), evaluation, fine-t
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
+from torch.nn.functional import cross_entropy
 
 from interlace.core.errors import DataError, InterlaceError, SettingsError
 from interlace.core.files import must_exist
@@ -34,16 +34,10 @@ from interlace.training.device import resolved
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    import torch
-
     from interlace.experiments.recipe import Recipe
     from interlace.models.backbone import Backbone
-    from interlace.models.settings import ModelSettings
-    from interlace.objectives import Objective
 
 _SECONDS = 2.0  # of measurement, after a first update
-_BYTES_PER_PARAMETER = 16  # float32 weight, gradient and two moments
-_SCHEDULE_POINTS = 200  # steps at which weights are sampled
 
 
 @dataclass(frozen=True)
@@ -124,40 +118,32 @@ def estimate(recipe: Recipe) -> Estimate:
 
 
 def _cost(recipe: Recipe, tokens: int) -> ModelCost:
-    import torch
-
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if recipe.train.threads:
         torch.set_num_threads(recipe.train.threads)
-    vocab, model = _vocab(recipe), _model(recipe)
+    model = recipe.model
+    if model.vectors is not None and not tokenizer_of(recipe):  # vectors without a tokenizer are only checked
+        read_vectors(model)
+        model = model.model_copy(update={"vectors": None})
+    vocab = _vocab(recipe)
     backbone = build_model(model, vocab, recipe.languages, recipe.seed, causal=recipe.causal, seq2seq=recipe.seq2seq)
     benchmark = _Benchmark(recipe, backbone.to(device).train(), vocab.size, device)
     rate, kept = benchmark.run()
-    written = sum(
-        share
-        * max(benchmark.seconds(BackTranslationUpdates(objective, backbone, vocab, recipe.languages)) - 1 / rate, 0.0)
-        for objective, share in shares(recipe)
-    )  # seconds per token
+    updates = [(BackTranslationUpdates(each, backbone, vocab, recipe.languages), part) for each, part in shares(recipe)]
+    written = sum(part * max(benchmark.seconds(each) - 1 / rate, 0.0) for each, part in updates)  # seconds per token
     speed = 1 / (1 / rate + written)
     parameters = sum(parameter.numel() for parameter in backbone.parameters())
+    cuda = device.type == "cuda"
     return ModelCost(
         parameters=parameters,
         table=backbone.input_embeddings.numel(),
         decoder=parameters - sum(parameter.numel() for parameter in backbone.model.parameters()),
-        device=_named(device),
+        device=torch.cuda.get_device_name(device) if cuda else f"{torch.get_num_threads()} CPU threads",
         speed=speed,
-        memory=round(parameters * _BYTES_PER_PARAMETER + kept * recipe.train.tokens_per_batch),
+        memory=round(parameters * 16 + kept * recipe.train.tokens_per_batch),  # weight, gradient and two moments
         hours=tokens / speed / 3600,
         translating=written * speed,
     )
-
-
-def _named(device: torch.device) -> str:
-    import torch
-
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    return f"{torch.get_num_threads()} CPU threads"
 
 
 def _vocab(recipe: Recipe) -> Vocab:
@@ -170,14 +156,6 @@ def _vocab(recipe: Recipe) -> Vocab:
     return vocab.with_target_languages(recipe.languages) if recipe.seq2seq else vocab
 
 
-def _model(recipe: Recipe) -> ModelSettings:
-    """Return the model settings; vectors without a tokenizer are only checked."""
-    if recipe.model.vectors is None or tokenizer_of(recipe):
-        return recipe.model
-    read_vectors(recipe.model)
-    return recipe.model.model_copy(update={"vectors": None})
-
-
 class _Benchmark:
     """Updates of the recipe's model on random tokens, in sequences of its objectives' maximum length.
 
@@ -185,12 +163,17 @@ class _Benchmark:
     """
 
     def __init__(self, recipe: Recipe, backbone: Backbone, vocab: int, device: torch.device) -> None:
-        objectives = [recipe.objective(name) for name in recipe.objectives]
+        objectives: list[Any] = [recipe.objective(name) for name in recipe.objectives]
         max_length = max(objective.max_length for objective in objectives)
         self._length = min(max_length, backbone.traits.max_length or max_length)
-        self._predicted = 1.0 if recipe.seq2seq else max(_predicted(objective) for objective in objectives)
-        self._target = max(map(self._target_length, objectives)) if recipe.seq2seq else 0
+        masking = [getattr(objective, "masking", None) for objective in objectives]  # maximum share of predicted tokens
+        rates = [1.0 if rule is None else max(values_of(str(rule.rate))) for rule in masking]
+        self._predicted = 1.0 if recipe.seq2seq else max(rates)
+        lengths = np.array([self._length])
+        decoders = [objective for objective in objectives if isinstance(objective, Seq2SeqObjective)]
+        self._target = max((int(decoder.decoder_lengths(lengths)[0]) for decoder in decoders), default=0)
         self._row = self._length + self._target
+        self._rows = 1  # sequences in a measured update
         self._most = max(recipe.train.tokens_per_batch // self._row, 1)
         self._backbone, self._vocab, self._device = backbone, vocab, device
         self._optimizer = recipe.train.optimizer.build(backbone)
@@ -198,8 +181,6 @@ class _Benchmark:
 
     def run(self) -> tuple[float, float]:
         """Return tokens per second, and bytes of saved activations per token."""
-        import torch
-
         self._update(1)  # warm up
         kept = _SavedTensors(self._backbone)
         with torch.autograd.graph.saved_tensors_hooks(kept.save, lambda tensor: tensor):
@@ -218,17 +199,8 @@ class _Benchmark:
         self._timed(translating.loss(1, self._device))
         return self._timed(translating.loss(self._rows, self._device)) / (self._rows * translating.row)
 
-    def _target_length(self, objective: Objective) -> int:
-        """Return the target tokens of a sequence; 0 without a decoder."""
-        if not isinstance(objective, Seq2SeqObjective):
-            return 0
-        return int(objective.decoder_lengths(np.array([self._length]))[0])
-
     def _update(self, rows: int) -> float:
         """Return the seconds of one update on random tokens."""
-        import torch
-        from torch.nn.functional import cross_entropy
-
         ids = torch.randint(self._vocab, (rows, self._length), device=self._device)
         count = rows * (self._target or self._length)
         at = torch.randint(count, (max(round(count * self._predicted), 1),), device=self._device)
@@ -245,22 +217,18 @@ class _Benchmark:
 
     def _timed(self, loss: Callable[[], torch.Tensor]) -> float:
         """Return the seconds of one update by a loss."""
-        import torch
-
-        start = self._now()
+        cuda = self._device.type == "cuda"
+        if cuda:
+            torch.cuda.synchronize()
+        start = time.perf_counter()
         with torch.autocast(self._device.type, torch.bfloat16, enabled=self._bf16):
             total: Any = loss()
         total.backward()
         self._optimizer.step()
         self._optimizer.zero_grad()
-        return self._now() - start
-
-    def _now(self) -> float:
-        import torch
-
-        if self._device.type == "cuda":
+        if cuda:
             torch.cuda.synchronize()
-        return time.perf_counter()
+        return time.perf_counter() - start
 
 
 class _SavedTensors:
@@ -280,30 +248,21 @@ class _SavedTensors:
         return tensor
 
 
-def _predicted(objective: Any) -> float:
-    """Return the maximum share of tokens that an objective predicts."""
-    masking = getattr(objective, "masking", None)
-    return 1.0 if masking is None else max(values_of(str(masking.rate)))
-
-
 def training_files(recipe: Recipe) -> TextFiles | None:
     """Return the training files of a recipe; None for the toy corpus, which is generated."""
     if recipe.toy is not None:
         return None
-    root = Path(os.path.expandvars(recipe.data_root or ".")).expanduser()
-    made = recipe.derived  # from other files, which are counted
     named = [
         file
         for group in recipe.corpora.values()
         for corpus in (*group.languages, *group.pairs)
-        if not made.keys() & set(corpus.split("-"))
-        for file in group.files("train", corpus, root)
+        if not recipe.derived.keys() & set(corpus.split("-"))  # derived from other files, which are counted
+        for file in group.files("train", corpus, recipe.root)
     ]
     files = list(dict.fromkeys(named))
     here = [file for file in files if file.is_file()]
-    return TextFiles(
-        len(files), sum(file.stat().st_size for file in here), [str(f) for f in files if f not in set(here)]
-    )
+    missing = [str(file) for file in files if file not in set(here)]
+    return TextFiles(len(files), sum(file.stat().st_size for file in here), missing)
 
 
 class BackTranslationUpdates:
@@ -341,7 +300,7 @@ class BackTranslationUpdates:
 
 def shares(recipe: Recipe) -> Iterator[tuple[BackTranslation, float]]:
     """Yield back-translation objectives, and their share of all updates that generate translations."""
-    steps = np.linspace(1, recipe.train.steps, _SCHEDULE_POINTS).round().astype(int).tolist()
+    steps = np.linspace(1, recipe.train.steps, 200).round().astype(int).tolist()
     weights = {
         name: np.array([value_at(entry.weight, step) for step in steps]) for name, entry in recipe.objectives.items()
     }

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from interlace.core.errors import DataError, InterlaceError, RunError
 from interlace.data.vocab import Vocab
 from interlace.experiments.card import write_card
-from interlace.experiments.contamination import stored_contamination
+from interlace.experiments.checking import stored_contamination
 from interlace.experiments.embeddings import static_vectors
-from interlace.experiments.model_metadata import ModelMetadata
 from interlace.experiments.prepare import data_root
 from interlace.experiments.recipe import Recipe, with_learned_directions
+from interlace.experiments.records import ModelMetadata, finished_recipe
 from interlace.experiments.score_store import ScoreStore, identity_of, model_key, with_files
 from interlace.models.build import load
 from interlace.models.checkpoint_files import find_checkpoint
@@ -26,7 +26,7 @@ from interlace.training.device import accelerator_for
 from interlace.training.evaluation_job import EvaluationJob
 from interlace.training.fine_tuning import fine_tune_runs, readable, remove_other_sweeps, remove_sweep, score_run
 from interlace.training.predictions import safe_file_name
-from interlace.training.run_folder import EVALUATION, RECIPE, RUN, VECTORS, locked, read_json, write_json
+from interlace.training.run_folder import EVALUATION, RUN, VECTORS, locked, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,17 +73,14 @@ def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None)
             scores.
     """
     folder = Path(path)
-    if (found := read_json(folder / RECIPE)) is not None:
-        if not (read_json(folder / RUN) or {}).get("finished"):
-            raise RunError(f"{folder}: this run is not finished; resume it with `interlace pretrain`")
-        trained = Recipe.read(found, str(folder / RECIPE))
-        kept = VECTORS if trained.embeddings else "model"
-        if not (folder / kept).exists():
+    if (trained := finished_recipe(folder)) is not None:
+        kept = folder / (VECTORS if trained.embeddings else "model")
+        if not kept.exists():
             raise RunError(
-                f"{folder / kept}: missing, although the run is finished; remove {folder / RUN} and resume with "
+                f"{kept}: missing, although the run is finished; remove {folder / RUN} and resume with "
                 "`interlace pretrain` from the last checkpoint"
             )
-        return Target(str(folder / kept), recipe or trained, into or folder, trained)
+        return Target(str(kept), recipe or trained, into or folder, trained)
     if into is None:
         what = "not a run" if folder.exists() else "no such folder"
         raise DataError(f"{path}: {what}; a plain checkpoint or a model of the hub needs --output for its scores")
@@ -158,14 +155,12 @@ def _task(target: Target, name: str) -> Task:
     task = task.bind(languages, target.run)
     if not isinstance(task, TranslationTask):
         return task
-    known = (
-        ModelMetadata.of(target.trained)
-        if target.trained is not None
-        else ModelMetadata.read(find_checkpoint(target.model))
-    )
+    trained = target.trained
+    known = ModelMetadata.of(trained) if trained is not None else ModelMetadata.read(find_checkpoint(target.model))
     if known is None:
         return task
-    task, learned = with_learned_directions(task, target.recipe, known.max_source_lengths), known.max_source_lengths
+    learned = known.max_source_lengths
+    task = with_learned_directions(task, target.recipe, learned)
     wanted = [str(task.direction(language)) for language in task.targets or target.recipe.evaluate.targets]
     if untrained := [direction for direction in wanted if direction not in learned]:
         log.warning(
@@ -222,11 +217,12 @@ def _score_missing(
     identities: of all runs of the task; scores with others are discarded. sweeps: folder of unfinished learning-rate
     sweeps of the task.
     """
-    error, identity, places = None, with_files(identity, job, run), _places(job, run)
+    error, identity = None, with_files(identity, job, run)
+    places: list[Place] = [(job.name, job.seed, *item) for item in run.items]
     if run.train_languages and not store.holds(places, identity):
         run, error = readable(job, run)
         if error:
-            identity, places = with_files(identity, job, run), _places(job, run)
+            identity, places = with_files(identity, job, run), [(job.name, job.seed, *item) for item in run.items]
     if store.holds(places, identity):
         store.drop(job.name, identities)
     else:
@@ -239,10 +235,6 @@ def _score_missing(
             remove_sweep(sweep)
     store.requested += places
     return error
-
-
-def _places(job: EvaluationJob, run: FineTuneRun) -> list[Place]:
-    return [(job.name, job.seed, *item) for item in run.items]
 
 
 def _contamination(target: Target, names: list[str], reported: list[str]) -> dict[tuple[str, str], dict[str, Any]]:
@@ -273,18 +265,9 @@ def _write_records(target: Target) -> None:
 
 def _job(target: Target, name: str, task: Task, vocab: Vocab, accelerator: Accelerator) -> EvaluationJob:
     """Return the job of the first seed."""
-    recipe = target.recipe
-    return EvaluationJob(
-        name=name,
-        task=task,
-        load=partial(_load, target.model, task, vocab),
-        vocab=vocab,
-        root=data_root(recipe),
-        source=recipe.evaluate.source,
-        targets=recipe.targets,
-        seed=0,
-        accelerator=accelerator,
-    )
+    recipe, load_model = target.recipe, partial(_load, target.model, task, vocab)
+    root, source, seed = data_root(recipe), recipe.evaluate.source, 0
+    return EvaluationJob(name, task, load_model, vocab, root, source, recipe.targets, seed, accelerator)
 
 
 def _load(model: str, task: Task, vocab: Vocab | None = None) -> Backbone:
@@ -315,11 +298,6 @@ def score_within_memory(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
         if job.accelerator.num_processes > 1:
             raise
     job.accelerator.free_memory()  # after `except`, which holds references to the task's tensors
-    raise RunError(f"{job.name}: the GPU's memory is too small for this task{_smaller_settings(job)}")
-
-
-def _smaller_settings(job: EvaluationJob) -> str:
-    """Return the settings that reduce a task's memory, halved, as the end of a message."""
     task = job.task
     found = {
         "tuning.tokens_per_batch": task.tuning.tokens_per_batch if isinstance(task, FineTuneTask) else None,
@@ -327,5 +305,6 @@ def _smaller_settings(job: EvaluationJob) -> str:
         "max_length": getattr(task, "max_length", None),
     }
     halved = {name: value // 2 for name, value in found.items() if isinstance(value, int) and value >= 32}
-    options = [f"--set evaluate.tasks.{job.name}.{name}={value}" for name, value in halved.items()]
-    return f"; reduce batches or sequences: {' or '.join(options)}" if options else ""
+    options = " or ".join(f"--set evaluate.tasks.{job.name}.{name}={value}" for name, value in halved.items())
+    hint = f"; reduce batches or sequences: {options}" if options else ""
+    raise RunError(f"{job.name}: the GPU's memory is too small for this task{hint}")

@@ -1,30 +1,50 @@
-"""Build the mixture of a recipe: a source of batches for each objective and corpus."""
+"""Build the mixture of a recipe: a source of batches for each objective and corpus, and the dictionaries of objectives.
+
+Dictionaries are read from files, counted from alignments or induced from word vectors. Their split into training and
+held-out entries is written into the run's folder, an entry per line: source, target, part (see `DictionaryPart`) and
+status (see `EntryStatus`). A resumed run must have the same split.
+"""
 
 from __future__ import annotations
 
 import logging
+import shutil
+from itertools import combinations
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.core.errors import DataError, SettingsError
+from interlace.alignment.lexicon import Lexicon
+from interlace.core.errors import DataError, RunError, SettingsError, did_you_mean
+from interlace.core.names import file_in
 from interlace.data import Pairs
+from interlace.data.cache import cached
 from interlace.data.corpus import ParallelCorpus
 from interlace.data.layout import SPECIALS
 from interlace.data.packing import PackedSentences, Streams
 from interlace.data.sampling import BucketPlan, StreamPlan
-from interlace.experiments.dictionaries import lexicons_of
+from interlace.embeddings import WordVectors, induce_lexicon, languages_in
+from interlace.experiments.corpora import align_corpus, code_hash
 from interlace.experiments.prepare import sides_of
 from interlace.objectives import Resources
+from interlace.objectives.common.dictionaries import Dictionary, DictionaryPart, EntryStatus
+from interlace.tasks.common.dictionaries import DICTIONARIES
+from interlace.text.lines import read_lines, write_lines
+from interlace.training import checkpoint
 from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource, StreamedBatches
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     from numpy.typing import NDArray
 
     from interlace.experiments.prepare import Materials
-    from interlace.experiments.recipe import Recipe
+    from interlace.experiments.recipe import CorpusGroup, Recipe
     from interlace.models.families import Traits
     from interlace.objectives import Objective
+    from interlace.objectives.common.dictionaries import DictionarySplit
     from interlace.training.mixture import BatchPlan
 
 log = logging.getLogger(__name__)
@@ -44,13 +64,12 @@ def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixtu
         prepared = objective.prepare(_resources(recipe, name, objective, corpora, materials, traits))
         for note in prepared.dictionaries.notes if prepared.dictionaries is not None else ():
             log.info("%s", note)
-        for corpus, size in zip(corpora, _counts(recipe, corpora, materials), strict=True):
-            number = list(materials.readable).index(corpus)
-            plan = _plan(recipe, objective, materials, corpus, number)
-            source = MixtureSource(
-                name, corpus, objective, prepared, plan, float(size), entry.weight, objective.batch_uses
-            )
-            sources.append(source)
+        for corpus in corpora:
+            data: Any = materials.readable[corpus]
+            size = float(data.lengths.sum() if recipe.train.sampling_unit == "tokens" else len(data))
+            plan = _plan(recipe, objective, materials, corpus, list(materials.readable).index(corpus))
+            uses = objective.batch_uses
+            sources.append(MixtureSource(name, corpus, objective, prepared, plan, size, entry.weight, uses))
     train = recipe.train
     alpha, alternate, max_passes = train.language_alpha, train.alternate, train.max_passes
     return Mixture(sources, recipe.seed, alpha=alpha, alternate=alternate, max_passes=max_passes)
@@ -62,23 +81,13 @@ def _corpora_of(objective: Objective, wanted: list[str], materials: Materials) -
     Monolingual objectives read both sides of parallel text; by default only if there is no other text.
     """
     chosen = [corpus for group in wanted for corpus in materials.groups.get(group, [group])] or list(materials.train)
-    pairs = [name for name in chosen if isinstance(materials.readable[name], ParallelCorpus)]
-    if objective.reads is not Pairs:
-        alone = [name for name in chosen if name not in pairs]
-        return _with_sides(chosen, materials) if wanted or not alone else alone
-    return pairs
-
-
-def _with_sides(names: list[str], materials: Materials) -> list[str]:
-    """Replace parallel corpora by both sides; return each name once."""
-    sides = {name: list(sides_of({name: materials.readable[name]})) for name in names}
-    return list(dict.fromkeys(read for name in names for read in sides[name] or [name]))
-
-
-def _counts(recipe: Recipe, corpora: list[str], materials: Materials) -> NDArray[Any]:
-    tokens = recipe.train.sampling_unit == "tokens"
-    sizes = [materials.readable[corpus] for corpus in corpora]
-    return np.array([corpus.lengths.sum() if tokens else len(corpus) for corpus in sizes], dtype=np.float64)
+    sides = {name: list(sides_of({name: materials.readable[name]})) for name in chosen}
+    if objective.reads is Pairs:
+        return [name for name in chosen if sides[name]]
+    alone = [name for name in chosen if not sides[name]]
+    if alone and not wanted:
+        return alone
+    return list(dict.fromkeys(read for name in chosen for read in sides[name] or [name]))
 
 
 def _resources(
@@ -120,3 +129,180 @@ def _fitting(objective: Objective, corpus: str, data: Any, max_length: int) -> N
         raise DataError(f"{about}; raise {objective.term}.max_length")
     log.info("%s: skipping long rows: %s", objective.term, about)
     return np.flatnonzero(fits)
+
+
+# ---- dictionaries ----
+
+_Pair = tuple[str, str]
+
+
+def lexicons_of(
+    recipe: Recipe, name: str, objective: Objective, corpora: list[str], materials: Materials
+) -> dict[_Pair, Lexicon]:
+    """Return the dictionaries that an objective learns from, by language pair; empty if it needs none.
+
+    Without `dictionary.pairs`: all language pairs of the recipe with a language of the objective's corpora, if there is
+    a file or a parallel corpus.
+
+    Raises:
+        DataError: there is no dictionary, one of `dictionary.pairs` is missing, or a file is malformed.
+        SettingsError: `dictionary.pairs` names an unknown language.
+    """
+    if "lexicon" not in objective.needs:
+        return {}
+    settings: Dictionary = getattr(objective, "dictionary", Dictionary())
+    where = f"objectives.{name}.dictionary"
+    wanted = _pairs(recipe, settings, where, corpora)
+    if settings.files is not None:
+        return _read(settings, where, materials.root, wanted)
+    if settings.vectors is not None:
+        return _induced(settings, where, Path(settings.vectors), wanted)
+    return _counted(recipe, settings, where, materials, wanted)
+
+
+def _pairs(recipe: Recipe, settings: Dictionary, where: str, corpora: list[str]) -> list[_Pair]:
+    """Return the language pairs of dictionaries."""
+    languages = recipe.languages
+    if settings.pairs:
+        for language in [language for pair in settings.pairs for language in pair.split("-")]:
+            if language not in languages:
+                raise SettingsError(f"{where}.pairs: no language {language!r}{did_you_mean(language, languages)}")
+        return [(source, target) for source, target in (pair.split("-") for pair in settings.pairs)]
+    read = {language for corpus in corpora for language in corpus.rpartition(":")[2].split("-")}
+    return [pair for pair in combinations(languages, 2) if read & set(pair)]
+
+
+def _read(settings: Dictionary, where: str, root: Path, wanted: list[_Pair]) -> dict[_Pair, Lexicon]:
+    """Read files of either direction; those of `dictionary.pairs` are required."""
+    pattern = settings.files or ""
+    if len(wanted) > 1 and pattern == pattern.format(source="", target=""):
+        raise SettingsError(
+            f"{where}.files: {pattern!r} is one file for {len(wanted)} language pairs; set {where}.pairs, or use "
+            "{source} and {target} in the pattern"
+        )
+    found: dict[_Pair, Lexicon] = {}
+    for source, target in wanted:
+        pairs = [(source, target)] if settings.pairs else [(source, target), (target, source)]
+        paths = {pair: root / pattern.format(source=pair[0], target=pair[1]) for pair in pairs}
+        there = next((pair for pair, path in paths.items() if path.is_file()), None)
+        if there is not None:
+            found[there] = Lexicon.read(paths[there])
+        elif settings.pairs:
+            raise DataError(f"{where}: no dictionary {paths[source, target]}")
+    if not found:
+        searched = ", ".join(str(root / pattern.format(source=source, target=target)) for source, target in wanted[:3])
+        raise DataError(f"{where}: no dictionary found; looked for {searched or 'none: the recipe has one language'}")
+    return found
+
+
+def _induced(settings: Dictionary, where: str, folder: Path, wanted: list[_Pair]) -> dict[_Pair, Lexicon]:
+    """Induce dictionaries of mutual nearest neighbors; languages of `dictionary.pairs` are required."""
+    folder = folder / "vectors" if (folder / "vectors").is_dir() else folder
+    there = languages_in(folder)
+    if missing := [pair for pair in wanted if settings.pairs and not {*pair} <= {*there}]:
+        raise DataError(f"{where}: {folder} has no vectors of {' and '.join(missing[0])}; it has {there or 'none'}")
+    usable = [pair for pair in wanted if {*pair} <= {*there}]
+    if not usable:
+        raise DataError(
+            f"{where}: {folder} has word vectors of {there or 'no language'}; two languages of the recipe are needed: "
+            "learn them by `interlace pretrain` with a recipe that has [embeddings]"
+        )
+    vectors = {language: WordVectors.load(folder, language) for pair in usable for language in pair}
+    found = {
+        (source, target): induce_lexicon(vectors[source], vectors[target], max_words=settings.max_words)
+        for source, target in usable
+    }
+    for (source, target), lexicon in found.items():
+        log.info("%s-%s: %d mutual nearest neighbors in %s", source, target, len(lexicon), folder)
+    return found
+
+
+def _counted(
+    recipe: Recipe, settings: Dictionary, where: str, materials: Materials, wanted: list[_Pair]
+) -> dict[_Pair, Lexicon]:
+    """Count mutually best translations in the alignments of the recipe's parallel corpora."""
+    found: dict[_Pair, list[Lexicon]] = {}
+    for name, group in recipe.corpora.items():
+        for corpus, key in zip(group.trained, materials.groups[name], strict=False):  # groups without training: none
+            if not isinstance(materials.train[key], ParallelCorpus):
+                continue
+            source, target = corpus.split("-")
+            if (source, target) in wanted:
+                found.setdefault((source, target), []).append(_count(recipe, settings, group, corpus, materials.root))
+            elif (target, source) in wanted:
+                lexicon = _count(recipe, settings, group, corpus, materials.root).reversed()
+                found.setdefault((target, source), []).append(lexicon)
+    if missing := [pair for pair in wanted if settings.pairs and pair not in found]:
+        raise DataError(
+            f"{where}: the recipe has no parallel text of {' and '.join(missing[0])} to count a dictionary from; "
+            f"add it to [corpora], or set {where}.files"
+        )
+    lexicons = {
+        pair: parts[0] if len(parts) == 1 else Lexicon.of(part[entry] for part in parts for entry in range(len(part)))
+        for pair, parts in found.items()
+    }
+    lexicons = {pair: lexicon for pair, lexicon in lexicons.items() if len(lexicon)}
+    if not lexicons:
+        cure = f"lower {where}.min_count" if found else "add a group with 'pairs' to [corpora]"
+        raise DataError(f"{where}: no entry could be counted from parallel text; {cure}, or set {where}.files")
+    return lexicons
+
+
+def _count(recipe: Recipe, settings: Dictionary, group: CorpusGroup, corpus: str, root: Path) -> Lexicon:
+    """Count the entries of one corpus, or load them from the cache."""
+    aligned = align_corpus(recipe, group, corpus, root)
+
+    def build(into: Path) -> None:
+        log.info("counting a dictionary of %s", corpus)
+        with TemporaryDirectory(dir=into) as spool:
+            words, found = aligned.whole(Path(spool))
+            counted = Lexicon.count(words, found.links)
+        counted.mutual().at_least(settings.min_count).words().write(into / "lexicon.tsv")
+
+    key = {"links": aligned.folder.name, "min_count": settings.min_count, "version": code_hash("alignment")}
+    path = cached("lexicon", key, build) / "lexicon.tsv"
+    return Lexicon.read(path) if path.stat().st_size else Lexicon.of([])
+
+
+def store_dictionaries(mixture: Mixture, into: Path) -> None:
+    """Write the dictionary splits of all objectives into the run's folder; check those of a resumed run.
+
+    Raises:
+        RunError: a split differs from the stored one.
+    """
+    splits = {
+        f"{source.objective}.{split.name}": split
+        for source in mixture.sources
+        if source.prepared.dictionaries is not None
+        for split in source.prepared.dictionaries.splits
+    }
+    if not checkpoint.steps_in(into / "checkpoints"):
+        write_dictionaries(splits, into)
+        return
+    for name, split in splits.items():
+        path = file_in(into / DICTIONARIES, f"{name}.tsv")
+        if not path.exists() or list(read_lines(path)) != list(_lines(split)):
+            raise RunError(
+                f"{path}: the entries have changed since the run started; restore the dictionary (or the text it is "
+                "counted from), or choose another folder"
+            )
+
+
+def write_dictionaries(splits: Mapping[str, DictionarySplit], into: Path) -> None:
+    """Replace the dictionaries in the run's folder; names are those of files."""
+    shutil.rmtree(into / DICTIONARIES, ignore_errors=True)
+    for name, split in splits.items():
+        path = file_in(into / DICTIONARIES, f"{name}.tsv")
+        path.parent.mkdir(exist_ok=True)
+        write_lines(path, _lines(split))
+
+
+def _lines(split: DictionarySplit) -> Iterator[str]:
+    yield "source\ttarget\tpart\tstatus"
+    parts, statuses = (
+        [member.name.lower().replace("_", "-") for member in kind] for kind in (DictionaryPart, EntryStatus)
+    )
+    known = split.statuses if split.statuses is not None else [EntryStatus.USED] * len(split.parts)
+    for entry, (part, status) in enumerate(zip(split.parts, known, strict=True)):
+        source, target, _ = split.lexicon[entry]
+        yield f"{source}\t{target}\t{parts[part]}\t{statuses[status]}"

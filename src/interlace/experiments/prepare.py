@@ -7,7 +7,6 @@ import os
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import DataError
@@ -16,17 +15,25 @@ from interlace.data.cache import cached, content_key
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.extension import extend_vocab
 from interlace.data.vocab import Extension, Vocab
+from interlace.experiments.corpora import (
+    corpora_with,
+    filters_of,
+    needs,
+    side_texts,
+    text_key,
+    with_alignments,
+    words_key,
+)
 from interlace.experiments.deriving import derived_key, with_derived
 from interlace.experiments.recipe import tokenizer_of
 from interlace.experiments.sections import VocabSettings
-from interlace.experiments.training_text import corpora_with, filters_of, side_texts, text_key, words_key
-from interlace.experiments.word_alignment import needs, with_alignments
 from interlace.models.token_embeddings import check_vectors
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.toy import toy_version, write_toy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from interlace.experiments.recipe import CorpusGroup, Recipe
 
@@ -107,8 +114,7 @@ def data_key(recipe: Recipe) -> Any:
 
 def _root(recipe: Recipe) -> Path:
     """Return the folder of the original text."""
-    if recipe.toy is not None:
-        toy = recipe.toy
+    if (toy := recipe.toy) is not None:
 
         def build(into: Path) -> None:
             log.info("writing the toy corpus in %s", ", ".join(toy.languages))
@@ -118,96 +124,84 @@ def _root(recipe: Recipe) -> Path:
     if recipe.data_root is None:
         raise DataError(f"recipe {recipe.name!r} has no data: set --set data_root=FOLDER, or a [toy] section")
     found = os.path.expandvars(recipe.data_root)
-    root = Path(found).expanduser()
-    if not found or not root.is_dir():
+    if not found or not recipe.root.is_dir():
         named = re.findall(r"\$\{?(\w+)", recipe.data_root)
         hint = f"; set the environment variable {' and '.join(named)}" if named else ""
         raise DataError(f"data_root {found!r} is not a folder{hint}")
-    return root
+    return recipe.root
 
 
 def _vocab(recipe: Recipe, root: Path) -> Vocab:
-    start = tokenizer_of(recipe)
-    if start is None:
-        return _learned(recipe, root)
-    if start == recipe.model.vectors:
-        check_vectors(recipe.model)  # its errors are clearer than that of a missing tokenizer
-    vocab = Vocab.load(start)
-    if recipe.vocab.size not in {VocabSettings().size, vocab.size}:
-        log.warning(
-            "vocab.size = %s has no effect: %s has %s tokens; set vocab.extend to add tokens",
-            f"{recipe.vocab.size:,}", start, f"{vocab.size:,}",
-        )  # fmt: skip
-    return _extended(recipe, root, vocab) if recipe.vocab.extend else vocab
-
-
-def _learned(recipe: Recipe, root: Path) -> Vocab:
-    settings = recipe.vocab
-    languages, key = _vocab_text(recipe, root)
+    """Return the vocabulary: an existing one, extended if the recipe says so, or one learned from the training text."""
+    settings, start = recipe.vocab, tokenizer_of(recipe)
+    if start is not None:
+        if start == recipe.model.vectors:
+            check_vectors(recipe.model)  # its errors are clearer than that of a missing tokenizer
+        vocab = Vocab.load(start)
+        if settings.size not in {VocabSettings().size, vocab.size}:
+            log.warning(
+                "vocab.size = %s has no effect: %s has %s tokens; set vocab.extend to add tokens",
+                f"{settings.size:,}", start, f"{vocab.size:,}",
+            )  # fmt: skip
+        return _extended(recipe, root, vocab) if settings.extend else vocab
 
     def build(into: Path) -> None:
         log.info("learning a vocabulary of %d tokens", settings.size)
         size, alpha, kind, seed = settings.size, settings.alpha, settings.kind, settings.seed
-        Vocab.learn(languages(), size=size, alpha=alpha, kind=kind, seed=seed).save(into)
+        Vocab.learn(_vocab_text(recipe, root), size=size, alpha=alpha, kind=kind, seed=seed).save(into)
 
-    return Vocab.load(str(cached("vocab", key, build)))
+    return Vocab.load(str(cached("vocab", _vocab_key(recipe, root), build)))
 
 
 def _extended(recipe: Recipe, root: Path, vocab: Vocab) -> Vocab:
     settings = recipe.vocab
-    languages, key = _vocab_text(recipe, root)
+    extend, min_count = settings.extend, settings.extend_min_count
 
     def build(into: Path) -> None:
-        log.info("learning %d new tokens for %s", settings.extend, vocab.name)
-        grown = extend_vocab(
-            vocab,
-            languages(),
-            settings.extend,
-            min_count=settings.extend_min_count,
-            alpha=settings.alpha,
-            seed=settings.seed,
-        )
+        log.info("learning %d new tokens for %s", extend, vocab.name)
+        text, alpha, seed = _vocab_text(recipe, root), settings.alpha, settings.seed
+        grown = extend_vocab(vocab, text, extend, min_count=min_count, alpha=alpha, seed=seed)
         grown.save(into)
         if grown.extension is not None:
             grown.extension.save(into)
 
-    more = {"base": vocab.fingerprint, "extend": [settings.extend, settings.extend_min_count]}
-    folder = cached("vocab", {**key, "start": "", "size": 0, "kind": "", **more}, build)
+    own = {"start": "", "size": 0, "kind": "", "base": vocab.fingerprint, "extend": [extend, min_count]}
+    folder = cached("vocab", {**_vocab_key(recipe, root), **own}, build)
     extension = Extension.open(folder)
-    if len(extension.pieces) < settings.extend:
-        log.info("the text gives %d new tokens, not %d", len(extension.pieces), settings.extend)
+    if len(extension.pieces) < extend:
+        log.info("the text gives %d new tokens, not %d", len(extension.pieces), extend)
     return vocab.with_tokenizer(Vocab.load(folder).tokenizer, extension)
 
 
-def _vocab_text(recipe: Recipe, root: Path) -> tuple[Callable[[], dict[str, Iterator[str]]], dict[str, Any]]:
-    """Return a function that opens streams of training lines by language, and everything that they depend on."""
-    settings = recipe.vocab
-    groups = [group for name, group in recipe.corpora.items() if not settings.corpora or name in settings.corpora]
-    languages = [language for language in recipe.languages if any(corpora_with(groups, language))]
-    key = {
-        **settings.learning_key(),
-        "corpora": {},
-        "normalization": recipe.normalization.dump(),
-        "text": {language: _text_files(groups, language, root) for language in languages},
-    }
+def _vocab_sources(recipe: Recipe) -> dict[str, list[tuple[CorpusGroup, str, int]]]:
+    """Return group, corpus and side of the text that the vocabulary is learned from, by language."""
+    chosen = recipe.vocab.corpora
+    groups = [group for name, group in recipe.corpora.items() if not chosen or name in chosen]
+    found = {language: list(corpora_with(groups, language)) for language in recipe.languages}
+    return {language: sources for language, sources in found.items() if sources}
+
+
+def _vocab_key(recipe: Recipe, root: Path) -> dict[str, Any]:
+    """Return everything that a learned vocabulary depends on."""
+    text: dict[str, list[Any]] = {}
+    for language, sources in _vocab_sources(recipe).items():
+        for group, corpus, side in sources:
+            files = [content_key(path) for path in group.files("train", corpus, root)]
+            text.setdefault(language, []).append([group.reader, *group.subset_key().values(), side, files])
+    key = {**recipe.vocab.learning_key(), "corpora": {}, "normalization": recipe.normalization.dump(), "text": text}
     if recipe.filters:
-        key["filters"] = [list(item) for item in recipe.filters.items()]
-        key["words"] = words_key(recipe, languages)
-    return lambda: {language: _lines(recipe, groups, language, root) for language in languages}, key
+        key |= {"filters": [list(item) for item in recipe.filters.items()], "words": words_key(recipe, list(text))}
+    return key
 
 
-def _text_files(groups: list[CorpusGroup], language: str, root: Path) -> list[Any]:
-    """Return contents, reader and side of each training corpus of a language."""
-    found = []
-    for group, corpus, side in corpora_with(groups, language):
-        files = [content_key(path) for path in group.files("train", corpus, root)]
-        found.append([group.reader, *group.subset_key().values(), side, files])
-    return found
+def _vocab_text(recipe: Recipe, root: Path) -> dict[str, Iterator[str]]:
+    """Return streams of training lines by language."""
+    return {language: _lines(recipe, sources, root) for language, sources in _vocab_sources(recipe).items()}
 
 
-def _lines(recipe: Recipe, groups: list[CorpusGroup], language: str, root: Path) -> Iterator[str]:
+def _lines(recipe: Recipe, sources: list[tuple[CorpusGroup, str, int]], root: Path) -> Iterator[str]:
     """Yield a language's training lines from all corpora; without filters no words are needed, which is faster."""
-    for group, corpus, side in corpora_with(groups, language):
+    for group, corpus, side in sources:
         if recipe.filters:
             for text in side_texts(recipe, group, corpus, side, root):
                 yield from text.where(text.words.lengths > 0).lines

@@ -6,21 +6,23 @@ import json
 import logging
 import shutil
 import time
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import SettingsError
 from interlace.experiments.card import write_card
-from interlace.experiments.diagnostics import concepts, diagnostics_callbacks, sample_alignments
-from interlace.experiments.dictionaries import store_dictionaries
 from interlace.experiments.embeddings import learn_vectors
-from interlace.experiments.held_out import MAIN, DevScores, dev_scores, held_out
-from interlace.experiments.mixing import build_mixture
-from interlace.experiments.model_metadata import save_model
+from interlace.experiments.mixing import build_mixture, store_dictionaries
+from interlace.experiments.monitoring import (
+    MAIN,
+    concepts,
+    dev_scores,
+    diagnostics_callbacks,
+    held_out,
+    sample_alignments,
+)
 from interlace.experiments.prepare import prepare
 from interlace.experiments.recipe import STOPPING_TASKS
-from interlace.experiments.run_record import data_of, run_record
-from interlace.experiments.run_state import check_run_state, claim_folder, is_finished
+from interlace.experiments.records import check_run_state, claim_folder, data_of, is_finished, run_record, save_model
 from interlace.models.build import build_model
 from interlace.models.languages import check_fold_language
 from interlace.objectives.common.dictionaries import dictionary_scores
@@ -67,23 +69,8 @@ if TYPE_CHECKING:
     from interlace.tasks.common.likelihood import HeldOutBatches
     from interlace.training.callbacks import Callback
     from interlace.training.loop import TrainingStep
-    from interlace.training.optimizer import OptimizerSettings
 
 log = logging.getLogger(__name__)
-
-
-@dataclass
-class Clock:
-    """Measures the seconds of each stage."""
-
-    seconds: dict[str, float] = field(default_factory=dict)
-    last: float = field(default_factory=time.perf_counter)
-
-    def lap(self, stage: str) -> None:
-        """Add the time since the last lap to a stage."""
-        now = time.perf_counter()
-        self.seconds[stage] = round(self.seconds.get(stage, 0.0) + now - self.last, 3)
-        self.last = now
 
 
 def pretrain(recipe: Recipe, into: Path, callback: Callable[[TrainingStep], None] = lambda _: None) -> Path:
@@ -111,62 +98,56 @@ def pretrain(recipe: Recipe, into: Path, callback: Callable[[TrainingStep], None
 
 
 def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callable[[TrainingStep], None]) -> Path:
-    clock = Clock()
+    begun = time.perf_counter()
     with accelerator.main_process_first():
         materials = prepare(recipe)
-    clock.lap("data")
+    prepared = time.perf_counter()
+    main, train, vocab = accelerator.is_main_process, recipe.train, materials.vocab
     backbone = build_model(
-        recipe.model, materials.vocab, recipe.languages, recipe.seed, causal=recipe.causal, seq2seq=recipe.seq2seq
+        recipe.model, vocab, recipe.languages, recipe.seed, causal=recipe.causal, seq2seq=recipe.seq2seq
     )
-    if accelerator.is_main_process:
-        check_run_state(into, materials.vocab, backbone)
+    if main:
+        check_run_state(into, vocab, backbone)
     for note in backbone.notes:
         log.info("%s", note)
-    before = concept_vectors(backbone, materials.vocab, concepts(recipe, materials.root))
+    words = concepts(recipe, materials.root)
+    before = concept_vectors(backbone, vocab, words)
     mixture = build_mixture(recipe, materials, backbone.traits)
-    if accelerator.is_main_process:
+    if main:
         store_dictionaries(mixture, into)
         for source in mixture.sources:
             for note in source.learner.notes(source.plan.examples(0), source.prepared):
                 log.info("%s", note)
     objectives = {source.objective: source.learner for source in mixture.sources}
     model = accelerator.prepare(TrainingModel(backbone, objectives, recipe.seed))
-    settings = recipe.train.optimizer
-    _check_warmup(settings, recipe.train.steps)
-    training = Training(
-        model, mixture, settings.build(model), settings, accelerator, recipe.train.steps, recipe.train.micro_batches
-    )
-    progress = Progress()
-    rows = held_out(recipe, materials, backbone.traits)
-    _check_export(recipe, materials, backbone.traits, rows)
-    if recipe.train.trackers:
+    settings = train.optimizer
+    training = Training(model, mixture, settings.build(model), settings, accelerator, train.steps, train.micro_batches)
+    progress, rows = Progress(), held_out(recipe, materials, backbone.traits)
+    _check_settings(recipe, backbone.traits, rows)
+    if train.trackers:
         accelerator.init_trackers("trackers")
     _train(training, progress, [*_callbacks(recipe, into, training, progress, rows, materials), callback], into)
     for tracker in accelerator.trackers:
         tracker.finish()
-    clock.lap("training")
-    if accelerator.is_main_process:
-        _finish(recipe, into, training, progress, materials, clock, before)
+    if main:
+        seconds = {"data": prepared - begun, "training": time.perf_counter() - prepared}
+        _finish(recipe, into, training, progress, materials, seconds, words, before)
     accelerator.wait_for_everyone()
     return into / "model"
 
 
-def _check_warmup(settings: OptimizerSettings, last: int) -> None:
-    if settings.warmup >= last:
+def _check_settings(recipe: Recipe, traits: Traits, rows: list[HeldOutBatches]) -> None:
+    """Find errors before training that would otherwise occur at its end; warn of a warm-up that does not end."""
+    train, settings = recipe.train, recipe.train.optimizer
+    if settings.warmup >= train.steps:
         log.warning(
             "warm-up takes %d steps and the run %d, so the learning rate does not reach %g; lower "
-            "train.optimizer.warmup", settings.warmup, last, settings.learning_rate,
+            "train.optimizer.warmup", settings.warmup, train.steps, settings.learning_rate,
         )  # fmt: skip
-
-
-def _check_export(recipe: Recipe, materials: Materials, traits: Traits, rows: Sequence[HeldOutBatches]) -> None:
-    """Find errors before training that would otherwise occur at its end."""
-    by_perplexity = recipe.train.stop_by == MAIN
-    if recipe.train.patience and by_perplexity and not any(corpus.name == MAIN for corpus in rows):
+    if train.patience and train.stop_by == MAIN and not any(corpus.name == MAIN for corpus in rows):
         raise SettingsError("train.patience: early stopping needs held-out text; name some in corpora.GROUP.dev")
     if (language := recipe.export.fold_language) is not None:
         check_fold_language(traits.languages, language)
-    concepts(recipe, materials.root)
 
 
 def _callbacks(
@@ -179,45 +160,31 @@ def _callbacks(
             append_line(into / METRICS, row)
         accelerator.log(row["scores"], step=row["step"])
 
-    scorer = dev_scores(recipe, materials, accelerator) if train.stop_by in STOPPING_TASKS else None
-    evaluation = (
-        HeldOutEvaluation(
-            measure=_measure(training, rows, scorer),
-            every=train.evaluate_every or train.steps,
-            patience=train.patience,
-            progress=progress,
-            last=train.steps,
-            record=record,
-            by=train.stop_by,
-        )
-        if rows or scorer
-        else None
-    )
-    callbacks: list[Callback] = [MetricsWriter(into / METRICS)] if accelerator.is_main_process else []
-    callbacks += [CopyingWarning()] if accelerator.is_main_process else []
-    callbacks += [TrackerCallback(accelerator)] if train.trackers else []
-    callbacks += diagnostics_callbacks(recipe, materials, training, rows, record)
-    callbacks += [evaluation] if evaluation else []
-    folder = into / "checkpoints"
-    return [*callbacks, CheckpointCallback(folder, train.checkpoint_every, train.keep, training, progress, evaluation)]
-
-
-def _measure(
-    training: Training, rows: list[HeldOutBatches], scorer: DevScores | None
-) -> Callable[[], dict[str, float]]:
-    """Return a function that measures perplexity, dictionary scores and, for early stopping by them, translations."""
-    accelerator = training.accelerator
     backbone = accelerator.unwrap_model(training.model).backbone
     known = {source.objective: source.prepared.dictionaries for source in training.mixture.sources}
+    scorer = dev_scores(recipe, materials, accelerator) if train.stop_by in STOPPING_TASKS else None
 
     def measure() -> dict[str, float]:
+        """Measure perplexity, dictionary scores and, for early stopping by them, translations."""
         found = perplexities(backbone, rows, accelerator.device) | dictionary_scores(backbone, known)
         if scorer is not None:
             with accelerator.autocast():
                 found |= scorer(backbone)
         return found
 
-    return measure
+    every, patience = train.evaluate_every or train.steps, train.patience
+    evaluation = (
+        HeldOutEvaluation(measure, every, patience, progress, train.steps, record, train.stop_by)
+        if rows or scorer
+        else None
+    )
+    callbacks: list[Callback] = []
+    callbacks += [MetricsWriter(into / METRICS), CopyingWarning()] if accelerator.is_main_process else []
+    callbacks += [TrackerCallback(accelerator)] if train.trackers else []
+    callbacks += diagnostics_callbacks(recipe, materials, training, rows, record)
+    callbacks += [evaluation] if evaluation else []
+    folder = into / "checkpoints"
+    return [*callbacks, CheckpointCallback(folder, train.checkpoint_every, train.keep, training, progress, evaluation)]
 
 
 def _train(training: Training, progress: Progress, callbacks: Sequence[Any], into: Path) -> None:
@@ -245,37 +212,34 @@ def _finish(
     training: Training,
     progress: Progress,
     materials: Materials,
-    clock: Clock,
+    seconds: dict[str, float],
+    words: list[dict[str, str]],
     before: NDArray[np.float32],
 ) -> None:
     """Export the model and write the records for reports; `run.json` is last and marks the run as finished.
 
-    before: the vectors of the recipe's concepts before training.
+    With early stopping the best checkpoint is exported instead of the last.
+
+    seconds: spent on data and training. words: of the embedding plot. before: their vectors before training.
     """
+    begun, folder = time.perf_counter(), into / "checkpoints"
     model: TrainingModel = training.accelerator.unwrap_model(training.model)
-    _load_best(into, model, recipe)
-    backbone: Backbone = model.backbone.eval()
-    shutil.rmtree(into / "model", ignore_errors=True)
-    save_model(backbone, materials.vocab, recipe, into / "model")
-    write_json(into / SAMPLES, training_samples(training.mixture, materials.vocab))
-    words = concepts(recipe, materials.root)
-    write_json(into / EMBEDDING, embedding_picture(backbone, materials.vocab, words))
-    write_words(into / WORDS, words, before, concept_vectors(backbone, materials.vocab, words))
-    if alignments := sample_alignments(materials.train):
-        write_json(into / ALIGNMENTS, alignments)
-    clock.lap("export")
-    lines = (into / METRICS).read_text(encoding="utf-8").split("\n")
-    rows = [json.loads(line) for line in lines if line]
-    about = run_record(recipe, training, progress, clock.seconds, rows) | {"data": data_of(recipe, materials)}
-    write_card(into, about)
-    write_json(into / RUN, about)
-
-
-def _load_best(into: Path, model: TrainingModel, recipe: Recipe) -> None:
-    """With early stopping, load the best checkpoint instead of the last."""
-    folder = into / "checkpoints"
     state = read_json(checkpoint.path_of(folder, checkpoint.steps_in(folder)[-1]) / checkpoint.STATE)
     best = (state.get("evaluation") or {}).get("best_step")
     if recipe.train.patience and best and best in checkpoint.steps_in(folder):
         log.info("exporting step %d, the best by %s", best, recipe.train.stop_by)
         checkpoint.load(checkpoint.path_of(folder, best), model)
+    backbone: Backbone = model.backbone.eval()
+    shutil.rmtree(into / "model", ignore_errors=True)
+    save_model(backbone, materials.vocab, recipe, into / "model")
+    write_json(into / SAMPLES, training_samples(training.mixture, materials.vocab))
+    write_json(into / EMBEDDING, embedding_picture(backbone, materials.vocab, words))
+    write_words(into / WORDS, words, before, concept_vectors(backbone, materials.vocab, words))
+    if alignments := sample_alignments(materials.train):
+        write_json(into / ALIGNMENTS, alignments)
+    lines = (into / METRICS).read_text(encoding="utf-8").split("\n")
+    rows = [json.loads(line) for line in lines if line]
+    spent = {name: round(each, 3) for name, each in (seconds | {"export": time.perf_counter() - begun}).items()}
+    about = run_record(recipe, training, progress, spent, rows) | {"data": data_of(recipe, materials)}
+    write_card(into, about)
+    write_json(into / RUN, about)

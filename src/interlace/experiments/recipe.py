@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from interlace.core.errors import SettingsError, did_you_mean
 from interlace.core.names import LanguageName, Name
@@ -16,20 +17,21 @@ from interlace.core.store import ConfigStore, change
 from interlace.data import Pairs
 from interlace.data.filters import build_filters
 from interlace.embeddings import is_text_file
-from interlace.experiments.derived import DerivedLanguage, check_derived
 from interlace.experiments.sections import (
     AlignSettings,
     CorpusGroup,
+    DerivedLanguage,
     EmbeddingSettings,
+    EntrySettings,
+    PairPattern,
     Published,
     TrainSettings,
     VocabSettings,
-    gather_settings,
+    check_derived,
 )
 from interlace.models.settings import ModelSettings
 from interlace.objectives import OBJECTIVES, Objective
 from interlace.tasks import TASKS, Task
-from interlace.tasks.common.files import check_pattern
 from interlace.tasks.common.translation import TranslationTask
 from interlace.text.normalization import Normalization
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
@@ -55,14 +57,9 @@ class EvaluationSettings(Settings):
     source: LanguageName = Field("en", description="Language of fine-tuning.")
     targets: list[LanguageName] = Field([], description="Languages of zero-shot evaluation.")
     seeds: int = Field(3, ge=1, description="Fine-tuning seeds.")
-    dictionary: str | None = Field(
+    dictionary: PairPattern | None = Field(
         None, description="Dictionary from {source} to {target} for the embedding plot: a path pattern."
     )
-
-    @field_validator("dictionary")
-    @classmethod
-    def _is_pattern(cls, pattern: str | None) -> str | None:
-        return None if pattern is None else check_pattern(pattern, ("source", "target"))
 
     @field_validator("tasks")
     @classmethod
@@ -96,7 +93,7 @@ class ExportSettings(Settings):
 Weight = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.0, 1e9))]
 
 
-class ObjectiveEntry(Settings):
+class ObjectiveEntry(EntrySettings):
     """An objective of the mixture."""
 
     weight: Weight = Field("1", description="Sampling weight: a number or a schedule over steps.")
@@ -138,16 +135,10 @@ class Recipe(Settings):
     export: ExportSettings = Field(default_factory=ExportSettings, description="Export.")
     evaluate: EvaluationSettings = Field(default_factory=EvaluationSettings, description="Evaluation.")
 
-    @field_validator("objectives", mode="before")
-    @classmethod
-    def _gather(cls, objectives: Any) -> Any:
-        """Move an objective's settings, which share a table with `weight` and `corpora`, to `settings`."""
-        if not isinstance(objectives, dict):
-            return objectives
-        return {name: gather_settings(entry, ObjectiveEntry.model_fields) for name, entry in objectives.items()}
-
     def model_post_init(self, _context: Any) -> None:
         """Check names of readers, word tokenizers, objectives and corpora, and settings that depend on each other."""
+        if self.objectives and self.embeddings:
+            raise ValueError("a recipe has either [objectives] or [embeddings]")
         if self.toy is not None and self.data_root is not None:
             raise SettingsError(
                 "data_root: a recipe with a [toy] section does not read it; remove one of them (to evaluate a model on "
@@ -170,7 +161,7 @@ class Recipe(Settings):
         known += [f"{pair}:{side}" for group in training.values() for pair in group.pairs for side in pair.split("-")]
         for name in self.objectives:
             self._check_objective(name, known)
-        _check_translation(self)
+        self._check_translation()
 
     def _check_objective(self, name: str, known: list[str]) -> None:
         """Check the settings and the weight of an objective, and its corpora against the `known` names."""
@@ -181,8 +172,10 @@ class Recipe(Settings):
         pairs = self.objective(name).reads is Pairs
         weight = self.objectives[name].weight
         if self.train.alternate and not {0.0, 1.0} >= set(values_of(weight)):
-            message = f"objectives.{name}.weight = {weight!r} has no effect with train.alternate = true"
-            raise SettingsError(f"{message}: use 1, 0, or a schedule of both")
+            raise SettingsError(
+                f"objectives.{name}.weight = {weight!r} has no effect with train.alternate = true: use 1, 0, or a "
+                "schedule of both"
+            )
         groups = {group: corpora.pairs for group, corpora in self.corpora.items() if corpora.pairs and corpora.train}
         paired = [*groups, *(pair for members in groups.values() for pair in members)]
         if pairs and not paired:
@@ -199,12 +192,25 @@ class Recipe(Settings):
                     f"objectives.{name}.corpora: {corpus!r} is not parallel, but {name!r} reads pairs{hint}"
                 )
 
-    @model_validator(mode="after")
-    def _check_kind(self) -> Recipe:
-        if self.objectives and self.embeddings:
-            message = "a recipe has either [objectives] or [embeddings]"
-            raise ValueError(message)
-        return self
+    def _check_translation(self) -> None:
+        """Reject settings of translation that no objective trains, and `fold_language` of a translation model."""
+        by, learned = self.train.stop_by, max_source_lengths(self)
+        if by in STOPPING_TASKS:
+            if self.objectives and not learned:
+                raise SettingsError(
+                    f"train.stop_by = {by!r}: no objective of the recipe translates; stop by perplexity"
+                )
+            one_way = [name for name in learned if "-".join(reversed(name.split("-"))) not in learned]
+            if by == "round-trip" and one_way:
+                where = f"train.stop_by = {by!r}"
+                raise SettingsError(f"{where}: {one_way[0]} is learned but its reverse is not; stop by 'bleu'")
+        if self.model.decoder is not None and self.objectives and not self.seq2seq:
+            raise SettingsError(
+                "[model.decoder]: no objective of the recipe trains a decoder; add one, such as "
+                "[objectives.translation], or remove the section"
+            )
+        if self.export.fold_language is not None and self.seq2seq:
+            raise SettingsError("export.fold_language: not available for translation models; remove it")
 
     def objective(self, name: str) -> Objective:
         """Return an objective with this recipe's settings."""
@@ -240,15 +246,23 @@ class Recipe(Settings):
         """Target languages of tasks without their own: those of the evaluation, else all languages but its source."""
         return self.evaluate.targets or [language for language in self.languages if language != self.evaluate.source]
 
+    @property
+    def root(self) -> Path:
+        """The data root with `~` and environment variables expanded; the current folder if the recipe has none."""
+        return Path(os.path.expandvars(self.data_root or ".")).expanduser()
+
     def check_trainable(self) -> None:
         """Raise a SettingsError if the recipe has no corpora or no objectives."""
         if self.embeddings:
-            message = f"recipe {self.name!r} learns word vectors and trains no model"
-            raise SettingsError(f"{message}; run it without --dry-run")
+            raise SettingsError(
+                f"recipe {self.name!r} learns word vectors and trains no model; run it without --dry-run"
+            )
         for section, there in (("corpora", self.corpora), ("objectives", self.objectives)):
             if not there:
-                message = f"recipe {self.name!r} has no [{section}] and cannot train"
-                raise SettingsError(f"{message}; to evaluate a model with it: interlace evaluate MODEL --recipe ..")
+                raise SettingsError(
+                    f"recipe {self.name!r} has no [{section}] and cannot train; to evaluate a model with it: interlace "
+                    "evaluate MODEL --recipe .."
+                )
 
 
 def read_recipe(name: str, changes: Mapping[str, str] | None = None) -> Recipe:
@@ -277,6 +291,15 @@ def change_recipe(recipe: Recipe, changes: Mapping[str, str]) -> Recipe:
     for key, value in changes.items():
         change(data, key, value)
     return Recipe.read(data, "--set")
+
+
+def leaves(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield `a.b` and value of each entry of nested tables; an empty table is a value."""
+    for key, value in table.items():
+        if isinstance(value, dict) and value:
+            yield from leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
 
 
 def tokenizer_of(recipe: Recipe) -> str | None:
@@ -324,58 +347,17 @@ def with_learned_directions(task: TranslationTask, recipe: Recipe, learned: Mapp
 
 
 def _directions(recipe: Recipe, name: str) -> Iterator[tuple[str, str]]:
-    objective = recipe.objective(name)
-    corpora = _corpora(recipe, recipe.objectives[name].corpora)
-    pairs = [corpus for corpus in corpora if "-" in corpus]
+    """Yield the directions that an objective learns from its corpora: groups, GROUP:CORPUS or CORPUS:SIDE."""
+    objective, wanted = recipe.objective(name), recipe.objectives[name].corpora
+    groups = {group: corpora.trained for group, corpora in recipe.corpora.items()}
+    corpora = [corpus for each in wanted or groups for corpus in groups.get(each, [each.rpartition(":")[2]])]
     if objective.reads is Pairs:
         which = getattr(objective, "directions", None)
-        for pair in pairs if which else ():
-            first, _, second = pair.partition("-")
-            if which != "backward":
-                yield first, second
-            if which != "forward":
-                yield second, first
+        for first, _, second in [corpus.partition("-") for corpus in corpora if "-" in corpus and which]:
+            yield from [(first, second)] * (which != "backward") + [(second, first)] * (which != "forward")
     elif hasattr(objective, "intermediate_languages"):
         alone = [corpus for corpus in corpora if "-" not in corpus]
-        read = corpora if recipe.objectives[name].corpora or not alone else alone
+        read = corpora if wanted or not alone else alone
         for language in dict.fromkeys(language for corpus in read for language in corpus.split("-")):
-            yield from (
-                (other, language) for other in objective.intermediate_languages or recipe.languages if other != language
-            )
-
-
-def _corpora(recipe: Recipe, wanted: list[str]) -> list[str]:
-    """Return the languages and pairs of the corpora that an objective reads; `wanted` empty: all.
-
-    Names are of groups or corpora, optionally as GROUP:CORPUS or CORPUS:SIDE.
-    """
-    groups = {name: group.trained for name, group in recipe.corpora.items()}
-    if not wanted:
-        return [corpus for members in groups.values() for corpus in members]
-    return [corpus for name in wanted for corpus in groups.get(name, [name.rpartition(":")[2]])]
-
-
-def _check_translation(recipe: Recipe) -> None:
-    """Check the settings of translation models.
-
-    Raises:
-        SettingsError: a decoder that no objective trains, `fold_language` of a translation model, or early stopping by
-            translations that are not learned in the needed directions.
-    """
-    if recipe.train.stop_by in STOPPING_TASKS:
-        _check_stopping(recipe)
-    if recipe.model.decoder is not None and recipe.objectives and not recipe.seq2seq:
-        message = "[model.decoder]: no objective of the recipe trains a decoder"
-        raise SettingsError(f"{message}; add one, such as [objectives.translation], or remove the section")
-    if recipe.export.fold_language is not None and recipe.seq2seq:
-        message = "export.fold_language: not available for translation models"
-        raise SettingsError(f"{message}; remove it")
-
-
-def _check_stopping(recipe: Recipe) -> None:
-    by, learned = recipe.train.stop_by, max_source_lengths(recipe)
-    if recipe.objectives and not learned:
-        raise SettingsError(f"train.stop_by = {by!r}: no objective of the recipe translates; stop by perplexity")
-    one_way = [name for name in learned if "-".join(reversed(name.split("-"))) not in learned]
-    if by == "round-trip" and one_way:
-        raise SettingsError(f"train.stop_by = {by!r}: {one_way[0]} is learned but its reverse is not; stop by 'bleu'")
+            others = objective.intermediate_languages or recipe.languages
+            yield from ((other, language) for other in others if other != language)

@@ -7,7 +7,6 @@ fine-tuned, a hash of the files that are read, and the task's scoring version. `
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import logging
 from contextlib import suppress
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import DataError, RunError
 from interlace.data.cache import content_key
+from interlace.experiments.corpora import plugin_hash
 from interlace.experiments.prepare import data_key, data_root
 from interlace.models.checkpoint_files import find_checkpoint
 from interlace.tasks import FineTuneTask
@@ -84,32 +84,31 @@ def outcomes_key(row: Mapping[str, Any]) -> str:
     return hashed([str(row.get(name)) for name in ("model_key", "settings_key", "scoring_version")])
 
 
-def identity_of(recipe: Recipe, model: str, cell: EvaluationJob, fit: FineTuneRun) -> ScoreIdentity:
+def identity_of(recipe: Recipe, model: str, job: EvaluationJob, run: FineTuneRun) -> ScoreIdentity:
     """Return the identity of the scores of a fine-tuning or probe, without its files; `model` is its `model_key`."""
     from interlace.training.device import resolved  # imports torch
 
-    task, dumped = cell.task, recipe.dump()
-    kind = type(task)
+    task, dumped = job.task, recipe.dump()
     by_mean = isinstance(task, FineTuneTask) and task.tuning.select == "mean-dev"
     settings = {
-        "task": cell.name,
+        "task": job.name,
         "settings": {key: value for key, value in task.dump().items() if key not in {"settings", "targets"}},
-        "code": "" if kind.__module__.startswith("interlace.") else content_key(Path(inspect.getfile(kind))),
-        "source": cell.source,
+        "code": plugin_hash(type(task)),
+        "source": job.source,
         "classes": list(getattr(task, "classes", ())),
-        "trained": fit.train_languages,
-        "judges": sorted({fit.dev_language(item) for item in fit.items}) if by_mean else [],
+        "trained": run.train_languages,
+        "judges": sorted({run.dev_language(item) for item in run.items}) if by_mean else [],
         "toy": dumped["toy"],
         "derived": dumped["derived"],
         "precision": resolved(recipe.train.precision),
-        "processes": cell.accelerator.num_processes if fit.train_languages else 1,
+        "processes": job.accelerator.num_processes if run.train_languages else 1,
     }
     return ScoreIdentity(model, hashed([json.dumps(settings, sort_keys=True)]), task.scoring_version)
 
 
-def with_files(identity: ScoreIdentity, cell: EvaluationJob, fit: FineTuneRun) -> ScoreIdentity:
+def with_files(identity: ScoreIdentity, job: EvaluationJob, run: FineTuneRun) -> ScoreIdentity:
     """Return the identity with the hash of the files that a fine-tuning or probe reads."""
-    return replace(identity, files=files_key(cell.task, cell.source, cell.root, fit))
+    return replace(identity, files=files_key(job.task, job.source, job.root, run))
 
 
 def model_key(model: str) -> str:
@@ -122,22 +121,22 @@ def model_key(model: str) -> str:
     return hashed([str(path.relative_to(folder)) + content_key(path) for path in found]) if found else model
 
 
-def files_key(task: Task, source: str, root: Path, fit: FineTuneRun) -> str:
+def files_key(task: Task, source: str, root: Path, run: FineTuneRun) -> str:
     """Return a hash of the contents of all files that a fine-tuning or probe reads; "" if one is missing.
 
     Scores outlive their data: missing files are no reason to score again.
     """
     try:
-        return hashed([content_key(path) for path in _files_read(task, source, root, fit)])
+        return hashed([content_key(path) for path in _files_read(task, source, root, run)])
     except DataError:  # scoring reports it
         return ""
 
 
-def _files_read(task: Task, source: str, root: Path, fit: FineTuneRun) -> Iterator[Path]:
+def _files_read(task: Task, source: str, root: Path, run: FineTuneRun) -> Iterator[Path]:
     """Yield the test files, then those of the dev sets that select weights, then those of the training sets."""
     tuned: Any = task  # a FineTuneTask wherever it is trained
-    groups = selection_groups(tuned.tuning.select, fit) if fit.train_languages else []
-    for setting, language in fit.items:
+    groups = selection_groups(tuned.tuning.select, run) if run.train_languages else []
+    for setting, language in run.items:
         if setting == "translate-test":
             files = translated_files(task.files, language, source)
             yield from task.model_copy(update={"files": files}).read_files("test", source, root)
@@ -145,7 +144,7 @@ def _files_read(task: Task, source: str, root: Path, fit: FineTuneRun) -> Iterat
             yield from task.read_files("test", language, root)
     for split, languages in (
         ("dev", [judge for group in groups for judge in group.dev_languages]),
-        ("train", fit.train_languages),
+        ("train", run.train_languages),
     ):
         for language in dict.fromkeys(languages):
             yield from task.read_files(split, language, root)
@@ -159,20 +158,17 @@ def content_keys(model: str, recipe: Recipe, names: Sequence[str]) -> dict[str, 
 
     Toy and derived data are identified by how they are made, so that nothing is generated or downloaded.
     """
-    return {"model": model_key(model) if Path(model).is_dir() else "", "files": _all_files_key(recipe, names)}
-
-
-def _all_files_key(recipe: Recipe, names: Sequence[str]) -> str:
     try:
         if recipe.toy is not None or recipe.derived:
-            return hashed([json.dumps(data_key(recipe), sort_keys=True)])
-        root, source = data_root(recipe), recipe.evaluate.source
-        tasks = [recipe.evaluate.task(name) for name in names]
-        planned = [(task, fit) for task in tasks for fit in runs_of_task(task, source, recipe.targets)]
-        found = [files_key(task, source, root, fit) for task, fit in planned]
+            found = [json.dumps(data_key(recipe), sort_keys=True)]
+        else:
+            root, source = data_root(recipe), recipe.evaluate.source
+            tasks = [recipe.evaluate.task(name) for name in names]
+            planned = [(task, run) for task in tasks for run in runs_of_task(task, source, recipe.targets)]
+            found = [files_key(task, source, root, run) for task, run in planned]
     except DataError:
-        return ""
-    return hashed(found) if all(found) else ""
+        found = [""]
+    return {"model": model_key(model) if Path(model).is_dir() else "", "files": hashed(found) if all(found) else ""}
 
 
 def hashed(parts: Sequence[str]) -> str:
@@ -207,17 +203,18 @@ class ScoreStore:
         Raises:
             RunError: the file is damaged, or holds scores of another checkpoint.
         """
-        self._path = folder / SCORES
-        self._on_write = on_write
-        self._writes = writes
+        self._path, self._on_write, self._writes = folder / SCORES, on_write, writes
         self._model = {"model": model} if model else {}
         self.requested: list[Place] = []
         rows = _checked(read_json(self._path, []), self._path)
         self._rows = [row for row in rows if row.get("model_key") == model_key]
         stale = [row for row in rows if row.get("model_key") != model_key]
         if others := {row["model"] for row in stale if row.get("model") not in {None, model}} if model else set():
-            message = f"{folder}: holds scores of {' and '.join(map(repr, sorted(others)))}, not of {model!r}"
-            raise RunError(f"{message}; choose another folder with --output, or remove {self._path}")
+            names = " and ".join(map(repr, sorted(others)))
+            raise RunError(
+                f"{folder}: holds scores of {names}, not of {model!r}; choose another folder with --output, or remove "
+                f"{self._path}"
+            )
         if stale:
             log.warning("%s: discarding %d scores of a previous version of this model", folder, len(stale))
 

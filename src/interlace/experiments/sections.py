@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER, Aligner
 from interlace.alignment.phrase_table import TableRules
-from interlace.core.errors import DataError
+from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.files import must_exist
 from interlace.core.names import LanguageName, PairName
 from interlace.core.schedules import Schedule, within
 from interlace.core.settings import Settings
 from interlace.core.store import merged
+from interlace.derived import TRANSFORMATIONS, Chain, Transformation, chain
 from interlace.embeddings import EMBEDDING_METHODS, EmbeddingMethod
 from interlace.readers import READERS, Reader
 from interlace.readers.common.subset import ROWS_PATTERN, RowSubset
@@ -22,26 +25,39 @@ from interlace.tasks.common.files import check_pattern
 from interlace.training.optimizer import OptimizerSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+
+def pattern_of(*names: str) -> AfterValidator:
+    """Return a check that a path pattern has only these placeholders."""
+    return AfterValidator(lambda pattern: check_pattern(pattern, names))
+
+
+def _check_local(pattern: str) -> str:
+    if is_hub(pattern):  # caches of training text are keyed by the contents of files
+        raise ValueError(f"{pattern!r}: only tasks read data sets of the hub; training text needs local files")
+    return pattern
+
+
+TextPattern = Annotated[str, AfterValidator(_check_local), pattern_of("language", "pair", "source", "target")]
+TextPatterns = Annotated[list[TextPattern], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
+PairPattern = Annotated[str, pattern_of("source", "target")]
 
 
 class CorpusGroup(Settings):
     """Corpora that share file patterns: one per language, or one per language pair.
 
-    Paths are relative to the data root.
-
-    `{language}`, `{pair}`, `{source}` and `{target}` in a path are replaced.
+    Paths are relative to the data root; `{language}`, `{pair}`, `{source}` and `{target}` in them are replaced.
     """
 
     languages: list[LanguageName] = Field([], description="Languages, with a monolingual corpus each.")
     pairs: list[PairName] = Field([], description="Language pairs, such as 'en-de', with a parallel corpus each.")
     reader: dict[str, Any] | str = Field("lines", description="Reader: its name, or a table with its settings.")
-    train: list[str] = Field(
+    train: TextPatterns = Field(
         [],
         description="Training files: path patterns, one per side for 'lines'. None: the group is only evaluated on.",
     )
-    dev: list[str] = Field([], description="Held-out files for perplexity, as path patterns.")
+    dev: TextPatterns = Field([], description="Held-out files for perplexity, as path patterns.")
     rows: str = Field(
         "",
         pattern=ROWS_PATTERN,
@@ -56,42 +72,30 @@ class CorpusGroup(Settings):
     )
     share_seed: int = Field(0, ge=0, description="Seed of that sample, independent of `seed`.")
 
-    @field_validator("train", "dev", mode="before")
-    @classmethod
-    def _one_or_many(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else value
-
-    @field_validator("train", "dev")
-    @classmethod
-    def _are_patterns(cls, patterns: list[str]) -> list[str]:
-        for pattern in patterns:
-            if is_hub(pattern):  # caches of training text are keyed by the contents of files
-                message = f"{pattern!r}: only tasks read data sets of the hub; training text needs local files"
-                raise ValueError(message)
-        return [check_pattern(pattern, ("language", "pair", "source", "target")) for pattern in patterns]
-
     @field_validator("languages")
     @classmethod
     def _are_languages(cls, languages: list[str]) -> list[str]:
         for language in languages:
             if "-" in language:  # separates the two languages of a pair
-                message = f"language names have no '-', found {language!r}; write {language.replace('-', '_')!r}"
-                raise ValueError(message)
+                plain = language.replace("-", "_")
+                raise ValueError(f"language names have no '-', found {language!r}; write {plain!r}")
         return languages
 
     def model_post_init(self, _context: Any) -> None:
         """Check that the group has either languages or pairs, and files."""
         if bool(self.languages) == bool(self.pairs):
-            message = "give either 'languages' or 'pairs'"
-            raise ValueError(message)
+            raise ValueError("give either 'languages' or 'pairs'")
         if not self.train and not self.dev:
-            message = "give 'train', or 'dev' alone for text that is only evaluated on"
-            raise ValueError(message)
+            raise ValueError("give 'train', or 'dev' alone for text that is only evaluated on")
+
+    def corpora_in(self, split: str) -> list[str]:
+        """Return the languages or pairs with text in a split, `train` or `dev`."""
+        return [*self.languages, *self.pairs] if getattr(self, split) else []
 
     @property
     def trained(self) -> list[str]:
         """The languages or pairs with training text."""
-        return [*self.languages, *self.pairs] if self.train else []
+        return self.corpora_in("train")
 
     def files(self, split: str, corpus: str, root: Path) -> list[Path]:
         """Return the files of one corpus of this group."""
@@ -102,20 +106,16 @@ class CorpusGroup(Settings):
 
     def reading(self, split: str = "train") -> Reader:
         """Return the reader of a split; for training text with `rows` and `share` applied."""
-        if split != "train" or not self._is_subset:
-            reader: Reader = READERS.build(self.reader)
-            return reader
-        return RowSubset(reader=self.reader, rows=self.rows, share=self.share, seed=self.share_seed)
+        if self.subset_key(split):
+            return RowSubset(reader=self.reader, rows=self.rows, share=self.share, seed=self.share_seed)
+        reader: Reader = READERS.build(self.reader)
+        return reader
 
     def subset_key(self, split: str = "train") -> dict[str, Any]:
         """Return the settings that select rows, for cache keys; empty if all rows are read."""
-        if split != "train" or not self._is_subset:
+        if split != "train" or (not self.rows and self.share == 1):
             return {}
         return {"rows": self.rows, "share": [self.share, self.share_seed] if self.share < 1 else None}
-
-    @property
-    def _is_subset(self) -> bool:
-        return bool(self.rows) or self.share < 1
 
 
 class VocabSettings(Settings):
@@ -152,14 +152,27 @@ class VocabSettings(Settings):
         return {key: value for key, value in self.dump().items() if not key.startswith("extend")}
 
 
-class AlignSettings(Settings):
+class EntrySettings(Settings):
+    """A section whose keys that are not its own fields are the `settings` of a registry entry."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _gather(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        own = {key: value for key, value in data.items() if key in cls.model_fields and key != "settings"}
+        others = {key: value for key, value in data.items() if key not in cls.model_fields}
+        return {**own, "settings": merged(data.get("settings", {}), others)}
+
+
+class AlignSettings(EntrySettings):
     """Word alignment of parallel corpora. Further keys of the section are settings of the aligner.
 
     `{pair}`, `{source}` and `{target}` in settings are replaced; paths are relative to the data root.
     """
 
     name: str = Field(DEFAULT_ALIGNER, description="Aligner: see `interlace list aligners`.")
-    priors: str | None = Field(
+    priors: Annotated[str, pattern_of("pair", "source", "target")] | None = Field(
         None,
         description="Prior lexicon of the aligner: a dictionary with `source<TAB>target` lines, as a path pattern; "
         "or a group of [corpora], which is aligned first and its links counted.",
@@ -168,16 +181,6 @@ class AlignSettings(Settings):
         None, description="Rules of phrase extraction; default: the default rules, if an objective needs phrases."
     )
     settings: dict[str, Any] = Field({}, description="Settings of the aligner.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _gather(cls, data: Any) -> Any:
-        return gather_settings(data, cls.model_fields)
-
-    @field_validator("priors")
-    @classmethod
-    def _is_pattern(cls, pattern: str | None) -> str | None:
-        return None if pattern is None else check_pattern(pattern, names_of("source-target"))
 
     def model_post_init(self, _context: Any) -> None:
         """Check that the aligner exists and has these settings."""
@@ -188,16 +191,6 @@ class AlignSettings(Settings):
         settings = {key: _filled(value, names) for key, value in self.settings.items()}
         built: Aligner = ALIGNERS.build({"name": self.name, **settings}, "align")
         return built
-
-
-def gather_settings(data: Any, fields: Iterable[str]) -> Any:
-    """Move the keys of a section that are not its own fields to `settings`."""
-    if not isinstance(data, dict):
-        return data
-    own = {*fields} - {"settings"}
-    others = {key: value for key, value in data.items() if key not in {*own, "settings"}}
-    fixed = {key: value for key, value in data.items() if key in own}
-    return {**fixed, "settings": merged(data.get("settings", {}), others)}
 
 
 def names_of(corpus: str) -> dict[str, str]:
@@ -212,7 +205,7 @@ def _filled(value: Any, names: Mapping[str, str]) -> Any:
     return [_filled(part, names) for part in value] if isinstance(value, list) else value
 
 
-class EmbeddingSettings(Settings):
+class EmbeddingSettings(EntrySettings):
     """Word or token vectors learned from the corpora. Further keys of the section are settings of the method."""
 
     name: str = Field("concat", description="Method: see `interlace list vectors`.")
@@ -221,12 +214,12 @@ class EmbeddingSettings(Settings):
         description="words: of each language; subwords: tokens of [vocab] over the text of all languages, to "
         "initialize a model's embeddings (Lample et al. 2018b, section 4; XLM's EMB).",
     )
-    vectors: str | None = Field(
+    vectors: Annotated[str, pattern_of("language")] | None = Field(
         None,
         description="Existing vectors of each language, in the text format of word2vec and fastText, as a path pattern "
         "with {language}; default: learned from the corpora.",
     )
-    dictionary: str | None = Field(
+    dictionary: PairPattern | None = Field(
         None,
         description="Dictionary between the pivot and each other language, with `source<TAB>target` lines: a path "
         "pattern with {source} and {target}, in either direction.",
@@ -240,31 +233,14 @@ class EmbeddingSettings(Settings):
     )
     settings: dict[str, Any] = Field({}, description="Settings of the method.")
 
-    @model_validator(mode="before")
-    @classmethod
-    def _gather(cls, data: Any) -> Any:
-        return gather_settings(data, cls.model_fields)
-
-    @field_validator("vectors")
-    @classmethod
-    def _names_languages(cls, pattern: str | None) -> str | None:
-        return None if pattern is None else check_pattern(pattern, ("language",))
-
-    @field_validator("dictionary")
-    @classmethod
-    def _names_pairs(cls, pattern: str | None) -> str | None:
-        return None if pattern is None else check_pattern(pattern, ("source", "target"))
-
     def model_post_init(self, _context: Any) -> None:
         """Check the method's settings and its input."""
-        needs = self.method().needs
-        if "dictionaries" in needs and self.dictionary is None:
-            message = f"{self.name} needs a dictionary: set embeddings.dictionary"
-            raise ValueError(message)
-        if "texts" in needs and self.vectors is not None:
-            message = f"{self.name} learns from text and does not read embeddings.vectors"
-            raise ValueError(message)
-        if self.units == "subwords" and not self.method().joint:
+        method = self.method()
+        if "dictionaries" in method.needs and self.dictionary is None:
+            raise ValueError(f"{self.name} needs a dictionary: set embeddings.dictionary")
+        if "texts" in method.needs and self.vectors is not None:
+            raise ValueError(f"{self.name} learns from text and does not read embeddings.vectors")
+        if self.units == "subwords" and not method.joint:
             joint = ", ".join(name for name in EMBEDDING_METHODS.names() if EMBEDDING_METHODS.get(name).joint)
             message = f"units = 'subwords': {self.name} learns each language separately, so shared tokens would get two"
             raise ValueError(f"{message} vectors; joint methods: {joint}")
@@ -276,8 +252,6 @@ class EmbeddingSettings(Settings):
 
 
 Alpha = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.0, 1.0))]
-
-
 Measure = Literal["alignment", "retrieval", "gap", "cka", "accuracy"]
 
 
@@ -363,8 +337,7 @@ class TrainSettings(Settings):
     def model_post_init(self, _context: Any) -> None:
         """Check that early stopping has evaluations."""
         if self.patience and not self.evaluate_every:
-            message = "patience needs train.evaluate_every"
-            raise ValueError(message)
+            raise ValueError("patience needs train.evaluate_every")
 
 
 class Published(Settings):
@@ -387,3 +360,131 @@ class Published(Settings):
     def rows(self) -> list[PublishedRow]:
         """Return the row, once per metric."""
         return find_rows(self.where, self.task, self.system, self.columns)
+
+
+class DerivedLanguage(Settings):
+    """A language derived from another one: its training text, translations, dictionary and files of tasks.
+
+    Tang et al. (2022, section 3) study transfer between English and languages derived from it, so that two languages
+    differ only in the property that was transformed.
+    """
+
+    of: LanguageName = Field(description="The original language, which has files.")
+    transformations: list[str] = Field(
+        min_length=1,
+        description="Transformations in order of application: a list, or names joined by '+'. Tang et al. (2022, "
+        "section 4) write the last one first: 'invert+transliterate' is their T_trans after T_inv.",
+    )
+    settings: dict[str, dict[str, Any]] = Field(
+        {},
+        description="Settings of transformations by name; those of transformations that are not applied are only "
+        "checked. Files in them are relative to the data root; '*' in a list of them matches any name.",
+    )
+    seed: int = Field(0, ge=0, description="Seed of random transformations.")
+    files: dict[str, str] = Field(
+        {},
+        description="Derived file -> original file, relative to the data root; required where no pattern with "
+        "{language} names both.",
+    )
+    parallel: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="Share of the training sentences with a translation; a smaller share is a subset of a larger one "
+        "(Tang et al. 2022, table 1: 0.01 to 1).",
+    )
+
+    @field_validator("transformations", mode="before")
+    @classmethod
+    def _listed(cls, names: Any) -> Any:
+        return [name.strip() for name in names.split("+")] if isinstance(names, str) else names
+
+    @field_validator("transformations")
+    @classmethod
+    def _are_known(cls, names: list[str]) -> list[str]:
+        _check_names(names)
+        return names
+
+    def model_post_init(self, _context: Any) -> None:
+        """Check all settings, also of transformations that are not applied."""
+        _check_names(self.settings)
+        for name, settings in self.settings.items():
+            try:
+                TRANSFORMATIONS.build({"name": name, **settings}, f"settings.{name}")
+            except SettingsError as error:  # as a ValueError it is reported with the section's path
+                message = str(error)
+                raise ValueError(message) from None
+        self.chain()
+
+    def chain(self) -> Chain:
+        """Return the transformations, with files as in the settings."""
+        return chain({"name": name, **self.settings.get(name, {})} for name in self.transformations)
+
+    def check_files(self, name: str) -> None:
+        """Raise a DataError for a transformation without the files that it requires; `name` is the language's own."""
+        if missing := self.chain().missing:
+            raise DataError(f"derived.{name}.settings: {missing}")
+
+    def located(self, root: Path, name: str) -> Chain:
+        """Return the transformations of language `name` with their files under the data root.
+
+        Raises:
+            DataError: a file does not exist, or a required one is not set.
+        """
+        self.check_files(name)
+        try:
+            return Chain(transformations=tuple(_located(one, root) for one in self.chain().transformations))
+        except DataError as error:
+            raise DataError(f"derived.{name}.settings: {error}") from None
+
+
+def files_of(transformation: Transformation) -> Iterator[tuple[str, Path | tuple[Path, ...]]]:
+    """Yield the fields of a transformation that name files."""
+    for name in type(transformation).model_fields:
+        value = getattr(transformation, name)
+        if isinstance(value, Path) or (isinstance(value, tuple) and value and isinstance(value[0], Path)):
+            yield name, value
+
+
+def check_derived(derived: Mapping[str, DerivedLanguage], pairs: Collection[str]) -> None:
+    """Reject derived languages without an original, and pairs other than with the original.
+
+    Raises:
+        SettingsError: names the language or pair.
+    """
+    for name, language in derived.items():
+        if "-" in name:
+            raise SettingsError(f"derived.{name}: a language name has no '-'; write {name.replace('-', '_')!r}")
+        if language.of == name:
+            raise SettingsError(f"derived.{name}.of: {name!r} cannot be derived from itself; expected another language")
+        if language.of in derived:
+            raise SettingsError(
+                f"derived.{name}.of: {language.of!r} is derived itself; expected {derived[language.of].of!r}, with all "
+                "transformations"
+            )
+    for pair in pairs:
+        for name in pair.split("-"):
+            if name in derived and derived[name].of not in pair.split("-"):
+                raise SettingsError(
+                    f"the pair {pair!r}: {name!r} has translations only with {derived[name].of!r}, its original"
+                )
+
+
+def _located(transformation: Transformation, root: Path) -> Transformation:
+    found: dict[str, Any] = {}
+    for name, value in files_of(transformation):
+        setting, paths = f"{transformation.name}.{name}", list[Path]()
+        for pattern in [value] if isinstance(value, Path) else value:
+            several = "*" in str(pattern) and value is not pattern
+            matches = sorted(root.glob(str(pattern))) if several else [must_exist(root / pattern, f"file of {setting}")]
+            if not matches:
+                raise DataError(f"{setting}: there is no file {root / pattern}")
+            paths += matches
+        found[name] = paths[0] if isinstance(value, Path) else tuple(paths)
+    return transformation.model_copy(update=found)
+
+
+def _check_names(names: Iterable[str]) -> None:
+    for name in names:
+        if name not in TRANSFORMATIONS.names():
+            raise ValueError(f"there is no transformation {name!r}{did_you_mean(name, TRANSFORMATIONS.names())}")

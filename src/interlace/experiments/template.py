@@ -13,9 +13,8 @@ from interlace.aligners import ALIGNERS
 from interlace.core.settings import type_name
 from interlace.data.filters import FILTERS
 from interlace.embeddings import EMBEDDING_METHODS
-from interlace.experiments.derived import DerivedLanguage
 from interlace.experiments.recipe import ObjectiveEntry, Recipe, read_recipe
-from interlace.experiments.sections import CorpusGroup
+from interlace.experiments.sections import CorpusGroup, DerivedLanguage
 from interlace.objectives import OBJECTIVES
 from interlace.tasks import TASKS
 

@@ -1,29 +1,43 @@
-"""Translate with trained models: learned directions, ensembles, lines in windows, and shards of a file."""
+"""Translate with trained models: learned directions, ensembles, shards of a file, and resumable output files."""
 
 from __future__ import annotations
 
+import errno
+import gzip
+import hashlib
+import json
+import logging
+import math
+import os
 import re
+import time
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interlace.core.errors import DataError, SettingsError, did_you_mean
+from filelock import FileLock, Timeout
+
+from interlace.core.errors import DataError, RunError, SettingsError, did_you_mean
+from interlace.core.files import NO_LINK, must_take_a_file
 from interlace.data.cache import content_key
 from interlace.data.vocab import Vocab
 from interlace.experiments.evaluate import target_of
-from interlace.experiments.model_metadata import ModelMetadata
+from interlace.experiments.records import ModelMetadata
 from interlace.models.checkpoint_files import find_checkpoint
 from interlace.text.lines import count_lines, read_lines
-from interlace.training.run_folder import RECIPE
+from interlace.training.run_folder import RECIPE, read_json, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from interlace.models.seq2seq import Seq2Seq
     from interlace.models.settings import SearchSettings
     from interlace.models.translator import LineTranslation
     from interlace.text.normalization import Normalization
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -253,8 +267,10 @@ def _normalization(models: Sequence[TranslationModel]) -> Normalization | None:
         first, other = known[0][1].dump(), normalization.dump()
         differ = [f"{key} = {first[key]!r} and {other[key]!r}" for key in first if first[key] != other[key]]
         if differ:
-            message = f"{known[0][0]} and {name} normalize their text differently: {', '.join(differ)}"
-            raise SettingsError(f"{message}; the models of an ensemble need the same input")
+            raise SettingsError(
+                f"{known[0][0]} and {name} normalize their text differently: {', '.join(differ)}; the models of an "
+                "ensemble need the same input"
+            )
     return known[0][1] if known else None
 
 
@@ -280,3 +296,141 @@ def _no_decoder(name: str) -> str:
         f"{name}: this model has no decoder; translation needs an encoder-decoder, which the objective 'translation' "
         "trains (recipe tiny/mt)"
     )
+
+
+# ---- resumable output ----
+
+
+class ResumableFile:
+    """The remaining lines of a source, and the partial file of their results, which the caller has locked.
+
+    Beside it is its progress: the settings, the number of bytes and a hash of the lines read. Bytes after the recorded
+    progress are discarded.
+
+    lines: the remaining lines. done: number of lines whose results are written. counts: summed over windows.
+    """
+
+    def __init__(self, path: Path, key: dict[str, Any], source: LineRange) -> None:
+        self.path, self.done = path, 0
+        self.counts: dict[str, int] = {}
+        self.partial = path.with_name(f".{path.name}.partial")
+        self._state_path = path.with_name(f".{path.name}.partial.json")
+        self._key, self._size, self._digest = key, 0, hashlib.blake2b(digest_size=16)
+        self._saved = -math.inf
+        try:
+            self._file = os.fdopen(os.open(self.partial, os.O_WRONLY | os.O_CREAT | os.O_APPEND | NO_LINK, 0o666), "ab")
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+            raise DataError(f"{self.partial}: is a symbolic link; remove it") from None
+        self.lines = self._remaining(source)
+
+    def write(self, read: Sequence[str], rows: Sequence[str], counts: Mapping[str, int]) -> None:
+        """Append the results of some lines; store the progress from time to time."""
+        data = "".join(f"{row}\n" for row in rows).encode()
+        data = gzip.compress(data, mtime=0) if self.path.suffix == ".gz" else data
+        self._file.write(data)
+        self._size += len(data)
+        self._count(read)
+        self.counts = {name: self.counts.get(name, 0) + count for name, count in counts.items()}
+        if time.monotonic() - self._saved >= 2.0:
+            self.save()
+
+    @property
+    def digest(self) -> str:
+        """The `digest_of` the lines that are done."""
+        return self._digest.hexdigest()
+
+    def save(self) -> None:
+        """Store the progress."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        state = {"key": self._key, "lines": self.done, "bytes": self._size, "read": self.digest, "counts": self.counts}
+        write_json(self._state_path, state)
+        self._saved = time.monotonic()
+
+    def close(self, *, finished: bool) -> None:
+        """Move the finished file to its place; keep an unfinished one with its progress if some line is done."""
+        if finished or self.done:
+            self.save()
+        self._file.close()
+        if finished:
+            os.replace(self.partial, self.path)
+        elif not self.done:
+            self.partial.unlink()
+        if finished or not self.done:
+            self._state_path.unlink(missing_ok=True)
+
+    def _remaining(self, source: LineRange) -> Iterator[str]:
+        """Return the lines that are not done; all lines if the partial file has another text or other settings."""
+        state, lines = read_json(self._state_path), iter(source)
+        if state and state["key"] == self._key and state["bytes"] <= os.fstat(self._file.fileno()).st_size:
+            for block in _blocks(islice(lines, state["lines"])):
+                self._count(block)
+            if (self.done, self.digest) == (state["lines"], state["read"]):
+                self.counts, self._size = state["counts"], state["bytes"]
+                self._file.truncate(self._size)
+                if self.done:
+                    log.info("%s: resuming after line %s", self.path, f"{source.first + self.done:,}")
+                return lines
+        if state is not None:
+            log.info("%s: the partial file belongs to another text or other settings; starting over", self.path)
+            self._state_path.unlink()
+        self.done, self._digest = 0, hashlib.blake2b(digest_size=16)
+        self._file.truncate(0)
+        return iter(source)
+
+    def _count(self, lines: Sequence[str]) -> None:
+        self._digest.update(_bytes_of(lines))
+        self.done += len(lines)
+
+
+@contextmanager
+def resumable(source: LineRange, path: Path, key: dict[str, Any]) -> Iterator[ResumableFile]:
+    """Write the file `path` from the lines of `source` under the settings `key`; resume an interrupted one.
+
+    Raises:
+        RunError: another process writes it.
+        DataError: the text cannot be read, or `path` cannot be a file.
+    """
+    must_take_a_file(path)
+    if path.exists() and path.samefile(source.path):
+        raise DataError(f"{path}: is the source text; write to another file")
+    lock = FileLock(path.with_name(f".{path.name}.lock"))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=0)
+    except (FileExistsError, NotADirectoryError):
+        raise DataError(f"{path}: {path.parent} is not a folder") from None
+    except Timeout:
+        raise RunError(f"{path}: another process is writing it") from None
+    try:
+        result = ResumableFile(path, json.loads(json.dumps({**key, "first": source.first})), source)
+        try:
+            yield result
+        except BaseException:
+            result.close(finished=False)
+            raise
+        result.close(finished=True)
+    finally:
+        with suppress(OSError):  # an open file cannot be removed on Windows
+            Path(lock.lock_file).unlink()
+        lock.release()
+
+
+def digest_of(lines: Iterable[str]) -> str:
+    """Return a hash of a text's lines."""
+    digest = hashlib.blake2b(digest_size=16)
+    for block in _blocks(lines):
+        digest.update(_bytes_of(block))
+    return digest.hexdigest()
+
+
+def _bytes_of(lines: Sequence[str]) -> bytes:
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
+    coming = iter(lines)
+    while block := list(islice(coming, 10_000)):
+        yield block

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from interlace.experiments.score_store import outcomes_key
-from interlace.experiments.studies.cells import GridCell, cells_of
+from interlace.experiments.studies import GridCell, cells_of
 from interlace.experiments.studies.folder import RESULTS, StudyFolder
 from interlace.report.tables import LOWER, Column, Entry, Line, Table, write_tables
 from interlace.report.text import p_value

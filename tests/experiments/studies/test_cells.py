@@ -7,8 +7,7 @@ from math import prod
 import pytest
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.experiments.studies import STUDIES, Study, read_study
-from interlace.experiments.studies.cells import cells_of, matching
+from interlace.experiments.studies import STUDIES, Study, cells_of, matching, read_study
 
 
 def cells(grid, more="", **changes):

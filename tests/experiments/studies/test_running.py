@@ -12,8 +12,7 @@ import time
 import pytest
 
 from interlace.core.errors import RunError, SettingsError
-from interlace.experiments.studies import read_study
-from interlace.experiments.studies.cells import cells_of
+from interlace.experiments.studies import cells_of, read_study
 from interlace.experiments.studies.folder import StudyFolder
 from interlace.experiments.studies.running import Resources, available_gpus, resources_for, run_study, time_left
 

@@ -7,8 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from interlace.experiments.studies import read_study
-from interlace.experiments.studies.cells import cells_of
+from interlace.experiments.studies import cells_of, read_study
 from interlace.experiments.studies.folder import StudyFolder
 from interlace.experiments.studies.running import run_study
 from interlace.report.study import summarize

@@ -6,6 +6,13 @@ is a run folder; the results are one table of scores, with significance tests an
 
 from __future__ import annotations
 
+import copy
+import json
+import re
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from hashlib import blake2b
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,12 +21,11 @@ from pydantic import Field, field_validator
 from interlace.core.errors import SettingsError, did_you_mean
 from interlace.core.names import Name
 from interlace.core.settings import Settings
-from interlace.core.store import ConfigStore, change
+from interlace.core.store import ConfigStore, change, merged, put
+from interlace.experiments.recipe import RECIPES, Recipe, leaves
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["STUDIES", "Study", "StudySystem", "read_study"]
+    from collections.abc import Iterable, Mapping, Sequence
 
 STUDIES = ConfigStore("study", Path(__file__).parent, whole=("axes",))
 
@@ -69,32 +75,27 @@ class Study(Settings):
     @classmethod
     def _flatten(cls, axes: Any) -> Any:
         """Read `train.steps = [1, 2]`, nested tables in TOML, like `"train.steps" = [1, 2]`."""
-        return dict(_leaves(axes)) if isinstance(axes, dict) else axes
+        return dict(leaves(axes)) if isinstance(axes, dict) else axes
 
     @field_validator("seeds")
     @classmethod
     def _each_once(cls, seeds: list[int]) -> list[int]:
         if len(set(seeds)) < len(seeds) or min(seeds) < 0:
-            message = f"expected different seeds of 0 or more, found {seeds}"
-            raise ValueError(message)
+            raise ValueError(f"expected different seeds of 0 or more, found {seeds}")
         return seeds
 
     def model_post_init(self, _context: Any) -> None:
         """Check the baseline, the labels and the axes."""
         if self.baseline and self.baseline not in self.systems:
-            message = f"baseline: no system {self.baseline!r}{did_you_mean(self.baseline, self.systems)}"
-            raise ValueError(message)
+            raise ValueError(f"baseline: no system {self.baseline!r}{did_you_mean(self.baseline, self.systems)}")
         labels = [self.label(name) for name in self.systems]
         if twice := [label for label in labels if labels.count(label) > 1]:
-            message = f"systems: two have the label {twice[0]!r}"
-            raise ValueError(message)
+            raise ValueError(f"systems: two have the label {twice[0]!r}")
         for key, values in self.axes.items():
             if key == "seed" or key.startswith("seed."):
-                message = "axes.seed: set `seeds` instead"
-                raise ValueError(message)
+                raise ValueError("axes.seed: set `seeds` instead")
             if not values or any(value in values[:place] for place, value in enumerate(values)):
-                message = f"axes.{key}: expected different values, found {values}"
-                raise ValueError(message)
+                raise ValueError(f"axes.{key}: expected different values, found {values}")
 
     @property
     def reference(self) -> str:
@@ -104,13 +105,6 @@ class Study(Settings):
     def label(self, system: str) -> str:
         """Return the name of a system in tables."""
         return self.systems[system].label or system
-
-
-def _leaves(data: dict[str, Any], path: str = "") -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    for key, value in data.items():
-        found += _leaves(value, f"{path}{key}.") if isinstance(value, dict) else [(path + key, value)]
-    return found
 
 
 def read_study(name: str, changes: Mapping[str, str] | None = None) -> tuple[Study, Path]:
@@ -129,10 +123,154 @@ def read_study(name: str, changes: Mapping[str, str] | None = None) -> tuple[Stu
             )
         if first == "axes":  # its keys contain dots
             data.setdefault("axes", {})
-            data["axes"] = dict(_leaves(data["axes"]))
+            data["axes"] = dict(leaves(data["axes"]))
             parsed: dict[str, Any] = {}
             change(parsed, "value", value)
             data["axes"][key.removeprefix("axes.")] = parsed["value"]
         else:
             change(data, key, value)
     return Study.read(data, str(path)), path.parent
+
+
+# ---- cells ----
+
+
+@dataclass(frozen=True)
+class GridCell:
+    """One run of a study.
+
+    axes: its values by key; None for settings that a checkpoint does not have. seed: of pre-training; None for a
+    checkpoint that is the same for all seeds. model: the checkpoint if nothing is pre-trained. origin: another cell
+    with the same pre-training, whose model this one evaluates.
+    """
+
+    name: str
+    system: str
+    label: str
+    axes: dict[str, Any]
+    seed: int | None
+    recipe: Recipe
+    tasks: tuple[str, ...]
+    fine_tuning_seeds: int
+    model: str | None = None
+    origin: str | None = None
+    training: dict[str, Any] = field(default_factory=dict)
+    evaluation: dict[str, Any] = field(default_factory=dict)
+
+
+def cells_of(study: Study, folder: Path) -> list[GridCell]:
+    """Return all cells, seed by seed, so that systems can be compared before the last run is done.
+
+    folder: of the study's file, where its recipes may be too.
+
+    Raises:
+        SettingsError: a recipe is impossible with these settings or names no task, or two cells have the same name.
+        DataError: a recipe is missing.
+    """
+    cells: dict[str, GridCell] = {}
+    for seed, values in product(study.seeds, product(*study.axes.values())):
+        for name, system in study.systems.items():
+            axes = dict(zip(study.axes, values, strict=True))
+            if system.model is not None:  # of a checkpoint only those of its evaluation
+                axes = {key: value if key.startswith("evaluate.") else None for key, value in axes.items()}
+            own_seed = seed if system.model is None or "{seed}" in system.model else None
+            cell = _cell(study, name, axes, own_seed, folder)
+            if (other := cells.get(cell.name)) is not None and other != cell:
+                raise SettingsError(f"two cells have the name {cell.name!r}: rename systems or axis values")
+            cells[cell.name] = cell
+    first: dict[str, str] = {}  # cells with the same pre-training share the run of the first
+    found = []
+    for cell in cells.values():
+        origin = first.setdefault(json.dumps(cell.training, sort_keys=True), cell.name)
+        found.append(cell if cell.model or origin == cell.name else replace(cell, origin=origin))
+    return found
+
+
+def matching(cells: Sequence[GridCell], pattern: str) -> list[GridCell]:
+    """Return the cells whose name or system matches a shell pattern, and the cells whose models they evaluate.
+
+    Raises:
+        SettingsError: none matches.
+    """
+    fits = [cell for cell in cells if fnmatchcase(cell.name, pattern) or fnmatchcase(cell.system, pattern)]
+    if not fits:
+        hint = did_you_mean(pattern, [cell.name for cell in cells])
+        raise SettingsError(f"--only {pattern!r} matches no cell{hint}")
+    wanted = {cell.name for cell in fits} | {cell.origin for cell in fits}
+    return [cell for cell in cells if cell.name in wanted]
+
+
+def check_models(cells: Iterable[GridCell]) -> None:
+    """Raise SettingsError for checkpoints that are missing folders; other names may be on the hub."""
+    named = dict.fromkeys((cell.system, cell.model) for cell in cells if cell.model)
+    missing = [(name, path) for name, path in named if path.startswith(("/", "./", "../")) and not Path(path).is_dir()]
+    if missing:
+        lines = "".join(f"\n  systems.{name}.model: {path}" for name, path in missing)
+        raise SettingsError(f"no such checkpoint:{lines}\nleave them out with --only, or make them first")
+
+
+def _cell(study: Study, system: str, axes: dict[str, Any], seed: int | None, folder: Path) -> GridCell:
+    settings = study.systems[system]
+    shown = {_tail(key, axes): value for key, value in axes.items() if value is not None}
+    label = ", ".join([study.label(system), *(f"{key} {value}" for key, value in shown.items())])
+    data = RECIPES.read(settings.recipe, folder)
+    if study.evaluate.recipe:
+        data = {**data, "evaluate": RECIPES.read(study.evaluate.recipe, folder).get("evaluate", {})}
+    data = copy.deepcopy(merged(merged(data, study.set), settings.set))
+    for key, value in axes.items():
+        if value is not None:
+            put(data, key, copy.deepcopy(value))
+    recipe = Recipe.read(
+        {**data, "name": label, "seed": seed or 0}, f"{system} ({RECIPES.find(settings.recipe, folder)})"
+    )
+    model = settings.model.replace("{seed}", str(seed)) if settings.model else None
+    tasks = _tasks(study, system, recipe)
+    seeds = study.evaluate.seeds or recipe.evaluate.seeds
+    parts = [system, *(f"{key}={_slug(value)}" for key, value in shown.items())]
+    not_training = {"about", "published", "changes", "name", "evaluate"}
+    training = {key: value for key, value in recipe.dump().items() if key not in not_training}
+    return GridCell(
+        name=",".join([*parts, *([f"seed={seed}"] if seed is not None else [])]),
+        system=system,
+        label=label,
+        axes=axes,
+        seed=seed,
+        recipe=recipe,
+        tasks=tasks,
+        fine_tuning_seeds=seeds,
+        model=model,
+        training={"model": model} if model else training,
+        evaluation={"evaluate": recipe.evaluate.dump(), "tasks": list(tasks), "seeds": seeds},
+    )
+
+
+def _tasks(study: Study, system: str, recipe: Recipe) -> tuple[str, ...]:
+    names = study.evaluate.tasks or list(recipe.evaluate.tasks)
+    if not names:
+        raise SettingsError(f"{study.name}: no tasks for {system!r}: name some in evaluate.tasks")
+    tasks = {name: recipe.evaluate.task(name) for name in names}
+    for name, metrics in study.evaluate.metrics.items():
+        if name not in names:
+            raise SettingsError(f"evaluate.metrics: task {name!r} is not evaluated{did_you_mean(name, names)}")
+        task = tasks[name]
+        known = (task.metric, *task.other_scales, *(task.same_scale or ()))
+        for metric in metrics if task.same_scale is not None else ():
+            if metric.split(", ")[0] not in known:  # a suffix behind a comma is not checked
+                raise SettingsError(f"evaluate.metrics: {name} has no metric {metric!r}{did_you_mean(metric, known)}")
+    return tuple(names)
+
+
+def _tail(key: str, others: Iterable[str]) -> str:
+    """Shorten a key to the last parts that distinguish it."""
+    parts = key.split(".")
+    tails = (".".join(parts[-size:]) for size in range(1, len(parts)))
+    return next((tail for tail in tails if sum(f".{other}".endswith(f".{tail}") for other in others) == 1), key)
+
+
+def _slug(value: Any) -> str:
+    """Return a value as part of a folder name: unchanged if it is plain, else its plain characters and a hash."""
+    text = str(value)
+    if re.fullmatch(r"[A-Za-z0-9_.+-]{1,40}", text):
+        return text
+    plain = re.sub(r"[^A-Za-z0-9_.+-]+", "-", text).strip("-.")[:24]
+    return f"{plain}-{blake2b(text.encode(), digest_size=3).hexdigest()}"

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from interlace.experiments.recipe import Recipe
-    from interlace.experiments.studies import Study
-    from interlace.experiments.studies.cells import GridCell
+    from interlace.experiments.studies import GridCell, Study
     from interlace.training.selection import Item
 
 CELL, TRAINING, LOG = "cell.json", "pretrain.json", "log.txt"
@@ -125,7 +124,7 @@ class StudyFolder:
             training, folder = self.state(cell).training, self.cell(cell.name)
             begun = any((folder / "checkpoints").glob("*")) or any((folder / name).exists() for name in (RUN, SCORES))
             if training and training != cell.training and begun:
-                from interlace.experiments.lineage import differences  # imports torch
+                from interlace.experiments.records import differences  # imports torch
 
                 found[cell.name] = differences(training, cell.training)
         return found
@@ -156,7 +155,13 @@ class StudyFolder:
         folder = self.cell(cell.name)
         run = read_json((folder if cell.model else self.home(cell)) / RUN) or {}
         seconds = run.get("seconds", {})
-        entries = [entry for entry in read_json(folder / SCORES, []) if _is_requested(entry, cell)]
+        requested = {task: requested_items(cell.recipe, task) for task in cell.tasks}
+        entries = [
+            entry
+            for entry in read_json(folder / SCORES, [])
+            if entry["seed"] < cell.fine_tuning_seeds
+            and (entry.get("setting") or ZERO_SHOT, entry["language"]) in requested.get(entry["task"], ())
+        ]
         return table_of_entries(
             entries,
             str(folder / SCORES),
@@ -189,13 +194,6 @@ class StudyFolder:
         if not rows:
             raise DataError(f"{self.path / RESULTS}: no scores yet; run the study first")
         return ScoreTable.from_json(rows, str(self.path / RESULTS))
-
-
-def _is_requested(entry: dict[str, Any], cell: GridCell) -> bool:
-    item = entry.get("setting") or ZERO_SHOT, entry["language"]
-    if entry["task"] not in cell.tasks or entry["seed"] >= cell.fine_tuning_seeds:
-        return False
-    return item in requested_items(cell.recipe, entry["task"])
 
 
 def requested_items(recipe: Recipe, name: str) -> set[Item]:

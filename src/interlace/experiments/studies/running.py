@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from interlace.core.errors import InterlaceError, RunError
-from interlace.experiments.studies.cells import cells_of, check_models, matching
+from interlace.experiments.studies import cells_of, check_models, matching
 from interlace.experiments.studies.folder import CELLS, LOG, RESULTS, STUDY, TRAINING, StudyFolder
 from interlace.training.run_folder import EVALUATION, RECIPE, locked, read_json, write_json
 
@@ -26,14 +26,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType
 
-    from interlace.experiments.studies import Study
-    from interlace.experiments.studies.cells import GridCell
+    from interlace.experiments.studies import GridCell, Study
 
 log = logging.getLogger(__name__)
 
 GRACE = 20.0  # seconds that an interrupted child has to write what it must
-_TICK = 1.0  # seconds between progress reports
-_LOG_TAIL = 8192  # bytes of a log that are read for its last line
 _FAULTS = (InterlaceError, OSError)  # errors that fail a single cell
 
 
@@ -91,28 +88,25 @@ def run_study(
         _check_study(study, place)
         _check_settings(cells, place, put_aside=put_aside)
         outcome = StudyOutcome(cells)
-        runner = _Runner(place, resources_for(cells, jobs), tuple(code), outcome, on_progress)
+
+        def write() -> None:
+            try:
+                place.write_scores(place.collect(study, [cell for cell in every if cell.name not in outcome.failed]))
+            except OSError as error:
+                reason = error.strerror or error
+                raise RunError(f"{place.path}: results cannot be written: {reason}") from error
+
+        def try_to_write() -> None:
+            try:
+                write()
+            except InterlaceError as error:  # written again after the next cell
+                log.warning("results are not written yet: %s", error)
+
         place.write_scores(place.collect(study, every))
         with _signals_as_interrupts():
-            runner.run(lambda: _try_to_write(study, every, outcome, place))
-        _write(study, every, outcome, place)
+            _Runner(place, resources_for(cells, jobs), code, outcome, on_progress).run(try_to_write)
+        write()
     return outcome
-
-
-def _try_to_write(study: Study, cells: Sequence[GridCell], outcome: StudyOutcome, place: StudyFolder) -> None:
-    """Write the results so far; an error is logged, as writing is tried again."""
-    try:
-        _write(study, cells, outcome, place)
-    except InterlaceError as error:
-        log.warning("results are not written yet: %s", error)
-
-
-def _write(study: Study, cells: Sequence[GridCell], outcome: StudyOutcome, place: StudyFolder) -> None:
-    readable = [cell for cell in cells if cell.name not in outcome.failed]
-    try:
-        place.write_scores(place.collect(study, readable))
-    except OSError as error:
-        raise RunError(f"{place.path}: results cannot be written: {error.strerror or error}") from error
 
 
 def _check_study(study: Study, place: StudyFolder) -> None:
@@ -147,7 +141,7 @@ class _Runner:
         self,
         place: StudyFolder,
         resources: Resources,
-        code: tuple[Path, ...],
+        code: Sequence[Path],
         outcome: StudyOutcome,
         on_progress: Callable[[StudyProgress], None],
     ) -> None:
@@ -156,7 +150,9 @@ class _Runner:
         self.waiting = [cell for cell in outcome.cells if not place.is_finished(cell)]
         self.done = [self._seconds(cell) for cell in outcome.cells if place.is_finished(cell)]
         self.running: dict[Future[str | None], tuple[GridCell, int, float]] = {}
-        self.children = Children(dict(os.environ))
+        self.stopped = False
+        self._children: set[subprocess.Popen[bytes]] = set()
+        self._lock = threading.Lock()
 
     def run(self, on_finished: Callable[[], None]) -> None:
         """Run all waiting cells. on_finished: called after each cell."""
@@ -169,13 +165,13 @@ class _Runner:
                 while self.waiting or self.running:
                     self._start_ready(pool)
                     self.on_progress(self._progress())
-                    over, _ = wait(self.running, timeout=_TICK, return_when=FIRST_COMPLETED)
+                    over, _ = wait(self.running, timeout=1.0, return_when=FIRST_COMPLETED)
                     for future in over:
                         self._end(future)
                     if over:
                         on_finished()
             except BaseException:
-                self.children.stop()
+                self._stop()
                 raise
         self.on_progress(self._progress())
 
@@ -188,7 +184,8 @@ class _Runner:
                 self.waiting.remove(cell)
                 self._fail(cell, str(error))
                 continue
-            if not ready and not self._is_pending(cell.origin):
+            started = [running for running, _, _ in self.running.values()]
+            if not ready and cell.origin not in {other.name for other in (*self.waiting, *started)}:
                 self.waiting.remove(cell)
                 self._fail(cell, f"{cell.origin}, whose model it evaluates, has none")
             elif ready and len(self.running) < self.resources.jobs:
@@ -196,19 +193,16 @@ class _Runner:
                 slot = min(set(range(self.resources.jobs)) - {slot for _, slot, _ in self.running.values()})
                 self.running[pool.submit(self._run_cell, cell, slot)] = cell, slot, time.monotonic()
 
-    def _is_pending(self, name: str | None) -> bool:
-        return any(cell.name == name for cell in [*self.waiting, *(cell for cell, _, _ in self.running.values())])
-
     def _end(self, future: Future[str | None]) -> None:
         cell, _, _ = self.running.pop(future)
         try:
             error = future.result()
             if error is None:
-                self.done.append(self._seconds(cell))
-                return
+                self.done.append(self._seconds(cell))  # reads the state, which may be damaged
         except _FAULTS as fault:
             error = str(fault)
-        self._fail(cell, error)
+        if error is not None:
+            self._fail(cell, error)
 
     def _fail(self, cell: GridCell, error: str) -> None:
         self.outcome.failed[cell.name] = error
@@ -219,9 +213,7 @@ class _Runner:
         state = self.place.begin(cell)
         for stage, arguments in self._stages(cell):
             begun = time.monotonic()
-            code, why = self.children.run(
-                [*arguments, *self.code], self.place.cell(cell.name) / LOG, self.resources.environment(slot)
-            )
+            code, why = self._run_command([*arguments, *self.code], self.place.cell(cell.name) / LOG, slot)
             state.seconds[stage] = round(state.seconds.get(stage, 0.0) + time.monotonic() - begun, 1)
             if code != 0:
                 state.state, state.error = ("stopped", "") if code is None else ("failed", why)
@@ -243,6 +235,48 @@ class _Runner:
         if cell.model or cell.origin or trained:
             return stages
         return [("pretrain", ["pretrain", str(run / TRAINING), "--output", str(run)]), *stages]
+
+    def _run_command(self, arguments: Sequence[str], log: Path, slot: int) -> tuple[int | None, str]:
+        """Run `interlace ARGUMENTS` in a child process, with its output appended to the log.
+
+        Returns:
+            The exit code (None if it was stopped), and the last line of output of a command that failed.
+        """
+        with log.open("ab") as file:
+            begin = file.tell() + file.write(f"$ interlace {shlex.join(arguments)}\n".encode())
+            file.flush()
+            with self._lock:
+                if self.stopped:
+                    return None, ""
+                child = subprocess.Popen(  # noqa: S603 - our own command
+                    [sys.executable, "-m", "interlace", *arguments],
+                    env={**os.environ, **self.resources.environment(slot)},
+                    stdin=subprocess.DEVNULL,
+                    stdout=file.fileno(),
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,  # Ctrl-C reaches this process alone, which interrupts each child once
+                )
+                self._children.add(child)
+            code = child.wait()
+        with self._lock:
+            self._children.discard(child)
+        if self.stopped:
+            return None, ""
+        return code, "" if code == 0 else _reason(code, log, begin)
+
+    def _stop(self) -> None:
+        """Interrupt all children; kill those that do not end within `GRACE` seconds."""
+        with self._lock:
+            self.stopped = True
+            running = list(self._children)
+        _signal_all(running, signal.SIGINT)
+        timer = threading.Timer(GRACE, _signal_all, [running, signal.SIGKILL])
+        timer.start()
+        try:
+            for child in running:
+                child.wait()
+        finally:
+            timer.cancel()
 
     def _seconds(self, cell: GridCell) -> tuple[str, float]:
         return cell.system, sum(self.place.state(cell).seconds.values())
@@ -335,69 +369,6 @@ def available_gpus() -> tuple[str, ...]:
 # ---- child processes ----
 
 
-class Children:
-    """Runs `python -m interlace` commands with a log each, from several threads, and stops all of them."""
-
-    def __init__(self, environment: dict[str, str]) -> None:
-        self.environment = environment
-        self.stopped = False
-        self._running: set[subprocess.Popen[bytes]] = set()
-        self._lock = threading.Lock()
-
-    def run(self, arguments: Sequence[str], log: Path, more: dict[str, str]) -> tuple[int | None, str]:
-        """Run `interlace ARGUMENTS` to its end, with its output appended to the log.
-
-        Args:
-            arguments: the command and its options.
-            log: file for standard output and error.
-            more: further environment variables.
-
-        Returns:
-            The exit code (None if it was stopped), and the last line of output of a command that failed.
-        """
-        with log.open("ab") as file:
-            begin = file.tell() + file.write(f"$ interlace {shlex.join(arguments)}\n".encode())
-            file.flush()
-            child = self._start(arguments, file.fileno(), more)
-            if child is None:
-                return None, ""
-            code = child.wait()
-        with self._lock:
-            self._running.discard(child)
-        if self.stopped:
-            return None, ""
-        return code, "" if code == 0 else _reason(code, _last_line(log, begin))
-
-    def _start(self, arguments: Sequence[str], output: int, more: dict[str, str]) -> subprocess.Popen[bytes] | None:
-        with self._lock:
-            if self.stopped:
-                return None
-            child = subprocess.Popen(  # noqa: S603 - our own command
-                [sys.executable, "-m", "interlace", *arguments],
-                env={**self.environment, **more},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C reaches this process alone, which interrupts each child once
-            )
-            self._running.add(child)
-            return child
-
-    def stop(self) -> None:
-        """Interrupt all children; kill those that do not end within `GRACE` seconds."""
-        with self._lock:
-            self.stopped = True
-            running = list(self._running)
-        _signal_all(running, signal.SIGINT)
-        timer = threading.Timer(GRACE, _signal_all, [running, signal.SIGKILL])
-        timer.start()
-        try:
-            for child in running:
-                child.wait()
-        finally:
-            timer.cancel()
-
-
 def _signal_all(children: Sequence[subprocess.Popen[bytes]], number: signal.Signals) -> None:
     for child in children:
         if child.poll() is None:
@@ -405,16 +376,13 @@ def _signal_all(children: Sequence[subprocess.Popen[bytes]], number: signal.Sign
                 os.killpg(child.pid, number)
 
 
-def _last_line(log: Path, begin: int) -> str:
-    """Return the last line that is not blank and was written after `begin`."""
+def _reason(code: int, log: Path, begin: int) -> str:
+    """Return why a command failed: its last line of output after `begin`, or the signal that killed it."""
     with log.open("rb") as file:
         file.seek(0, os.SEEK_END)
-        file.seek(max(begin, file.tell() - _LOG_TAIL))
+        file.seek(max(begin, file.tell() - 8192))
         lines = file.read().decode("utf-8", "replace").splitlines()
-    return next((line.strip() for line in reversed(lines) if line.strip()), "")
-
-
-def _reason(code: int, line: str) -> str:
+    line = next((line.strip() for line in reversed(lines) if line.strip()), "")
     if code >= 0:
         return line or f"exit code {code}"
     name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"

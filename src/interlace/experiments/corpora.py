@@ -1,4 +1,4 @@
-"""Word alignments and phrases of a recipe's parallel corpora, cached independently of the vocabulary.
+"""The training text of a recipe's corpora, and their word alignments and phrases, cached apart from the vocabulary.
 
 Alignments are cached by the files and their reading, the aligner with its settings and code, and its prior lexicon;
 phrases by the alignments and the extraction rules.
@@ -9,13 +9,14 @@ from __future__ import annotations
 import inspect
 import logging
 import time
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,27 +25,97 @@ from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.data.alignments import WordAlignments
+from interlace.data.build import filtered_lines, filtered_pairs
 from interlace.data.cache import cached, content_key
+from interlace.data.filters import Filter, build_filters
 from interlace.data.inspection import is_untokenized
 from interlace.data.phrases import PhraseStore
 from interlace.experiments.sections import AlignSettings, names_of
-from interlace.experiments.training_text import text_key, training_pairs
+from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
-    from interlace.aligners import Aligner, FittedAligner
+    from interlace.aligners import FittedAligner
     from interlace.core.progress import Progress
     from interlace.core.ragged import Ragged
     from interlace.data.corpus import ParallelCorpus
-    from interlace.data.vocab import Vocab
     from interlace.experiments.recipe import CorpusGroup, Recipe
-    from interlace.text import TextPairs
+    from interlace.text import Text, TextPairs
 
 log = logging.getLogger(__name__)
-_LOG_EVERY = 10.0  # seconds
+
+
+# ---- text ----
+
+
+def text_key(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: Path) -> dict[str, Any]:
+    """Return everything that the text of a corpus depends on: file contents, reader, normalization, filters, words.
+
+    Raises:
+        DataError: a file is missing. MissingDependencyError: a word tokenizer needs a package.
+    """
+    languages = corpus.split("-")
+    return {
+        "languages": languages,
+        "reader": group.reader,
+        **group.subset_key(split),
+        "files": [content_key(path) for path in group.files(split, corpus, root)],
+        "word_tokenizer": words_key(recipe, languages),
+        "normalization": recipe.normalization.dump(),
+        "filters": [[rule.name, rule.dump()] for rule in filters_of(recipe, split)],
+    }
+
+
+def words_key(recipe: Recipe, languages: list[str]) -> list[str]:
+    """Return everything that words depend on: the word tokenizer, and the package versions for each language."""
+    word_tokenizer = WORD_TOKENIZERS.build(recipe.word_tokenizer)
+    return [recipe.word_tokenizer, *(word_tokenizer.of(language).package_versions for language in languages)]
+
+
+@cache
+def code_hash(*packages: str) -> str:
+    """Return a hash of the source code of subpackages such as `alignment`, on which cached data depends."""
+    home, digest = Path(str(files("interlace"))), blake2b(digest_size=8)
+    for path in (path for package in packages for path in sorted((home / package).rglob("*.py"))):
+        digest.update(path.relative_to(home).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def plugin_hash(kind: type) -> str:
+    """Return a hash of the file of a plugin's class; an empty string for classes of this package."""
+    return "" if kind.__module__.startswith("interlace.") else content_key(Path(inspect.getfile(kind)))
+
+
+def filters_of(recipe: Recipe, split: str) -> list[Filter]:
+    """Return the recipe's filters for training text; held-out text is not filtered."""
+    return build_filters(recipe.filters) if split == "train" else []
+
+
+def corpora_with(groups: Iterable[CorpusGroup], language: str) -> Iterator[tuple[CorpusGroup, str, int]]:
+    """Yield group, corpus and side of each training corpus of a language."""
+    for group in groups:
+        for corpus in group.trained:
+            if language in (sides := corpus.split("-")):
+                yield group, corpus, sides.index(language)
+
+
+def side_texts(recipe: Recipe, group: CorpusGroup, corpus: str, side: int, root: Path) -> Iterator[Text]:
+    """Yield the training text of one side of a corpus; lines that filters drop have no words."""
+    if "-" not in corpus:
+        return filtered_lines(*_sources(recipe, group, corpus, root))
+    return ((pair.source, pair.target)[side] for pair in filtered_pairs(*_sources(recipe, group, corpus, root)))
+
+
+def _sources(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Any:
+    chunks = group.reading().read_chunks(group.files("train", corpus, root), corpus.split("-"))
+    word_tokenizer = WORD_TOKENIZERS.build(recipe.word_tokenizer)
+    return chunks, word_tokenizer, recipe.normalization, Counter(), filters_of(recipe, "train")
+
+
+# ---- word alignments ----
 
 
 def needs(recipe: Recipe, group: str, corpus: str) -> frozenset[str]:
@@ -58,12 +129,10 @@ def needs(recipe: Recipe, group: str, corpus: str) -> frozenset[str]:
         if recipe.align is None:
             return frozenset()
         return frozenset({"links"} if recipe.align.phrases is None else {"links", "phrases"})
-    found: frozenset[str] = frozenset()
-    for name, wanted in needed.items():
-        chosen = recipe.objectives[name].corpora
-        if not chosen or group in chosen or corpus in chosen:
-            found |= wanted
-    return found
+    reading = {name: recipe.objectives[name].corpora for name in needed}
+    return frozenset[str]().union(
+        *(needed[name] for name, chosen in reading.items() if not chosen or {group, corpus} & {*chosen})
+    )
 
 
 def with_alignments(
@@ -85,13 +154,18 @@ def with_alignments(
     if not wanted & {"phrases", "known"}:
         return built.with_alignments(aligned)
     store = _phrases(recipe, aligned)
-    if "known" in wanted and built.vocab is not None:
-        _encode(store, built.vocab)
+    if "known" in wanted and (vocab := built.vocab) is not None:
+
+        def encode(into: Path) -> None:
+            log.info("encoding the phrases of %s", corpus)
+            store.write_encoded(vocab, into)
+
+        key = {"phrases": store.folder.name, "vocab": vocab.fingerprint}
+        store.read_encoded(vocab, cached("encoded-phrases", key, encode))
     return built.with_alignments(aligned, store, known="known" in wanted)
 
 
 def _phrases(recipe: Recipe, aligned: WordAlignments) -> PhraseStore:
-    """Return the phrases of an aligned corpus."""
     rules = (recipe.align.phrases if recipe.align is not None else None) or TableRules()
     for name in recipe.objectives:
         code_switching = getattr(recipe.objective(name), "code_switching", None)
@@ -101,9 +175,10 @@ def _phrases(recipe: Recipe, aligned: WordAlignments) -> PhraseStore:
                 f"objectives.{name}.code_switching.max_phrase_length = {wanted}, but phrases are extracted up to "
                 f"{rules.max_phrase_length} words; set align.phrases.max_phrase_length = {wanted} too"
             )
+    pair = "-".join(aligned.languages)
 
     def build(into: Path) -> None:
-        log.info("counting the phrases of %s", "-".join(aligned.languages))
+        log.info("counting the phrases of %s", pair)
         spools = (into / "words", into / "counts")
         for spool in spools:
             spool.mkdir()
@@ -111,26 +186,15 @@ def _phrases(recipe: Recipe, aligned: WordAlignments) -> PhraseStore:
         table = PhraseTable.count(words, found.links, rules, spools[1], found.confidence.flat)
         PhraseStore.write(into, aligned, table, rules)
 
-    key = {"links": aligned.folder.name, "rules": rules.dump(), "version": version()}
+    key = {"links": aligned.folder.name, "rules": rules.dump(), "version": code_hash("alignment")}
     store = PhraseStore.open(cached("phrases", key, build), aligned)
     if not store.counts["phrases"]:
         raise DataError(
-            f"{'-'.join(aligned.languages)}: no phrase occurs {rules.min_count} times in {len(aligned):,} pairs with "
+            f"{pair}: no phrase occurs {rules.min_count} times in {len(aligned):,} pairs with "
             f"{aligned.counts['links']:,} links; lower align.phrases.min_count or align.phrases.min_confidence, or set "
             "another aligner (align.name)"
         )
     return store
-
-
-def _encode(store: PhraseStore, vocab: Vocab) -> None:
-    """Encode the phrases of the table for a vocabulary, once."""
-
-    def build(into: Path) -> None:
-        log.info("encoding the phrases of %s", "-".join(store.alignments.languages))
-        store.write_encoded(vocab, into)
-
-    key = {"phrases": store.folder.name, "vocab": vocab.fingerprint}
-    store.read_encoded(vocab, cached("encoded-phrases", key, build))
 
 
 def align_corpus(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> WordAlignments:
@@ -140,37 +204,28 @@ def align_corpus(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) ->
         DataError: the reader cannot read a file, or the aligner fails on it.
         SettingsError: `align.priors` names a group without this language pair.
     """
-    settings = recipe.align or AlignSettings()
-    aligner = settings.aligner(names_of(corpus))
-    aligner = aligner.model_copy(update={name: str(root / path) for name, path in _files(aligner).items()})
+    aligner = (recipe.align or AlignSettings()).aligner(names_of(corpus))
+    paths = {name: str(root / path) for name in aligner.files if (path := getattr(aligner, name))}
+    aligner = aligner.model_copy(update=paths)
     priors = _priors(recipe, group, corpus, root)
     key = {
         **text_key(recipe, group, corpus, "train", root),
-        "aligner": [aligner.name, {**aligner.dump(), **_contents(aligner)}],
-        "priors": None if priors is None else _key(priors),
-        "version": version(type(aligner)),
+        "aligner": [aligner.name, {**aligner.dump(), **{name: content_key(path) for name, path in paths.items()}}],
+        "priors": priors.folder.name if isinstance(priors, WordAlignments) else priors and content_key(priors),
+        "version": [code_hash("alignment", "aligners"), plugin_hash(type(aligner))],
     }
 
     def build(into: Path) -> None:
         log.info("aligning the words of %s with %r", corpus, aligner.name)
         spool = into / "words"  # removed when the alignments replace the folder
         spool.mkdir()
-        pairs = training_pairs(recipe, group, corpus, root)
+        pairs = filtered_pairs(*_sources(recipe, group, corpus, root))
         words = WordPairs.of(pairs if recipe.toy else _check_tokenized(pairs, corpus), spool)
         fitted = aligner.fit(words, _lexicon(priors), _progress(corpus))
         about = {"aligner": aligner.name, "settings": aligner.dump()}
         WordAlignments.write(into, _aligned(words, fitted), about=about)
 
     return WordAlignments.open(cached("alignments", key, build))
-
-
-def _files(aligner: Aligner) -> dict[str, str]:
-    """Return the files in an aligner's settings by field."""
-    return {name: path for name in aligner.files if (path := getattr(aligner, name))}
-
-
-def _contents(aligner: Aligner) -> dict[str, str]:
-    return {name: content_key(path) for name, path in _files(aligner).items()}
 
 
 def _priors(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Path | WordAlignments | None:
@@ -187,10 +242,6 @@ def _priors(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Path
     return align_corpus(recipe, other, corpus, root)
 
 
-def _key(priors: Path | WordAlignments) -> str:
-    return priors.folder.name if isinstance(priors, WordAlignments) else content_key(priors)
-
-
 def _lexicon(priors: Path | WordAlignments | None) -> Lexicon | None:
     if isinstance(priors, WordAlignments):
         with TemporaryDirectory() as spool:
@@ -202,37 +253,14 @@ def _lexicon(priors: Path | WordAlignments | None) -> Lexicon | None:
 def _check_tokenized(chunks: Iterator[TextPairs], corpus: str) -> Iterator[TextPairs]:
     """Yield the same chunks; warn if the text is not tokenized but the word tokenizer is `whitespace`."""
     for number, chunk in enumerate(chunks):
-        sides = [
-            side
-            for side in (chunk.source, chunk.target)
-            if side.word_tokenizer == "whitespace" and is_untokenized(side)
-        ]
-        if number == 0 and sides:
+        sides = [side for side in (chunk.source, chunk.target) if side.word_tokenizer == "whitespace"]
+        if number == 0 and (raw := [side.language for side in sides if is_untokenized(side)]):
             log.warning(
                 "%s: untokenized text in %s, but words are split at whitespace; set word_tokenizer = 'unicode' or "
                 "'by_language' in the recipe",
-                corpus, " and ".join(side.language for side in sides),
+                corpus, " and ".join(raw),
             )  # fmt: skip
         yield chunk
-
-
-@cache
-def version(kind: type[Aligner] | None = None) -> str:
-    """Return a hash of the code of `alignment` and, for an aligner, of `aligners`; alignments depend on it."""
-    packages = ["interlace.alignment"] if kind is None else ["interlace.alignment", "interlace.aligners"]
-    folders = [Path(str(files(package))) for package in packages]
-    sources = {
-        f"{folder.name}/{path.relative_to(folder).as_posix()}": path.read_bytes()
-        for folder in folders
-        for path in folder.rglob("*.py")
-    }
-    if kind is not None:
-        module = Path(inspect.getfile(kind))  # may be of a plugin
-        sources[f"kind/{module.name}"] = module.read_bytes()
-    digest = blake2b(digest_size=8)
-    for name, code in sorted(sources.items()):
-        digest.update(name.encode("utf-8", "surrogateescape") + b"\0" + code + b"\0")
-    return digest.hexdigest()
 
 
 def _aligned(words: WordPairs, fitted: FittedAligner) -> Iterator[tuple[WordPairs, Ragged, NDArray[np.float32]]]:
@@ -257,7 +285,7 @@ def _progress(corpus: str) -> Progress:
 
     def progress(what: str, done: int, total: int) -> None:
         nonlocal last
-        if time.monotonic() - last >= _LOG_EVERY:
+        if time.monotonic() - last >= 10.0:
             last = time.monotonic()
             log.info("%s: %s, %d of %d", corpus, what, done, total)
 

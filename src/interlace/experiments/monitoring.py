@@ -1,0 +1,398 @@
+"""Evaluation during training: held-out perplexity, translation scores for early stopping, cross-lingual diagnostics.
+
+Also samples for reports: word alignments, and the words of the embedding plot.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from accelerate.utils import gather_object
+
+from interlace.alignment.lexicon import Lexicon
+from interlace.core.errors import DataError, SettingsError
+from interlace.data.corpus import ParallelCorpus
+from interlace.data.packing import Streams
+from interlace.experiments.prepare import sides_of
+from interlace.experiments.recipe import STOPPING_TASKS, directions, max_source_lengths
+from interlace.objectives import Resources
+from interlace.objectives.clm import Clm
+from interlace.objectives.common.dictionaries import Dictionary
+from interlace.objectives.denoise import Denoise
+from interlace.objectives.mlm import Mlm
+from interlace.objectives.translation import Translation
+from interlace.tasks.common.files import FileQuery, find_file
+from interlace.tasks.common.likelihood import HeldOutBatches, hold_out
+from interlace.tasks.retrieval import Retrieval
+from interlace.text.lines import read_lines
+from interlace.training.diagnostics import (
+    MEASURES,
+    PAIR_MEASURES,
+    DiagnosticProbes,
+    DiagnosticsCallback,
+    ProbePairs,
+    diagnose,
+    first_batches,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from accelerate import Accelerator
+    from numpy.typing import NDArray
+
+    from interlace.data import Pairs
+    from interlace.data.corpus import Corpus
+    from interlace.data.vocab import Vocab
+    from interlace.experiments.prepare import AnyCorpus, Materials
+    from interlace.experiments.recipe import Recipe
+    from interlace.models.backbone import Backbone
+    from interlace.models.families import Traits
+    from interlace.objectives import Objective
+    from interlace.objectives.common.dictionaries import Dictionaries
+    from interlace.tasks.common.translation import SourceLines, TranslationTask
+    from interlace.training.loop import Training
+
+log = logging.getLogger(__name__)
+MAIN = "perplexity"  # the score of early stopping
+
+
+def held_out(recipe: Recipe, materials: Materials, traits: Traits) -> list[HeldOutBatches]:
+    """Return the evaluation batches of every language with held-out text, in the form of the run's objectives.
+
+    They depend on the objectives only by their kind and maximum length. If all held-out text is parallel, each side is
+    evaluated. A translation model is evaluated on held-out pairs in its learned directions; without any, on its other
+    sequence-to-sequence objective: denoising or MASS.
+    """
+    max_length = max((recipe.objective(name).max_length for name in recipe.objectives), default=256)
+    architectures = {recipe.objective(name).architecture for name in recipe.objectives}
+    found = list(_on_pairs(recipe, materials, traits, max_length))
+    if not found and (measured := _sentence_objective(recipe, max_length)) is not None:
+        prepared = measured.prepare(Resources(materials.vocab, traits))
+        for name, corpus in _monolingual(materials).items():
+            rows = _short_rows(corpus.lengths, corpus.lengths, measured.max_length, recipe.train.evaluate_tokens)
+            if len(rows):
+                found.append(hold_out(name, corpus.take(rows), measured, prepared, MAIN))
+    # Running text: masked, causal, or both. The first of translation, masked and causal perplexity is `perplexity`.
+    if not architectures or "masked" in architectures:
+        score = f"masked_{MAIN}" if "seq2seq" in architectures else MAIN
+        found += _on_text(recipe, materials, traits, Mlm(max_length=max_length), score)
+    if "causal" in architectures:
+        score = MAIN if architectures == {"causal"} else f"causal_{MAIN}"
+        found += _on_text(recipe, materials, traits, Clm(max_length=max_length), score)
+    return found
+
+
+def _on_text(
+    recipe: Recipe, materials: Materials, traits: Traits, measured: Objective, score: str
+) -> Iterator[HeldOutBatches]:
+    """Yield full sequences of each language's text."""
+    max_length, prepared = measured.max_length, measured.prepare(Resources(materials.vocab, traits))
+    for name, corpus in _monolingual(materials).items():
+        streams = Streams(corpus, max_length - 2, materials.vocab.end)
+        if not len(streams) and name not in materials.dev:
+            log.info("perplexity: the held-out text of %r is shorter than one sequence of %d tokens", name, max_length)
+            continue
+        limit = max(1, recipe.train.evaluate_tokens // max_length)
+        rows = streams.take(np.arange(min(len(streams), limit)))
+        yield hold_out(name, rows, measured, prepared, score)
+
+
+def _on_pairs(recipe: Recipe, materials: Materials, traits: Traits, max_length: int) -> Iterator[HeldOutBatches]:
+    """Yield the held-out pairs of each learned direction, named `en-de`, `de-en`."""
+    learned = directions(recipe)
+    for name, corpus in materials.dev.items():
+        if not isinstance(corpus, ParallelCorpus):
+            continue
+        group, _, _ = name.rpartition(":")
+        for backward in (False, True):
+            source, target = corpus.languages[::-1] if backward else corpus.languages
+            if (source, target) not in learned:
+                continue
+            first, second = corpus.side_lengths
+            rows = _short_rows(first, second, max_length, recipe.train.evaluate_tokens)
+            if not len(rows):
+                log.info("perplexity: all held-out rows of %r are longer than %d tokens", name, max_length - 2)
+                continue
+            measured = Translation(directions="backward" if backward else "forward", max_length=max_length)
+            prepared = measured.prepare(Resources(materials.vocab, traits))
+            label = f"{group}:{source}-{target}" if group else f"{source}-{target}"
+            yield hold_out(label, corpus.take(rows), measured, prepared, MAIN)
+
+
+def _sentence_objective(recipe: Recipe, max_length: int) -> Objective | None:
+    """Return the objective that evaluates a translation model on monolingual sentences, if it has one.
+
+    MASS alone is evaluated on fragments of sentences without code-switching. Back-translation is evaluated by
+    denoising, because its own input depends on the model.
+    """
+    if recipe.objectives.keys() & {"denoise", "back_translation"}:
+        return Denoise(max_length=max_length)
+    if "mass" in recipe.objectives:
+        return recipe.objective("mass").model_copy(update={"code_switched": False})
+    return None
+
+
+def _monolingual(materials: Materials) -> dict[str, Corpus]:
+    """Return monolingual held-out text, or the sides of parallel text if there is none."""
+    alone = {name: corpus for name, corpus in materials.dev.items() if not isinstance(corpus, ParallelCorpus)}
+    return alone or sides_of(materials.dev)
+
+
+def _short_rows(
+    source: NDArray[np.int32], target: NDArray[np.int32], max_length: int, tokens: int
+) -> NDArray[np.int64]:
+    """Return the first rows within `max_length`, up to `tokens` tokens and at least one row, sorted by length."""
+    fits = np.flatnonzero((source <= max_length - 2) & (target <= max_length - 2))
+    lengths = (source + target)[fits].astype(np.int64) + 4
+    rows = fits[np.cumsum(lengths) - lengths < tokens]
+    return rows[np.argsort((source + target)[rows], kind="stable")]
+
+
+@dataclass(frozen=True)
+class DevScores:
+    """Scores greedy translations of dev text, by BLEU (as XLM's code) or BLEU of round trips (Lample et al. 2018a).
+
+    All processes translate their own lines and return the same score.
+
+    by: a key of `STOPPING_TASKS`. sets: lines by direction, such as `en-de`.
+    """
+
+    by: str
+    task: TranslationTask
+    vocab: Vocab
+    sets: Mapping[str, SourceLines]
+    accelerator: Accelerator
+
+    def __call__(self, backbone: Backbone) -> dict[str, float]:
+        """`bleu/XX-YY`, or `round-trip/XX-YY`, for each direction, and the mean."""
+        found: dict[str, float] = {}
+        for name, lines in self.sets.items():
+            mine = lines.part(slice(self.accelerator.process_index, None, self.accelerator.num_processes))
+            measured: Any = self.task.measure(backbone, self.vocab, mine) if len(mine) else None
+            made = gather_object([None if measured is None else measured.outcomes])
+            known = [examples for examples in made if examples is not None]
+            found[name] = float(known[0].value(np.sum([examples.columns.sum(axis=1) for examples in known], axis=0)))
+        found["mean"] = fmean(found.values())
+        return {f"{self.by}/{name}": round(value, 3) for name, value in found.items()}
+
+
+def dev_scores(recipe: Recipe, materials: Materials, accelerator: Accelerator) -> DevScores:
+    """Return the scorer of a recipe: all learned directions, with lines of up to `evaluate_tokens` source tokens.
+
+    Beam search, tokenized BLEU and round trips besides BLEU are left to `interlace evaluate`.
+
+    Raises:
+        DataError: the dev text of a direction is missing.
+    """
+    by, learned = recipe.train.stop_by, max_source_lengths(recipe)
+    task: Any = recipe.evaluate.task(STOPPING_TASKS[by])
+    search = task.search.model_copy(update={"beam": 1, "n_best": 1, "sample": False})
+    quick = {"round_trip": False, "word_tokenizer": "whitespace"} if by == "bleu" else {}
+    task = task.with_trained_lengths(learned).model_copy(update={"search": search, **quick})
+    sets = {name: task.examples("dev", name, materials.vocab, materials.root) for name in learned}
+    for name, lines in sets.items():
+        count = int((np.cumsum(lines.lengths) - lines.lengths < recipe.train.evaluate_tokens).sum())  # at least one
+        sets[name] = lines.part(slice(count))
+    return DevScores(by, task, materials.vocab, sets, accelerator)
+
+
+# ---- diagnostics ----
+
+
+def diagnostics_callbacks(
+    recipe: Recipe,
+    materials: Materials,
+    training: Training,
+    held_out: Sequence[HeldOutBatches],
+    record: Callable[[dict[str, Any]], None],
+) -> list[DiagnosticsCallback]:
+    """Return the callback of `train.diagnostics` on the main process, if it is switched on.
+
+    Raises:
+        SettingsError: the recipe has no data for a measure; names the key that adds it.
+    """
+    settings, accelerator = recipe.train.diagnostics, training.accelerator
+    if not settings.every:
+        return []
+    backbone = accelerator.unwrap_model(training.model).backbone
+    learned = {source.objective: source.prepared.dictionaries for source in training.mixture.sources}
+    probes = probes_of(recipe, materials, backbone.traits, held_out, learned)
+    if not accelerator.is_main_process:
+        return []
+    return [
+        DiagnosticsCallback(
+            measure=lambda: diagnose(backbone, probes, accelerator.device),
+            every=settings.every,
+            last=recipe.train.steps,
+            record=record,
+            origins=probes.origins,
+        )
+    ]
+
+
+def probes_of(
+    recipe: Recipe,
+    materials: Materials,
+    traits: Traits,
+    held_out: Sequence[HeldOutBatches],
+    learned: dict[str, Dictionaries | None],
+) -> DiagnosticProbes:
+    """Return the data of the recipe's diagnostics; raise as `diagnostics_callbacks`."""
+    settings = recipe.train.diagnostics
+    wanted = frozenset(settings.measures or MEASURES)
+    task = recipe.evaluate.task("retrieval")
+    retrieval = task if isinstance(task, Retrieval) else Retrieval()
+    limit = min(retrieval.tokens_per_batch, recipe.train.tokens_per_batch)  # no larger batches than in training
+    retrieval = retrieval.model_copy(update={"tokens_per_batch": limit})
+    pairs = tuple(_pairs(recipe, materials, traits, retrieval)) if wanted & set(PAIR_MEASURES) else ()
+    dictionaries = _dictionaries(recipe, materials) if "alignment" in wanted else {}
+    text = [first_batches(corpus, settings.tokens) for corpus in held_out] if "accuracy" in wanted else []
+    there = {
+        "alignment": bool(dictionaries) or any(one is not None for one in learned.values()),
+        **dict.fromkeys(PAIR_MEASURES, bool(pairs)),
+        "accuracy": bool(text),
+    }
+    measured = _measurable(wanted, there, named=bool(settings.measures))
+    for rows in pairs:
+        origin = {
+            "dev": "of its held-out files",
+            "task": "of the dev split of evaluate.tasks.retrieval",
+            "train": "at the end of its training text, which the model may have read: set corpora.GROUP.dev",
+        }[rows.origin]
+        log.info("diagnostics: %s on %d pairs %s", rows.name, len(rows.pairs), origin)
+    debiased = settings.cka == "debiased"
+    return DiagnosticProbes(materials.vocab, retrieval, measured, pairs, dictionaries, learned, text, debiased)
+
+
+def _measurable(wanted: frozenset[str], there: dict[str, bool], *, named: bool) -> frozenset[str]:
+    """Return the measures with data; explicitly `named` ones, and at least one, are required."""
+    pairs = "sentence pairs: set corpora.GROUP.dev, or evaluate.tasks.retrieval.files"
+    cures = {
+        "alignment": "dictionary: set evaluate.dictionary",
+        **dict.fromkeys(PAIR_MEASURES, pairs),
+        "accuracy": "held-out text: set corpora.GROUP.dev",
+    }
+    measured = frozenset(name for name in wanted if there[name])
+    for name in (name for name in MEASURES if name in wanted - measured):
+        if named or not measured:
+            raise SettingsError(f"train.diagnostics: {name} cannot be measured: the recipe has no {cures[name]}")
+        log.info("diagnostics: %s is not measured: the recipe has no %s", name, cures[name])
+    return measured
+
+
+def _pairs(recipe: Recipe, materials: Materials, traits: Traits, task: Retrieval) -> Iterator[ProbePairs]:
+    """Yield pairs per language pair: held-out ones, else those of the task, else the last training pairs."""
+    limit, seen = recipe.train.diagnostics.pairs, set()
+    for origin, pairs in _candidates(recipe, materials, task, limit):
+        languages = frozenset((pairs.source.language, pairs.target.language))
+        known = not traits.languages or languages <= set(traits.languages)
+        chosen = pairs.take(np.flatnonzero((pairs.source.lengths > 0) & (pairs.target.lengths > 0)))
+        if languages not in seen and known and len(chosen) >= 8:  # CKA needs at least four
+            seen.add(languages)
+            yield ProbePairs(chosen, origin)
+
+
+def _candidates(recipe: Recipe, materials: Materials, task: Retrieval, limit: int) -> Iterator[tuple[str, Pairs]]:
+    for corpus in materials.dev.values():
+        if isinstance(corpus, ParallelCorpus):
+            yield "dev", corpus.take(_evenly(len(corpus), limit))
+    for language in recipe.languages if "retrieval" in recipe.evaluate.tasks else ():
+        if language != task.source and _has_own_dev(task, language, materials.root):
+            pairs = task.examples("dev", language, materials.vocab, materials.root)
+            yield "task", pairs.take(_evenly(len(pairs), limit))
+    for corpus in materials.train.values():
+        if isinstance(corpus, ParallelCorpus):
+            plain = ParallelCorpus(corpus.folder, corpus.meta, corpus.vocab)  # without alignments
+            yield "train", plain.take(np.arange(max(0, len(corpus) - limit), len(corpus)))
+
+
+def _evenly(count: int, limit: int) -> NDArray[np.int64]:
+    """Return up to `limit` rows, evenly spaced."""
+    return np.arange(min(count, limit)) * count // max(min(count, limit), 1)
+
+
+def _has_own_dev(task: Retrieval, language: str, root: Path) -> bool:
+    """Return whether the task has a dev split of a language that is not its test set."""
+    found: list[Path | None] = []
+    for split in ("dev", "test"):
+        try:
+            found.append(find_file(task.files, FileQuery("retrieval", split, language, root, task.source)))
+        except DataError:
+            found.append(None)
+    return found[0] is not None and found[0] != found[1]
+
+
+def _dictionaries(recipe: Recipe, materials: Materials) -> dict[str, Dictionaries]:
+    """Return the evaluation's dictionaries from the source language; log those that the vocabulary cannot represent."""
+    pattern, source = recipe.evaluate.dictionary, recipe.evaluate.source
+    found: dict[str, Dictionaries] = {}
+    for target in recipe.languages if pattern is not None else ():
+        if target == source:
+            continue
+        lexicon = Lexicon.read(materials.root / str(pattern).format(source=source, target=target))
+        try:
+            found[f"{source}-{target}"] = Dictionary().prepare(  # longer words are spelled in shared letters
+                {(source, target): lexicon}, materials.vocab, "evaluate.dictionary", seed=0, max_tokens=4
+            )
+        except DataError as error:
+            log.info("diagnostics: %s", error)
+    return found
+
+
+# ---- samples for reports ----
+
+MAX_CONCEPTS = 24  # of the embedding plot
+
+
+def sample_alignments(corpora: Mapping[str, AnyCorpus], pairs: int = 2) -> list[dict[str, Any]]:
+    """Return words, links and confidences of the first pairs of medium length of each aligned corpus."""
+    samples = []
+    for name, corpus in corpora.items():
+        aligned = corpus.alignments if isinstance(corpus, ParallelCorpus) else None
+        if aligned is None:
+            continue
+        source, target = aligned.words(np.arange(min(len(aligned), 1000)))
+        lengths = np.stack([source.lengths, target.lengths])
+        off = (np.maximum(5 - lengths, 0) + np.maximum(lengths - 14, 0)).sum(axis=0)  # from 5 to 14 words a side
+        rows = np.sort(np.argsort(off, kind="stable")[:pairs])
+        links = aligned.take(rows)
+        samples += [
+            {
+                "corpus": name,
+                "source": [aligned.types[0][word] for word in source[row]],
+                "target": [aligned.types[1][word] for word in target[row]],
+                "links": links.links[number].tolist(),
+                "confidence": [round(sure, 3) for sure in links.confidence[number].tolist()],
+            }
+            for number, row in enumerate(rows.tolist())
+        ]
+    return samples
+
+
+def concepts(recipe: Recipe, root: Path) -> list[dict[str, str]]:
+    """Return up to `MAX_CONCEPTS` source words with translations in all languages, evenly spaced, to plot."""
+    pattern, source = recipe.evaluate.dictionary, recipe.evaluate.source
+    others = [language for language in recipe.languages if language != source]
+    if pattern is None or not others:
+        return []
+    tables = {target: _table(root / pattern.format(source=source, target=target)) for target in others}
+    shared = [word for word in tables[others[0]] if all(word in table for table in tables.values())]
+    places = np.linspace(0, len(shared) - 1, min(MAX_CONCEPTS, len(shared))).round().astype(np.int64).tolist()
+    chosen = [shared[place] for place in places]
+    return [{source: word, **{target: tables[target][word] for target in others}} for word in chosen]
+
+
+def _table(path: Path) -> dict[str, str]:
+    """Read the first translation of each word; lines are `source<TAB or space>target`."""
+    table: dict[str, str] = {}
+    for line in read_lines(path):
+        source, _, target = line.replace("\t", " ").partition(" ")
+        if target.strip():
+            table.setdefault(source, target.strip())
+    return table

@@ -1,0 +1,318 @@
+"""The records of a run: its recipe and state, `run.json`, its lineage, and the metadata of a translation model."""
+
+from __future__ import annotations
+
+import logging
+import os
+import platform
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from interlace import __version__
+from interlace.core.errors import DataError, InterlaceError, RunError, SettingsError
+from interlace.data.cache import content_key
+from interlace.data.corpus import ParallelCorpus
+from interlace.experiments.corpora import needs
+from interlace.experiments.recipe import Recipe, leaves, max_source_lengths
+from interlace.experiments.sections import AlignSettings
+from interlace.text.normalization import Normalization
+from interlace.training import checkpoint
+from interlace.training.diagnostics import UNIT
+from interlace.training.run_folder import METRICS, RECIPE, RUN, read_json, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from interlace.data.vocab import Vocab
+    from interlace.experiments.prepare import Materials
+    from interlace.models.backbone import Backbone
+    from interlace.training.loop import Progress, Training
+
+log = logging.getLogger(__name__)
+
+DIGEST = "BLAKE2b, 128 bit"  # of files
+RUN_STATE = "run_state.json"
+METADATA = "interlace.json"
+
+
+# ---- the state of a run's folder ----
+
+
+def is_finished(into: Path) -> bool:
+    """Return whether the run is finished."""
+    return bool((read_json(into / RUN) or {}).get("finished"))
+
+
+def finished_recipe(run: Path) -> Recipe | None:
+    """Return the recipe of a finished run; None if the folder is not a run's.
+
+    Raises:
+        RunError: the run is not finished.
+    """
+    found = read_json(run / RECIPE)
+    if found is None:
+        return None
+    if not is_finished(run):
+        raise RunError(f"{run}: this run is not finished; resume it with `interlace pretrain`")
+    return Recipe.read(found, str(run / RECIPE))
+
+
+def claim_folder(recipe: Recipe, into: Path) -> None:
+    """Write the recipe into a run's folder, or check that the folder holds a run of the same recipe.
+
+    A run without a checkpoint may change its recipe; it starts over.
+
+    Raises:
+        RunError: the folder is not a run's, or holds a run of another recipe.
+    """
+    found, dumped = read_json(into / RECIPE), recipe.dump()
+    if found is None:
+        if foreign := [name for name in ("model", "checkpoints", "vectors", METRICS) if (into / name).exists()]:
+            raise RunError(f"{into}: holds {foreign[0]!r} but no {RECIPE}, so it is not a run; choose another folder")
+    else:
+        try:
+            stored = Recipe.read(found).dump()  # with the defaults of settings that are newer than the run
+        except InterlaceError:
+            stored = found
+        if changed := differences(stored, dumped):
+            if is_finished(into) or checkpoint.steps_in(into / "checkpoints"):
+                raise RunError(f"{into} holds a run of another recipe: {'; '.join(changed[:5])}; choose another folder")
+            log.info("%s holds a run without a checkpoint; restarting it with the changed recipe", into)
+    if found != dumped:
+        write_json(into / RECIPE, dumped)
+
+
+def check_run_state(into: Path, vocab: Vocab, backbone: Backbone) -> None:
+    """Store the vocabulary and the initialization of a new run; check the vocabulary of a resumed one.
+
+    A resumed run takes the stored record of its initialization.
+
+    Raises:
+        RunError: the vocabulary has changed, so the rows of the checkpoints would belong to other tokens.
+    """
+    found: dict[str, Any] | None = read_json(into / RUN_STATE)
+    if found is None or not checkpoint.steps_in(into / "checkpoints"):
+        write_json(into / RUN_STATE, {"vocabulary": vocab.fingerprint, "initialization": backbone.initialization})
+        return
+    if found["vocabulary"] != vocab.fingerprint:
+        raise RunError(
+            f"{into}: the checkpoints of this run use another vocabulary than {vocab.name} has now; restore the old "
+            "tokenizer (or the text it was learned from), or choose another folder"
+        )
+    backbone.initialization = found["initialization"]
+
+
+# ---- run.json ----
+
+
+def run_record(
+    recipe: Recipe, training: Training, progress: Progress, seconds: dict[str, float], rows: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the content of `run.json`, except its `data`; `rows` are those of `metrics.jsonl`."""
+    steps = [row for row in rows if row["kind"] == "step"]
+    mixture = mixture_of(steps)
+    tokens = mixture["tokens"]
+    total = sum(tokens.values())
+    model = training.accelerator.unwrap_model(training.model)
+    backbone = model.backbone
+    architecture = "seq2seq" if hasattr(backbone, "decode") else "causal" if backbone.causal else "masked"
+    return {
+        "name": recipe.name,
+        **environment(training.accelerator.device),
+        "precision": training.accelerator.mixed_precision,
+        "processes": training.accelerator.num_processes,
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        **({"initialization": backbone.initialization} if backbone.initialization else {}),
+        "steps": progress.done,
+        "stopped": progress.reason,
+        "tokens": total,
+        "shares": {name: round(count / max(total, 1), 4) for name, count in sorted(tokens.items())},
+        "mixture": mixture,
+        "seconds": {**seconds, "steps": round(sum(row["seconds"] for row in steps), 3)},
+        "perplexity_unit": UNIT[architecture],
+        "waited": round(sum(row["waited"] for row in steps), 3),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def mixture_of(steps: Sequence[dict[str, Any]]) -> dict[str, dict[str, int]]:
+    """Return what training read, from the records of its steps.
+
+    Returns:
+        `tokens`, `rows` and `steps` by objective and corpus, and tokens by `objectives` and by `languages`. If an
+        objective does not report the languages of its tokens, the languages of the corpus share them evenly.
+    """
+    found = {name: Counter[str]() for name in ("tokens", "rows", "steps", "objectives", "languages")}
+    for row in steps:
+        name, tokens = f"{row['objective']}/{row['corpus']}", row["tokens"]
+        found["tokens"][name] += tokens
+        found["rows"][name] += row.get("rows", 0)
+        found["steps"][name] += 1
+        found["objectives"][row["objective"]] += tokens
+        languages = row["corpus"].rpartition(":")[2].split("-")
+        found["languages"].update(row.get("languages") or dict.fromkeys(languages, tokens // len(languages)))
+    return {name: dict(sorted(counts.items())) for name, counts in found.items()}
+
+
+def data_of(recipe: Recipe, materials: Materials) -> list[dict[str, Any]]:
+    """Return a row per corpus and split: files by name and hash, rows, tokens, what was left out, and the aligner."""
+    corpora = [
+        (name, corpus, key, split, built[key])
+        for name, group in recipe.corpora.items()
+        for corpus, key in zip([*group.languages, *group.pairs], materials.groups[name], strict=True)
+        for split, built in (("train", materials.train), ("dev", materials.dev))
+        if key in built
+    ]
+    rows = []
+    for name, corpus, key, split, built in corpora:
+        paths = [] if recipe.toy is not None else recipe.corpora[name].files(split, corpus, materials.root)
+        notes = {"empty": built.meta.get("skipped", 0), **(built.meta.get("notes") or {})}
+        row: dict[str, Any] = {
+            "corpus": key,
+            "group": name,
+            "split": split,
+            "languages": corpus.split("-"),
+            "rows": len(built),
+            "subwords": sum(built.counts["subwords"].values()),
+            "left_out": {what: count for what, count in notes.items() if count},
+            "files": [{"name": path.name, "bytes": path.stat().st_size, "digest": content_key(path)} for path in paths],
+        }
+        if split == "train" and isinstance(built, ParallelCorpus) and needs(recipe, name, key):
+            row["aligner"] = (recipe.align or AlignSettings()).name
+        rows.append(row)
+    return rows
+
+
+def environment(device: torch.device) -> dict[str, Any]:
+    """Return versions and hardware."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n")
+        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    except OSError:
+        names = [platform.processor()]
+    return {
+        "interlace": __version__,
+        "python": platform.python_version(),
+        "torch": version("torch"),
+        "transformers": version("transformers"),
+        "platform": platform.platform(),
+        "processor": next(filter(None, names), platform.machine()),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
+    }
+
+
+# ---- lineage ----
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """recipes: of the run and of the runs that it continues. unknown: starting points of unknown training text."""
+
+    recipes: list[Recipe]
+    unknown: list[str]
+
+    @classmethod
+    def of(cls, recipe: Recipe) -> Lineage:
+        """Follow the starting points of encoder, decoder and embeddings through run folders."""
+        recipes, unknown = [recipe], list[str]()
+        for each in recipes:  # grows inside the loop
+            model, decoder = each.model, each.model.decoder
+            encoder_start = model.start if model.take != "none" else None
+            decoder_start = decoder.start if decoder is not None and decoder.take != "none" else None
+            for start in filter(None, (encoder_start, decoder_start, model.vectors)):
+                before = _recipe_of(start)
+                if before is None:
+                    unknown.append(start)
+                elif before not in recipes:
+                    recipes.append(before)
+        return cls(recipes, list(dict.fromkeys(unknown)))
+
+
+def _recipe_of(start: str) -> Recipe | None:
+    """Return the recipe of the run that a model or vectors belong to; None if there is no readable one."""
+    path = Path(start).expanduser().resolve().parent / RECIPE
+    try:
+        found = read_json(path) if Path(start).expanduser().is_dir() else None
+        return None if found is None else Recipe.read(found, str(path))
+    except InterlaceError:
+        return None
+
+
+def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    """Return `key was old, is new` for each setting of training in which two recipes differ."""
+    ignored = ("about", "published", "changes", "evaluate")
+    before, after = (
+        {key: value for key, value in leaves(recipe) if key.partition(".")[0] not in ignored} for recipe in (old, new)
+    )
+    return [
+        f"{key} was {before.get(key)!r}, is {after.get(key)!r}"
+        for key in dict.fromkeys([*before, *after])
+        if before.get(key) != after.get(key)
+    ]
+
+
+# ---- metadata of translation models ----
+
+
+@dataclass(frozen=True)
+class ModelMetadata:
+    """The directions that a model learned, and the normalization of its training text; stored with its weights.
+
+    name: of its recipe. max_source_lengths: by direction, such as `en-de`, the maximum tokens of a source sentence in
+    training, without special tokens.
+    """
+
+    name: str
+    normalization: Normalization
+    max_source_lengths: Mapping[str, int]
+
+    @classmethod
+    def of(cls, recipe: Recipe) -> ModelMetadata:
+        """Return the metadata of a recipe's model."""
+        return cls(recipe.name, recipe.normalization, max_source_lengths(recipe))
+
+    @classmethod
+    def read(cls, folder: Path) -> ModelMetadata | None:
+        """Return the metadata in a model's folder; None for models of other libraries.
+
+        Raises:
+            DataError: the file is damaged.
+        """
+        found = read_json(folder / METADATA)
+        if found is None:
+            return None
+        try:
+            lengths = {str(direction): int(length) for direction, length in found["max_source_lengths"].items()}
+            return cls(str(found["name"]), Normalization.read(found["normalization"]), lengths)
+        except (KeyError, TypeError, ValueError, AttributeError, SettingsError) as error:
+            raise DataError(f"{folder / METADATA}: damaged ({error!r}); copy the model again, or remove it") from error
+
+    def write(self, folder: Path) -> None:
+        """Write the metadata into a model's folder."""
+        lengths = dict(self.max_source_lengths)
+        data = {"name": self.name, "normalization": self.normalization.dump(), "max_source_lengths": lengths}
+        write_json(folder / METADATA, data)
+
+    def check_direction(self, source: str, target: str) -> None:
+        """Raise a SettingsError if the direction was not learned; it names those that were."""
+        if f"{source}-{target}" not in self.max_source_lengths:
+            known = ", ".join(self.max_source_lengths)
+            trained = f"it learned {known}" if known else "none of its objectives translates"
+            raise SettingsError(
+                f"{self.name!r} was not trained to translate {source}-{target}: {trained}; --force translates anyway"
+            )
+
+
+def save_model(backbone: Backbone, vocab: Vocab, recipe: Recipe, folder: Path) -> None:
+    """Write a model as a self-contained folder, with metadata if it translates."""
+    backbone.save_pretrained(folder, vocab, fold_language=recipe.export.fold_language)
+    if recipe.seq2seq:
+        ModelMetadata.of(recipe).write(folder)
