@@ -144,8 +144,6 @@ def test_wrong_filters_are_explained(changes, message):
 
 
 def test_a_word_tokenizer_without_its_package_is_told_before_anything_is_built(monkeypatch):
-    monkeypatch.setattr(
-        "interlace.text.word_tokenizers.common.spans.find_spec", lambda name: None if name == "sacremoses" else True
-    )
+    monkeypatch.setattr("interlace.text.word_tokenizers.find_spec", lambda name: None if name == "sacremoses" else True)
     with pytest.raises(MissingDependencyError, match="pip install sacremoses"):
         read_recipe("tiny/mlm", {"word_tokenizer": "by_language"})

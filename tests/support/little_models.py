@@ -13,6 +13,10 @@ from itertools import count
 from random import Random
 from typing import TYPE_CHECKING
 
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+
+from interlace.toy import language
 from interlace.toy.concepts import ADJECTIVES, GIVEN, NOUNS, NUMERALS, TOWNS
 
 if TYPE_CHECKING:
@@ -193,3 +197,12 @@ def _elsewhere(first: str, second: str) -> bool:
     apart = set("airport church theater factory beach bakery hospital forest field museum school".split())
     heads = {first.partition("-")[0], second.partition("-")[0]}
     return len(heads) == 2 and (heads <= set(TOWNS) or heads <= apart)
+
+
+def accuracy_of_bigrams(train: list[tuple[Scene, object]], test: list[tuple[Scene, object]]) -> float:
+    """The accuracy on `test` of a logistic regression over English words and bigrams that predicts a scene's label."""
+    counts = CountVectorizer(token_pattern=r"\w+", ngram_range=(1, 2))
+    texts = [[language("en").realize(scene).text for scene, _ in pairs] for pairs in (train, test)]
+    labels = [[label for _, label in pairs] for pairs in (train, test)]
+    model = LogisticRegression(max_iter=300).fit(counts.fit_transform(texts[0]), labels[0])
+    return float(model.score(counts.transform(texts[1]), labels[1]))

@@ -9,19 +9,19 @@ import pytest
 
 from interlace.core.errors import DataError
 from interlace.core.files import atomic, atomic_folder, remove_partials
-from interlace.text.lines import Lines, count_lines, lines_of, read_lines, write_lines
+from interlace.text.lines import count_lines, lines_of, read_lines, write_lines
 
 
-def test_only_line_feeds_end_lines(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_bytes("one\u2028still one\r\ntwo\x85\x0c two\n\nfour\rfour\n".encode())
-    assert list(read_lines(path)) == ["one\u2028still one", "two\x85\x0c two", "", "four\rfour"]
-
-
-def test_only_the_byte_order_mark_at_the_start_is_dropped(tmp_path):
-    path = tmp_path / "a.txt"
-    path.write_bytes("\ufeffone\n\ufefftwo\n".encode())
-    assert list(read_lines(path)) == ["one", "\ufefftwo"]
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("one\u2028one\r\ntwo\x85\x0c two\n\nfour\rfour\n", ["one\u2028one", "two\x85\x0c two", "", "four\rfour"]),
+        ("\ufeffone\n\ufefftwo\n", ["one", "\ufefftwo"]),
+    ],
+)
+def test_only_line_feeds_end_lines_and_only_the_first_byte_order_mark_is_dropped(tmp_path, text, lines):
+    (tmp_path / "a.txt").write_bytes(text.encode())
+    assert list(read_lines(tmp_path / "a.txt")) == lines
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
@@ -39,23 +39,17 @@ def test_lines_longer_than_a_block_are_whole(tmp_path, monkeypatch):
     assert list(read_lines(path)) == ["ärger", "б", "", "longer line", "end"]
 
 
-def test_a_missing_file_names_the_nearest(tmp_path):
+def test_rejects_missing_files_folders_and_empty_files(tmp_path):
     (tmp_path / "train.en.txt").touch()
-    with pytest.raises(DataError, match=r"train\.en\.text: no such file; did you mean 'train\.en\.txt'"):
-        list(read_lines(tmp_path / "train.en.text"))
-
-
-def test_a_folder_is_no_file(tmp_path):
-    with pytest.raises(DataError, match="a folder where a file is expected"):
-        list(read_lines(tmp_path))
-
-
-@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
-def test_an_empty_file_is_refused(tmp_path, name):
-    data = b"" if name == "a.txt" else gzip.compress(b"")
-    (tmp_path / name).write_bytes(data)
-    with pytest.raises(DataError, match="the file is empty"):
-        list(read_lines(tmp_path / name))
+    (tmp_path / "empty.gz").write_bytes(gzip.compress(b""))
+    for name, message in (
+        ("train.en.text", r"train\.en\.text: no such file; did you mean 'train\.en\.txt'"),
+        (".", "a folder where a file is expected"),
+        ("train.en.txt", "the file is empty"),
+        ("empty.gz", "the file is empty"),
+    ):
+        with pytest.raises(DataError, match=message):
+            list(read_lines(tmp_path / name))
 
 
 @pytest.mark.parametrize("block", [4, 1 << 20])
@@ -67,17 +61,13 @@ def test_invalid_utf8_names_line_and_byte(tmp_path, monkeypatch, block):
         list(read_lines(path))
 
 
-def test_utf16_is_recognised(tmp_path):
+def test_rejects_utf16_and_damaged_gzip_files(tmp_path):
     (tmp_path / "a.txt").write_bytes("hello\n".encode("utf-16"))
     with pytest.raises(DataError, match=r"line 1: .*looks like UTF-16"):
         list(read_lines(tmp_path / "a.txt"))
-
-
-def test_a_cut_gzip_file_is_damaged(tmp_path):
-    path = tmp_path / "a.txt.gz"
-    path.write_bytes(gzip.compress(b"some text\n" * 1000)[:-9])
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"some text\n" * 1000)[:-9])
     with pytest.raises(DataError, match="damaged gzip"):
-        list(read_lines(path))
+        list(read_lines(tmp_path / "a.txt.gz"))
 
 
 def test_a_line_feed_inside_a_line_is_refused_and_nothing_is_written(tmp_path):
@@ -165,10 +155,3 @@ def test_lines_are_counted_as_they_are_read(data, suffix, tmp_path):
     path = tmp_path / f"a.txt{suffix}"
     path.write_bytes(gzip.compress(data) if suffix else data)
     assert count_lines(path) == len(list(read_lines(path)))
-
-
-def test_lines_can_be_read_again(tmp_path):
-    write_lines(tmp_path / "a", ["1"])
-    write_lines(tmp_path / "b", ["2"])
-    lines = Lines(tmp_path / "a", tmp_path / "b")
-    assert list(lines) == list(lines) == ["1", "2"]

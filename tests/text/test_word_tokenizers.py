@@ -96,7 +96,7 @@ def test_moses_takes_the_language_of_the_corpus():
 
 
 def test_a_missing_package_is_named(monkeypatch):
-    monkeypatch.setattr("interlace.text.word_tokenizers.common.spans.find_spec", lambda _name: None)
+    monkeypatch.setattr("interlace.text.word_tokenizers.find_spec", lambda _name: None)
     with pytest.raises(MissingDependencyError, match="'moses' needs the package 'sacremoses': pip install sacremoses"):
         WORD_TOKENIZERS.build("moses")
     assert WORD_TOKENIZERS.summary("moses")
@@ -146,9 +146,7 @@ def test_each_language_has_its_own(language, name, package):
 
 
 def test_only_the_requested_languages_need_their_package(monkeypatch):
-    monkeypatch.setattr(
-        "interlace.text.word_tokenizers.common.spans.find_spec", lambda name: None if name == "jieba" else True
-    )
+    monkeypatch.setattr("interlace.text.word_tokenizers.find_spec", lambda name: None if name == "jieba" else True)
     assert WORD_TOKENIZERS.build("by_language").of("fr")
     with pytest.raises(MissingDependencyError, match="pip install jieba"):
         WORD_TOKENIZERS.build("by_language").of("zh")

@@ -23,17 +23,6 @@ _BOM = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
-class Lines:
-    """The lines of several files in order; can be iterated repeatedly."""
-
-    def __init__(self, *paths: Path | str) -> None:
-        self.paths = [Path(path) for path in paths]
-
-    def __iter__(self) -> Iterator[str]:
-        for path in self.paths:
-            yield from read_lines(path)
-
-
 def read_lines(path: Path | str) -> Iterator[str]:
     """Iterate over the lines of a file; a leading byte order mark is dropped.
 

@@ -10,31 +10,13 @@ COMMON = "Common"
 
 # The first word of a letter's Unicode name is its script, with these exceptions.
 _BY_FIRST_WORD = {
-    "CJK": "Han",
-    "IDEOGRAPHIC": "Han",
-    "KANGXI": "Han",
-    "HANGZHOU": "Han",
-    "KATAKANA-HIRAGANA": "Katakana",
-    "KELVIN": "Latin",
-    "ANGSTROM": "Latin",
-    "FEMININE": "Latin",
-    "MASCULINE": "Latin",
-    "OHM": "Greek",
-    "TURNED": "Latin",
-    "HENTAIGANA": "Hiragana",
-}
-_TWO_WORDS = {
-    ("OLD", "ITALIC"),
-    ("OLD", "PERSIAN"),
-    ("OLD", "TURKIC"),
-    ("NEW", "TAI"),
-    ("TAI", "LE"),
-    ("TAI", "THAM"),
-    ("TAI", "VIET"),
-    ("MEETEI", "MAYEK"),
-    ("OL", "CHIKI"),
-    ("SYLOTI", "NAGRI"),
-}
+    "CJK": "Han", "IDEOGRAPHIC": "Han", "KANGXI": "Han", "HANGZHOU": "Han", "KATAKANA-HIRAGANA": "Katakana",
+    "KELVIN": "Latin", "ANGSTROM": "Latin", "FEMININE": "Latin", "MASCULINE": "Latin", "TURNED": "Latin",
+    "OHM": "Greek", "HENTAIGANA": "Hiragana",
+}  # fmt: skip
+_TWO_WORDS = frozenset(
+    "OLD ITALIC,OLD PERSIAN,OLD TURKIC,NEW TAI,TAI LE,TAI THAM,TAI VIET,MEETEI MAYEK,OL CHIKI,SYLOTI NAGRI".split(",")
+)
 _WIDTHS = {"FULLWIDTH", "HALFWIDTH"}
 _NO_SCRIPT = {"MODIFIER", "COMBINING", "MATHEMATICAL", "DOUBLE-STRUCK", "SCRIPT", "MICRO", "VARIATION"}
 UNSPACED = frozenset(
@@ -56,10 +38,8 @@ def script_of(character: str) -> str:
     words = [word for word in unicodedata.name(character, "").split(" ") if word not in _WIDTHS]
     if not words or not words[0] or words[0] in _NO_SCRIPT:
         return COMMON
-    first, second = words[0], words[1] if len(words) > 1 else ""
-    if first in _BY_FIRST_WORD:
-        return _BY_FIRST_WORD[first]
-    return f"{first} {second}".title() if (first, second) in _TWO_WORDS else first.title()
+    two = " ".join(words[:2])
+    return _BY_FIRST_WORD.get(words[0]) or (two if two in _TWO_WORDS else words[0]).title()
 
 
 def is_unspaced(character: str) -> bool:
@@ -94,90 +74,56 @@ def scripts_of(language: str) -> frozenset[str]:
 
 
 # Scripts by language code (ISO 639-1 and 639-3) and by script subtag (ISO 15924).
-
-
-_LATIN = (
-    "af als an ang ast ay az bar bm br bs ca ceb co crh cs cy da de diq en eo es et eu ext ff fi fo fr frr fur "
-    "fy ga gd gl gn gsw gv ha haw hr hsb ht hu ia id ig ilo io is it jv ki kl ku kw la lb lg li lij lmo ln lt "
-    "ltg lv mg mi min ms mt nah nan nap nb nds nl nn no nov nso oc om pag pam pap pl pms pt qu rm rn ro rw sc "
-    "scn sco se sg sk sl sm sn so sq ss st stq su sv sw szl tet tk tl tn to tpi tr ts tw ty uz vec vep vi vls "
-    "vo vro wa war wo xh yo zea zu afr cat ces dan deu eng est eus fin fra gle hau hrv hun ibo ind isl ita jav "
-    "lat lav lit lug luo mlg mlt msa nld nob nor orm pcm pol por ron run slk slv som spa sqi swa swe swh tgl "
-    "tur uzb vie wol xho yor zsm zul kab pcd ber"
-)
-_CYRILLIC = (
-    "ab av ba be bg ce cv kk ky lez mhr mk mn mrj myv os ru rue sah tg tt tyv udm uk bel bul kaz kir mkd mon "
-    "rus tat ukr tgk"
-)
-_ARABIC = "ar arz azb ckb fa glk lrc mzn pnb ps sd skr ug ur ara fas pes urd uig apc ary acm prs kas"
-_DEVANAGARI = "bh bho dty gom hi mai mr ne new sa awa hne mag hin mar nep san npi"
-_ONE = {
-    "Latin": _LATIN,
-    "Cyrillic": _CYRILLIC,
-    "Arabic": _ARABIC,
-    "Devanagari": _DEVANAGARI,
-    "Armenian": "hy hyw hye",
-    "Bengali": "as bn bpy asm ben",
-    "Ethiopic": "am ti amh tir",
-    "Georgian": "ka xmf kat",
-    "Greek": "el grc pnt ell",
-    "Gujarati": "gu guj",
-    "Gurmukhi": "pa pan",
-    "Hangul": "ko kor",
-    "Han": "zh cmn zho yue wuu gan lzh zh_classical",
-    "Hebrew": "he yi heb yid ydd",
-    "Kannada": "kn tcy kan",
-    "Khmer": "km khm",
-    "Lao": "lo lao",
-    "Malayalam": "ml mal",
-    "Myanmar": "my mya shn mnw",
-    "Oriya": "or ory ori",
-    "Sinhala": "si sin",
-    "Tamil": "ta tam",
-    "Telugu": "te tel",
-    "Thaana": "dv div",
-    "Thai": "th tha",
-    "Tibetan": "bo dz bod dzo",
-    "Tifinagh": "zgh",
-}
-_SEVERAL = {
-    "ja jpn": ("Han", "Hiragana", "Katakana"),
-    "sr srp sh": ("Cyrillic", "Latin"),
-}
-_SUFFIXES = {
-    "latn": ("Latin",),
-    "cyrl": ("Cyrillic",),
-    "arab": ("Arabic",),
-    "deva": ("Devanagari",),
-    "hans": ("Han",),
-    "hant": ("Han",),
-    "jpan": ("Han", "Hiragana", "Katakana"),
-    "kore": ("Hangul",),
-    "beng": ("Bengali",),
-    "ethi": ("Ethiopic",),
-    "grek": ("Greek",),
-    "hebr": ("Hebrew",),
-    "olck": ("Ol Chiki",),
-    "orya": ("Oriya",),
-    "guru": ("Gurmukhi",),
-    "mymr": ("Myanmar",),
-    "tibt": ("Tibetan",),
-    "tfng": ("Tifinagh",),
-    "armn": ("Armenian",),
-    "geor": ("Georgian",),
-    "gujr": ("Gujarati",),
-    "khmr": ("Khmer",),
-    "knda": ("Kannada",),
-    "laoo": ("Lao",),
-    "mlym": ("Malayalam",),
-    "sinh": ("Sinhala",),
-    "taml": ("Tamil",),
-    "telu": ("Telugu",),
-    "thai": ("Thai",),
-    "mtei": ("Meetei Mayek",),
-}
+_CODES = """
+Latin: af als an ang ast ay az bar bm br bs ca ceb co crh cs cy da de diq en eo es et eu ext ff fi fo fr frr fur fy ga
+    gd gl gn gsw gv ha haw hr hsb ht hu ia id ig ilo io is it jv ki kl ku kw la lb lg li lij lmo ln lt ltg lv mg mi
+    min ms mt nah nan nap nb nds nl nn no nov nso oc om pag pam pap pl pms pt qu rm rn ro rw sc scn sco se sg sk sl sm
+    sn so sq ss st stq su sv sw szl tet tk tl tn to tpi tr ts tw ty uz vec vep vi vls vo vro wa war wo xh yo zea zu
+    afr cat ces dan deu eng est eus fin fra gle hau hrv hun ibo ind isl ita jav lat lav lit lug luo mlg mlt msa nld
+    nob nor orm pcm pol por ron run slk slv som spa sqi swa swe swh tgl tur uzb vie wol xho yor zsm zul kab pcd ber
+Cyrillic: ab av ba be bg ce cv kk ky lez mhr mk mn mrj myv os ru rue sah tg tt tyv udm uk bel bul kaz kir mkd mon rus
+    tat ukr tgk
+Arabic: ar arz azb ckb fa glk lrc mzn pnb ps sd skr ug ur ara fas pes urd uig apc ary acm prs kas
+Devanagari: bh bho dty gom hi mai mr ne new sa awa hne mag hin mar nep san npi
+Armenian: hy hyw hye
+Bengali: as bn bpy asm ben
+Ethiopic: am ti amh tir
+Georgian: ka xmf kat
+Greek: el grc pnt ell
+Gujarati: gu guj
+Gurmukhi: pa pan
+Hangul: ko kor
+Han: zh cmn zho yue wuu gan lzh zh_classical
+Hebrew: he yi heb yid ydd
+Kannada: kn tcy kan
+Khmer: km khm
+Lao: lo lao
+Malayalam: ml mal
+Myanmar: my mya shn mnw
+Oriya: or ory ori
+Sinhala: si sin
+Tamil: ta tam
+Telugu: te tel
+Thaana: dv div
+Thai: th tha
+Tibetan: bo dz bod dzo
+Tifinagh: zgh
+"""
+_JAPANESE = frozenset({"Han", "Hiragana", "Katakana"})
 BY_LANGUAGE: dict[str, frozenset[str]] = {
-    **{code: frozenset({script}) for script, codes in _ONE.items() for code in codes.split()},
-    **{code: frozenset(scripts) for codes, scripts in _SEVERAL.items() for code in codes.split()},
+    code: frozenset({script})
+    for script, codes in (line.split(": ") for line in _CODES.replace("\n    ", " ").strip().splitlines())
+    for code in codes.split()
 }
-BY_SUFFIX: dict[str, frozenset[str]] = {suffix: frozenset(scripts) for suffix, scripts in _SUFFIXES.items()}
+BY_LANGUAGE |= dict.fromkeys(("ja", "jpn"), _JAPANESE)
+BY_LANGUAGE |= dict.fromkeys(("sr", "srp", "sh"), frozenset({"Cyrillic", "Latin"}))
+_SUBTAGS = """
+latn Latin | cyrl Cyrillic | arab Arabic | deva Devanagari | hans Han | hant Han | kore Hangul | beng Bengali
+ethi Ethiopic | grek Greek | hebr Hebrew | olck Ol Chiki | orya Oriya | guru Gurmukhi | mymr Myanmar | tibt Tibetan
+tfng Tifinagh | armn Armenian | geor Georgian | gujr Gujarati | khmr Khmer | knda Kannada | laoo Lao | mlym Malayalam
+sinh Sinhala | taml Tamil | telu Telugu | thai Thai | mtei Meetei Mayek
+"""
+BY_SUFFIX: dict[str, frozenset[str]] = {"jpan": _JAPANESE} | {
+    subtag: frozenset({script})
+    for subtag, script in (cell.split(" ", 1) for line in _SUBTAGS.strip().splitlines() for cell in line.split(" | "))
+}

@@ -18,23 +18,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from interlace.core.ragged import Ragged
-
-
-def words_of_subwords(starts: Ragged, words: Ragged, lengths: NDArray[Any]) -> NDArray[np.int32]:
-    """(T,) word of each subword, counted from 0 in its line.
-
-    Args:
-        starts: n rows, first character of each subword in its line.
-        words: n rows of (start, end) spans, in order and disjoint.
-        lengths: (n,) characters a line.
-    """
-    lines = np.zeros(len(words) + 1, np.int64)
-    np.cumsum(np.asarray(lengths, np.int64) + 1, out=lines[1:])
-    ends = words.flat[:, 1] + np.repeat(lines[:-1], words.lengths)
-    at = starts.flat + np.repeat(lines[:-1], starts.lengths)
-    return word_at(at, ends, starts.lengths, words.lengths, int(lines[-1]))
-
 
 def word_at(
     at: NDArray[Any], ends: NDArray[Any], subwords: NDArray[Any], words: NDArray[Any], length: int

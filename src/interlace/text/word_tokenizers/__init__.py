@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from interlace.core.errors import MissingDependencyError
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 
@@ -15,7 +18,21 @@ if TYPE_CHECKING:
 
 
 class WordTokenizer(Settings, ABC):
-    """Splits lines into words. Spans are in order, disjoint, not empty, and do not begin or end with white space."""
+    """Splits lines into words. Spans are in order, disjoint, not empty, and do not begin or end with white space.
+
+    packages: what it needs besides our own; they are checked when it is built, without importing them.
+    """
+
+    packages: ClassVar[tuple[str, ...]] = ()
+
+    def model_post_init(self, _context: Any) -> None:
+        """Check that the packages are installed.
+
+        Raises:
+            MissingDependencyError: one is not installed.
+        """
+        if any(find_spec(package) is None for package in self.packages):
+            raise MissingDependencyError(f"the word tokenizer {self.name!r}", " ".join(self.packages))
 
     @property
     def name(self) -> str:
@@ -24,11 +41,11 @@ class WordTokenizer(Settings, ABC):
 
     @property
     def package_versions(self) -> str:
-        """Names and versions of the packages that find the words; empty for our own code.
+        """Names and versions of the packages, such as "jieba 0.42.1"; empty for our own code.
 
         They are part of cache keys, because another version may find other words.
         """
-        return ""
+        return ", ".join(f"{package} {_version(package)}" for package in self.packages)
 
     def of(self, language: str) -> WordTokenizer:  # noqa: ARG002 - most ignore the language
         """Return the word tokenizer for one language, a code such as `"fr"`.
@@ -41,6 +58,13 @@ class WordTokenizer(Settings, ABC):
     @abstractmethod
     def split(self, lines: Sequence[str]) -> Ragged:
         """Return (start, end) character spans per line, shape (total, 2) int32."""
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # importable, but not installed by pip
+        return "?"
 
 
 WORD_TOKENIZERS: Registry[WordTokenizer] = Registry(__name__, "word tokenizer", WordTokenizer)

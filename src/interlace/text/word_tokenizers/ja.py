@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from interlace.text.word_tokenizers import WordTokenizer
-from interlace.text.word_tokenizers.common.spans import rejoined, require_packages, trimmed, versions
+from interlace.text.word_tokenizers.common.spans import rejoined, trimmed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,14 +28,7 @@ class Ja(WordTokenizer):
     Source: Takaoka et al. (2018), "Sudachi: a Japanese Tokenizer for Business".
     """
 
-    def model_post_init(self, _context: Any) -> None:
-        """Check that the packages are installed."""
-        require_packages("ja", "sudachipy", "sudachidict_core")
-
-    @property
-    def package_versions(self) -> str:
-        """The versions of Sudachi and of its dictionary."""
-        return versions("sudachipy", "sudachidict_core")
+    packages = ("sudachipy", "sudachidict_core")
 
     def split(self, lines: Sequence[str]) -> Ragged:
         """Return (start, end) character spans per line."""

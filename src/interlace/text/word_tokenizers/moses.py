@@ -9,7 +9,7 @@ from pydantic import Field
 
 from interlace.core.ragged import Ragged
 from interlace.text.word_tokenizers import WordTokenizer
-from interlace.text.word_tokenizers.common.spans import placed, require_packages, versions
+from interlace.text.word_tokenizers.common.spans import placed
 from interlace.text.word_tokenizers.unicode import Unicode
 
 if TYPE_CHECKING:
@@ -27,16 +27,8 @@ class Moses(WordTokenizer):
     Source: Koehn et al. (2007), `tokenizer.perl`. ALM and XLM use it for most languages.
     """
 
+    packages = ("sacremoses",)
     language: str = Field("en", description="Language of abbreviations and apostrophes; corpora set it.")
-
-    def model_post_init(self, _context: Any) -> None:
-        """Check that the package is installed."""
-        require_packages("moses", "sacremoses")
-
-    @property
-    def package_versions(self) -> str:
-        """The version of sacremoses."""
-        return versions("sacremoses")
 
     def of(self, language: str) -> WordTokenizer:
         """Return the tokenizer with the rules of another language, or of English if Moses has none."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from interlace.text.word_tokenizers import WordTokenizer
-from interlace.text.word_tokenizers.common.spans import placed, rejoined, require_packages, trimmed, versions
+from interlace.text.word_tokenizers.common.spans import placed, rejoined, trimmed
 from interlace.text.word_tokenizers.unicode import Unicode
 
 if TYPE_CHECKING:
@@ -17,14 +17,7 @@ if TYPE_CHECKING:
 class Th(WordTokenizer):
     """Maximal matching inside Thai character clusters, the Thai tokenizer of the XLM code."""
 
-    def model_post_init(self, _context: Any) -> None:
-        """Check that the package is installed."""
-        require_packages("th", "pythainlp")
-
-    @property
-    def package_versions(self) -> str:
-        """The version of pythainlp."""
-        return versions("pythainlp")
+    packages = ("pythainlp",)
 
     def split(self, lines: Sequence[str]) -> Ragged:
         """Return (start, end) character spans per line."""

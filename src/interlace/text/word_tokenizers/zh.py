@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from interlace.text.word_tokenizers import WordTokenizer
-from interlace.text.word_tokenizers.common.spans import rejoined, require_packages, trimmed, versions
+from interlace.text.word_tokenizers.common.spans import rejoined, trimmed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,14 +17,7 @@ if TYPE_CHECKING:
 class Zh(WordTokenizer):
     """Jieba's precise mode, with its model for out-of-dictionary words."""
 
-    def model_post_init(self, _context: Any) -> None:
-        """Check that the package is installed."""
-        require_packages("zh", "jieba")
-
-    @property
-    def package_versions(self) -> str:
-        """The version of jieba."""
-        return versions("jieba")
+    packages = ("jieba",)
 
     def split(self, lines: Sequence[str]) -> Ragged:
         """Return (start, end) character spans per line."""

@@ -1,14 +1,11 @@
-"""Spans from the tokens of other packages, and checks that the packages are installed."""
+"""Spans from the tokens of other packages."""
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from interlace.core.errors import MissingDependencyError
 from interlace.core.ragged import Ragged
 from interlace.text.word_tokenizers.common.characters import code_points, line_starts, spans_by_line
 from interlace.text.word_tokenizers.unicode import continues
@@ -19,21 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Span = tuple[int, int]
-
-
-def require_packages(word_tokenizer: str, *packages: str) -> None:
-    """Check that packages are installed, without importing them.
-
-    Raises:
-        MissingDependencyError: one is not installed.
-    """
-    if any(find_spec(package) is None for package in packages):
-        raise MissingDependencyError(f"the word tokenizer {word_tokenizer!r}", " ".join(packages))
-
-
-def versions(*packages: str) -> str:
-    """Return names and versions of packages, such as `"jieba 0.42.1"`."""
-    return ", ".join(f"{package} {_version(package)}" for package in packages)
 
 
 def placed(line: str, tokens: Iterable[str]) -> list[Span] | None:
@@ -77,13 +59,6 @@ def rejoined(lines: Sequence[str], words: Ragged) -> Ragged:
     joins: NDArray[np.bool_] = np.zeros(len(spans), np.bool_)
     joins[1:] = (starts[1:] == ends[:-1]) & continues(points)[starts[1:]]
     return spans_by_line(starts[~joins], ends[np.append(~joins[1:], True)], base)
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:  # importable, but not installed by pip
-        return "?"
 
 
 def _trim(line: str, start: int, end: int) -> Span | None:
