@@ -120,6 +120,7 @@ def test_settings_have_their_own_tables(make_run: Callable[..., Path]) -> None:
     assert means[1] - means[0] == pytest.approx(10)
     assert found["xnli", "translate-train"].name == "Natural language inference, translate-train"
     assert "Translations: human." in found["xnli", "translate-train"].notes
+    assert section("scores", [folder], "Scores").lead.endswith("where the setting is different (translate-train).")
 
 
 def test_notes_name_selection_contamination_and_unknown_text(tmp_path: Path) -> None:
@@ -367,6 +368,8 @@ def test_without_scores_or_means(make_run: Callable[..., Path], tmp_path: Path) 
     ]
     assert head(*probes)[:2] == ("Probes of cross-lingual models", "No mean over languages that all systems share.")
     assert section("scores", probes, "Scores").lead.startswith("No fine-tuning")
+    translated = bare_run(tmp_path / "mt", "", [score("en-de", 30.0, task="mt", metric="bleu", unit="BLEU")])
+    assert head(translated)[0] == "Translation"
 
 
 def test_summary_is_over_the_same_languages(tmp_path: Path) -> None:
