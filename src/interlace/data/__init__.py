@@ -5,19 +5,16 @@ Shapes: n rows; ids are subword ids without special tokens; a word index counts 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    RowNumbers = NDArray[Any] | Sequence[int]
+RowNumbers = NDArray[Any] | Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -121,19 +118,10 @@ class Pairs:
 
     def take(self, rows: RowNumbers) -> Pairs:
         """Return a copy of the given rows."""
-
-        def taken(column: Ragged | None) -> Ragged | None:
-            return None if column is None else column.take(rows)
-
-        return Pairs(
-            self.source.take(rows),
-            self.target.take(rows),
-            taken(self.links),
-            taken(self.phrases),
-            taken(self.confidence),
-            taken(self.scores),
-            None if self.known is None else (self.known[0].take(rows), self.known[1].take(rows)),
-        )
+        optional = (self.links, self.phrases, self.confidence, self.scores)
+        columns = (None if column is None else column.take(rows) for column in optional)
+        known = None if self.known is None else (self.known[0].take(rows), self.known[1].take(rows))
+        return Pairs(self.source.take(rows), self.target.take(rows), *columns, known)
 
 
 @dataclass(frozen=True)

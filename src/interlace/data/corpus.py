@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from interlace.core.ragged import Ragged
-from interlace.data import Pairs, Sentences
+from interlace.data import Pairs, RowNumbers, Sentences
 from interlace.data.store import SHARD_BYTES, ColumnFolder, narrow, read_meta, write_columns
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from interlace.data import RowNumbers
     from interlace.data.alignments import WordAlignments
     from interlace.data.phrases import PhraseStore
     from interlace.data.vocab import Vocab

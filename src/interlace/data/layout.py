@@ -6,14 +6,15 @@ Shapes: B rows; L longest row; T subwords of all rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from interlace.core.ragged import Ragged
     from interlace.data import Pairs, Sentences
     from interlace.data.vocab import Vocab
 
@@ -71,7 +72,10 @@ def sentence_layout(sentences: Sentences, vocab: Vocab, max_length: int) -> Layo
 def pair_layout(pairs: Pairs, vocab: Vocab, max_length: int) -> Layout:
     """Return rows `[begin] A [end] B [end]`, with the vocabulary's separator; the longer side is truncated first."""
     separator = vocab.separator_ids
-    first, second = _truncated(pairs.source.lengths, pairs.target.lengths, _max_text(vocab, max_length))
+    # The shorter side is kept whole if it fits in half of the text.
+    total, source, target = max_length - SPECIALS - len(separator), pairs.source.lengths, pairs.target.lengths
+    first = np.minimum(source, np.maximum(total - target, total // 2))
+    second = np.minimum(target, total - first)
     a_ids, a_words = _cut(pairs.source, first)
     b_ids, b_words = _cut(pairs.target, second)
     lengths = first + second + 2 + len(separator)
@@ -90,19 +94,7 @@ def pair_layout(pairs: Pairs, vocab: Vocab, max_length: int) -> Layout:
 
 def max_side_length(vocab: Vocab, max_length: int) -> int:
     """Return the length up to which `pair_layout` truncates neither side."""
-    return _max_text(vocab, max_length) // 2
-
-
-def _max_text(vocab: Vocab, max_length: int) -> int:
-    """Return the subwords of both sides together that fit in a row of `pair_layout`."""
-    return max_length - SPECIALS - len(vocab.separator_ids)
-
-
-def _truncated(first: NDArray[Any], second: NDArray[Any], total: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the lengths of both sides within `total`; the shorter side is kept whole if it fits in half of it."""
-    kept_first = np.minimum(first, np.maximum(total - second, total // 2))
-    kept_second = np.minimum(second, total - kept_first)
-    return kept_first.astype(np.int64), kept_second.astype(np.int64)
+    return (max_length - SPECIALS - len(vocab.separator_ids)) // 2
 
 
 def _cut(sentences: Sentences, lengths: NDArray[np.int64]) -> tuple[Ragged, Ragged]:
@@ -110,7 +102,7 @@ def _cut(sentences: Sentences, lengths: NDArray[np.int64]) -> tuple[Ragged, Ragg
     if (lengths == sentences.lengths).all():
         return sentences.ids, sentences.words
     keep = sentences.ids.columns() < np.repeat(lengths, sentences.lengths)
-    build = type(sentences.ids).from_lengths
+    build = Ragged.from_lengths
     return build(sentences.ids.flat[keep], lengths), build(sentences.words.flat[keep], lengths)
 
 

@@ -24,14 +24,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlace.core.ragged import Ragged
-from interlace.data import Pairs, Sentences
+from interlace.data import Pairs, RowNumbers, Sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from interlace.data import RowNumbers
     from interlace.data.corpus import Corpus, ParallelCorpus
 
 
@@ -69,45 +68,29 @@ class Streams:
         ids = np.full((len(starts), self.length), self.separator, np.int32)
         words = np.full((len(starts), self.length), -1, np.int32)
         if len(starts):
-            text = self._text(starts)
-            ids[text] = self._ids.joined(spans := self._spans(starts))
+            text, spans = self._text(starts)
+            ids[text] = self._ids.joined(spans)
             words[text] = self._words.joined(spans)
         offsets = np.arange(len(starts) + 1, dtype=np.int64) * self.length
         return Sentences(Ragged(ids.reshape(-1), offsets), Ragged(_renumbered(words), offsets), self.language)
 
-    def _text(self, starts: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """(B, L) False at separators."""
-        text = np.ones((len(starts), self.length), np.bool_)
-        flat = text.reshape(-1)
-        for row, first, last, shift in self._separators(starts):
-            flat[row * self.length + self._ends[first:last] - shift] = False
-        return text
+    def _text(self, starts: NDArray[np.int64]) -> tuple[NDArray[np.bool_], list[tuple[int, int]]]:
+        """Return a mask (B, L), False at separators, and the spans of each row's subwords without separators.
 
-    def _separators(self, starts: NDArray[np.int64]) -> list[tuple[int, int, int, int]]:
-        """For each row, and again for rows that wrap around: row, first and last sentence that end in it, start."""
-        stops = starts + self.length
-        first = np.searchsorted(self._ends, starts)
-        last = np.searchsorted(self._ends, stops)
-        found = list(zip(range(len(starts)), first.tolist(), last.tolist(), starts.tolist(), strict=True))
-        for row in np.flatnonzero(stops > self._size).tolist():
-            over = int(np.searchsorted(self._ends, stops[row] - self._size))
-            found.append((row, 0, over, int(starts[row]) - self._size))
-        return found
-
-    def _spans(self, starts: NDArray[np.int64]) -> list[tuple[int, int]]:
-        """Return each row's span of subwords (separators not counted); two spans for rows that wrap around."""
-        stops = starts + self.length
+        A row that wraps around has two spans.
+        """
+        over = np.maximum(starts + self.length - self._size, 0)
         total = self._size - len(self._ends)
-        first = starts - np.searchsorted(self._ends, starts)
-        last = stops - np.searchsorted(self._ends, stops)
-        spans = []
-        for begin, end, stop in zip(first.tolist(), last.tolist(), stops.tolist(), strict=True):
-            if stop <= self._size:
-                spans.append((begin, end))
-            else:
-                over = stop - self._size
-                spans += [(begin, total), (0, over - int(np.searchsorted(self._ends, over)))]
-        return spans
+        ends = (np.searchsorted(self._ends, places).tolist() for places in (starts, starts + self.length, over))
+        text, spans = np.ones((len(starts), self.length), np.bool_), []
+        rows = zip(starts.tolist(), over.tolist(), *ends, strict=True)
+        for row, (start, wrapped, first, last, again) in enumerate(rows):
+            text[row, self._ends[first:last] - start] = False
+            spans.append((start - first, min(start + self.length - last, total)))
+            if wrapped:
+                text[row, self._ends[:again] + (self._size - start)] = False
+                spans.append((0, wrapped - again))
+        return text, spans
 
 
 class PackedSentences:
@@ -211,16 +194,10 @@ def _joined(sentences: Sentences, members: NDArray[np.int64], separator: int) ->
     words = np.full(len(ids), -1, np.int32)
     ids[text] = sentences.ids.flat
     own = sentences.words.flat
-    words[text] = np.where(own >= 0, own + np.repeat(_words_before(sentences, members), lengths), -1)
+    counts = np.zeros(len(sentences), np.int64)
+    np.maximum.at(counts, sentences.words.rows(), own + 1)
+    before = np.cumsum(counts) - counts
+    before -= np.repeat(before[lasts - members + 1], members)  # words before each sentence in its row
+    words[text] = np.where(own >= 0, own + np.repeat(before, lengths), -1)
     sizes = np.add.reduceat(lengths + parted, lasts - members + 1) if len(members) else members
     return Sentences(Ragged.from_lengths(ids, sizes), Ragged.from_lengths(words, sizes), sentences.language)
-
-
-def _words_before(sentences: Sentences, members: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(n,) words before each sentence in its row."""
-    counts = np.zeros(len(sentences), np.int64)
-    np.maximum.at(counts, sentences.words.rows(), sentences.words.flat + 1)
-    before = np.cumsum(counts) - counts
-    firsts = np.cumsum(members) - members
-    found: NDArray[np.int64] = before - np.repeat(before[firsts], members)
-    return found

@@ -24,7 +24,7 @@ from interlace.alignment.phrases import phrase_pairs
 from interlace.core.errors import DataError
 from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
-from interlace.data import KnownPhrases, Sentences
+from interlace.data import KnownPhrases, RowNumbers, Sentences
 from interlace.data.store import SHARD_BYTES, ColumnFolder, narrow, read_meta, write_columns
 from interlace.text.running import running_text
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRules
-    from interlace.data import RowNumbers
     from interlace.data.alignments import WordAlignments
     from interlace.data.vocab import Vocab
 

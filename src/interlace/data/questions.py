@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlace.core.ragged import Ragged
-from interlace.data import Pairs, Sentences
+from interlace.data import Pairs, RowNumbers, Sentences
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from interlace.data import RowNumbers
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,10 @@ def cut_windows(questions: Questions, max_length: int, max_question: int, stride
         _pieces(questions.questions, owners, np.zeros_like(firsts), kept[owners]),
         _pieces(questions.passages, questions.owners[owners], firsts, lengths),
     )
-    return Windows(pairs, _within(questions.spans[owners], firsts, lengths), owners, firsts)
+    answers = questions.spans[owners]
+    inside = (answers[:, 0] >= firsts) & (answers[:, 1] < firsts + lengths)
+    spans = np.where(inside[:, None], answers - firsts[:, None], -1).astype(np.int32)
+    return Windows(pairs, spans, owners, firsts)
 
 
 def _pieces(sentences: Sentences, rows: NDArray[Any], firsts: NDArray[Any], lengths: NDArray[Any]) -> Sentences:
@@ -123,9 +124,3 @@ def _pieces(sentences: Sentences, rows: NDArray[Any], firsts: NDArray[Any], leng
     index = np.repeat(sentences.ids.offsets[rows] + firsts - offsets[:-1], lengths) + np.arange(offsets[-1])
     ids, words = (Ragged(column.values[index], offsets) for column in (sentences.ids, sentences.words))
     return Sentences(ids, words, sentences.language)
-
-
-def _within(spans: NDArray[np.int32], firsts: NDArray[Any], lengths: NDArray[Any]) -> NDArray[np.int32]:
-    """Return the spans relative to each piece; (-1, -1) if a piece does not contain all of one."""
-    inside = (spans[:, 0] >= firsts) & (spans[:, 1] < firsts + lengths)
-    return np.where(inside[:, None], spans - firsts[:, None], -1).astype(np.int32)

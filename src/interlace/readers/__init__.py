@@ -1,18 +1,13 @@
 """Registry of readers: one file format per module. A reader yields `Text` or `TextPairs` in chunks of lines."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
 
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from interlace.text import Text, TextPairs
+from interlace.text import Text, TextPairs
 
 CHUNK = 10_000  # lines per chunk: enough to occupy all cores, few enough for the CPU caches
 

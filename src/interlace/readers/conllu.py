@@ -5,27 +5,23 @@ each word gets its own part; otherwise (German `am` = an + dem) the first word g
 out with their tags and counted. Empty nodes (`8.1`) are skipped.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
 from sys import intern
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.readers import Reader
-from interlace.readers.common.text import TaggedLine, chunks_of, one_language, tagged_text
+from interlace.readers.common.text import chunks_of, expect, tagged_text
+from interlace.text import Text
 from interlace.text.lines import read_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from interlace.text import Text
 
 LEFT_OUT = "words of multiword tokens left out"  # the note that counts them
 _COLUMNS = 10
@@ -42,32 +38,29 @@ class _Token(NamedTuple):
     form: str
     tag: str
     space: bool
-    head: str = "_"
-    relation: str = "_"
-    line: int = 0  # of the file
+    head: str
+    relation: str
+    line: int  # of the file
 
     @property
     def is_multiword(self) -> bool:
         return self.last > self.first
 
 
-class _Sentence(NamedTuple):
+@dataclass
+class _Sentence:
     """A line, the spans of its words, and their tokens.
 
     left_out: words without a span, each with the id of the word that has the characters of both.
+    heads, relations: if trees are read, the index of each word's head (-1: root) and the relation to it.
     """
 
-    line: str
-    spans: list[tuple[int, int]]
-    words: list[_Token]
-    left_out: list[tuple[_Token, int]]
-
-
-class _Tree(NamedTuple):
-    """For each word of a line, the index of its head (-1: root) and the relation to it."""
-
-    heads: list[int]
-    relations: list[str]
+    line: str = ""
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    words: list[_Token] = field(default_factory=list)
+    left_out: list[tuple[_Token, int]] = field(default_factory=list)
+    heads: list[int] = field(default_factory=list)
+    relations: list[str] = field(default_factory=list)
 
 
 class Conllu(Reader):
@@ -81,62 +74,56 @@ class Conllu(Reader):
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text]:
         """Read one file after another. Lines are rebuilt from tokens; those that differ from `# text` are counted."""
-        language = one_language("conllu", paths, languages)
+        expect("conllu", "files of one language", paths, languages, fits=bool(paths) and len(languages) == 1)
         notes: Counter[str] = Counter()
-        for chunk in chunks_of(self._read(paths, notes)):
-            tagged: list[TaggedLine] = [(one.line, one.spans, [word.tag for word in one.words]) for one, _ in chunk]
-            text = tagged_text(tagged, language, "pos", "conllu", notes)
-            yield self._with_trees(text, chunk) if self.trees else text
+        for chunk in chunks_of(sentence for path in paths for sentence in self._sentences(path, notes)):
+            tagged = [(one.line, one.spans, [word.tag for word in one.words]) for one in chunk]
+            text = tagged_text(tagged, languages[0], "pos", "conllu", notes)
+            if self.trees:
+                tags = text.tags | {"deprel": [one.relations for one in chunk]}
+                text = replace(text, tags=tags, heads=Ragged.of([one.heads for one in chunk]))
+            yield text
             notes.clear()
-
-    def _read(self, paths: list[Path], notes: Counter[str]) -> Iterator[tuple[_Sentence, _Tree | None]]:
-        for path in paths:
-            for sentence in self._sentences(path, notes):
-                yield sentence, _tree(path, sentence) if self.trees else None
-
-    @staticmethod
-    def _with_trees(text: Text, chunk: list[tuple[_Sentence, _Tree | None]]) -> Text:
-        trees = [tree for _, tree in chunk if tree is not None]
-        tags = text.tags | {"deprel": [tree.relations for tree in trees]}
-        return replace(text, tags=tags, heads=Ragged.of([tree.heads for tree in trees]))
 
     def _sentences(self, path: Path, notes: Counter[str]) -> Iterator[_Sentence]:
         tokens: list[_Token] = []
         stated: str | None = None
         found = False
-        for number, line in enumerate(read_lines(path), 1):
+        for number, line in enumerate(chain(read_lines(path), [""]), 1):
             if line.startswith("#"):
                 match = _TEXT.fullmatch(line)
                 stated = match[1] if match else stated
             elif line.strip():
-                token = self._token(path, number, line)
-                if token is not None:
-                    tokens.append(token)
+                tokens += self._tokens(path, number, line)
             elif tokens:
-                yield _sentence(tokens, stated, notes)
+                sentence = _sentence(tokens, notes)
+                if stated is not None and stated.strip() != sentence.line:
+                    notes["lines that differ from # text"] += 1
+                if self.trees:
+                    _add_tree(path, sentence)
+                yield sentence
                 tokens, stated, found = [], None, True
-        if tokens:
-            yield _sentence(tokens, stated, notes)
-        elif not found:
+        if not found:
             raise DataError(f"{path}: the file holds no sentence")
 
-    def _token(self, path: Path, number: int, line: str) -> _Token | None:
+    def _tokens(self, path: Path, number: int, line: str) -> Iterator[_Token]:
+        """Yield the token of a line; none for an empty node."""
         cells = line.split("\t")
         if len(cells) != _COLUMNS:
             raise DataError(f"{path}, line {number}: {len(cells)} tab-separated columns, CoNLL-U has {_COLUMNS}")
         match = _ID.fullmatch(cells[0])
         if match is None:
             raise DataError(f"{path}, line {number}: {cells[0]!r} is not a CoNLL-U id such as 4, 4-5 or 8.1")
-        if match[3] is not None:
-            return None
-        first = int(match[1])
-        tag = intern(cells[3] if self.tag == "upos" else cells[4])  # one string per tag instead of one per word
-        space = "SpaceAfter=No" not in cells[9].split("|")
-        return _Token(first, int(match[2] or first), cells[1].strip(), tag, space, cells[6], intern(cells[7]), number)
+        if match[3] is None:
+            first = int(match[1])
+            tag = intern(cells[3] if self.tag == "upos" else cells[4])  # one string per tag instead of one per word
+            space = "SpaceAfter=No" not in cells[9].split("|")
+            last, form = int(match[2] or first), cells[1].strip()
+            yield _Token(first, last, form, tag, space, cells[6], intern(cells[7]), number)
 
 
-def _sentence(tokens: list[_Token], stated: str | None, notes: Counter[str]) -> _Sentence:
-    found = _Sentence("", [], [], [])
+def _sentence(tokens: list[_Token], notes: Counter[str]) -> _Sentence:
+    found = _Sentence()
     line = ""
     covered = 0  # words up to this id belong to the last multiword token
     for index, token in enumerate(tokens):
@@ -146,7 +133,9 @@ def _sentence(tokens: list[_Token], stated: str | None, notes: Counter[str]) -> 
         if token.is_multiword:
             covered = token.last
             parts = [other for other in tokens[index + 1 :] if not other.is_multiword and other.first <= token.last]
-            words = parts if _same("".join(part.form for part in parts), token.form) else parts[:1]
+            joined = "".join(part.form for part in parts)
+            spelled = len(joined) == len(token.form) and joined.lower() == token.form.lower()
+            words = parts if spelled else parts[:1]
             if len(words) < len(parts):
                 notes[LEFT_OUT] += len(parts) - len(words)
                 found.left_out.extend((part, parts[0].first) for part in parts[1:])
@@ -158,18 +147,12 @@ def _sentence(tokens: list[_Token], stated: str | None, notes: Counter[str]) -> 
                 found.words.append(word)
             start = end
         line += token.form + (" " if token.space else "")
-    line = line.rstrip(" ")
-    if stated is not None and stated.strip() != line:
-        notes["lines that differ from # text"] += 1
-    return found._replace(line=line)
+    found.line = line.rstrip(" ")
+    return found
 
 
-def _same(joined: str, surface: str) -> bool:
-    return len(joined) == len(surface) and joined.lower() == surface.lower()
-
-
-def _tree(path: Path, sentence: _Sentence) -> _Tree:
-    """Return the tree over the words of a sentence.
+def _add_tree(path: Path, sentence: _Sentence) -> None:
+    """Find the heads and relations of the words of a sentence.
 
     A word that was left out is merged with the word that has its characters: dependents of one become dependents of the
     other, which depends on the head of the uppermost of them.
@@ -182,11 +165,14 @@ def _tree(path: Path, sentence: _Sentence) -> _Tree:
     merged = {word.first: word for word, _ in left_out}
     places |= {word.first: places[kept] for word, kept in left_out}
     uppermost = [_uppermost(path, word, places, merged) for word in sentence.words]
-    heads = [_ROOT if word.head == "0" else places[int(word.head)] for word in uppermost]
+    sentence.relations = [word.relation for word in uppermost]
+    sentence.heads = heads = [_ROOT if word.head == "0" else places[int(word.head)] for word in uppermost]
     for place, word in enumerate(sentence.words):
-        if _in_cycle(place, heads):
+        above, steps = heads[place], 0
+        while above not in {_ROOT, place} and steps <= len(heads):
+            above, steps = heads[above], steps + 1
+        if above == place:
             raise DataError(f"{path}, line {word.line}: the word is in a cycle of heads; expected a tree")
-    return _Tree(heads, [word.relation for word in uppermost])
 
 
 def _uppermost(path: Path, word: _Token, places: dict[int, int], merged: dict[int, _Token]) -> _Token:
@@ -202,10 +188,3 @@ def _uppermost(path: Path, word: _Token, places: dict[int, int], merged: dict[in
             return word
         word = above
     return word
-
-
-def _in_cycle(place: int, heads: Sequence[int]) -> bool:
-    at, steps = heads[place], 0
-    while at not in {_ROOT, place} and steps <= len(heads):
-        at, steps = heads[at], steps + 1
-    return at == place

@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -19,25 +20,14 @@ from pydantic import Field
 
 from interlace.core.errors import DataError, MissingDependencyError, did_you_mean
 from interlace.readers import Reader
+from interlace.readers.common import text as common
 from interlace.readers.common.questions import JsonNode, question_pairs, read_question
-from interlace.readers.common.text import (
-    Join,
-    chunks_of,
-    is_iob,
-    join_tokens,
-    one_line,
-    plain_pairs,
-    plain_text,
-    repaired_iob,
-    tagged_text,
-)
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from interlace.readers.common.questions import AnsweredQuestion
-    from interlace.readers.common.text import TaggedLine
     from interlace.text import Text, TextPairs
 
 PREFIX = "hub:"
@@ -45,8 +35,6 @@ SYNTAX = "hub:OWNER/NAME/CONFIGURATION/SPLIT[@REVISION]; CONFIGURATION is 'defau
 _PARQUET = "refs/convert/parquet"  # the branch with tables that the hub makes of data sets with a loading script
 _TABLES = {"parquet", "json", "csv", "text", "arrow"}  # formats that `datasets` reads without running or unpickling
 _TRANSLATION = "translation"  # a column of texts by language
-_UNLABELLED, _UNDECIDED = -1, "-"  # how a missing label is written
-_MULTIWORD = "_"  # the tag of a multiword token, whose words follow it
 _USUAL = {
     "context": ("context", "passage_text"),
     "question": ("question", "question_text"),
@@ -82,7 +70,9 @@ class Hub(Reader):
     tag_kind: Literal["auto", "names", "pos"] = Field(
         "auto", description="Entities in IOB2 or parts of speech; 'auto': entities if the column's name contains 'ner'."
     )
-    join: Join = Field("auto", description="Separator of words in the line; auto: a space, none in unspaced scripts.")
+    join: common.Join = Field(
+        "auto", description="Separator of words in the line; auto: a space, none in unspaced scripts."
+    )
     first: str | None = _column_field("first", "a pair's first text")
     second: str | None = _column_field("second", "a pair's second text")
     label: str | None = _column_field("label", "the label of a pair or a line")
@@ -98,31 +88,22 @@ class Hub(Reader):
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Read one data set after another; the first of two languages is that of passages, or of a pair's source."""
-        if not paths or len(languages) not in {1, 2}:
-            raise DataError(
-                f"the reader 'hub' takes data sets of one language or two, found {len(paths)} for {len(languages)} "
-                f"languages ({', '.join(languages)})"
-            )
+        fits = bool(paths) and len(languages) in {1, 2}
+        common.expect("hub", "data sets of one language or two", paths, languages, fits=fits)
         for path in paths:
-            yield from self._chunks(_open_table(path), (languages[0], languages[-1]))
+            table = HubTable.open(path)
+            form = _format_of(self, table, (languages[0], languages[-1]))
+            selected = self.language_column in table.columns and not form.multilingual
+            rows = self._selected(table, languages[-1]) if selected else table.rows()
+            notes: Counter[str] = Counter()
+            items = (form.item(row, notes) for row in rows)
+            for chunk in common.chunks_of(items, f"{table.path}: there is nothing in it to read"):
+                yield form.text_of(chunk, notes)
+                notes.clear()
 
-    def _chunks(self, table: HubTable, languages: tuple[str, str]) -> Iterator[Text | TextPairs]:
-        notes: Counter[str] = Counter()
-        rows = _format_of(self, table, languages)
-        found = False
-        for chunk in chunks_of(rows.items(self._selected(table, rows, languages), notes)):
-            found = True
-            yield rows.text_of(chunk, notes)
-            notes.clear()
-        if not found:
-            raise DataError(f"{table.path}: there is nothing in it to read")
-
-    def _selected(self, table: HubTable, rows: _RowFormat, languages: tuple[str, str]) -> Iterator[_Row]:
-        """Yield the rows of the language; all rows of translations and of tables without a language column."""
-        if self.language_column not in table.columns or rows.multilingual:
-            yield from table.rows()
-            return
-        wanted = self.language_names.get(languages[-1], languages[-1])
+    def _selected(self, table: HubTable, language: str) -> Iterator[_Row]:
+        """Yield the rows of a language by their column."""
+        wanted = self.language_names.get(language, language)
         others: Counter[str] = Counter()
         for row in table.rows():
             own = str(row.value(self.language_column))
@@ -214,8 +195,31 @@ class HubTable:
     path: Path
     columns: list[str]
     contents: Iterable[Mapping[str, Any]]
-    names: Mapping[str, list[str]] = field(default_factory=dict)
+    names: Mapping[str, list[str]]
     count: int = 0
+
+    @classmethod
+    def open(cls, path: Path) -> HubTable:
+        """Open the data set that `hub:..` names, or the JSON Lines file at a path."""
+        names: dict[str, list[str]] = {}  # of numbered labels or tags by column
+        if is_hub(path):
+            try:
+                address = HubAddress.parse(str(path))
+            except ValueError as error:
+                raise DataError(str(error)) from None
+            dataset = _open_dataset(address)
+            contents = _dataset_rows(dataset)
+            for column, feature in dataset.features.items():
+                while hasattr(feature, "feature"):  # a list of labels
+                    feature = feature.feature  # noqa: PLW2901 - unwrap the list
+                if hasattr(feature, "names"):
+                    names[column] = list(feature.names)
+        else:
+            contents = _objects(path)
+        first = next(contents, None)
+        if first is None:
+            raise DataError(f"{path}: it holds no rows")
+        return cls(path, list(first), chain([first], contents), names)
 
     def rows(self) -> Iterator[_Row]:
         """Yield and count all rows."""
@@ -243,19 +247,23 @@ class _RowFormat(ABC):
         return cls(reader, table, languages, tuple(columns)) if all(columns) else None
 
     @abstractmethod
-    def items(self, rows: Iterator[_Row], notes: Counter[str]) -> Iterator[Any]:
-        """Yield the contents of each row."""
+    def item(self, row: _Row, notes: Counter[str]) -> Any:
+        """Return the contents of a row."""
 
     @abstractmethod
     def text_of(self, chunk: list[Any], notes: Counter[str]) -> Text | TextPairs:
         """Return a chunk of items as text."""
 
+    def pairs_of(self, sides: list[list[str]], notes: Counter[str], labels: list[str] | None = None) -> TextPairs:
+        """Return two sides as pairs."""
+        return common.plain_pairs((sides[0], sides[1]), self.languages, self.reader.word_tokenizer, labels, notes)
+
     def label_name(self, column: str, row: _Row, value: Any) -> str:
-        """Return the name of a label or a tag, empty if it is missing."""
-        if value is None or value == _UNLABELLED:
+        """Return the name of a label or a tag, empty if it is missing (-1 or '-')."""
+        if value is None or value == -1:
             return ""
         if isinstance(value, str):
-            return "" if value.strip() == _UNDECIDED else value.strip()
+            return "" if value.strip() == "-" else value.strip()
         if not isinstance(value, int) or value < 0:
             raise row.error(f"{column!r} is {value!r}, expected a name or a number from 0")
         names = self.reader.label_names or self.table.names.get(column, [])
@@ -269,12 +277,11 @@ class _QuestionRows(_RowFormat):
 
     required = ("context", "question", "answers")
 
-    def items(self, rows: Iterator[_Row], notes: Counter[str]) -> Iterator[AnsweredQuestion]:
+    def item(self, row: _Row, notes: Counter[str]) -> AnsweredQuestion:
         context, question, answers = self.columns
-        for row in rows:
-            found = {"question": row.text(question), "answers": _answers(row, answers), "id": row.values.get("id", "")}
-            node = JsonNode(row.path, f"row {row.number}", found)
-            yield read_question(node, one_line(row.text(context), notes), notes)
+        found = {"question": row.text(question), "answers": _answers(row, answers), "id": row.values.get("id", "")}
+        node = JsonNode(row.path, f"row {row.number}", found)
+        return read_question(node, common.one_line(row.text(context), notes), notes)
 
     def text_of(self, chunk: list[AnsweredQuestion], notes: Counter[str]) -> TextPairs:
         return question_pairs(chunk, self.languages, self.reader.word_tokenizer, notes)
@@ -290,12 +297,11 @@ class _TaggedRows(_RowFormat):
         auto = "names" if "ner" in self.columns[1] else "pos"
         return auto if self.reader.tag_kind == "auto" else self.reader.tag_kind
 
-    def items(self, rows: Iterator[_Row], notes: Counter[str]) -> Iterator[TaggedLine]:
-        for row in rows:
-            words = list(self._words(row, notes))
-            line, spans = join_tokens([word for word, _ in words], self.reader.join)
-            tags = [tag for _, tag in words]
-            yield line, spans, repaired_iob(tags, notes) if self.kind == "names" else tags
+    def item(self, row: _Row, notes: Counter[str]) -> common.TaggedLine:
+        words = list(self._words(row, notes))
+        line, spans = common.join_tokens([word for word, _ in words], self.reader.join)
+        tags = [tag for _, tag in words]
+        return line, spans, common.repaired_iob(tags, notes) if self.kind == "names" else tags
 
     def _words(self, row: _Row, notes: Counter[str]) -> Iterator[tuple[str, str]]:
         tokens, tags = (row.value(column) for column in self.columns)
@@ -306,15 +312,15 @@ class _TaggedRows(_RowFormat):
             tag = self.label_name(self.columns[1], row, value)
             if not (isinstance(token, str) and token.strip()):
                 notes["tokens of white space left out"] += 1
-            elif self.kind == "names" and not is_iob(tag):
+            elif self.kind == "names" and not common.is_iob(tag):
                 raise row.error(f"tag {tag!r} of {token!r}, expected O, B-TYPE or I-TYPE (IOB2); numbers need names")
-            elif self.kind == "pos" and tag == _MULTIWORD:
+            elif self.kind == "pos" and tag == "_":
                 notes["multiword tokens left out, their words kept"] += 1
             else:
-                yield one_line(token.strip(), notes), tag
+                yield common.one_line(token.strip(), notes), tag
 
-    def text_of(self, chunk: list[TaggedLine], notes: Counter[str]) -> Text:
-        return tagged_text(chunk, self.languages[0], self.kind, "hub", notes)
+    def text_of(self, chunk: list[common.TaggedLine], notes: Counter[str]) -> Text:
+        return common.tagged_text(chunk, self.languages[0], self.kind, "hub", notes)
 
 
 class _PairRows(_RowFormat):
@@ -322,18 +328,18 @@ class _PairRows(_RowFormat):
 
     required = ("first", "second")
 
-    def items(self, rows: Iterator[_Row], notes: Counter[str]) -> Iterator[tuple[str, str, str]]:
-        first, second = self.columns
-        label = _column(self.reader, self.table, "label")
-        for row in rows:
-            name = self.label_name(label, row, row.value(label)) if label else ""
-            yield one_line(row.text(first), notes), one_line(row.text(second), notes), name
+    def item(self, row: _Row, notes: Counter[str]) -> tuple[str, str, str]:
+        first, second = (common.one_line(row.text(column), notes) for column in self.columns)
+        return first, second, self.label_name(self.label, row, row.value(self.label)) if self.label else ""
 
     def text_of(self, chunk: list[tuple[str, str, str]], notes: Counter[str]) -> TextPairs:
         first, second, labels = map(list, zip(*chunk, strict=True))
-        labelled = bool(_column(self.reader, self.table, "label"))
-        tokenizer = self.reader.word_tokenizer
-        return plain_pairs((first, second), self.languages, tokenizer, labels if labelled else None, notes)
+        return self.pairs_of([first, second], notes, labels if self.label else None)
+
+    @cached_property
+    def label(self) -> str:
+        """The column of labels, empty if there is none."""
+        return _column(self.reader, self.table, "label")
 
 
 class _TranslationRows(_RowFormat):
@@ -348,18 +354,19 @@ class _TranslationRows(_RowFormat):
         present = _TRANSLATION in table.columns or all(name in table.columns for name in names)
         return cls(reader, table, languages, names) if present else None
 
-    def items(self, rows: Iterator[_Row], notes: Counter[str]) -> Iterator[tuple[str, str]]:
-        nested = _TRANSLATION in self.table.columns
-        for row in rows:
-            inner = _nested(row) if nested else row
-            first, second = (one_line(inner.text(column), notes) for column in self.columns)
-            yield first, second
+    def item(self, row: _Row, notes: Counter[str]) -> list[str]:
+        if _TRANSLATION in self.table.columns:
+            value = row.value(_TRANSLATION)
+            if not isinstance(value, dict):
+                raise row.error(f"{_TRANSLATION!r} is {value!r:.60}, expected texts by language")
+            row = _Row(row.path, row.number, value)
+        return [common.one_line(row.text(column), notes) for column in self.columns]
 
-    def text_of(self, chunk: list[tuple[str, str]], notes: Counter[str]) -> Text | TextPairs:
-        first, second = map(list, zip(*chunk, strict=True))
+    def text_of(self, chunk: list[list[str]], notes: Counter[str]) -> Text | TextPairs:
+        sides = list(map(list, zip(*chunk, strict=True)))
         if self.languages[0] == self.languages[1]:
-            return plain_text(first, self.languages[0], self.reader.word_tokenizer, notes=notes)
-        return plain_pairs((first, second), self.languages, self.reader.word_tokenizer, notes=notes)
+            return common.plain_text(sides[0], self.languages[0], self.reader.word_tokenizer, notes=notes)
+        return self.pairs_of(sides, notes)
 
 
 class _TextRows(_RowFormat):
@@ -367,12 +374,11 @@ class _TextRows(_RowFormat):
 
     required = ("text",)
 
-    def items(self, rows: Iterator[_Row], notes: Counter[str]) -> Iterator[str]:
-        for row in rows:
-            yield one_line(row.text(self.columns[0]), notes)
+    def item(self, row: _Row, notes: Counter[str]) -> str:
+        return common.one_line(row.text(self.columns[0]), notes)
 
     def text_of(self, chunk: list[str], notes: Counter[str]) -> Text:
-        return plain_text(chunk, self.languages[0], self.reader.word_tokenizer, notes=notes)
+        return common.plain_text(chunk, self.languages[0], self.reader.word_tokenizer, notes=notes)
 
 
 _FORMATS: dict[str, type[_RowFormat]] = {
@@ -418,30 +424,10 @@ def _answers(row: _Row, column: str) -> list[dict[str, Any]]:
     raise row.error(f"{column!r} is {value!r:.60}, expected lists 'text' and 'answer_start' of one length")
 
 
-def _nested(row: _Row) -> _Row:
-    value = row.value(_TRANSLATION)
-    if not isinstance(value, dict):
-        raise row.error(f"{_TRANSLATION!r} is {value!r:.60}, expected texts by language")
-    return _Row(row.path, row.number, value)
-
-
-def _open_table(path: Path) -> HubTable:
-    """Open the data set that `hub:..` names, or the JSON Lines file at a path."""
-    if not is_hub(path):
-        return _table(path, _objects(path), {})
-    try:
-        address = HubAddress.parse(str(path))
-    except ValueError as error:
-        raise DataError(str(error)) from None
-    dataset = _open_dataset(address)
-    return _table(path, _dataset_rows(dataset), _label_names(dataset))
-
-
-def _table(path: Path, contents: Iterator[Mapping[str, Any]], names: Mapping[str, list[str]]) -> HubTable:
-    first = next(contents, None)
-    if first is None:
-        raise DataError(f"{path}: it holds no rows")
-    return HubTable(path, list(first), chain([first], contents), names)
+def _dataset_rows(dataset: Any) -> Iterator[Mapping[str, Any]]:
+    for batch in dataset.iter(batch_size=1000):
+        for values in zip(*batch.values(), strict=True):
+            yield dict(zip(batch, values, strict=True))
 
 
 def _objects(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -456,23 +442,6 @@ def _objects(path: Path) -> Iterator[Mapping[str, Any]]:
         if not isinstance(found, dict):
             raise DataError(f"{path}, line {number}: {line[:60]!r}; expected an object with a value for each column")
         yield found
-
-
-def _dataset_rows(dataset: Any) -> Iterator[dict[str, Any]]:
-    for batch in dataset.iter(batch_size=1000):
-        for values in zip(*batch.values(), strict=True):
-            yield dict(zip(batch, values, strict=True))
-
-
-def _label_names(dataset: Any) -> dict[str, list[str]]:
-    """Return the names of numbered labels or tags by column."""
-    found = {}
-    for column, feature in dataset.features.items():
-        while hasattr(feature, "feature"):  # a list of labels
-            feature = feature.feature  # noqa: PLW2901 - unwrap the list
-        if hasattr(feature, "names"):
-            found[column] = list(feature.names)
-    return found
 
 
 def _open_dataset(address: HubAddress) -> Any:
@@ -493,8 +462,12 @@ def _open_dataset(address: HubAddress) -> Any:
     except RuntimeError as error:
         raise DataError(f"{address}: {_first_line(error)}; {_parquet_hint(address)}") from error
     except ConnectionError as error:
-        reason = f"not in the cache, and the hub cannot be reached: {_first_line(error)}"
-        raise DataError(f"{address}: {reason}. {_download_hint(address)}") from error
+        options = "--repo-type dataset" + (f" --revision {address.revision}" if address.revision else "")
+        raise DataError(
+            f"{address}: not in the cache, and the hub cannot be reached: {_first_line(error)}. Where there is a "
+            f"network, run `hf download {address.repository} {options} --local-dir DATA_ROOT/{address.repository}`; "
+            f"files under the data root are used first"
+        ) from error
     except (DatasetsError, OSError, ValueError) as error:
         raise DataError(f"{address}: {_first_line(error.__cause__ or error)}") from error
 
@@ -514,14 +487,6 @@ def _parquet_hint(address: HubAddress) -> str:
     if address.revision == _PARQUET:
         return "the hub has no tables of it"
     return f"the hub may have tables of it: {replace(address, revision=_PARQUET)}"
-
-
-def _download_hint(address: HubAddress) -> str:
-    revision = f" --revision {address.revision}" if address.revision else ""
-    return (
-        f"Where there is a network, run `hf download {address.repository} --repo-type dataset{revision} "
-        f"--local-dir DATA_ROOT/{address.repository}`; files under the data root are used first"
-    )
 
 
 def _first_line(error: BaseException) -> str:

@@ -1,32 +1,18 @@
 """Tokens with IOB2 tags, one per line, an empty line between sentences (CoNLL 2003, WikiANN, MasakhaNER)."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
 from sys import intern
-from typing import TYPE_CHECKING
 
 from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.readers import Reader
-from interlace.readers.common.text import (
-    Join,
-    TaggedLine,
-    chunks_of,
-    is_iob,
-    join_tokens,
-    one_language,
-    repaired_iob,
-    tagged_text,
-)
+from interlace.readers.common import text as common
+from interlace.text import Text
 from interlace.text.lines import read_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from interlace.text import Text
 
 
 class Iob(Reader):
@@ -37,32 +23,35 @@ class Iob(Reader):
 
     token: int = Field(0, description="Column of the token, from 0.")
     tag: int = Field(-1, description="Column of the tag, from 0; -1 is the last one.")
-    join: Join = Field("auto", description="Separator of tokens in the line; auto: a space, none in unspaced scripts.")
+    join: common.Join = Field(
+        "auto", description="Separator of tokens in the line; auto: a space, none in unspaced scripts."
+    )
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text]:
         """Read one file after another; the words are the file's tokens, the tags are in `tags["names"]`."""
-        language = one_language("iob", paths, languages)
+        common.expect("iob", "files of one language", paths, languages, fits=bool(paths) and len(languages) == 1)
         notes: Counter[str] = Counter()
-        for chunk in chunks_of(sentence for path in paths for sentence in self._sentences(path, notes)):
-            yield tagged_text(chunk, language, "names", "iob", notes)
+        for chunk in common.chunks_of(sentence for path in paths for sentence in self._sentences(path, notes)):
+            yield common.tagged_text(chunk, languages[0], "names", "iob", notes)
             notes.clear()
 
-    def _sentences(self, path: Path, notes: Counter[str]) -> Iterator[TaggedLine]:
-        rows: list[tuple[str, str]] = []
+    def _sentences(self, path: Path, notes: Counter[str]) -> Iterator[common.TaggedLine]:
+        tokens: list[str] = []
+        tags: list[str] = []
         found = False
-        for number, line in enumerate(read_lines(path), 1):
-            if line.strip(" \t") and not line.startswith("-DOCSTART-"):
-                token, tag = self._cells(path, number, line)
+        for number, row in enumerate(chain(read_lines(path), [""]), 1):
+            if row.strip(" \t") and not row.startswith("-DOCSTART-"):
+                token, tag = self._cells(path, number, row)
                 if token:
-                    rows.append((token, tag))
+                    tokens.append(token)
+                    tags.append(tag)
                 else:
                     notes["tokens of white space left out"] += 1
-            elif rows:
-                yield self._sentence(rows, notes)
-                rows, found = [], True
-        if rows:
-            yield self._sentence(rows, notes)
-        elif not found:
+            elif tokens:
+                line, spans = common.join_tokens(tokens, self.join)
+                yield line, spans, common.repaired_iob(tags, notes)
+                tokens, tags, found = [], [], True
+        if not found:
             raise DataError(f"{path}: the file holds no sentence")
 
     def _cells(self, path: Path, number: int, line: str) -> tuple[str, str]:
@@ -70,10 +59,6 @@ class Iob(Reader):
         if len(cells) < 2 or not all(-len(cells) <= column < len(cells) for column in (self.token, self.tag)):
             raise DataError(f"{path}, line {number}: {len(cells)} columns, expected a token and a tag: {line[:60]!r}")
         tag = cells[self.tag].strip()
-        if not is_iob(tag):
+        if not common.is_iob(tag):
             raise DataError(f"{path}, line {number}: tag {tag!r}, expected O, B-TYPE or I-TYPE (IOB2)")
         return cells[self.token].strip(), intern(tag)  # one string per tag instead of one per word
-
-    def _sentence(self, rows: list[tuple[str, str]], notes: Counter[str]) -> TaggedLine:
-        line, spans = join_tokens([token for token, _ in rows], self.join)
-        return line, spans, repaired_iob([tag for _, tag in rows], notes)

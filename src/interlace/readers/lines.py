@@ -1,22 +1,17 @@
 """One sentence per line: a file of one language, or two line-aligned files."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from itertools import zip_longest
-from typing import TYPE_CHECKING, ClassVar
+from pathlib import Path
+from typing import ClassVar
 
 from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.readers import Reader
-from interlace.readers.common.text import chunks_of, plain_pairs, plain_text
+from interlace.readers.common.text import chunks_of, expect, plain_pairs, plain_text
+from interlace.text import Text, TextPairs
 from interlace.text.lines import read_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from interlace.text import Text, TextPairs
 
 
 class PlainLines(Reader):
@@ -28,19 +23,16 @@ class PlainLines(Reader):
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Read the files of one language one after another, or two files in parallel, one for each language."""
-        if len(languages) == 1 and paths:
+        takes = "any number of files of one language, or one file for each of two"
+        fits = (bool(paths) and len(languages) == 1) or len(languages) == len(paths) == 2
+        expect("lines", takes, paths, languages, fits=fits)
+        if len(languages) == 1:
             for lines in chunks_of(line for path in paths for line in read_lines(path)):
                 yield plain_text(lines, languages[0], self.word_tokenizer)
-        elif len(languages) == 2 and len(paths) == 2:
-            first, second = languages
+        else:
             for rows in chunks_of(_pairs(paths[0], paths[1])):
                 source, target = map(list, zip(*rows, strict=True))
-                yield plain_pairs((source, target), (first, second), self.word_tokenizer)
-        else:
-            raise DataError(
-                f"the reader 'lines' takes any number of files of one language, or one file for each of two; "
-                f"found {len(paths)} files for {len(languages)} languages ({', '.join(languages)})"
-            )
+                yield plain_pairs((source, target), (languages[0], languages[1]), self.word_tokenizer)
 
 
 def _pairs(first: Path, second: Path) -> Iterator[tuple[str, str]]:

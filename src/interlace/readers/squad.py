@@ -1,23 +1,15 @@
 """Extractive question answering as SQuAD v1.1's JSON (Rajpurkar et al. 2016), also XQuAD, MLQA, TyDi QA GoldP."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 from pydantic import Field
 
-from interlace.core.errors import DataError
 from interlace.readers import Reader
-from interlace.readers.common.questions import question_pairs, read_json, read_question
-from interlace.readers.common.text import chunks_of, one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from interlace.readers.common.questions import AnsweredQuestion
-    from interlace.text import TextPairs
+from interlace.readers.common.questions import AnsweredQuestion, question_pairs, read_json, read_question
+from interlace.readers.common.text import chunks_of, expect, one_line
+from interlace.text import TextPairs
 
 
 class Squad(Reader):
@@ -33,24 +25,13 @@ class Squad(Reader):
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[TextPairs]:
         """Read one file after another; two languages are those of the passages and of the questions."""
-        context, question = _languages(paths, languages)
+        fits = bool(paths) and 1 <= len(languages) <= 2
+        expect("squad", "files of one language, or those of passages and questions", paths, languages, fits=fits)
         notes: Counter[str] = Counter()
-        found = False
-        for chunk in chunks_of(item for path in paths for item in _questions(path, notes)):
-            found = True
-            yield question_pairs(chunk, (context, question), self.word_tokenizer, notes)
+        empty = f"{', '.join(map(str, paths))}: there is no question in it"
+        for chunk in chunks_of((item for path in paths for item in _questions(path, notes)), empty):
+            yield question_pairs(chunk, (languages[0], languages[-1]), self.word_tokenizer, notes)
             notes.clear()
-        if not found:
-            raise DataError(f"{', '.join(str(path) for path in paths)}: there is no question in it")
-
-
-def _languages(paths: list[Path], languages: list[str]) -> tuple[str, str]:
-    if not 1 <= len(languages) <= 2:
-        named = ", ".join(languages)
-        raise DataError(f"the reader 'squad' takes one language, or those of passages and questions; found {named}")
-    if not paths:
-        raise DataError("the reader 'squad' needs at least one file, found none")
-    return languages[0], languages[-1]
 
 
 def _questions(path: Path, notes: Counter[str]) -> Iterator[AnsweredQuestion]:

@@ -70,12 +70,12 @@ class JsonNode:
             raise self.error(f"there is no {key!r}{did_you_mean(key, found)}")
         value = found[key]
         if type(value) is not kind:
-            raise self.error(f"{key!r} is {_type_name(value)}, expected {_TYPE_NAMES[kind]}")
+            raise self.error(f"{key!r} is {_TYPE_NAMES.get(type(value), repr(value))}, expected {_TYPE_NAMES[kind]}")
         return value
 
     def _object(self) -> dict[str, Any]:
         if not isinstance(self.value, dict):
-            raise self.error(f"found {_type_name(self.value)}, expected an object")
+            raise self.error(f"found {_TYPE_NAMES.get(type(self.value), repr(self.value))}, expected an object")
         return self.value
 
 
@@ -137,7 +137,3 @@ def _span(answer: str, start: int, context: str, notes: Counter[str]) -> tuple[i
         return NOT_FOUND
     notes["answers with a wrong answer_start, moved to their only occurrence"] += 1
     return found, found + len(answer)
-
-
-def _type_name(value: Any) -> str:
-    return _TYPE_NAMES.get(type(value), f"{value!r}")

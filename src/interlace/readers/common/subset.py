@@ -1,23 +1,17 @@
 """A range or random share of the rows of another reader."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.core.randomness import Purpose, generator
 from interlace.readers import READERS, Reader
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from interlace.text import Text, TextPairs
+from interlace.text import Text, TextPairs
 
 ROWS_PATTERN = r"^$|^\d*:\d*$"
 _BLOCK = 4096  # rows drawn together, so that a draw does not depend on how a reader cuts its chunks
@@ -37,7 +31,8 @@ class RowSubset(Reader):
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Yield the reader's chunks with the selected rows; chunks without any are skipped."""
-        first, last = self._bounds()
+        start, _, stop = self.rows.partition(":")
+        first, last = int(start or 0), int(stop) if stop else 1 << 62
         row = kept_rows = 0
         for chunk in READERS.build(self.reader).read_chunks(paths, languages):
             numbers = np.arange(row, row + len(chunk))
@@ -54,10 +49,6 @@ class RowSubset(Reader):
             share = f", share {self.share:g}" if self.share < 1 else ""
             raise DataError(f"{paths[0]}: rows {self.rows or ':'!r}{share} select none of its {row:,} rows")
 
-    def _bounds(self) -> tuple[int, int]:
-        first, _, last = self.rows.partition(":")
-        return int(first or 0), int(last) if last else 1 << 62
-
     def _drawn(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
         """(n,) which of consecutive rows are drawn."""
         if not len(numbers):
@@ -65,5 +56,4 @@ class RowSubset(Reader):
         first = int(numbers[0]) // _BLOCK
         blocks = range(first, int(numbers[-1]) // _BLOCK + 1)
         draws = np.concatenate([generator(Purpose.SAMPLE, self.seed, block, 2).random(_BLOCK) for block in blocks])
-        kept: NDArray[np.bool_] = draws[numbers - first * _BLOCK] < self.share
-        return kept
+        return np.asarray(draws[numbers - first * _BLOCK] < self.share)

@@ -1,15 +1,16 @@
-"""Chunks of lines as `Text` and `TextPairs`, tokens joined to a line, and IOB2 tags."""
+"""What several readers share: chunks of lines as `Text` and `TextPairs`, tab-separated tables, and tagged tokens."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from interlace import readers
-from interlace.core.errors import DataError
+from interlace.core.errors import DataError, did_you_mean
 from interlace.core.ragged import Ragged
 from interlace.text import Text, TextPairs
+from interlace.text.lines import read_lines
 from interlace.text.scripts import is_unspaced
 
 if TYPE_CHECKING:
@@ -24,23 +25,29 @@ Join = Literal["auto", "space", "none"]
 _OUTSIDE = "O"
 
 
-def chunks_of(items: Iterable[T]) -> Iterator[list[T]]:
-    """Yield lists of at most `CHUNK` items; one item is read ahead, so the last list comes after the end of file."""
+def expect(reader: str, takes: str, paths: Sequence[Path], languages: Sequence[str], *, fits: bool) -> None:
+    """Raise a DataError unless the files and languages fit a reader, which `takes` says."""
+    if not fits:
+        raise DataError(
+            f"the reader {reader!r} takes {takes}; found {len(paths)} files for {len(languages)} languages "
+            f"({', '.join(languages)})"
+        )
+
+
+def chunks_of(items: Iterable[T], empty: str = "") -> Iterator[list[T]]:
+    """Yield lists of at most `CHUNK` items; one item is read ahead, so the last list comes after the end of file.
+
+    Raises:
+        DataError: there is no item, and `empty` is a message for that.
+    """
     items = iter(items)
     ahead = list(islice(items, 1))
+    if empty and not ahead:
+        raise DataError(empty)
     while ahead:
         chunk = [*ahead, *islice(items, readers.CHUNK - 1)]
         ahead = list(islice(items, 1))
         yield chunk
-
-
-def one_language(reader: str, paths: Sequence[Path], languages: Sequence[str]) -> str:
-    """Return the language of a monolingual format; raise a DataError unless there is one language and a file."""
-    if len(languages) != 1:
-        raise DataError(f"the reader {reader!r} reads one language, found {len(languages)}: {', '.join(languages)}")
-    if not paths:
-        raise DataError(f"the reader {reader!r} needs at least one file, found none")
-    return languages[0]
 
 
 def plain_text(
@@ -62,10 +69,8 @@ def plain_pairs(
     notes: Counter[str] | None = None,
 ) -> TextPairs:
     """Return two sides with the words that a word tokenizer finds."""
-    source, target = (
-        plain_text(lines, language, word_tokenizer) for lines, language in zip(sides, languages, strict=True)
-    )
-    return TextPairs(source, target, labels=labels, notes=dict(notes or {}))
+    pairs = TextPairs.of(*sides, languages, word_tokenizer)
+    return replace(pairs, labels=labels, notes=dict(notes or {}))
 
 
 def tagged_text(
@@ -98,15 +103,13 @@ def is_iob(tag: str) -> bool:
 
 def repaired_iob(tags: Iterable[str], notes: Counter[str]) -> list[str]:
     """Return IOB2 tags of a sentence: an `I-` that does not continue an entity of its type becomes `B-`, counted."""
-    repaired: list[str] = []
+    repaired = [_OUTSIDE]
     for tag in tags:
-        before = repaired[-1] if repaired else _OUTSIDE
-        if tag.startswith("I-") and before[2:] != tag[2:]:
+        wrong = tag.startswith("I-") and repaired[-1][2:] != tag[2:]
+        repaired.append("B-" + tag[2:] if wrong else tag)
+        if wrong:
             notes["I- without B- changed to B-"] += 1
-            repaired.append("B-" + tag[2:])
-        else:
-            repaired.append(tag)
-    return repaired
+    return repaired[1:]
 
 
 def one_line(text: str, notes: Counter[str]) -> str:
@@ -120,3 +123,61 @@ def one_line(text: str, notes: Counter[str]) -> str:
 def _is_unspaced(character: str) -> bool:
     """Whether a character belongs to an unspaced script or its punctuation."""
     return is_unspaced(character) or "\u3000" <= character <= "\u303f" or "\uff00" <= character <= "\uffef"
+
+
+@dataclass(frozen=True)
+class TsvRow:
+    """Selected cells of one line of a table."""
+
+    path: Path
+    line: int
+    cells: list[str]
+
+    def error(self, message: str) -> DataError:
+        """Return an error about this line."""
+        return DataError(f"{self.path}, line {self.line}: {message}")
+
+
+def tsv_rows(
+    path: Path, columns: Sequence[str | int | tuple[str, ...]], *, header: bool, optional: Sequence[str] = ()
+) -> Iterator[TsvRow]:
+    """Yield the selected columns of each line of a table without quoting: a quote is an ordinary character.
+
+    columns: a name, a number from 0, or several names of which the first that the header has is read.
+    optional: names of further columns; their cells are empty if the header does not have them.
+
+    Raises:
+        DataError: a column is missing, or a line is too short; names file and line.
+    """
+    lines = enumerate(read_lines(path), 1)
+    names = next(lines)[1].split("\t") if header else []
+    required = [_index(path, column, names, header=header) for column in columns]
+    extra = [names.index(name) if name in names else -1 for name in optional]
+    width = max([*required, *extra], default=0) + 1
+    for number, line in lines:
+        cells = line.split("\t")
+        if len(cells) < max(width, len(names)):
+            if not line.strip():
+                continue  # an empty line at the end of a file
+            expected = f"the header names {len(names)}" if header else f"column {width - 1} (counted from 0) is needed"
+            raise DataError(f"{path}, line {number}: {len(cells)} tab-separated columns, {expected}")
+        yield TsvRow(path, number, [*(cells[at] for at in required), *(cells[at] if at >= 0 else "" for at in extra)])
+
+
+def _index(path: Path, column: str | int | tuple[str, ...], names: list[str], *, header: bool) -> int:
+    if isinstance(column, tuple):
+        present = [name for name in column if name in names]
+        if not present:
+            known = ", ".join(map(repr, column))
+            near = next(filter(None, (did_you_mean(name, names) for name in column)), "; name yours in the reader")
+            raise DataError(f"{path}: the header has none of the columns {known}{near}")
+        column = present[0]
+    if isinstance(column, int):
+        if header and column >= len(names):
+            raise DataError(f"{path}: there is no column {column}; the header names {len(names)}, counted from 0")
+        return column
+    if not header:
+        raise DataError(f"{path}: column {column!r} is a name, but header = false; give its number from 0")
+    if column not in names:
+        raise DataError(f"{path}: the header has no column {column!r}{did_you_mean(column, names)}")
+    return names.index(column)
