@@ -1,3 +1,5 @@
+"""Word alignments stored next to a corpus."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -16,90 +18,75 @@ SOURCE = [[0, 1], [2], [1, 0, 2]]
 TARGET = [[0], [1, 2], [0]]
 LINKS = [[(0, 0), (1, 0)], [], [(2, 0)]]
 CONFIDENCE = np.array([1.0, 0.5, 0.001], np.float32)
+TYPES = (["the", "cat", "sat"], ["die", "Katze", "saß"])
 
 
-def _words(source=SOURCE, target=TARGET, word_tokenizer="whitespace"):
-    return WordPairs(
-        Ragged.of(source),
-        Ragged.of(target),
-        ["the", "cat", "sat"],
-        ["die", "Katze", "saß"],
-        ("en", "de"),
-        word_tokenizer,
-    )
+def words_of(source=SOURCE, target=TARGET, word_tokenizer="whitespace"):
+    return WordPairs(Ragged.of(source), Ragged.of(target), *TYPES, ("en", "de"), word_tokenizer)
 
 
-def _write(folder, words=None, links=LINKS, confidence=CONFIDENCE, rows=2):
-    words = words or _words()
-    links = Ragged.of(links, width=2)
+def write(folder, words=None, links=LINKS, confidence=CONFIDENCE, rows=2):
+    words, links = words or words_of(), Ragged.of(links, width=2)
 
     def chunks():
         for start in range(0, len(words), rows):
-            some = slice(links.offsets[start], links.offsets[min(start + rows, len(words))])
-            yield (
-                words.slice(start, min(start + rows, len(words))),
-                links.slice(start, min(start + rows, len(words))),
-                confidence[some],
-            )
+            stop = min(start + rows, len(words))
+            some = slice(links.offsets[start], links.offsets[stop])
+            yield words.slice(start, stop), links.slice(start, stop), confidence[some]
 
     return WordAlignments.write(folder, chunks(), about={"aligner": "mine"}, shard_bytes=1)
 
 
-def _side(rows, language):
-    return Sentences(Ragged.of(rows), Ragged.of([list(range(len(row))) for row in rows]), language)
+def corpus_of(folder, vocab):
+    sides = [
+        Sentences(Ragged.of(rows), Ragged.of([list(range(len(row))) for row in rows]), language)
+        for rows, language in ((SOURCE, "en"), (TARGET, "de"))
+    ]
+    options = {"languages": ("en", "de"), "vocab": vocab, "word_tokenizer": "whitespace"}
+    return ParallelCorpus.write(folder, [Pairs(*sides)], **options)
 
 
-def _corpus(folder, vocab, rows=3):
-    pairs = Pairs(_side(SOURCE[:rows], "en"), _side(TARGET[:rows], "de"))
-    return ParallelCorpus.write(folder, [pairs], languages=("en", "de"), vocab=vocab, word_tokenizer="whitespace")
-
-
-def test_words_links_and_confidence_come_back(tmp_path):
-    aligned = _write(tmp_path / "a")
+def test_reads_back_words_links_and_confidence(tmp_path):
+    aligned = write(tmp_path / "a")
     assert (len(aligned), aligned.languages, aligned.word_tokenizer) == (3, ("en", "de"), "whitespace")
     assert (aligned.counts, aligned.meta["aligner"]) == ({"rows": 3, "links": 3}, "mine")
     found = aligned.take([2, 0, 1])
     assert found.links == Ragged.of([LINKS[2], LINKS[0], LINKS[1]], width=2)
-    assert found.confidence[1][0] == 1.0
-    assert found.confidence[1][1] == pytest.approx(0.5, abs=0.51 / 255)
-    assert found.confidence[0][0] > 0  # however small, a link is never certain not to be one
+    assert found.confidence[1].tolist() == pytest.approx([1, 0.5], abs=0.51 / 255)
+    assert found.confidence[0][0] > 0  # never stored as 0
     assert found.confidence.values.dtype == np.float32
-    source, target = aligned.words([2, 1])
-    assert (source, target) == (Ragged.of([SOURCE[2], SOURCE[1]]), Ragged.of([TARGET[2], TARGET[1]]))
-    assert aligned.types == (["the", "cat", "sat"], ["die", "Katze", "saß"])
+    assert aligned.words([2, 1]) == (Ragged.of([SOURCE[2], SOURCE[1]]), Ragged.of([TARGET[2], TARGET[1]]))
+    assert aligned.types == TYPES
 
 
 def test_chunks_hold_all_rows_once_in_order(tmp_path):
-    aligned = _write(tmp_path / "a")
-    chunks = list(aligned.chunks(2))
+    chunks = list(write(tmp_path / "a").chunks(2))
     assert [(words.first, len(words)) for words, _ in chunks] == [(0, 2), (2, 1)]
     assert Ragged.concatenate([words.source for words, _ in chunks]) == Ragged.of(SOURCE)
     assert Ragged.concatenate([found.links for _, found in chunks]) == Ragged.of(LINKS, width=2)
 
 
-def test_all_rows_at_once_are_mapped_from_files(tmp_path):
+def test_maps_all_rows_from_files(tmp_path):
     (tmp_path / "spool").mkdir()
-    aligned = _write(tmp_path / "a")
-    for _ in range(2):  # a second time it writes anew
+    aligned = write(tmp_path / "a")
+    for _ in range(2):  # the second call overwrites the files
         words, found = aligned.whole(tmp_path / "spool")
-        links = Ragged.of(LINKS, width=2)
-        assert (words.source, words.target, found.links) == (Ragged.of(SOURCE), Ragged.of(TARGET), links)
-        assert found.confidence == aligned.take(range(3)).confidence
+        assert (words.source, words.target) == (Ragged.of(SOURCE), Ragged.of(TARGET))
+        assert (found.links, found.confidence) == (Ragged.of(LINKS, width=2), aligned.take(range(3)).confidence)
     assert isinstance(words.source.values, np.memmap)
-    bare = _write(tmp_path / "b", links=[[], [], []], confidence=np.zeros(0, np.float32))
+    bare = write(tmp_path / "b", links=[[], [], []], confidence=np.zeros(0, np.float32))
     (tmp_path / "other").mkdir()
     assert bare.whole(tmp_path / "other")[1].links == Ragged.of([[], [], []], width=2)
 
 
 @given(st.lists(st.lists(st.tuples(*[st.integers(0, 70_000)] * 2), max_size=3), min_size=1, max_size=4))
-def test_numbers_of_every_size_come_back(tmp_path_factory, links):
-    """Shards are as narrow as their numbers allow; nothing may overflow where a chunk is wider than the last."""
+def test_numbers_of_every_size_survive_narrow_storage(tmp_path_factory, links):
     links = [sorted(set(row)) for row in links]
     sides = [[range(max((link[side] for link in row), default=0) + 1) for row in links] for side in (0, 1)]
     lists = [Ragged.from_lengths(np.concatenate([np.array(row) for row in side]), map(len, side)) for side in sides]
     words = WordPairs(*(Ragged(side.values.astype(np.int32), side.offsets) for side in lists), ["w"] * 70_001, ["w"])
     count = sum(map(len, links))
-    aligned = _write(tmp_path_factory.mktemp("a") / "a", words, links, np.ones(count, np.float32), rows=1)
+    aligned = write(tmp_path_factory.mktemp("a") / "a", words, links, np.ones(count, np.float32), rows=1)
     assert aligned.take(range(len(links))).links == Ragged.of(links, width=2)
     assert aligned.words(range(len(links))) == tuple(lists)
 
@@ -112,39 +99,37 @@ def test_numbers_of_every_size_come_back(tmp_path_factory, links):
         ([[(0, -1)], [], []], r"pair 1 has a link to target word -1"),
     ],
 )
-def test_links_to_words_that_are_not_there_are_refused(tmp_path, links, message):
+def test_rejects_links_beyond_the_words(tmp_path, links, message):
     with pytest.raises(DataError, match=message):
-        _write(tmp_path / "a", links=links)
+        write(tmp_path / "a", links=links)
     assert not list(tmp_path.iterdir())
 
 
-def test_a_damaged_list_of_words_is_found(tmp_path):
-    aligned = _write(tmp_path / "a")
+def test_rejects_a_truncated_list_of_words(tmp_path):
+    aligned = write(tmp_path / "a")
     (aligned.folder / "source.words").write_text("the\n")
     with pytest.raises(DataError, match="1 words, 3 were written; align the corpus again"):
         WordAlignments.open(aligned.folder).types  # noqa: B018 - reading it is the test
 
 
-def test_a_corpus_shows_the_links_beside_it(tmp_path, vocab):
-    corpus = _corpus(tmp_path / "c", vocab)
-    assert corpus.take([0]).links is None
-    linked = corpus.with_alignments(_write(tmp_path / "a"))
-    pairs = linked.take([2, 0])
+def test_a_corpus_returns_its_alignments(tmp_path, vocab):
+    corpus = corpus_of(tmp_path / "c", vocab)
+    pairs = corpus.with_alignments(write(tmp_path / "a")).take([2, 0])
     assert pairs.links == Ragged.of([LINKS[2], LINKS[0]], width=2)
     assert pairs.confidence.lengths.tolist() == [1, 2]
     assert pairs.take([1]).confidence.lengths.tolist() == [2]
-    assert corpus.take([0]).links is None  # the one that was given stays as it was
+    assert corpus.take([0]).links is None  # `with_alignments` returns a new corpus
 
 
 @pytest.mark.parametrize(
-    ("words", "rows", "message"),
+    ("words", "message"),
     [
-        (_words(SOURCE[:2], TARGET[:2]), 3, "pairs 2, but .*c has 3"),
-        (_words(word_tokenizer="unicode"), 3, "word tokenizer 'unicode', but .*c has 'whitespace'"),
+        (words_of(SOURCE[:2], TARGET[:2]), "pairs 2, but .*c has 3"),
+        (words_of(word_tokenizer="unicode"), "word tokenizer 'unicode', but .*c has 'whitespace'"),
     ],
 )
-def test_links_of_another_text_are_refused(tmp_path, vocab, words, rows, message):
+def test_rejects_alignments_of_other_text(tmp_path, vocab, words, message):
     links = LINKS[: len(words)]
-    aligned = _write(tmp_path / "a", words, links, CONFIDENCE[: sum(map(len, links))])
+    aligned = write(tmp_path / "a", words, links, CONFIDENCE[: sum(map(len, links))])
     with pytest.raises(DataError, match=message):
-        _corpus(tmp_path / "c", vocab, rows).with_alignments(aligned)
+        corpus_of(tmp_path / "c", vocab).with_alignments(aligned)

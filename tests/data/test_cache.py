@@ -27,7 +27,7 @@ def _build(calls):
     return build
 
 
-def test_what_was_built_is_found_again(folder):
+def test_builds_an_entry_once(folder):
     calls = []
     first = cached("thing", {"a": 1, "b": [1, "ä"]}, _build(calls))
     second = cached("thing", {"b": [1, "ä"], "a": 1}, _build(calls))
@@ -38,7 +38,7 @@ def test_what_was_built_is_found_again(folder):
     assert json.loads((first / "key.json").read_text())["b"] == [1, "ä"]
 
 
-def test_another_key_or_kind_or_format_is_another_thing(monkeypatch):
+def test_entries_differ_by_key_kind_and_format(monkeypatch):
     calls = []
     places = {cached("thing", {"a": value}, _build(calls)) for value in (1, 2, "1")}
     places.add(cached("other", {"a": 1}, _build(calls)))
@@ -68,16 +68,11 @@ def test_leftovers_of_a_killed_build_are_removed(folder):
     assert sorted(path.name for path in (folder / "thing").iterdir()) == [f".{name}.lock", name]
 
 
-def test_content_counts_and_not_name_or_place(tmp_path):
+def test_content_key_depends_on_contents_alone_and_is_stored(tmp_path, monkeypatch):
     for name, text in (("a", "same"), ("b", "same"), ("c", "other")):
         (tmp_path / name).write_text(text)
-    assert content_key(tmp_path / "a") == content_key(tmp_path / "b") != content_key(tmp_path / "c")
-
-
-def test_a_digest_is_kept_until_the_file_changes(tmp_path, monkeypatch):
-    path = tmp_path / "a"
-    path.write_text("one")
-    first = content_key(path)
+    path, first = tmp_path / "a", content_key(tmp_path / "a")
+    assert first == content_key(tmp_path / "b") != content_key(tmp_path / "c")
     again = blake2b(b"taken again")
     monkeypatch.setattr(cache, "file_digest", lambda *_: again)
     assert content_key(path) == first
@@ -86,14 +81,14 @@ def test_a_digest_is_kept_until_the_file_changes(tmp_path, monkeypatch):
     assert content_key(path) == again.hexdigest()
 
 
-def test_a_missing_file_is_named(tmp_path):
+def test_content_key_names_the_nearest_file(tmp_path):
     (tmp_path / "train.en").touch()
     with pytest.raises(DataError, match=r"did you mean 'train\.en'"):
         content_key(tmp_path / "train.eb")
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="another folder there")
-def test_where_the_cache_stands(monkeypatch, tmp_path):
+def test_cache_folder_follows_the_environment(monkeypatch, tmp_path):
     monkeypatch.delenv("INTERLACE_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert cache_folder() == tmp_path / "interlace"
@@ -102,7 +97,7 @@ def test_where_the_cache_stands(monkeypatch, tmp_path):
     assert cache_folder() == tmp_path / ".cache" / "interlace"
 
 
-def test_two_processes_build_a_thing_once(tmp_path):
+def test_two_processes_build_an_entry_once(tmp_path):
     code = """
 import sys, time
 from pathlib import Path

@@ -21,41 +21,25 @@ def training(*lines, language="en"):
     return [(Text.of(list(lines), language), lambda row: f"train:{row + 1}")]
 
 
-def found(train, test, language="en", rules=None):
-    (result,) = find_contamination(
-        training(*train, language=language), [HeldOutSet("xnli", language, {"text": test})], rules
-    )
+def found(train, test, language):
+    (result,) = find_contamination(training(*train, language=language), [HeldOutSet("xnli", language, {"text": test})])
     return result.exact, result.ngram
 
 
-@given(lines_of)
+@given(lines_of, st.integers(1, 4))
 @settings(deadline=None)
-def test_lines_have_as_many_hashes_as_words(lines):
+def test_ngrams_within_lines_have_equal_hashes_where_their_words_are_equal(lines, n):
     words = [tokens_of(line) for line in lines]
     tokens = hash_tokens(lines)
     assert tokens.lengths.tolist() == [len(line) for line in words]
-
-
-@given(lines_of)
-@settings(deadline=None)
-def test_hashes_are_equal_where_words_are(lines):
-    words = [word for line in lines for word in tokens_of(line)]
-    hashes = hash_tokens(lines).hashes.tolist()
-    assert len(dict(zip(words, hashes, strict=True))) == len(set(hashes))
-    assert len(set(zip(words, hashes, strict=True))) == len(set(words))
-
-
-@given(lines_of, st.integers(2, 4))
-@settings(deadline=None)
-def test_grams_stay_within_their_line(lines, n):
-    words = [tokens_of(line) for line in lines]
     expected = [tuple(line[at : at + n]) for line in words for at in range(len(line) - n + 1)]
-    hashes, starts = hash_tokens(lines).ngrams(n)
+    hashes, starts = tokens.ngrams(n)
     assert len(set(zip(expected, hashes.tolist(), strict=True))) == len(set(expected)) == len(set(hashes.tolist()))
+    assert [tokens.ngram_text(n, number) for number in range(len(expected))] == [" ".join(gram) for gram in expected]
     assert np.all(np.diff(starts) > 0)
 
 
-def test_a_hash_hangs_on_order_and_length():
+def test_line_hashes_depend_on_order_and_length():
     lines = hash_tokens(["ab c", "a bc", "c ab", "abc", "ab c c", "ab", ""]).line_hashes()
     assert len(set(lines.tolist())) == 7
     assert lines[-1] == 0
@@ -70,37 +54,35 @@ def test_a_hash_hangs_on_order_and_length():
         ("\ufb01ne Straße １２", ["fine", "strasse", "12"]),
     ],
 )
-def test_what_counts_as_a_word(line, words):
+def test_words_of_a_line(line, words):
     assert tokens_of(line) == words
     assert hash_tokens([line]).lengths.tolist() == [len(words)]
 
 
-def test_a_whole_text_is_found_whatever_its_case_and_punctuation():
-    assert found(["A new line.", "“He works — in Berlin!”"], ["he works in Berlin.", "She works in Paris."]) == (1, 1)
+CHINESE = "我们昨天在城里的书店买了三本新书给朋友"
 
 
-def test_eight_words_in_a_row_are_found_within_longer_text():
-    train = f"zero {TEN} eleven"
-    assert found([train], ["X two three four five six seven eight nine Y"]) == (0, 1)
-    assert found([train], ["X two three four five six seven eight Y"]) == (0, 0)
+@pytest.mark.parametrize(
+    ("train", "test", "language", "counts"),
+    [
+        (["A line.", "“He works — in Berlin!”"], ["he works in Berlin.", "She works in Paris."], "en", (1, 1)),
+        ([f"zero {TEN} eleven"], ["X two three four five six seven eight nine Y"], "en", (0, 1)),  # eight words
+        ([f"zero {TEN} eleven"], ["X two three four five six seven eight Y"], "en", (0, 0)),
+        (["one two three four", "five six seven eight nine ten"], [TEN], "en", (0, 0)),  # not across lines
+        ([CHINESE], [CHINESE[2:15] + "吧"], "zh", (0, 1)),  # thirteen characters
+        ([CHINESE], [CHINESE[2:14] + "吧"], "zh", (0, 0)),
+    ],
+)
+def test_counts_whole_texts_and_ngrams(train, test, language, counts):
+    assert found(train, test, language) == counts
 
 
-def test_words_do_not_run_on_over_lines():
-    assert found(["one two three four", "five six seven eight nine ten"], [TEN]) == (0, 0)
-
-
-def test_chinese_is_compared_by_characters():
-    text = "我们昨天在城里的书店买了三本新书给朋友"
-    assert found([text], [text[2:15] + "吧"], language="zh") == (0, 1)
-    assert found([text], [text[2:14] + "吧"], language="zh") == (0, 0)
-
-
-def test_languages_are_compared_by_their_scripts():
+def test_length_of_ngrams_follows_the_script():
     rules = OverlapRules()
     assert [rules.n(language) for language in ("en", "hi", "zh", "ja", "th", "km", "xx")] == [8, 8, 13, 13, 32, 32, 8]
 
 
-def test_parts_are_counted_apart_and_together():
+def test_counts_each_part_and_the_whole_set():
     test = HeldOutSet("xnli", "de", {"premise": [TEN, "a b c"], "hypothesis": ["x y z", "x y z"]})
     (result,) = find_contamination(training("X y z", "and one two three four five six seven eight"), [test])
     assert result.parts == {"premise": (0, 1), "hypothesis": (2, 2)}
@@ -108,7 +90,7 @@ def test_parts_are_counted_apart_and_together():
     assert result.dump()["parts"]["premise"] == {"exact": 0.0, "ngram": 50.0}
 
 
-def test_examples_say_where():
+def test_examples_name_their_places():
     (result,) = find_contamination(training("nothing here", f"and {TEN}", "he works in Berlin"),
                     [HeldOutSet("pos", "en", {"text": ["He works in Berlin.", f"{TEN} eleven"]})])  # fmt: skip
     assert [(example.where, example.text) for example in result.examples] == [
@@ -117,7 +99,7 @@ def test_examples_say_where():
     ]
 
 
-def test_chunks_and_lines_agree_with_a_slow_twin():
+def test_agrees_with_a_search_line_by_line():
     rng = random.Random(3)
 
     def line():

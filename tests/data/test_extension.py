@@ -42,7 +42,7 @@ def ids_of(vocab: Vocab, line: str) -> list[int]:
     return vocab.encode([line]).ids[0].tolist()
 
 
-def test_all_old_ids_and_roles_stay(both: tuple[Vocab, Vocab]) -> None:
+def test_keeps_old_ids_and_special_tokens(both: tuple[Vocab, Vocab]) -> None:
     old, new = both
     for token, number in old.tokenizer.get_vocab(with_added_tokens=True).items():
         assert new.tokenizer.token_to_id(token) == number
@@ -52,7 +52,7 @@ def test_all_old_ids_and_roles_stay(both: tuple[Vocab, Vocab]) -> None:
     assert new.fingerprint != old.fingerprint
 
 
-def test_text_that_it_was_learnt_from_takes_fewer_subwords(both: tuple[Vocab, Vocab]) -> None:
+def test_the_training_text_takes_fewer_subwords(both: tuple[Vocab, Vocab]) -> None:
     old, new = both
     if old.unk not in ids_of(old, TEXT["xx"][0]):  # else a whole word is a single unknown subword
         assert len(new.encode(TEXT["xx"]).ids.flat) < 0.9 * len(old.encode(TEXT["xx"]).ids.flat)
@@ -60,17 +60,15 @@ def test_text_that_it_was_learnt_from_takes_fewer_subwords(both: tuple[Vocab, Vo
     assert new.unk not in ids_of(new, AMHARIC)
 
 
-def test_a_new_subword_spells_what_its_pieces_spell(both: tuple[Vocab, Vocab]) -> None:
-    """Where the old subwords could spell it at all; a character that they could not counts none."""
+def test_a_new_subword_is_spelled_by_its_pieces(both: tuple[Vocab, Vocab]) -> None:
+    """Characters that the old subwords cannot spell are missing in the pieces."""
     old, new = both
     assert new.extension is not None
-    spelt = new.surfaces.spelled
+    spelled = new.surfaces.spelled
     for number, pieces in enumerate(new.extension.pieces, old.size):
         assert all(piece < old.size for piece in pieces)
-        joined = [unit for piece in pieces for unit in spelt[int(piece)].tolist()]
-        whole = spelt[number].tolist()
-        known = [unit for unit in whole if unit in joined]
-        assert joined == known
+        joined = [unit for piece in pieces for unit in spelled[int(piece)].tolist()]
+        assert joined == [unit for unit in spelled[number].tolist() if unit in joined]
 
 
 WORDS = st.lists(st.sampled_from([*ENGLISH, *OTHER, "12", "tables,", "catö", "ehtlo", "ሰዓ", "☃"]), max_size=8)
@@ -99,19 +97,18 @@ def saved(both: tuple[Vocab, Vocab], tmp_path_factory: pytest.TempPathFactory) -
     return both[1], AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
 
 
-def test_what_is_rare_is_left_out(both: tuple[Vocab, Vocab]) -> None:
+def test_rejects_text_without_frequent_subwords(both: tuple[Vocab, Vocab]) -> None:
     old, _ = both
     with pytest.raises(DataError, match=r"no new subword occurs 5000 times.*vocab\.extend_min_count"):
         extend_vocab(old, TEXT, 40, min_count=5000)
 
 
-def test_an_extension_is_read_back(both: tuple[Vocab, Vocab], tmp_path: Path) -> None:
+def test_saved_and_opened_extensions_are_equal(both: tuple[Vocab, Vocab], tmp_path: Path) -> None:
     extension = both[1].extension
     assert extension is not None
     extension.save(tmp_path)
     again = Extension.open(tmp_path)
-    assert again.base == extension.base
-    assert [row.tolist() for row in again.pieces] == [row.tolist() for row in extension.pieces]
+    assert (again.base, again.pieces) == (extension.base, extension.pieces)
 
 
 def vocab_of(model: Any, pre: Any = None) -> Vocab:
@@ -154,7 +151,7 @@ def test_unigram_by_hand() -> None:
     assert new.tokens(ids_of(new, "ab ba")) == ["ab", "b", "a"]
 
 
-def test_whole_words_cannot_be_extended() -> None:
+def test_rejects_a_tokenizer_of_whole_words() -> None:
     old = vocab_of(models.WordLevel(numbered(*SPECIAL, "a"), unk_token="[UNK]"))
     with pytest.raises(DataError, match="a WordLevel tokenizer cannot be extended"):
         extend_vocab(old, {"en": ["a b"]}, 5)
@@ -173,8 +170,8 @@ def toy_words(first: int, refused: set[tuple[int, int]] = frozenset()):
     return join
 
 
-def test_by_hand() -> None:
-    """1 2 stands together five times, then 9 3 three times; 3 4 is met once and 4 4 never."""
+def test_merges_by_hand() -> None:
+    """1 2 are adjacent five times, then 9 3 three times; 3 4 once and 4 4 never."""
     words, counts = [(1, 2, 3), (1, 2), (3, 4), (4,)], [3, 2, 1, 9]
     first, second = continued_merges(words, counts, toy_words(9), min_count=2)
     assert (first.left, first.right, first.new, first.count) == (1, 2, 9, 5)
@@ -183,23 +180,23 @@ def test_by_hand() -> None:
     assert second.lift == math.log(3 * 19 / (5 * 4))
 
 
-def test_what_must_stay_apart_is_never_offered_again() -> None:
+def test_refused_pairs_are_not_offered_again() -> None:
     merges = list(continued_merges([(1, 2, 3)], [5], toy_words(9, {(1, 2)})))
     assert [(merge.left, merge.right) for merge in merges] == [(2, 3), (1, 9)]
 
 
-def test_what_stands_together_by_chance_stays_apart() -> None:
+def test_pairs_adjacent_by_chance_are_not_merged() -> None:
     words, counts = [(1, 1), (1, 2), (2, 1), (2, 2)], [10, 10, 10, 10]
     assert list(continued_merges(words, counts, toy_words(9))) == []
 
 
-def test_runs_of_one_subword_are_joined_from_the_left() -> None:
+def test_runs_of_one_subword_are_merged_from_the_left() -> None:
     merges = list(continued_merges([(1, 1, 1), (2,)], [4, 40], toy_words(9)))
     assert (merges[0].left, merges[0].right, merges[0].count) == (1, 1, 8)
     assert (merges[1].left, merges[1].right) == (9, 1)
 
 
-def merged_slowly(words, counts, least):
+def merges_counted_anew(words, counts, min_count):
     """The same by counting everything anew after each join."""
     words, new, refused = [list(word) for word in words], 100, set()
     while True:
@@ -209,7 +206,7 @@ def merged_slowly(words, counts, least):
                 pairs[pair] += count
             for part in word:
                 singles[part] += count
-        open_ = [pair for pair, count in pairs.items() if count >= least and pair not in refused]
+        open_ = [pair for pair, count in pairs.items() if count >= min_count and pair not in refused]
         if not open_:
             return
         best = min(open_, key=lambda pair: (-pairs[pair], pair))
@@ -231,7 +228,7 @@ def merged_slowly(words, counts, least):
     st.lists(st.tuples(st.lists(st.integers(0, 3), min_size=1, max_size=7), st.integers(1, 5)), max_size=8),
     st.integers(1, 3),
 )
-def test_as_if_counted_anew_after_each_join(entries, least) -> None:
+def test_agrees_with_counting_anew_after_each_merge(entries, min_count) -> None:
     words, counts = [tuple(word) for word, _ in entries], [count for _, count in entries]
-    found = [(m.left, m.right, m.new, m.count) for m in continued_merges(words, counts, toy_words(100), least)]
-    assert found == list(merged_slowly(words, counts, least))
+    found = [(m.left, m.right, m.new, m.count) for m in continued_merges(words, counts, toy_words(100), min_count)]
+    assert found == list(merges_counted_anew(words, counts, min_count))

@@ -42,7 +42,7 @@ def test_counts_and_lengths_of_both_sides(look):
 
 
 @pytest.mark.parametrize("chunk", [2, 1000])
-def test_every_rule_is_tried_by_itself_and_says_where(look, chunk, monkeypatch):
+def test_every_filter_is_tried_and_names_its_places(look, chunk, monkeypatch):
     monkeypatch.setattr("interlace.readers.CHUNK", chunk)
     rows = [("the cat", "die Katze"), ("", "leer"), ("the cat", "die Katze"), ("same", "same"), ("a\x07", "b ||| c")]
     _, found = look({"a.en": [source for source, _ in rows], "a.de": [target for _, target in rows]})
@@ -58,37 +58,37 @@ def test_every_rule_is_tried_by_itself_and_says_where(look, chunk, monkeypatch):
     assert found["duplicates"].total == 5
 
 
-def test_three_examples_and_all_of_the_count(look):
+def test_keeps_three_examples_and_counts_all(look):
     _, found = look({"a.en": ["x y"] * 10})
     assert found["duplicates"].count == 9
     assert where(found["duplicates"]) == ["a.en:2", "a.en:3", "a.en:4"]
 
 
-def test_a_recipes_own_rules_are_used(look):
+def test_uses_the_given_filters(look):
     _, found = look({"a.en": ["A b", "a B"]}, rules={"duplicates": Duplicates(ignore_case=True)})
     assert "ignore_case = True" in found["duplicates"].about
 
 
-def test_ratios_are_judged_beside_what_is_usual(look):
+def test_ratios_are_relative_to_the_typical_one(look):
     sides = {"a.zh": ["老医生读三封信"] * 20, "a.en": ["old doctor reads it"] * 19 + ["the " * 40]}
     _, found = look(sides, word_tokenizer="unicode")
     assert found["ratio"].count == 1
     assert where(found["ratio"]) == ["line 20"]
 
 
-def test_sides_of_different_length_fail_with_both_counts(look):
+def test_reports_sides_with_different_numbers_of_lines(look):
     report, found = look({"a.en": ["1", "2", "3"], "a.de": ["1"]})
     assert report.failed
     assert "a.en has 3 lines and a.de has 1 lines" in found["line counts differ"].about
 
 
-def test_what_a_reader_refuses_is_a_finding(look):
+def test_errors_of_the_reader_are_findings(look):
     report, found = look({"a.tsv": ["en\tde", "a\tb", "c"]}, reader="tsv", languages=["en", "de"])
     assert report.failed
     assert "line 3" in found["unreadable"].about
 
 
-def test_another_script_is_found_where_scripts_are_known(look):
+def test_reports_another_script_where_scripts_are_known(look):
     _, found = look({"a.ru": ["кошка", "the cat"]})
     assert where(found["script"]) == ["a.ru:2"]
     _, found = look({"a.tlh": ["кошка", "the cat"]})
@@ -96,7 +96,7 @@ def test_another_script_is_found_where_scripts_are_known(look):
     assert "'tlh'" in found["script not checked"].about
 
 
-def test_languages_without_blanks_need_a_word_tokenizer(look):
+def test_unspaced_languages_need_a_word_tokenizer(look):
     assert "by_language" in look({"a.zh": ["老医生"]})[1]["words not split"].about
     assert "words not split" not in look({"a.zh": ["老医生"]}, word_tokenizer="unicode")[1]
 
@@ -136,7 +136,7 @@ def test_one_tokenized_side_is_reported(look):
         ("itâ€™s", "double encoding"),
     ],
 )
-def test_traces_of_tools(look, line, what):
+def test_finds_marks_that_tools_leave(look, line, what):
     _, found = look({"a.en": ["fine, AT&T @ São Tomé", line]})
     assert where(found[what]) == ["a.en:2"]
     assert "fine" not in str(found[what].examples)
@@ -155,7 +155,7 @@ def inspected(folder, data, name="a.txt"):
 
 
 @pytest.mark.parametrize("block", [4, 1 << 20])
-def test_bad_lines_are_named_and_counted(tmp_path, block, monkeypatch):
+def test_names_and_counts_lines_that_are_not_utf8(tmp_path, block, monkeypatch):
     monkeypatch.setattr(text_lines, "_BLOCK", block)
     bad = "good é\n".encode() + b"caf\xe9\n" + b"fine\n" + b"na\xefve\n" * 4 + b"\xe9"
     report, found = inspected(tmp_path, bad)
@@ -169,7 +169,7 @@ def test_bad_lines_are_named_and_counted(tmp_path, block, monkeypatch):
 
 
 @pytest.mark.parametrize("block", [3, 1 << 20])
-def test_marks_and_line_ends(tmp_path, block, monkeypatch):
+def test_reports_byte_order_marks_and_line_ends(tmp_path, block, monkeypatch):
     monkeypatch.setattr(text_lines, "_BLOCK", block)
     report, found = inspected(tmp_path, b"\xef\xbb\xbfone\r\ntwo\rthree\r\nfour")
     assert not report.failed
@@ -187,7 +187,7 @@ def test_marks_and_line_ends(tmp_path, block, monkeypatch):
         (b"no gzip", "a.gz", "unreadable"),
     ],
 )
-def test_what_no_corpus_can_be_built_from(tmp_path, data, name, what):
+def test_rejects_files_that_are_not_text(tmp_path, data, name, what):
     report, found = inspected(tmp_path, data, name)
     assert report.failed
     assert list(found) == [what]

@@ -18,7 +18,7 @@ def sentences(ids, words=None, language="en"):
     return Sentences(Ragged.of(ids), Ragged.of(words), language)
 
 
-def test_single_rows_of_different_length():
+def test_pads_sentences_of_different_length():
     layout = sentence_layout(sentences([[5, 6, 7], [8]]), VOCAB, max_length=10)
     assert layout.ids.tolist() == [[1, 5, 6, 7, 2], [1, 8, 2, 0, 0]]
     assert layout.real.tolist() == [[True] * 5, [True] * 3 + [False] * 2]
@@ -27,17 +27,17 @@ def test_single_rows_of_different_length():
     assert layout.tokens == 8
 
 
-def test_single_cuts_what_does_not_fit():
+def test_truncates_long_sentences():
     layout = sentence_layout(sentences([[5, 6, 7, 8, 9], [5]]), VOCAB, max_length=5)
     assert layout.ids.tolist() == [[1, 5, 6, 7, 2], [1, 5, 2, 0, 0]]
 
 
-def test_a_separator_inside_a_stream_is_no_content():
+def test_a_separator_inside_a_stream_is_not_content():
     layout = sentence_layout(sentences([[5, 2, 7]], [[0, -1, 1]]), VOCAB, max_length=8)
     assert layout.content.tolist() == [[False, True, False, True, False]]
 
 
-def test_joined_sides_and_restarted_positions():
+def test_positions_restart_on_the_second_side():
     pairs = Pairs(sentences([[5, 6], [5]]), sentences([[7], [8, 9]], language="de"))
     layout = pair_layout(pairs, VOCAB, max_length=10)
     assert layout.ids.tolist() == [[1, 5, 6, 2, 7, 2], [1, 5, 2, 8, 9, 2]]
@@ -47,7 +47,7 @@ def test_joined_sides_and_restarted_positions():
     assert layout.positions(0, restart=False).tolist() == [[0, 1, 2, 3, 4, 5]] * 2
 
 
-def test_joined_with_two_separators_as_roberta_has_them():
+def test_two_separators_as_in_roberta():
     layout = pair_layout(Pairs(sentences([[5]]), sentences([[7, 8]])), ROBERTA, max_length=10)
     assert layout.ids.tolist() == [[1, 5, 2, 2, 7, 8, 2]]
     assert layout.sides.tolist() == [[0, 0, 0, 1, 1, 1, 1]]
@@ -59,7 +59,7 @@ def test_padding_positions_of_roberta_are_its_padding_index():
 
 
 @pytest.mark.parametrize(("first", "second", "kept"), [(9, 2, (5, 2)), (2, 9, (2, 5)), (9, 9, (3, 4)), (3, 4, (3, 4))])
-def test_joined_cuts_the_longer_side_first(first, second, kept):
+def test_truncates_the_longer_side_first(first, second, kept):
     pairs = Pairs(sentences([[5] * first]), sentences([[7] * second]))
     layout = pair_layout(pairs, VOCAB, max_length=10)
     found = [(layout.ids[0] == token).sum() for token in (5, 7)]

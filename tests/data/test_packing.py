@@ -15,9 +15,9 @@ from interlace.data.packing import PackedSentences, Streams
 SEPARATOR = 3
 
 
-def _sentences(rows, words=None):
+def _sentences(rows, words=None, language="en"):
     words = words or [list(range(len(row))) for row in rows]
-    return Sentences(Ragged.of(rows), Ragged.of(words), "en")
+    return Sentences(Ragged.of(rows), Ragged.of(words), language)
 
 
 def test_the_example_of_the_docstring():
@@ -30,16 +30,11 @@ def test_the_example_of_the_docstring():
     assert rows.language == "en"
 
 
-def test_the_last_row_of_a_shifted_stream_runs_on_at_the_beginning():
+def test_the_last_row_of_a_shifted_stream_continues_at_the_beginning():
     streams = Streams(_sentences([[11, 12, 13], [21, 22], [31, 32, 33, 34]]), 4, SEPARATOR)
     rows = streams.take([2, 0], shift=3)
     assert rows.ids.to_lists() == [[3, 11, 12, 13], [3, 21, 22, 3]]
     assert rows.words.to_lists() == [[-1, 0, 1, 2], [-1, 0, 1, -1]]
-
-
-def test_words_of_several_subwords_keep_them_together():
-    streams = Streams(_sentences([[11, 12, 13], [21, 22]], [[0, 0, 1], [0, 0]]), 7, SEPARATOR)
-    assert streams.take([0]).words.to_lists() == [[0, 0, 1, -1, 2, 2, -1]]
 
 
 def test_too_little_text_has_no_row():
@@ -84,9 +79,7 @@ def test_rows_are_cut_from_the_ring(tmp_path_factory, vocab, rows, length, shift
         if len(streams) > 1:  # a row as long as the ring may begin and end in the same word
             assert len(set(inside)) == len({n for n, _ in inside}) == len({o for _, o in inside})
         assert sorted({n for n, _ in inside}) == list(range(len({n for n, _ in inside})))
-    again = Streams(disk, length, SEPARATOR).take(range(len(streams)), shift)
-    assert again.ids == found.ids
-    assert again.words == found.words
+    assert Streams(disk, length, SEPARATOR).take(range(len(streams)), shift) == found
 
 
 @given(lengths=st.lists(st.integers(1, 6), min_size=1, max_size=20), length=st.integers(1, 8), shift=st.integers(0, 7))
@@ -103,25 +96,20 @@ def test_every_subword_is_read_once_an_epoch_but_for_the_remainder(lengths, leng
 END = 9
 
 
-def _batch(rows, words=None, language="en"):
-    words = [list(range(len(row))) for row in rows] if words is None else words
-    return Sentences(Ragged.of(rows), Ragged.of(words), language)
-
-
 def _rows(sentences):
     return [row.tolist() for row in sentences.ids], [row.tolist() for row in sentences.words]
 
 
 def test_the_packing_example_of_the_docstring():
-    text = _batch([[1, 2, 3], [4, 5], [6, 7, 8, 1]], [[0, 1, 2], [0, 1], [0, 1, 2, 3]])
+    text = _sentences([[1, 2, 3], [4, 5], [6, 7, 8, 1]], [[0, 1, 2], [0, 1], [0, 1, 2, 3]])
     filled = PackedSentences(text, 6, END)
     assert filled.lengths.tolist() == [6, 4]
     assert _rows(filled.take([0, 1])) == ([[1, 2, 3, END, 4, 5], [6, 7, 8, 1]], [[0, 1, 2, -1, 3, 4], [0, 1, 2, 3]])
 
 
 def test_both_sides_hold_the_same_pairs():
-    source = _batch([[1], [2], [3], [4]])
-    target = _batch([[5, 5], [6, 6, 6], [7], [8]], language="de")
+    source = _sentences([[1], [2], [3], [4]])
+    target = _sentences([[5, 5], [6, 6, 6], [7], [8]], language="de")
     filled = PackedSentences(Pairs(source, target), 5, END)
     pairs = filled.take([0, 1])
     assert _rows(pairs.source)[0] == [[1], [2, END, 3]]  # 5 5 / 6 6 6 would be six with what parts them
@@ -130,17 +118,17 @@ def test_both_sides_hold_the_same_pairs():
     assert len(filled) == 3
 
 
-def test_a_word_of_several_subwords_stays_one_and_what_is_no_word_stays_none():
-    filled = PackedSentences(_batch([[1, 2, 3], [4, 5]], [[0, 0, -1], [0, 0]]), 8, END)
+def test_packed_words_keep_their_subwords_together():
+    filled = PackedSentences(_sentences([[1, 2, 3], [4, 5]], [[0, 0, -1], [0, 0]]), 8, END)
     assert _rows(filled.take([0]))[1] == [[0, 0, -1, -1, 1, 1]]
 
 
-def test_rows_that_are_left_out_are_in_no_row():
-    filled = PackedSentences(_batch([[1], [2] * 20, [3]]), 4, END, np.array([0, 2]))
+def test_packs_only_the_given_rows():
+    filled = PackedSentences(_sentences([[1], [2] * 20, [3]]), 4, END, np.array([0, 2]))
     assert _rows(filled.take([0]))[0] == [[1, END, 3]]
 
 
-def _slowly_packed(sides, room):
+def _packed_one_by_one(sides, room):
     """Members of each row, filled pair by pair; where a side has nothing, there is nothing to learn."""
     found = []
     for row, lengths in enumerate(zip(*sides, strict=True)):
@@ -160,11 +148,11 @@ _LENGTHS = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=30
 
 
 @given(lengths=_LENGTHS, room=st.integers(6, 15), data=st.data())
-def test_rows_are_as_a_loop_fills_them(lengths, room, data):
+def test_agrees_with_packing_pair_by_pair(lengths, room, data):
     sides = [[one for one, _ in lengths], [other for _, other in lengths]]
     texts = [[list(range(1, size + 1)) for size in side] for side in sides]
-    pairs = Pairs(_batch(texts[0]), _batch(texts[1], language="de"))
-    filled, expected = PackedSentences(pairs, room, END), _slowly_packed(sides, room)
+    pairs = Pairs(_sentences(texts[0]), _sentences(texts[1], language="de"))
+    filled, expected = PackedSentences(pairs, room, END), _packed_one_by_one(sides, room)
     assert len(filled) == len(expected)
     wanted = data.draw(st.lists(st.integers(0, max(len(expected) - 1, 0)), max_size=5 if expected else 0))
     taken = filled.take(wanted)
@@ -178,14 +166,7 @@ def test_rows_are_as_a_loop_fills_them(lengths, room, data):
 
 
 @pytest.mark.parametrize("text", [[], [[], []]])
-def test_no_row_of_nothing(text):
-    filled = PackedSentences(_batch(text), 5, END)
+def test_empty_text_has_no_packed_rows(text):
+    filled = PackedSentences(_sentences(text), 5, END)
     assert len(filled) == 0
     assert filled.lengths.tolist() == []
-
-
-@pytest.mark.parametrize("rows", [[], [0], [1, 0, 1]])
-def test_rows_come_as_they_are_asked_for(rows):
-    text = _batch([[1, 2], [3], [4, 5, 6]])
-    whole = _rows(PackedSentences(text, 4, END).take([0, 1]))[0]
-    assert _rows(PackedSentences(text, 4, END).take(rows))[0] == [whole[row] for row in rows]

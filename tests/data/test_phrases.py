@@ -1,3 +1,5 @@
+"""Phrases of a corpus's pairs, and the phrase table stored with them."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -7,13 +9,13 @@ from interlace.alignment import WordPairs
 from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
-from interlace.data import Pairs, Sentences
+from interlace.data import Pairs
 from interlace.data.alignments import WordAlignments
 from interlace.data.corpus import ParallelCorpus
 from interlace.data.phrases import PhraseStore, PhraseTableColumns, all_spans
 from interlace.text import Text
 from interlace.text.lines import write_lines
-from interlace.toy import pairs as world_pairs
+from interlace.toy import pairs as toy_pairs
 from interlace.toy import sample
 
 EN = ["the cat", "the cat", "the dog", "a cat", "cat"]
@@ -33,27 +35,23 @@ def _aligned(folder, source=EN, target=DE, links=LINKS):
     return WordAlignments.write(folder, [(words, links, np.ones(len(links.flat), np.float32))])
 
 
-def _counted(aligned, spool, rules):
-    words, found = aligned.whole(spool)
-    return PhraseTable.count(words, found.links, rules, confidence=found.confidence.flat)
-
-
 def _store(folder, aligned, **rules):
     (folder / "spool").mkdir()
     rules = TableRules(**rules)
-    table = _counted(aligned, folder / "spool", rules)
+    words, found = aligned.whole(folder / "spool")
+    table = PhraseTable.count(words, found.links, rules, confidence=found.confidence.flat)
     return PhraseStore.write(folder / "store", aligned, table, rules), table
 
 
-def _world(folder, source="en", target="de", count=60):
-    """The toy corpus with its gold links."""
-    pairs = world_pairs(source, target, sample(count, "train", 5))
+def _toy(folder, target):
+    """Sentences of the toy corpus with their gold links."""
+    pairs = toy_pairs("en", target, sample(60, "train", 5))
     words = WordPairs.of([pairs])
     confidence = np.ones(len(pairs.links.flat), np.float32)
     return WordAlignments.write(folder, [(words, pairs.links, confidence)])
 
 
-def test_unsure_links_take_no_part_in_phrases(tmp_path):
+def test_leaves_out_links_below_the_minimum_confidence(tmp_path):
     (one, one_types), (other, other_types) = _numbered(["a b"]), _numbered(["x y"])
     words = WordPairs(one, other, one_types, other_types, ("en", "de"))
     links = Ragged.of([[(0, 0), (0, 1), (1, 1)]], width=2)
@@ -86,9 +84,9 @@ def test_rare_phrase_pairs_are_left_out(tmp_path):
     ("target", "rules"),
     [("de", {}), ("hi", {"min_count": 2}), ("tr", {"unaligned_borders": False}), ("zh", {"top": 1})],
 )
-def test_equals_looking_every_phrase_up_by_its_words(tmp_path, target, rules):
+def test_agrees_with_phrases_found_by_definition(tmp_path, target, rules):
     """Brute force: phrases by their definition, scores by counting strings."""
-    aligned = _world(tmp_path / "a", target=target)
+    aligned = _toy(tmp_path / "a", target)
     store, table = _store(tmp_path, aligned, **rules)
     rules = TableRules(**rules)
     known = {(*table[row].source, "|||", *table[row].target): row for row in range(len(table))}
@@ -125,7 +123,7 @@ def _consistent(source, target, links, rules):
                         yield a, b, c, d
 
 
-def test_equals_are_decided_on_both_sides_by_count_then_lexical_weight_then_order(tmp_path):
+def test_ties_are_broken_by_count_then_lexical_weight_then_order(tmp_path):
     write_lines(tmp_path / "table", [
         "u ||| a ||| 0.4 0.9 1 1 ||| 0-0 ||| 9 1 1",
         "v ||| a ||| 0.4 0.1 1 1 ||| 0-0 ||| 9 1 2",
@@ -142,7 +140,7 @@ def test_equals_are_decided_on_both_sides_by_count_then_lexical_weight_then_orde
     ]
 
 
-def test_the_table_knows_phrases_that_stand_in_no_link(tmp_path, vocab):
+def test_known_phrases_need_no_link_in_the_pair(tmp_path, vocab):
     links = [*LINKS[:3], [], LINKS[4]]  # "a cat" was not linked here, but "cat" was elsewhere
     store, _ = _store(tmp_path, _aligned(tmp_path / "a", links=links))
     assert store.take([3])[0].flat.size == 0
@@ -155,8 +153,8 @@ def test_the_table_knows_phrases_that_stand_in_no_link(tmp_path, vocab):
 
 
 @pytest.mark.parametrize("target", ["es", "zh"])
-def test_the_likeliest_translation_of_the_table_equals_brute_force(tmp_path, vocab, target):
-    aligned = _world(tmp_path / "a", target=target)
+def test_most_likely_translations_agree_with_brute_force(tmp_path, vocab, target):
+    aligned = _toy(tmp_path / "a", target)
     store, table = _store(tmp_path, aligned)
     rows = np.arange(len(aligned))
     for side, column in enumerate(("phi(t|s)", "phi(s|t)")):
@@ -188,8 +186,7 @@ def test_the_likeliest_translation_of_the_table_equals_brute_force(tmp_path, voc
                 place += 1
 
 
-def test_counterparts_are_what_the_tokenizer_makes_of_the_whole_line(tmp_path, vocab):
-    """A phrase put behind another word gives the ids of the line with it."""
+def test_counterparts_have_the_ids_of_a_whole_line(tmp_path, vocab):
     store, _ = _store(tmp_path, _aligned(tmp_path / "a"))
     found = store.known([0], vocab)[0]
     whole = vocab.encode(["sieh die Katze"], language="de")
@@ -212,10 +209,10 @@ def test_all_spans_by_hand():
     assert all_spans(rows, 2) == Ragged.of([[(0, 1), (0, 2), (1, 2), (1, 3), (2, 3)], [], [(0, 1)]], width=2)
 
 
-def test_pairs_carry_phrases_and_what_the_table_knows(tmp_path, vocab):
+def test_a_corpus_returns_phrases_and_known_phrases(tmp_path, vocab):
     aligned = _aligned(tmp_path / "a")
     store, _ = _store(tmp_path, aligned)
-    sides = [Sentences(*_encoded(vocab, lines), language) for lines, language in ((EN, "en"), (DE, "de"))]
+    sides = [vocab.encode(lines, language=language) for lines, language in ((EN, "en"), (DE, "de"))]
     corpus = ParallelCorpus.write(
         tmp_path / "c", [Pairs(*sides)], languages=("en", "de"), vocab=vocab, word_tokenizer="whitespace"
     )
@@ -224,20 +221,12 @@ def test_pairs_carry_phrases_and_what_the_table_knows(tmp_path, vocab):
     assert plain.known is None
     pairs = corpus.with_alignments(aligned, store, known=True).take([4, 1, 0]).take([1])
     assert pairs.phrases == plain.phrases.take([0])
-    source, target = pairs.known
-    expected = store.known([1], vocab)
-    for found, wanted in zip((source, target), expected, strict=True):
-        assert found.spans == wanted.spans
+    for found, wanted in zip(pairs.known, store.known([1], vocab), strict=True):
+        assert (found.spans, found.counterparts) == (wanted.spans, wanted.counterparts)
         assert found.scores.tolist() == wanted.scores.tolist()
-        assert found.counterparts.ids == wanted.counterparts.ids
 
 
-def _encoded(vocab, lines):
-    sentences = vocab.encode(lines)
-    return sentences.ids, sentences.words
-
-
-def test_a_store_of_other_words_is_refused(tmp_path):
+def test_rejects_a_store_of_other_words(tmp_path):
     aligned, other = _aligned(tmp_path / "a"), _aligned(tmp_path / "b", EN[:4], DE[:4], LINKS[:4])
     store, table = _store(tmp_path, aligned)
     with pytest.raises(DataError, match=r"pairs 5, but .*b has 4; extract phrases again"):
@@ -246,7 +235,7 @@ def test_a_store_of_other_words_is_refused(tmp_path):
         PhraseStore.write(tmp_path / "new", other, table, TableRules())
 
 
-def test_a_damaged_table_is_found(tmp_path):
+def test_rejects_a_damaged_table(tmp_path):
     aligned = _aligned(tmp_path / "a")
     store, _ = _store(tmp_path, aligned)
     (store.folder / "table" / "phi.npy").write_bytes(b"nothing")

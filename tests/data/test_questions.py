@@ -1,3 +1,5 @@
+"""Questions on passages, their windows, and subwords at characters."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -27,7 +29,7 @@ def sentences(lengths, language="en", first=0):
     return Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), language)
 
 
-def asked(questions, passages, owners, spans):
+def questions_of(questions, passages, owners, spans):
     """Passages of one character a subword; ids of questions are from 1000 on."""
     contexts = sentences(passages)
     places = np.stack([contexts.ids.columns(), contexts.ids.columns() + 1], axis=1).astype(np.int32)
@@ -44,41 +46,35 @@ def asked(questions, passages, owners, spans):
 
 
 def test_a_short_passage_is_one_window():
-    cut = cut_windows(asked([3], [5], [0], [(1, 2)]), max_length=8, max_question=4, stride=2)
+    cut = cut_windows(questions_of([3], [5], [0], [(1, 2)]), max_length=8, max_question=4, stride=2)
     assert cut.examples.source.ids.to_lists() == [[1000, 1001, 1002]]
     assert cut.examples.target.ids.to_lists() == [[0, 1, 2, 3, 4]]
     assert (cut.spans.tolist(), cut.owners.tolist(), cut.firsts.tolist()) == ([[1, 2]], [0], [0])
 
 
 def test_a_long_passage_is_read_in_overlapping_windows():
-    cut = cut_windows(asked([2], [10], [0], [(4, 5)]), max_length=6, max_question=4, stride=3)
+    cut = cut_windows(questions_of([2], [10], [0], [(4, 5)]), max_length=6, max_question=4, stride=3)
     assert cut.examples.target.ids.to_lists() == [[0, 1, 2, 3], [3, 4, 5, 6], [6, 7, 8, 9]]
     assert cut.examples.source.ids.to_lists() == [[1000, 1001]] * 3
     assert cut.spans.tolist() == [[-1, -1], [1, 2], [-1, -1]]
     assert cut.lengths.tolist() == [6, 6, 6]
 
 
-def test_an_answer_across_two_windows_is_learnt_in_neither():
-    cut = cut_windows(asked([2], [8], [0], [(3, 4)]), max_length=6, max_question=4, stride=4)
-    assert cut.examples.target.ids.to_lists() == [[0, 1, 2, 3], [4, 5, 6, 7]]
-    assert (cut.spans == -1).all()
-
-
 def test_a_long_question_is_cut_and_takes_half_of_the_row_at_most():
     for most, kept in [(3, 3), (50, 4)]:
-        cut = cut_windows(asked([20], [3], [0], [(0, 0)]), max_length=8, max_question=most, stride=2)
+        cut = cut_windows(questions_of([20], [3], [0], [(0, 0)]), max_length=8, max_question=most, stride=2)
         assert cut.examples.source.lengths.tolist() == [kept]
         assert cut.examples.target.lengths.tolist() == [3]
 
 
 def test_questions_share_passages_and_empty_sides_are_rows():
-    cut = cut_windows(asked([2, 0, 2], [0, 4], [1, 1, 0], [(0, 3), (-1, -1), (-1, -1)]), 10, 4, 2)
+    cut = cut_windows(questions_of([2, 0, 2], [0, 4], [1, 1, 0], [(0, 3), (-1, -1), (-1, -1)]), 10, 4, 2)
     assert cut.owners.tolist() == [0, 1, 2]
     assert cut.examples.target.ids.to_lists() == [[0, 1, 2, 3], [0, 1, 2, 3], []]
     assert cut.spans.tolist() == [[0, 3], [-1, -1], [-1, -1]]
 
 
-def slowly(questions, room, most, stride):
+def windows_one_by_one(questions, room, most, stride):
     """Window after window, as in Devlin et al.'s code."""
     rows = []
     for number, owner in enumerate(questions.owners):
@@ -97,7 +93,7 @@ def slowly(questions, room, most, stride):
 
 
 @given(st.data(), st.integers(2, 12), st.integers(1, 8), st.integers(1, 8))
-def test_windows_are_those_of_a_loop(data, room, most, stride):
+def test_agrees_with_cutting_window_by_window(data, room, most, stride):
     passages = data.draw(st.lists(st.integers(0, 30), min_size=1, max_size=4))
     owners = data.draw(st.lists(st.integers(0, len(passages) - 1), min_size=1, max_size=5))
     lengths = data.draw(st.lists(st.integers(0, 9), min_size=len(owners), max_size=len(owners)))
@@ -105,16 +101,16 @@ def test_windows_are_those_of_a_loop(data, room, most, stride):
     for owner in owners:
         first = data.draw(st.integers(-1, passages[owner] - 1))
         spans.append((first, data.draw(st.integers(first, passages[owner] - 1))) if first >= 0 else (-1, -1))
-    questions = asked(lengths, passages, owners, spans)
+    questions = questions_of(lengths, passages, owners, spans)
     cut = cut_windows(questions, room, most, stride)
     pairs = cut.examples
     columns = (pairs.source.ids.to_lists(), pairs.target.ids.to_lists(), cut.spans.tolist(), cut.owners, cut.firsts)
-    assert list(zip(*columns, strict=True)) == slowly(questions, room, most, stride)
+    assert list(zip(*columns, strict=True)) == windows_one_by_one(questions, room, most, stride)
     assert (cut.lengths <= room).all()
 
 
-def test_taken_rows_keep_what_belongs_to_them():
-    questions = asked([1, 2, 3], [4, 9], [1, 0, 1], [(0, 0), (1, 1), (2, 2)])
+def test_takes_rows_with_all_their_columns():
+    questions = questions_of([1, 2, 3], [4, 9], [1, 0, 1], [(0, 0), (1, 1), (2, 2)])
     for rows in ([2, 0], np.array([True, False, True])):
         kept = questions.take(rows)
         order = [2, 0] if isinstance(rows, list) else [0, 2]
@@ -135,13 +131,12 @@ def vocab(request):
 
 
 @pytest.mark.parametrize("language", LINES)
-def test_subwords_stand_at_the_characters_they_spell(vocab, language):
+def test_subwords_have_the_characters_they_spell(vocab, language):
     lines = LINES[language]
     text = Text.of(lines, language)
     sentences_, places = vocab.encode_with_offsets(text)
     plain = vocab.encode_text(text)
-    assert sentences_.ids == plain.ids
-    assert sentences_.words == plain.words
+    assert sentences_ == plain
     assert (places.lengths == plain.lengths).all()
     for line, ids, spans in zip(lines, plain.ids, places, strict=True):
         reached = 0
@@ -159,7 +154,7 @@ def test_subwords_stand_at_the_characters_they_spell(vocab, language):
         assert reached == len(line.rstrip())
 
 
-def test_spans_of_characters_become_spans_of_subwords():
+def test_converts_spans_of_characters_to_spans_of_subwords():
     """Subwords "ab", " ", "cd", "e" of "ab cde"; "xy" of "xy"."""
     places = Ragged.of([[(0, 2), (3, 2), (3, 5), (5, 6)], [], [(0, 2)]], width=2)
     spans = [(0, 2), (3, 6), (4, 5), (0, 1), (1, 4), (5, 6)]

@@ -1,3 +1,5 @@
+"""Language sampling, and epochs as numbered batches."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -32,7 +34,7 @@ def test_buckets_worked_by_hand():
 
 
 @given(lengths=LENGTHS, budget=st.integers(1, 200), overhead=st.integers(0, 4), most=st.integers(5, 50))
-def test_every_row_stands_in_one_batch_of_each_epoch_within_the_budget(lengths, budget, overhead, most):
+def test_each_row_is_in_one_batch_per_epoch_within_the_budget(lengths, budget, overhead, most):
     plan = BucketPlan(lengths, budget, seed=3, corpus=1, overhead=overhead, max_length=most)
     for epoch in range(2):
         batches = [plan.batch(epoch * len(plan) + place) for place in range(len(plan))]
@@ -75,7 +77,7 @@ def test_streams_read_every_row_once_an_epoch(rows, tokens, length):
         assert 0 <= plan.shift(epoch) < length
 
 
-def test_the_shift_moves_from_epoch_to_epoch():
+def test_the_shift_changes_with_the_epoch():
     plan = StreamPlan(10, 512, 256, seed=0)
     assert len({plan.shift(epoch) for epoch in range(20)}) > 15
     assert plan.shift(3) == StreamPlan(10, 512, 256, seed=0).shift(3)

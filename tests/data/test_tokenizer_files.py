@@ -30,7 +30,7 @@ def downloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "hub"
 
 
-def test_what_was_downloaded_before_is_used(downloads: Path) -> None:
+def test_uses_a_downloaded_tokenizer(downloads: Path) -> None:
     repository = downloads / "models--somebody--little"
     save("mbert", repository / "snapshots" / "abc")
     (repository / "refs").mkdir()
@@ -41,7 +41,7 @@ def test_what_was_downloaded_before_is_used(downloads: Path) -> None:
 
 @pytest.mark.usefixtures("downloads")
 @pytest.mark.parametrize(("opens", "kind"), [(Vocab.load, DataError), (load, CheckpointError)])
-def test_without_a_network_the_cure_is_named(opens, kind) -> None:
+def test_without_a_network_names_the_remedy(opens, kind) -> None:
     with pytest.raises(kind) as caught:
         opens(NAME)
     message = str(caught.value)
@@ -53,7 +53,7 @@ def test_without_a_network_the_cure_is_named(opens, kind) -> None:
     ("kind", "said"),
     [(errors.RepositoryNotFoundError, "no such repository"), (errors.GatedRepoError, "its authors grant access")],
 )
-def test_names_that_the_hub_refuses(kind, said, monkeypatch) -> None:
+def test_reports_repositories_that_the_hub_refuses(kind, said, monkeypatch) -> None:
     def refuse(*_args, **_more):
         raise kind.__new__(kind)
 
@@ -62,15 +62,15 @@ def test_names_that_the_hub_refuses(kind, said, monkeypatch) -> None:
         Vocab.load(NAME)
 
 
-def test_a_run_named_in_place_of_its_model_is_told(tmp_path: Path) -> None:
+def test_suggests_the_model_of_a_run(tmp_path: Path) -> None:
     save("mbert", tmp_path / "run" / "model")
     with pytest.raises(DataError, match=r"run: holds no tokenizer\.json; if it is a run, give its model, .*run/model$"):
         Vocab.load(str(tmp_path / "run"))
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta"])
-def test_a_checkpoint_without_a_tokenizer_is_refused(tmp_path: Path, kind: str) -> None:
-    """Of these kinds transformers makes a tokenizer out of nothing: special tokens, and every word unknown."""
+def test_rejects_a_checkpoint_without_a_tokenizer(tmp_path: Path, kind: str) -> None:
+    """For these kinds transformers builds a tokenizer of special tokens only."""
     (tmp_path / "config.json").write_text(f'{{"model_type": "{kind}", "vocab_size": 300}}')
     with pytest.raises(DataError, match=r"holds no tokenizer; put the checkpoint's own tokenizer\.json"):
         Vocab.load(str(tmp_path))
@@ -90,19 +90,16 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_words_are_cut_by_the_merges(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("line", "subwords"),
+    [("The old, olé cat.", "the</w> old</w> ,</w> ol e</w> cat</w> .</w>"), ("able", "a b l e</w>")],
+)
+def test_xlm_merges_subwords_of_the_vocabulary(folder: Path, line: str, subwords: str) -> None:
     vocab = Vocab.load(folder)
-    assert vocab.tokens(vocab.encode(["The old, olé cat."]).ids[0]) == [
-        *("the</w>", "old</w>", ",</w>", "ol", "e</w>", "cat</w>", ".</w>")
-    ]
+    assert vocab.tokens(vocab.encode([line]).ids[0]) == subwords.split()
 
 
-def test_a_merge_that_leads_out_of_the_vocabulary_is_left_out(folder: Path) -> None:
-    vocab = Vocab.load(folder)
-    assert vocab.tokens(vocab.encode(["able"]).ids[0]) == ["a", "b", "l", "e</w>"]
-
-
-def test_roles_are_those_of_xlms_code(folder: Path) -> None:
+def test_xlm_has_the_special_tokens_of_its_code(folder: Path) -> None:
     vocab = Vocab.load(folder)
     assert vocab.begin == vocab.end == vocab.tokenizer.token_to_id("</s>")
     assert vocab.mask == vocab.tokenizer.token_to_id("<special1>")
@@ -111,14 +108,14 @@ def test_roles_are_those_of_xlms_code(folder: Path) -> None:
     assert len(vocab.special_ids) == len(TOKENS)
 
 
-def test_case_and_accents_stay_where_the_configuration_says_so(folder: Path) -> None:
+def test_xlm_keeps_case_and_accents_if_configured(folder: Path) -> None:
     (folder / "tokenizer_config.json").write_text(json.dumps({"do_lowercase_and_remove_accent": False}))
     vocab = Vocab.load(folder)
     assert vocab.unk in vocab.encode(["The"]).ids[0]
     assert vocab.unk not in vocab.encode(["the"]).ids[0]
 
 
-def test_the_slow_one_agrees_on_text_that_is_tokenised(folder: Path) -> None:
+def test_xlm_agrees_with_the_slow_tokenizer_on_tokenized_text(folder: Path) -> None:
     pytest.importorskip("sacremoses")
     from transformers import XLMTokenizer
 
@@ -128,7 +125,7 @@ def test_the_slow_one_agrees_on_text_that_is_tokenised(folder: Path) -> None:
         assert vocab.encode([line]).ids[0].tolist() == slow.encode(line, add_special_tokens=False)
 
 
-def test_saved_it_opens_as_a_plain_tokenizer(folder: Path, tmp_path: Path) -> None:
+def test_a_saved_xlm_tokenizer_opens_in_transformers(folder: Path, tmp_path: Path) -> None:
     from transformers import AutoTokenizer
 
     vocab = Vocab.load(folder)

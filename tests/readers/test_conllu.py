@@ -1,3 +1,5 @@
+"""Treebanks in CoNLL-U."""
+
 from __future__ import annotations
 
 from collections import Counter
@@ -29,7 +31,7 @@ def test_the_line_is_rebuilt_and_words_are_tagged(tmp_path):
     assert (found.word_tokenizer, found.notes) == ("conllu", {})
 
 
-def test_a_multiword_token_that_its_words_spell_is_split(tmp_path):
+def test_splits_a_multiword_token_that_its_words_spell(tmp_path):
     text = "# text = I Can't.\n" + _row(1, "I") + _row("2-3", "Can't", "_", "SpaceAfter=No")
     text += _row(2, "can", "AUX") + _row(3, "'t", "PART") + _row(4, ".", "PUNCT")
     found = _read(tmp_path, text)
@@ -39,7 +41,7 @@ def test_a_multiword_token_that_its_words_spell_is_split(tmp_path):
     assert found.notes == {}
 
 
-def test_a_multiword_token_that_hides_its_words_goes_to_the_first(tmp_path):
+def test_other_multiword_tokens_go_to_their_first_word(tmp_path):
     text = "# text = am Montag zum\n" + _row("1-2", "am") + _row(1, "an", "ADP") + _row(2, "dem", "DET")
     text += _row(3, "Montag", "NOUN") + _row("4-5", "zum") + _row(4, "zu", "ADP") + _row(5, "dem", "DET")
     found = _read(tmp_path, text)
@@ -49,7 +51,7 @@ def test_a_multiword_token_that_hides_its_words_goes_to_the_first(tmp_path):
     assert found.notes == {"words of multiword tokens left out": 2}
 
 
-def test_empty_nodes_are_passed_over_and_other_tags_can_be_read(tmp_path):
+def test_skips_empty_nodes_and_reads_other_tags(tmp_path):
     text = _row(1, "reads", "VERB") + _row("1.1", "reads", "VERB") + _row(2, "20 000", "NUM")
     found = _read(tmp_path, text, tag="xpos")
     assert found.lines == ["reads 20 000"]
@@ -61,7 +63,7 @@ def _dependent(number, form, head, relation="dep"):
     return f"{number}\t{form}\t_\tX\t_\t_\t{head}\t{relation}\t_\t_\n"
 
 
-def test_trees_are_places_in_the_line(tmp_path):
+def test_heads_are_words_of_the_line(tmp_path):
     text = _dependent(1, "Dogs", 2, "nsubj") + _dependent(2, "bark", 0, "root") + _dependent(3, ".", 2, "punct")
     found = _read(tmp_path, text, trees=True)
     assert found.heads.to_lists() == [[1, -1, 1]]
@@ -69,7 +71,7 @@ def test_trees_are_places_in_the_line(tmp_path):
     assert _read(tmp_path, text).heads is None
 
 
-def test_a_word_that_stands_for_others_takes_the_place_of_the_uppermost(tmp_path):
+def test_a_merged_word_has_the_head_of_the_uppermost(tmp_path):
     """Arabic `wktAb` is "and" + "book": the book depends on the verb, "and" on the book."""
     text = _dependent(1, "sees", 0, "root") + _row("2-3", "wktAb") + _dependent(2, "w", 3, "cc")
     text += _dependent(3, "kitAb", 1, "obj") + _dependent(4, "old", 3, "amod")
@@ -88,12 +90,12 @@ def test_a_word_that_stands_for_others_takes_the_place_of_the_uppermost(tmp_path
         (_dependent(1, "a", 1), r"line 1: the word is in a cycle"),
     ],
 )
-def test_what_is_no_tree_is_named(tmp_path, text, message):
+def test_rejects_heads_that_are_no_tree(tmp_path, text, message):
     with pytest.raises(DataError, match=message):
         _read(tmp_path, text, trees=True)
 
 
-def test_a_line_unlike_its_text_is_counted(tmp_path):
+def test_counts_lines_that_differ_from_their_text(tmp_path):
     found = _read(tmp_path, "# text = He  reads\n" + _row(1, "He") + _row(2, "reads"))
     assert found.lines == ["He reads"]
     assert found.notes == {"lines that differ from # text": 1}
@@ -107,7 +109,7 @@ def test_a_line_unlike_its_text_is_counted(tmp_path):
         ("# only a comment\n", "no sentence"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path, text, message):
+def test_names_wrong_lines(tmp_path, text, message):
     with pytest.raises(DataError, match=message):
         _read(tmp_path, text)
 

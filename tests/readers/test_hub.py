@@ -82,7 +82,7 @@ def test_wikiann(publish):
     assert found.notes == {"tokens of white space left out": 1, "I- without B- changed to B-": 1}
 
 
-def test_a_treebank_whose_multiword_tokens_stand_before_their_words(publish):
+def test_leaves_out_multiword_tokens_before_their_words(publish):
     rows = [{"tokens": ["im", "in", "dem", "Garten"], "upos": [1, 2, 3, 0]}]
     found = read(publish(rows, {"tokens": Sequence(TEXT), "upos": Sequence(ClassLabel(names=UPOS))}))
     assert found.lines == ["in dem Garten"]
@@ -106,7 +106,7 @@ def test_squad(publish):
     assert found.notes["answers with a wrong answer_start, moved to their only occurrence"] == 1
 
 
-def test_questions_of_all_languages_in_one_table(publish):
+def test_selects_questions_by_language(publish):
     rows = [
         {"id": f"{name}-12-1", "context": "x y", "question": name, "answers": {"text": ["y"], "answer_start": [2]}}
         for name in ("arabic", "english", "arabic")
@@ -129,7 +129,7 @@ def test_translations(publish):
     assert read(nested, "en").lines == ["one"]
 
 
-def test_plain_text_under_a_name_of_its_own(publish):
+def test_plain_text_in_a_named_column(publish):
     address = publish([{"body": "eins zwei"}], {"body": TEXT})
     assert read(address, text="body").lines == ["eins zwei"]
     with pytest.raises(DataError, match=r"nothing the reader knows in the columns body"):
@@ -166,13 +166,13 @@ def test_numbers_without_names(publish):
         ('{"a": ', r"line 1: invalid JSON"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_place(tmp_path, row, message):
+def test_names_the_row_of_wrong_values(tmp_path, row, message):
     (tmp_path / "a.jsonl").write_text(row + "\n")
     with pytest.raises(DataError, match=message):
         read(tmp_path / "a.jsonl")
 
 
-def test_names_of_data_sets():
+def test_addresses():
     assert HubAddress.parse("hub:a/b/de/test") == HubAddress("a/b", "de", "test")
     assert HubAddress.parse("hub:a/b/MLQA.de.en/test@refs/convert/parquet") == HubAddress(
         "a/b", "MLQA.de.en", "test", "refs/convert/parquet"
@@ -184,14 +184,14 @@ def test_names_of_data_sets():
             HubAddress.parse(wrong)
 
 
-def test_a_folder_under_the_data_root_stands_for_its_repository(tmp_path):
+def test_uses_the_folder_of_a_repository_under_the_data_root(tmp_path):
     address = HubAddress.parse("hub:ada/set/de/test@main")
     assert address.under(tmp_path) == address
     (tmp_path / "ada/set").mkdir(parents=True)
     assert str(address.under(tmp_path)) == f"hub:{tmp_path}/ada/set/de/test@main"
 
 
-def test_configurations_and_splits_that_there_are_not(publish):
+def test_rejects_unknown_configurations_and_splits(publish):
     address = publish([{"text": "a"}], {"text": TEXT})
     with pytest.raises(DataError, match=r"'fr' not found. Available: \['de'\]"):
         read(address.replace("/de/", "/fr/"))
@@ -199,14 +199,14 @@ def test_configurations_and_splits_that_there_are_not(publish):
         read(address.removesuffix("test") + "tset")
 
 
-def test_a_hub_out_of_reach():
+def test_names_the_remedy_without_a_network():
     with pytest.raises(DataError, match="the hub cannot be reached") as caught:
         read("hub:ada/set/de/test@refs/convert/parquet")
     assert "hf download ada/set --repo-type dataset --revision refs/convert/parquet" in str(caught.value)
     assert "--local-dir DATA_ROOT/ada/set" in str(caught.value)
 
 
-def test_a_data_set_made_by_a_program_is_not_run(tmp_path):
+def test_never_runs_a_loading_script(tmp_path):
     folder = tmp_path / "set"
     folder.mkdir()
     (folder / "set.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
@@ -215,7 +215,7 @@ def test_a_data_set_made_by_a_program_is_not_run(tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-def test_what_is_no_table_is_not_opened(tmp_path):
+def test_never_opens_files_other_than_tables(tmp_path):
     import tarfile
 
     folder = tmp_path / "set"
@@ -227,7 +227,7 @@ def test_what_is_no_table_is_not_opened(tmp_path):
         read(f"hub:{folder}/default/test")
 
 
-def test_an_empty_or_a_damaged_folder(tmp_path):
+def test_rejects_empty_and_damaged_folders(tmp_path):
     folder = tmp_path / "set"
     folder.mkdir()
     with pytest.raises(DataError, match="doesn't contain any data files"):
@@ -237,7 +237,7 @@ def test_an_empty_or_a_damaged_folder(tmp_path):
         read(f"hub:{folder}/default/test")
 
 
-def test_the_package_that_is_missing_is_named_with_our_extra(monkeypatch):
+def test_names_the_extra_of_a_missing_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'interlace\[hub\]'"):
         read("hub:ada/set/de/test")

@@ -1,3 +1,5 @@
+"""Tokens with IOB2 tags."""
+
 from __future__ import annotations
 
 from collections import Counter
@@ -21,14 +23,14 @@ def test_tokens_are_words_and_tags_are_names(tmp_path):
     assert (text.word_tokenizer, text.notes) == ("iob", {})
 
 
-def test_blanks_between_columns_and_further_columns(tmp_path):
+def test_columns_are_separated_by_tabs_or_spaces(tmp_path):
     (text,) = _read(tmp_path, "-DOCSTART- -X- O\n\nAnna NNP B-PER\nreads VB O\n")
     assert (text.lines, text.tags["names"]) == (["Anna reads"], [["B-PER", "O"]])
     (text,) = _read(tmp_path, "B-PER\t1\tAnna\nO\t2\treads\n", token=2, tag=0)
     assert (text.lines, text.tags["names"]) == (["Anna reads"], [["B-PER", "O"]])
 
 
-def test_an_inside_without_a_beginning_is_mended_and_counted(tmp_path):
+def test_repairs_and_counts_inside_tags_without_a_beginning(tmp_path):
     (text,) = _read(tmp_path, "a\tI-PER\nb\tI-PER\nc\tI-LOC\nd\tO\ne\tI-LOC\nf\tB-LOC\ng\tI-LOC\n")
     assert text.tags["names"] == [["B-PER", "I-PER", "B-LOC", "O", "B-LOC", "B-LOC", "I-LOC"]]
     assert text.notes == {"I- without B- changed to B-": 3}
@@ -37,7 +39,7 @@ def test_an_inside_without_a_beginning_is_mended_and_counted(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "line"), [({}, "我们GPT 4。"), ({"join": "space"}, "我 们 GPT 4 。"), ({"join": "none"}, "我们GPT4。")]
 )
-def test_unspaced_scripts_are_joined_without_blanks(tmp_path, settings, line):
+def test_unspaced_scripts_are_joined_without_spaces(tmp_path, settings, line):
     (text,) = _read(tmp_path, "我\tO\n们\tO\nGPT\tO\n4\tO\n。\tO\n", **settings)
     assert text.lines == [line]
     assert text.tokens(0) == ["我", "们", "GPT", "4", "。"]
@@ -58,23 +60,23 @@ def test_tokens_of_white_space_are_left_out_and_counted(tmp_path):
         ("\n\n", "no sentence"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path, text, message):
+def test_names_wrong_lines(tmp_path, text, message):
     with pytest.raises(DataError, match=message):
         _read(tmp_path, text)
 
 
 @pytest.mark.parametrize(
-    ("file", "sentences", "mended"),
+    ("file", "sentences", "repaired"),
     [
         ("panx/train-zh.tsv.gz", 20000, 896),
         ("masakhaner1/yor/train.txt", 2171, 1),
         ("nepali-ebiquity/ne.train.bio.gz", 2795, 24),
     ],
 )
-def test_real_sets(real_data, file, sentences, mended):
+def test_real_files(real_data, file, sentences, repaired):
     notes = Counter()
     count = 0
     for chunk in Iob().read_chunks([real_data / "ner" / file], ["xx"]):
         count += len(chunk)
         notes.update(chunk.notes)
-    assert (count, notes["I- without B- changed to B-"]) == (sentences, mended)
+    assert (count, notes["I- without B- changed to B-"]) == (sentences, repaired)

@@ -1,3 +1,5 @@
+"""Questions in SQuAD's JSON."""
+
 from __future__ import annotations
 
 import gzip
@@ -34,7 +36,7 @@ def read(tmp_path):
     return make
 
 
-def told(chunk):
+def counted(chunk):
     return {what: count for what, count in chunk.notes.items() if count}
 
 
@@ -45,54 +47,54 @@ def test_a_question_is_a_pair_with_its_passage(read):
     assert pairs.source.answers == [(0, 4), (32, 38)]
     assert pairs.answers == [["Anna"], ["a book"]]
     assert pairs.ids == ["a", "b"]
-    assert told(pairs) == {}
+    assert counted(pairs) == {}
 
 
-def test_all_answers_count_and_the_first_with_a_place_is_learnt(read):
+def test_the_span_is_of_the_first_answer_in_the_passage(read):
     pairs = read(document((PASSAGE, [question(("nobody", 0), ("Omar", 21), ("Anna", 0))])))
     assert pairs.answers == [["nobody", "Omar", "Anna"]]
     assert pairs.source.answers == [(21, 25)]
 
 
 @pytest.mark.parametrize("start", [3, 1000, -5, 20])
-def test_an_answer_is_moved_to_the_one_place_where_it_stands(read, start):
+def test_moves_an_answer_to_its_only_occurrence(read, start):
     pairs = read(document((PASSAGE, [question(("Omar", start))])))
     assert pairs.source.answers == [(21, 25)]
-    assert told(pairs) == {"answers with a wrong answer_start, moved to their only occurrence": 1}
+    assert counted(pairs) == {"answers with a wrong answer_start, moved to their only occurrence": 1}
 
 
 @pytest.mark.parametrize("answer", ["reads", "Sofia"])
-def test_an_answer_in_no_place_or_in_several_counts_but_is_not_learnt(read, answer):
+def test_an_answer_without_a_unique_place_has_no_span(read, answer):
     pairs = read(document((PASSAGE, [question((answer, 1))])))
     assert pairs.answers == [[answer]]
     assert pairs.source.answers == [NOT_FOUND]
-    assert told(pairs) == {
+    assert counted(pairs) == {
         "answers not found at answer_start nor at exactly one other position": 1,
         "questions whose answers do not occur in the passage (scored, not trained on)": 1,
     }
 
 
 @pytest.mark.parametrize("answers", [[("", 0)], [(" ", 4)], []])
-def test_questions_without_an_answer_stay_and_are_counted(read, answers):
+def test_keeps_and_counts_questions_without_an_answer(read, answers):
     pairs = read(document((PASSAGE, [question(*answers)])))
     assert (pairs.answers, pairs.source.answers) == ([[]], [NOT_FOUND])
-    assert told(pairs) == {"questions without an answer (neither scored nor trained on)": 1}
+    assert counted(pairs) == {"questions without an answer (neither scored nor trained on)": 1}
 
 
-def test_empty_passages_and_blank_questions_stay_and_are_counted(read):
+def test_keeps_and_counts_empty_passages_and_questions(read):
     pairs = read(document(("", [question(("Anna", 0))]), (PASSAGE, [question(("Anna", 0), text=" ")])))
     assert pairs.source.lines == ["", PASSAGE]
     assert pairs.source.answers == [NOT_FOUND, (0, 4)]
-    assert told(pairs)["questions whose passage has no text"] == 1
-    assert told(pairs)["questions without text"] == 1
+    assert counted(pairs)["questions whose passage has no text"] == 1
+    assert counted(pairs)["questions without text"] == 1
 
 
-def test_line_feeds_and_half_characters_keep_every_place(read):
+def test_line_feeds_and_surrogates_keep_positions(read):
     pairs = read(document(("Anna\nreads \ud800 a\n\nletter", [question(("a\n\nletter", 13))])))
     assert pairs.source.lines == ["Anna reads \ufffd a  letter"]
     assert pairs.answers == [["a  letter"]]
     assert pairs.source.answers == [(13, 22)]
-    assert told(pairs) == {"line feeds read as spaces": 5}
+    assert counted(pairs) == {"line feeds read as spaces": 5}
 
 
 def wrong(change):
@@ -125,12 +127,12 @@ def wrong(change):
         ("[" * 100_000, r"nested too deeply"),
     ],
 )
-def test_what_is_no_squad_file_is_named_with_its_place(read, content, message):
+def test_names_the_place_of_wrong_values(read, content, message):
     with pytest.raises(DataError, match=rf"(?s)qa\.json.*({message})"):
         read(content)
 
 
-def test_real_files_are_read_whole(real_data):
+def test_real_files(real_data):
     root = real_data / "qa"
     reader = READERS.build("squad")
     for name, language, count in [

@@ -1,4 +1,4 @@
-"""A part of what a reader reads: which rows it is, whatever the chunks."""
+"""Ranges and random shares of the rows of a reader."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def rows_of(part, paths, languages=("en",)):
     return [line for chunk in part.read_chunks(list(paths), list(languages)) for line in chunk.lines]
 
 
-def test_a_stretch_of_rows_is_read(files):
+def test_reads_a_range_of_rows(files):
     assert rows_of(RowSubset(rows="3:6"), files[:1]) == ["en 3", "en 4", "en 5"]
     assert rows_of(RowSubset(rows="9998:"), files[:1]) == ["en 9998", "en 9999"]
     halves = rows_of(RowSubset(rows=":5000"), files[:1]) + rows_of(RowSubset(rows="5000:"), files[:1])
     assert halves == rows_of(RowSubset(), files[:1])
 
 
-def test_shares_are_nested_and_near_what_was_asked_for(files):
+def test_shares_are_nested_and_near_their_size(files):
     sizes, before = [], set()
     for share in (0.05, 0.1, 0.3, 1.0):
         kept = rows_of(RowSubset(share=share), files[:1])
@@ -38,7 +38,7 @@ def test_shares_are_nested_and_near_what_was_asked_for(files):
     assert set(rows_of(RowSubset(share=0.1, seed=1), files[:1])) != set(rows_of(RowSubset(share=0.1), files[:1]))
 
 
-def test_files_that_correspond_keep_corresponding_rows(files):
+def test_line_aligned_files_keep_corresponding_rows(files):
     (pairs,) = RowSubset(share=0.01, rows="100:9000").read_chunks(files, ["en", "de"])
     alone = rows_of(RowSubset(share=0.01, rows="100:9000"), files[1:], ["de"])
     assert pairs.target.lines == alone
@@ -46,12 +46,12 @@ def test_files_that_correspond_keep_corresponding_rows(files):
 
 
 @pytest.mark.parametrize("size", [1, 7, 5000])
-def test_the_rows_hang_on_no_chunks(files, monkeypatch, size):
+def test_rows_do_not_depend_on_chunks(files, monkeypatch, size):
     whole = rows_of(RowSubset(share=0.02, rows="50:4500"), files[:1])
     monkeypatch.setattr(readers, "CHUNK", size)
     assert rows_of(RowSubset(share=0.02, rows="50:4500"), files[:1]) == whole
 
 
-def test_a_part_without_rows_is_an_error(files):
+def test_rejects_a_subset_without_rows(files):
     with pytest.raises(DataError, match=r"a\.en: rows '20000:' select none of its 10,000 rows"):
         rows_of(RowSubset(rows="20000:"), files[:1])

@@ -118,10 +118,12 @@ class Pairs:
 
     def take(self, rows: RowNumbers) -> Pairs:
         """Return a copy of the given rows."""
-        optional = (self.links, self.phrases, self.confidence, self.scores)
-        columns = (None if column is None else column.take(rows) for column in optional)
+        columns = {
+            name: getattr(self, name) for name in ("source", "target", "links", "phrases", "confidence", "scores")
+        }
+        taken = {name: column.take(rows) for name, column in columns.items() if column is not None}
         known = None if self.known is None else (self.known[0].take(rows), self.known[1].take(rows))
-        return Pairs(self.source.take(rows), self.target.take(rows), *columns, known)
+        return Pairs(**taken, known=known)
 
 
 @dataclass(frozen=True)

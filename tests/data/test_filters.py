@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.core.ragged import Ragged
 from interlace.data.filters import FILTERS, FilterChain, build_filters
 from interlace.data.filters.control import Control
 from interlace.data.filters.duplicates import Duplicates, HashSet, line_hashes
@@ -21,64 +20,61 @@ from interlace.data.filters.separator import Separator
 from interlace.text import Text, TextPairs
 
 
-def test_empty_sides(both, of):
-    assert Empty().keep(both([("a", "b"), ("", "b"), ("a", " \u3000")])).tolist() == [True, False, False]
-    assert Empty().keep(of(["a", "\t"])).tolist() == [True, False]
+def of(lines, language="en"):
+    """Return lines of one language."""
+    return Text.of(list(lines), language)
 
 
-def test_lengths_of_every_side_count(both, of):
-    rule = Length(min_words=2, max_words=3, max_characters=8)
-    rows = [("a b", "c d e"), ("a", "c d"), ("a b", "c d e f"), ("a b", "cccccc dd")]
-    assert rule.keep(both(rows)).tolist() == [True, False, False, False]
-    assert Length(min_words=0, min_characters=2).keep(of(["", "a", "ab"])).tolist() == [False, False, True]
+def both(rows):
+    """Return rows of (source, target) as pairs."""
+    sources, targets = zip(*rows, strict=True) if rows else ((), ())
+    return TextPairs(of(sources), of(targets, "de"))
 
 
-def test_ratios_beyond_the_slack(both):
-    rows = [("a", "b b b b b"), ("a", "b b b b b b"), ("b b b b b b", "a"), ("a a a", "b b b b b b b b b")]
-    assert Ratio(max_ratio=3, slack=2).keep(both(rows)).tolist() == [True, False, False, True]
-    by_character = Ratio(max_ratio=2, slack=0, unit="characters")
-    assert by_character.keep(both([("中文", "abcd"), ("中文", "abcde")])).tolist() == [True, False]
+COPIES = [("a", "x"), ("a", "y"), ("b", "x"), ("y", "z"), (" a ", "x"), ("A", "X")]
+LENGTHS = [("a", "b b b b b"), ("a", "b b b b b b"), ("b b b b b b", "a"), ("a a a", "b b b b b b b b b")]
+EQUAL = [("Berlin", "berlin "), ("New York", "New York"), ("a", "b")]
+MARKS = [("a ||| b", "c"), ("a", "b |||"), ("a || b", "<sep>")]
 
 
 @pytest.mark.parametrize(
-    ("settings", "kept"),
+    ("rule", "rows", "kept"),
     [
-        ({}, [1, 1, 1, 1, 0, 1]),
-        ({"ignore_case": True}, [1, 1, 1, 1, 0, 0]),
-        ({"by": "source"}, [1, 0, 1, 1, 0, 1]),
-        ({"by": "target"}, [1, 1, 0, 1, 0, 1]),
-        ({"by": "either"}, [1, 0, 0, 1, 0, 1]),
+        (Empty(), [("a", "b"), ("", "b"), ("a", " \u3000")], [1, 0, 0]),
+        (Empty(), ["a", "\t"], [1, 0]),
+        (Length(min_words=2, max_words=3), [("a b", "c d e"), ("a", "c d"), ("a b", "c d e f")], [1, 0, 0]),
+        (Length(max_characters=8), [("a b", "cccccc dd")], [0]),
+        (Length(min_words=0, min_characters=2), ["", "a", "ab"], [0, 0, 1]),
+        (Ratio(max_ratio=3, slack=2), LENGTHS, [1, 0, 0, 1]),
+        (Ratio(max_ratio=2, slack=0, unit="characters"), [("中文", "abcd"), ("中文", "abcde")], [1, 0]),
+        (Duplicates(), COPIES, [1, 1, 1, 1, 0, 1]),
+        (Duplicates(ignore_case=True), COPIES, [1, 1, 1, 1, 0, 0]),
+        (Duplicates(by="source"), COPIES, [1, 0, 1, 1, 0, 1]),
+        (Duplicates(by="target"), COPIES, [1, 1, 0, 1, 0, 1]),
+        (Duplicates(by="either"), COPIES, [1, 0, 0, 1, 0, 1]),
+        (IdenticalSides(), EQUAL, [0, 0, 1]),
+        (IdenticalSides(ignore_case=False), EQUAL, [1, 0, 1]),
+        (IdenticalSides(min_words=2), EQUAL, [1, 0, 1]),
+        (Separator(), MARKS, [0, 0, 1]),
+        (Separator(marks=["<sep>", "|||"]), MARKS, [0, 0, 0]),
     ],
 )
-def test_duplicates(both, settings, kept):
-    rows = [("a", "x"), ("a", "y"), ("b", "x"), ("y", "z"), (" a ", "x"), ("A", "X")]
-    rule = Duplicates(**settings)
-    assert rule.keep(both(rows)).tolist() == [bool(keep) for keep in kept]
+def test_keeps_rows(rule, rows, kept):
+    chunk = of(rows) if isinstance(rows[0], str) else both(rows)
+    assert rule.keep(chunk).tolist() == [bool(keep) for keep in kept]
 
 
 @given(rows=st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")), max_size=12), cut=st.integers(0, 12))
-def test_duplicates_of_either_side_are_those_of_two_sets(rows, cut):
-    def pairs(part):
-        sides = [[row[side] for row in part] for side in (0, 1)]
-        return TextPairs(*(Text("en", lines, Ragged.of([[(0, 1)]] * len(lines), width=2)) for lines in sides))
-
+def test_duplicates_of_either_side_agree_with_two_sets(rows, cut):
     expected, sources, targets = [], set(), set()
     for source, target in rows:
         expected.append(source not in sources and target not in targets)
         if expected[-1]:
             sources.add(source)
             targets.add(target)
-    rule = Duplicates(by="either")
-    keep = rule.start()
-    found = [kept for part in (rows[:cut], rows[cut:]) for kept in keep(pairs(part)).tolist()]
+    keep = Duplicates(by="either").start()
+    found = [kept for part in (rows[:cut], rows[cut:]) for kept in keep(both(part)).tolist()]
     assert found == expected
-
-
-def test_copies(both):
-    rows = [("Berlin", "berlin "), ("New York", "New York"), ("a", "b")]
-    assert IdenticalSides().keep(both(rows)).tolist() == [False, False, True]
-    assert IdenticalSides(ignore_case=False).keep(both(rows)).tolist() == [True, False, True]
-    assert IdenticalSides(min_words=2).keep(both(rows)).tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize(
@@ -96,11 +92,11 @@ def test_copies(both):
         ("en", "", True),
     ],
 )
-def test_scripts(of, language, line, kept):
+def test_scripts(language, line, kept):
     assert Script().keep(of([line, "", line], language)).tolist() == [kept, True, kept]
 
 
-def test_scripts_of_other_languages_can_be_given(of):
+def test_scripts_of_other_languages_are_settings():
     with pytest.raises(DataError, match=r"scripts of 'tlh' are not known.*expected\.tlh"):
         Script().keep(of(["Qapla'"], "tlh"))
     assert Script(expected={"tlh": ["Latin"]}).keep(of(["Qapla'", "мачка"], "tlh")).tolist() == [True, False]
@@ -113,18 +109,12 @@ def test_scripts_of_other_languages_can_be_given(of):
         *(("\x85", False), ("\ue000", False), ("", True)),
     ],
 )
-def test_control_characters(both, line, kept):
+def test_control_characters(line, kept):
     assert Control().keep(both([("fine", line), (line, "fine")])).tolist() == [kept, kept]
     assert Control(max_count=1).keep(both([("fine", line)])).all()
 
 
-def test_separators(both):
-    rows = [("a ||| b", "c"), ("a", "b |||"), ("a || b", "<sep>")]
-    assert Separator().keep(both(rows)).tolist() == [False, False, True]
-    assert Separator(marks=["<sep>", "|||"]).keep(both(rows)).tolist() == [False, False, False]
-
-
-def test_nobody_knows_the_script_of_a_language_of_ones_own_making():
+def test_derived_languages_have_no_known_script():
     assert Script().scripts("en") == {"Latin"}
     assert Script().scripts("en_x") == Script().scripts("en-x-inv") == frozenset()
     assert Script(expected={"en_x": ["Armenian"]}).scripts("en_x") == {"Armenian"}
@@ -135,7 +125,7 @@ ROWS = [("the cat", "die Katze"), ("", "x"), ("the cat", "die Katze"), ("a", "a 
 
 
 @EVERY
-def test_members_say_what_they_drop(name):
+def test_every_filter_is_described(name):
     assert FILTERS.build(name).name == name
     assert FILTERS.summary(name).startswith("Drops ")
     for field in FILTERS.get(name).model_fields.values():
@@ -143,7 +133,7 @@ def test_members_say_what_they_drop(name):
 
 
 @EVERY
-def test_lines_and_pairs_get_a_verdict_each(name, of, both):
+def test_every_filter_returns_a_mask(name):
     rule = FILTERS.build(name)
     for chunk in (of([source for source, _ in ROWS]), both(ROWS), of([]), both([])):
         verdicts = rule.keep(chunk)
@@ -152,25 +142,25 @@ def test_lines_and_pairs_get_a_verdict_each(name, of, both):
 
 
 @EVERY
-def test_chunks_make_no_difference(name, both):
+def test_result_does_not_depend_on_chunks(name):
     rule = FILTERS.build(name)
     whole, keep = rule.keep(both(ROWS)), rule.start()
     parts = [keep(both(part)) for part in (ROWS[:2], ROWS[2:4], ROWS[4:])]
     assert whole.tolist() == np.concatenate(parts).tolist()
 
 
-def test_a_line_is_counted_by_the_first_rule_that_it_breaks(both):
-    sieve = FilterChain(build_filters({"identical": {}, "length": {"max_words": 2}, "duplicates": {}}))
+def test_a_row_is_counted_by_the_first_filter_that_drops_it():
+    chain = FilterChain(build_filters({"identical": {}, "length": {"max_words": 2}, "duplicates": {}}))
     rows = [("a b c", "a b c"), ("a b c", "d"), ("x", "y"), ("x", "y"), ("left", "out")]
     among = np.array([True, True, True, True, False])
-    assert sieve.keep(both(rows), among).tolist() == [False, False, True, False, False]
-    assert sieve.dropped == {"identical": 1, "length": 1, "duplicates": 1}
+    assert chain.keep(both(rows), among).tolist() == [False, False, True, False, False]
+    assert chain.dropped == {"identical": 1, "length": 1, "duplicates": 1}
 
 
-def test_what_was_dropped_before_does_not_make_a_duplicate(both):
+def test_a_dropped_row_makes_no_duplicate():
     rows = [("x", "y y y y y y y y y y"), ("x", "y")]
-    sieve = FilterChain(build_filters({"ratio": {}, "duplicates": {"by": "source"}}))
-    assert sieve.keep(both(rows), np.ones(2, np.bool_)).tolist() == [False, True]
+    chain = FilterChain(build_filters({"ratio": {}, "duplicates": {"by": "source"}}))
+    assert chain.keep(both(rows), np.ones(2, np.bool_)).tolist() == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -182,13 +172,13 @@ def test_what_was_dropped_before_does_not_make_a_duplicate(both):
         ({"ratio": {"max_ratio": 0.5}}, "filters.ratio: max_ratio: .*greater than or equal to 1"),
     ],
 )
-def test_wrong_rules_are_explained(rules, message):
+def test_rejects_wrong_settings(rules, message):
     with pytest.raises(SettingsError, match=message):
         build_filters(rules)
 
 
 @given(st.lists(st.lists(st.integers(0, 40), max_size=15), max_size=10))
-def test_it_is_a_set(chunks):
+def test_hash_set_agrees_with_a_set(chunks):
     seen, known = HashSet(), set()
     for chunk in chunks:
         keys = np.array(chunk, np.uint64)

@@ -1,0 +1,193 @@
+"""Readers of lines and tables: lines, joined, gold, tsv, nli."""
+
+from __future__ import annotations
+
+import pytest
+
+from interlace.core.errors import DataError, SettingsError
+from interlace.readers import READERS
+from interlace.text.lines import write_lines
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Writes files and reads all their chunks."""
+
+    def make(reader, files, languages, **settings):
+        for name, lines in files.items():
+            write_lines(tmp_path / name, lines)
+        paths = [tmp_path / name for name in files]
+        return list(READERS.build({"name": reader, **settings}).read_chunks(paths, languages))
+
+    return make
+
+
+def sides(pairs):
+    return list(zip(pairs.source.lines, pairs.target.lines, strict=True))
+
+
+def test_lines_of_several_files_follow_each_other(read):
+    (text,) = read("lines", {"a": ["one two", ""], "b": ["three"]}, ["en"])
+    assert text.lines == ["one two", "", "three"]
+    assert [text.tokens(row) for row in range(3)] == [["one", "two"], [], ["three"]]
+
+
+@pytest.mark.parametrize(("first", "second"), [(5, 3), (3, 5), (1, 2)])
+def test_rejects_sides_of_different_length(read, first, second):
+    with pytest.raises(DataError, match=rf"a\.en has {first} lines and .*a\.de has {second};"):
+        read("lines", {"a.en": ["x"] * first, "a.de": ["y"] * second}, ["en", "de"])
+
+
+def test_words_are_those_of_the_word_tokenizer(read):
+    (text,) = read("lines", {"a": ["it's 我们."]}, ["en"], word_tokenizer="unicode")
+    assert (text.tokens(0), text.word_tokenizer) == (["it", "'", "s", "我", "们", "."], "unicode")
+    with pytest.raises(SettingsError, match="there is no word tokenizer 'unicod'; did you mean 'unicode'"):
+        read("lines", {"a": ["x"]}, ["en"], word_tokenizer="unicod")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("2 .   ||| 2 .  ", ("2 .", "2 .")),
+        ("un|||one", ("un", "one")),
+        ("\tdeux |||two", ("deux", "two")),
+        ("a|||b ||| c", ("a|||b", "c")),  # a separator between spaces takes precedence
+        ("a ||| b|||c", ("a", "b|||c")),
+        ("||||| ||| |||||", ("|||||", "|||||")),
+    ],
+)
+def test_joined_sides_are_split_at_the_separator(read, line, expected):
+    (pairs,) = read("joined", {"pairs": [line]}, ["fr", "en"])
+    assert sides(pairs) == [expected]
+    assert (pairs.source.language, pairs.target.language, pairs.notes) == ("fr", "en", {})
+    assert pairs.target.tokens(0) == expected[1].split()
+
+
+def test_joined_keeps_and_counts_empty_sides(read):
+    (pairs,) = read("joined", {"pairs": ["a ||| b", "||| c", "d |||", "", "|||", "e ||| f"]}, ["fr", "en"])
+    assert sides(pairs) == [("a", "b"), ("", "c"), ("d", ""), ("", ""), ("", ""), ("e", "f")]
+    assert pairs.notes == {"pairs with an empty side": 4}
+
+
+@pytest.mark.parametrize(
+    ("line", "count"), [("no separator", 0), ("a || b", 0), ("a ||| b ||| c", 2), ("a|||b|||c", 2), ("x ||| |||", 2)]
+)
+def test_joined_rejects_other_numbers_of_separators(read, line, count):
+    with pytest.raises(DataError, match=rf"pairs, line 2: {count} separators '\|\|\|', expected one between"):
+        read("joined", {"pairs": ["a ||| b", line]}, ["fr", "en"])
+
+
+def test_gold_removes_sentence_numbers(read):
+    files = {"a.en": ["<s snum=3> the house </s>", "<s snum=7> a b </s>"], "a.hi": ["3\tघर", "7\tक ख"]}
+    (pairs,) = read("gold", files, ["en", "hi"])
+    assert pairs.source.lines == ["the house", "a b"]
+    assert pairs.target.tokens(1) == ["क", "ख"]
+    assert (pairs.source.language, pairs.target.language) == ("en", "hi")
+
+
+def test_gold_notes_words_with_spaces_once(read, monkeypatch):
+    monkeypatch.setattr("interlace.readers.CHUNK", 1)
+    row = '{"src_words": ["New York"], "tgt_words": ["न्यूयॉर्क"], "alignment": [[0, 0]]}'
+    first, second = read("gold", {"a.jsonl": [row, row]}, ["en", "hi"])
+    assert first.source.tokens(0) == ["New_York"]
+    assert sum(first.source.notes.values()) == 2
+    assert not second.source.notes
+
+
+def test_gold_rejects_sides_with_different_numbers(read):
+    with pytest.raises(DataError, match=r"has sentence 1 where .* has 2"):
+        read("gold", {"a.en": ["1\ta"], "a.hi": ["2\tक"]}, ["en", "hi"])
+
+
+TABLE = ["id\ten\tde\tsw\tclass", '1\tsay "yes"\tsag ja\t\tgood', "2\tno\tnein\thapana\tbad", ""]
+
+
+def test_tsv_columns_by_language_name_and_number(read):
+    (pairs,) = read("tsv", {"table.tsv": TABLE}, ["sw", "en"])
+    assert sides(pairs) == [("", 'say "yes"'), ("hapana", "no")]  # quotes are literal, a cell may be empty
+    assert (pairs.source.language, pairs.target.language) == ("sw", "en")
+    (text,) = read("tsv", {"table.tsv": TABLE}, ["xx"], columns=("de",), label="class")
+    assert (text.language, text.lines, text.labels) == ("xx", ["sag ja", "nein"], ["good", "bad"])
+    (pairs,) = read("tsv", {"table.tsv": TABLE}, ["de", "sw"], columns=(2, "sw"), label=4)
+    assert (pairs.target.lines, pairs.labels) == (["", "hapana"], ["good", "bad"])
+    rows = ["one\ttwo\t1", "three\tfour\t0"]
+    (pairs,) = read("tsv", {"bare.tsv": rows}, ["en", "de"], header=False, label=2)
+    assert (sides(pairs), pairs.labels) == ([("one", "two"), ("three", "four")], ["1", "0"])
+
+
+SHORT = ["en\tde", "one\teins", "two"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "languages", "settings", "message"),
+    [
+        (TABLE, ["fr"], {}, r"a\.tsv: the header has no column 'fr'; there are: class, de, en, id, sw"),
+        (TABLE, ["en"], {"label": "clas"}, "no column 'clas'; did you mean 'class'"),
+        (TABLE, ["en"], {"columns": (9,)}, "there is no column 9; the header names 5"),
+        (TABLE, ["en"], {"columns": ("en",), "header": False}, r"'en'.*header = false"),
+        (TABLE, ["en"], {"columns": ("en", "de")}, "2 columns for 1 languages"),
+        (SHORT, ["en"], {}, r"a\.tsv, line 3: 1 tab-separated columns, the header names 2"),
+        (SHORT, ["en", "de"], {"header": False}, r"line 3: 1 tab-.* column 1 \(counted from 0\) is needed"),
+    ],
+)
+def test_tsv_names_missing_columns(read, rows, languages, settings, message):
+    with pytest.raises(DataError, match=message):
+        read("tsv", {"a.tsv": rows}, languages, **settings)
+
+
+HEADER = "language\tgold_label\tsentence1\tsentence2\tpairID\tgenre"
+
+
+def test_nli_reads_pairs_of_one_language(read):
+    rows = [HEADER, "en\tneutral\tHe reads.\tHe sleeps.\t1\tx", "de\tentailment\tc\td\t1\tx"]
+    (pairs,) = read("nli", {"nli.tsv": rows}, ["en"])
+    assert (sides(pairs), pairs.labels) == ([("He reads.", "He sleeps.")], ["neutral"])
+    assert pairs.source.language == pairs.target.language == "en"
+    with pytest.raises(DataError, match="no labelled pair of language 'fr'"):
+        read("nli", {"nli.tsv": rows}, ["fr"])
+
+
+def test_nli_counts_pairs_without_a_majority(read, monkeypatch):
+    monkeypatch.setattr("interlace.readers.CHUNK", 1)
+    undecided, neutral = "en\t-\ta\tb\t1\tx", "en\tneutral\ta\tb\t1\tx"
+    chunks = read("nli", {"nli.tsv": [HEADER, undecided, neutral, neutral, undecided]}, ["en"])
+    assert [len(chunk) for chunk in chunks] == [1, 1]
+    assert sum(chunk.notes.get("pairs without a majority label left out", 0) for chunk in chunks) == 2
+
+
+def test_nli_reads_sick_and_other_spellings_of_labels(read):
+    rows = ["pair_ID\tsentence_A\tsentence_B\tentailment_judgment", "1\ta\tb\tENTAILMENT", "2\tc\td\tcontradictory"]
+    columns = {"premise": "sentence_A", "hypothesis": "sentence_B", "label": "entailment_judgment"}
+    (pairs,) = read("nli", {"nli.tsv": rows}, ["en"], **columns)
+    assert pairs.labels == ["entailment", "contradiction"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([HEADER, "en\tmaybe\ta\tb\t1\tx"], r"nli\.tsv, line 2: label 'maybe', expected one of entailment, neutral"),
+        (
+            ["gold_label\tsentence_1\tsentence_2", "neutral\ta\tb"],
+            "none of the columns 'sentence1', 'premise', 'sentence_A'; did you mean 'sentence_1'",
+        ),
+    ],
+)
+def test_nli_names_unknown_labels_and_columns(read, rows, message):
+    with pytest.raises(DataError, match=message):
+        read("nli", {"nli.tsv": rows}, ["en"])
+
+
+@pytest.mark.parametrize(
+    ("reader", "file", "languages", "count"),
+    [
+        ("joined", "alignment/zhen.src-tgt", ["zh", "en"], 450),
+        ("tsv", "parallel/bible-nt/nt.8langs.tsv.gz", ["eu", "wo"], 7008),
+        ("tsv", "parallel/xnli-multiway/xnli.11way.dev.tsv.gz", ["hi", "zh"], 3320),
+        ("nli", "nli/xnli/xnli.test.hi.tsv.gz", ["hi"], 5010),
+    ],
+)
+def test_real_files(real_data, reader, file, languages, count):
+    chunks = list(READERS.build(reader).read_chunks([real_data / file], languages))
+    assert sum(map(len, chunks)) == count
+    labels = [label for chunk in chunks for label in chunk.labels or ()]
+    assert {labels.count(label) for label in labels} == ({1670} if reader == "nli" else set())
