@@ -115,12 +115,8 @@ def opened(name, number, tmp_path):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_reader_has_an_example(name):
+def test_a_reader_has_an_example_settings_and_a_summary(name):
     assert EXAMPLES.get(name), f"add an example of {name!r} to this suite"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_reader_is_settings_with_a_summary(name):
     reader = READERS.build(name)
     assert isinstance(reader, Reader)
     assert type(reader).read(reader.dump()) == reader
@@ -153,7 +149,7 @@ def test_columns_fit_the_lines(opened):
 
 
 @cases
-def test_chunks_make_no_difference(opened, monkeypatch):
+def test_result_does_not_depend_on_chunks(opened, monkeypatch):
     example, reader, paths = opened
     whole = _read(reader, paths, example.languages)
     assert _plain(whole) == _plain(_read(reader, paths, example.languages))
@@ -164,7 +160,7 @@ def test_chunks_make_no_difference(opened, monkeypatch):
 
 
 @cases
-def test_nothing_is_read_before_it_is_asked_for(opened):
+def test_files_are_opened_at_the_first_chunk(opened):
     example, reader, paths = opened
     chunks = reader.read_chunks(list(paths), list(example.languages))
     for path in paths:
@@ -174,7 +170,7 @@ def test_nothing_is_read_before_it_is_asked_for(opened):
 
 
 @cases
-def test_packed_files_and_windows_line_ends_are_the_same(opened, tmp_path):
+def test_reads_gzip_files_and_windows_line_ends(opened, tmp_path):
     example, reader, paths = opened
     packed = [path.with_suffix(".gz") for path in paths]
     for path in packed:
@@ -183,34 +179,23 @@ def test_packed_files_and_windows_line_ends_are_the_same(opened, tmp_path):
 
 
 @cases
-def test_an_empty_file_is_named(opened):
-    example, reader, paths = opened
-    paths[-1].write_bytes(b"")
-    with pytest.raises(DataError, match=rf"{paths[-1].name}: the file is empty"):
-        _read(reader, paths, example.languages)
-
-
-@cases
-def test_a_missing_file_is_named_with_the_nearest(opened):
+def test_names_missing_empty_and_invalid_files(opened):
     example, reader, paths = opened
     missing = [*paths[:-1], paths[-1].with_suffix(".tx")]
     with pytest.raises(DataError, match=r"\.tx: no such file; did you mean"):
         _read(reader, missing, example.languages)
-
-
-@cases
-def test_invalid_utf8_is_named_with_its_line(opened):
-    example, reader, paths = opened
-    data = example.text().encode()
-    place = data.index("é".encode())
-    paths[-1].write_bytes(data[:place] + b"\xff" + data[place:])
-    line = data[:place].count(b"\n") + 1
+    paths[-1].write_bytes(b"")
+    with pytest.raises(DataError, match=rf"{paths[-1].name}: the file is empty"):
+        _read(reader, paths, example.languages)
+    before, letter, after = example.text().encode().partition("é".encode())
+    paths[-1].write_bytes(before + b"\xff" + letter + after)
+    line = before.count(b"\n") + 1
     with pytest.raises(DataError, match=rf"{paths[-1].name}, line {line}: not valid UTF-8"):
         _read(reader, paths, example.languages)
 
 
 @cases
-def test_languages_that_do_not_fit_are_refused(opened):
+def test_rejects_other_numbers_of_languages(opened):
     _, reader, paths = opened
     with pytest.raises(DataError, match="found"):
         _read(reader, paths, ["en", "de", "fr"])

@@ -157,23 +157,16 @@ def test_rejects_a_tokenizer_of_whole_words() -> None:
         extend_vocab(old, {"en": ["a b"]}, 5)
 
 
-def toy_words(first: int, refused: set[tuple[int, int]] = frozenset()):
-    """Ids from `first` on, for all pairs but the refused ones."""
-    state = {"next": first}
-
-    def join(left: int, right: int) -> int | None:
-        if (left, right) in refused:
-            return None
-        state["next"] += 1
-        return state["next"] - 1
-
-    return join
+def new_ids(first: int, refused: set[tuple[int, int]] = frozenset()):
+    """Return a function that numbers all pairs but the refused ones from `first` on."""
+    ids = iter(range(first, 1000))
+    return lambda left, right: None if (left, right) in refused else next(ids)
 
 
 def test_merges_by_hand() -> None:
     """1 2 are adjacent five times, then 9 3 three times; 3 4 once and 4 4 never."""
     words, counts = [(1, 2, 3), (1, 2), (3, 4), (4,)], [3, 2, 1, 9]
-    first, second = continued_merges(words, counts, toy_words(9), min_count=2)
+    first, second = continued_merges(words, counts, new_ids(9), min_count=2)
     assert (first.left, first.right, first.new, first.count) == (1, 2, 9, 5)
     assert first.lift == math.log(5 * 24 / (5 * 5))
     assert (second.left, second.right, second.new, second.count) == (9, 3, 10, 3)
@@ -181,17 +174,17 @@ def test_merges_by_hand() -> None:
 
 
 def test_refused_pairs_are_not_offered_again() -> None:
-    merges = list(continued_merges([(1, 2, 3)], [5], toy_words(9, {(1, 2)})))
+    merges = list(continued_merges([(1, 2, 3)], [5], new_ids(9, {(1, 2)})))
     assert [(merge.left, merge.right) for merge in merges] == [(2, 3), (1, 9)]
 
 
 def test_pairs_adjacent_by_chance_are_not_merged() -> None:
     words, counts = [(1, 1), (1, 2), (2, 1), (2, 2)], [10, 10, 10, 10]
-    assert list(continued_merges(words, counts, toy_words(9))) == []
+    assert list(continued_merges(words, counts, new_ids(9))) == []
 
 
 def test_runs_of_one_subword_are_merged_from_the_left() -> None:
-    merges = list(continued_merges([(1, 1, 1), (2,)], [4, 40], toy_words(9)))
+    merges = list(continued_merges([(1, 1, 1), (2,)], [4, 40], new_ids(9)))
     assert (merges[0].left, merges[0].right, merges[0].count) == (1, 1, 8)
     assert (merges[1].left, merges[1].right) == (9, 1)
 
@@ -229,6 +222,6 @@ def merges_counted_anew(words, counts, min_count):
     st.integers(1, 3),
 )
 def test_agrees_with_counting_anew_after_each_merge(entries, min_count) -> None:
-    words, counts = [tuple(word) for word, _ in entries], [count for _, count in entries]
-    found = [(m.left, m.right, m.new, m.count) for m in continued_merges(words, counts, toy_words(100), min_count)]
+    words, counts = zip(*entries, strict=True) if entries else ((), ())
+    found = [(m.left, m.right, m.new, m.count) for m in continued_merges(words, counts, new_ids(100), min_count)]
     assert found == list(merges_counted_anew(words, counts, min_count))

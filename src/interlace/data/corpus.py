@@ -194,8 +194,12 @@ class ParallelCorpus(_StoredCorpus):
     @property
     def sides(self) -> tuple[Corpus, Corpus]:
         """Source and target as corpora of one language; they map the same files, nothing is copied."""
-        source, target = (self._as_corpus(*side) for side in zip(self._prefixes, self.languages, strict=True))
-        return source, target
+        corpora = []
+        for prefix, language in zip(self._prefixes, self.languages, strict=True):
+            counts = {what: {language: self.counts[what][language]} for what in ("subwords", "words")}
+            meta = {**self.meta, "languages": [language], "counts": {"rows": len(self), **counts}}
+            corpora.append(Corpus(self.folder, meta, self.vocab, (prefix,)))
+        return corpora[0], corpora[1]
 
     def take(self, rows: RowNumbers) -> Pairs:
         """Return a copy of the given rows."""
@@ -208,10 +212,6 @@ class ParallelCorpus(_StoredCorpus):
         phrases, scores = self.phrases.take(rows)
         known = self.phrases.known(rows, self.vocab) if self.with_known and self.vocab is not None else None
         return Pairs(source, target, found.links, phrases, found.confidence, scores, known)
-
-    def _as_corpus(self, prefix: str, language: str) -> Corpus:
-        counts = {"rows": len(self)} | {what: {language: self.counts[what][language]} for what in ("subwords", "words")}
-        return Corpus(self.folder, {**self.meta, "languages": [language], "counts": counts}, self.vocab, (prefix,))
 
     def _spans(self, name: str, rows: RowNumbers) -> Ragged | None:
         if name not in self._shards[0]:
