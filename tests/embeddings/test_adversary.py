@@ -1,6 +1,4 @@
-"""The adversary at a width where no search by luck would do: from no rotation at all to one drawn at random."""
-
-from __future__ import annotations
+"""Adversarial training in 32 dimensions, where no search by chance succeeds."""
 
 import numpy as np
 import pytest
@@ -12,12 +10,12 @@ from interlace.embeddings.muse import Muse
 
 WIDTH, COUNT = 32, 500
 GAME = {"hidden": 64, "epochs": 4, "updates": 500, "discriminator_steps": 2, "learning_rate": 0.4}
-AS_THEY_ARE = Mapping(normalization=[])
+UNCHANGED = Mapping(normalization=[])
 
 
 @pytest.fixture(scope="module")
 def pair():
-    """English: clusters of unlike sizes, narrower in each direction. xx: the same turned at random, with some noise."""
+    """English: clusters of different sizes, narrower in each direction. xx: the same, rotated, with some noise."""
     rng = np.random.default_rng(0)
     spread = np.logspace(0, -2, WIDTH)
     words = 0.6 * rng.normal(0, 1, (COUNT, WIDTH))
@@ -40,13 +38,13 @@ def right(moved, english):
     return float((best == np.arange(COUNT)).mean())
 
 
-def test_refinement_alone_finds_no_such_rotation(pair):
-    found, _ = MappedPair(pair["xx"], pair["en"], AS_THEY_ARE).refine(np.eye(WIDTH, dtype=np.float32))
+def test_refinement_alone_does_not_find_the_rotation(pair):
+    found, _ = MappedPair(pair["xx"], pair["en"], UNCHANGED).refine(np.eye(WIDTH, dtype=np.float32))
     assert right(pair["xx"].vectors @ found, pair["en"]) < 0.02
 
 
-def test_the_adversary_finds_a_rotation_drawn_at_random(pair):
-    learnt = Muse(adversary=GAME, random_starts=1, mapping=AS_THEY_ARE).fit(EmbeddingSources(vectors=pair))
+def test_adversarial_training_finds_the_rotation(pair):
+    learnt = Muse(adversary=GAME, random_starts=1, mapping=UNCHANGED).fit(EmbeddingSources(vectors=pair))
     assert right(learnt.vectors["xx"].vectors, learnt.vectors["en"]) > 0.9
     told = learnt.about["mappings"]["xx"]
     assert told["criterion"][0] > told["chance"] + 0.01  # before any refinement

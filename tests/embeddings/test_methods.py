@@ -11,30 +11,30 @@ from interlace.core.errors import DataError, MissingDependencyError, SettingsErr
 from interlace.core.neighbors import nearest, unit
 from interlace.embeddings import EmbeddingSources, WordVectors
 from interlace.embeddings.common.mapping import MappedPair, Mapping, procrustes
-from interlace.embeddings.common.skipgram import SkipGram
+from interlace.embeddings.common.skipgram import SkipGram, vectors_of
 from interlace.embeddings.concat import Concat, Interleaved
 from interlace.embeddings.identical import Identical
-from interlace.embeddings.muse import Adversary, Muse, _converged
+from interlace.embeddings.muse import Adversary, Muse, has_converged
 from interlace.embeddings.procrustes import Procrustes
 
 WIDTH, COUNT = 4, 400
 
 
 def rotation(seed, size=0.3):
-    """A proper one, not far from none: in so few dimensions a game that begins without a turn finds no reflection."""
+    """A small proper rotation: in so few dimensions adversarial training finds no reflection."""
     skew = np.random.default_rng(seed).normal(0, size, (WIDTH, WIDTH))
     return expm(skew - skew.T).astype(np.float32)
 
 
 def cloud():
-    """Vectors in clusters, of which only one rotation fits two such clouds."""
+    """Vectors in clusters, so that only one rotation fits."""
     rng = np.random.default_rng(5)
     centres = rng.normal(0, 1, (8, WIDTH))
     return (centres[rng.integers(0, 8, COUNT)] + rng.normal(0, 0.3, (COUNT, WIDTH))).astype(np.float32)
 
 
 def languages(same=0):
-    """English, and the same vectors turned under other names; the first `same` words are written alike."""
+    """English, and the same vectors rotated under other names; the first `same` words are spelled alike."""
     vectors = cloud()
     names = [f"w{number}" for number in range(len(vectors))]
     others = names[:same] + [f"x{number}" for number in range(same, len(vectors))]
@@ -56,7 +56,7 @@ def test_procrustes_by_hand():
     np.testing.assert_allclose(turned, [[0, 1], [-1, 0]], atol=1e-6)
 
 
-def test_refinement_mends_a_bad_start_and_keeps_the_best_by_the_criterion():
+def test_refinement_corrects_a_rotation_and_keeps_the_best_by_the_criterion():
     pair = languages()
     sides = MappedPair(pair["xx"], pair["en"], Mapping(normalization=[]))
     right = rotation(0).T
@@ -67,15 +67,15 @@ def test_refinement_mends_a_bad_start_and_keeps_the_best_by_the_criterion():
     assert history[0] < 0.998 < max(history)
 
 
-def test_rounds_on_drawn_pairs_get_away_from_a_start_that_refinement_alone_does_not_mend():
-    """Every twentieth word is paired with its translation, the others with whatever comes."""
+def test_stochastic_induction_leaves_a_poor_start():
+    """Every twentieth word is paired with its translation, the others at random."""
     rng, count, width = np.random.default_rng(8), 300, 20
     vectors = rng.normal(0, 1, (count, width)) * np.linspace(2, 0.3, width)
     turn = np.linalg.qr(rng.normal(0, 1, (width, width)))[0]
     english = WordVectors("en", [f"w{row}" for row in range(count)], unit(vectors))
     other = WordVectors("xx", [f"x{row}" for row in range(count)], unit(vectors @ turn))
     paired = np.where(np.arange(count) % 20 == 0, np.arange(count), rng.permutation(count))
-    right = {}
+    correct = {}
     for drawn in (1.0, 0.1):
         sides = MappedPair(
             other, english, Mapping(normalization=[], sampled_fraction=drawn, patience=5, refinements=10)
@@ -83,12 +83,12 @@ def test_rounds_on_drawn_pairs_get_away_from_a_start_that_refinement_alone_does_
         found, history = sides.refine(sides.solve(np.arange(count), paired))
         assert sides.criterion(found) == pytest.approx(max(history))
         places, _ = nearest(unit(other.vectors @ found), english.vectors)
-        right[drawn] = float((places == np.arange(count)).mean())
-    assert right[1.0] < 0.2
-    assert right[0.1] > 0.99
+        correct[drawn] = float((places == np.arange(count)).mean())
+    assert correct[1.0] < 0.2
+    assert correct[0.1] > 0.99
 
 
-def test_normalising_is_done_in_turn():
+def test_normalization_steps_are_applied_in_order():
     vectors = np.array([[3.0, 0.0], [0.0, 4.0]], np.float32)
     np.testing.assert_allclose(Mapping(normalization=["unit"]).normalized(vectors), [[1, 0], [0, 1]])
     np.testing.assert_allclose(Mapping(normalization=["center"]).normalized(vectors), [[1.5, -2], [-1.5, 2]])
@@ -98,10 +98,10 @@ def test_normalising_is_done_in_turn():
     assert Mapping(normalization=[]).normalized(vectors) is vectors
 
 
-# ---- methods on vectors that are given ----
+# ---- methods on existing vectors ----
 
 
-def test_a_dictionary_of_a_few_words_is_enough_in_either_direction():
+def test_procrustes_reads_a_small_dictionary_in_either_direction():
     entries = [(f"x{number}", f"w{number}", 1.0) for number in range(12)]
     for source, lexicon in (("xx", Lexicon.of(entries)), ("en", Lexicon.of(entries).reversed())):
         pair = (source, "en" if source == "xx" else "xx")
@@ -110,7 +110,7 @@ def test_a_dictionary_of_a_few_words_is_enough_in_either_direction():
         assert learnt.about["mappings"]["xx"]["entries"] == 12
 
 
-def test_words_written_alike_are_enough():
+def test_identical_words_find_the_rotation():
     learnt = Identical(mapping=Mapping(normalization=[])).fit(EmbeddingSources(vectors=languages(same=12)))
     assert found_again(learnt.vectors) == 1
     with pytest.raises(DataError, match="have no word in common"):
@@ -120,31 +120,19 @@ def test_words_written_alike_are_enough():
 GAME = {"hidden": 32, "epochs": 3, "updates": 150, "discriminator_steps": 1}
 
 
-def test_the_adversary_needs_nothing():
+def test_muse_needs_no_dictionary():
     learnt = Muse(adversary=GAME, random_starts=2, mapping=Mapping(normalization=[])).fit(
         EmbeddingSources(vectors=languages())
     )
     assert found_again(learnt.vectors) > 0.95
-    told = learnt.about["mappings"]["xx"]
-    assert told["converged"] is True
-    assert told["agreement"] > 0.95
-    assert [len(history) for history in told["runs"]] == [3, 3]
+    record = learnt.about["mappings"]["xx"]
+    assert record["converged"] is True
+    assert record["agreement"] > 0.95
+    assert [len(history) for history in record["runs"]] == [3, 3]
+    assert len(record["criterion"]) == 1 + Mapping().refinements
 
 
-def test_no_rotation_is_refined_twice(monkeypatch):
-    """Two games, each refined to be judged, and two by chance."""
-    refined, begun = MappedPair.refine, []
-    monkeypatch.setattr(
-        MappedPair, "refine", lambda sides, rotation: begun.append(rotation) or refined(sides, rotation)
-    )
-    learnt = Muse(adversary=GAME | {"epochs": 1}, random_starts=2, mapping=Mapping(normalization=[])).fit(
-        EmbeddingSources(vectors=languages())
-    )
-    assert len({rotation.tobytes() for rotation in begun}) == len(begun) == 4
-    assert len(learnt.about["mappings"]["xx"]["criterion"]) == 1 + Mapping().refinements
-
-
-def test_languages_with_nothing_in_common_are_told_apart(caplog):
+def test_warns_about_languages_with_nothing_in_common(caplog):
     pair = languages()
     noise = np.random.default_rng(3).normal(size=(COUNT, WIDTH)).astype(np.float32)
     pair["xx"] = pair["xx"].with_vectors(noise)
@@ -156,7 +144,7 @@ def test_languages_with_nothing_in_common_are_told_apart(caplog):
     assert "xx onto en" in caplog.text
 
 
-def test_both_readings_of_label_smoothing():
+def test_label_smoothing():
     assert Adversary().wrong_label == pytest.approx(0.1)
     assert Adversary(smoothing_kind="flipped").wrong_label == pytest.approx(0.2)
     with pytest.raises(SettingsError, match="makes both labels equal"):
@@ -166,9 +154,9 @@ def test_both_readings_of_label_smoothing():
 @pytest.mark.parametrize(
     ("reached", "agreement", "expected"), [(0.6, 0.95, True), (0.6, 0.73, False), (0.4, 0.95, False), (0.6, None, None)]
 )
-def test_a_way_is_found_when_games_agree_on_more_than_chance(reached, agreement, expected):
+def test_has_converged_if_runs_agree_and_beat_chance(reached, agreement, expected):
     pair = languages()
-    assert _converged(MappedPair(pair["xx"], pair["en"], Mapping()), reached, 0.5, agreement) is expected
+    assert has_converged(MappedPair(pair["xx"], pair["en"], Mapping()), reached, 0.5, agreement) is expected
 
 
 @pytest.mark.parametrize(
@@ -179,12 +167,12 @@ def test_a_way_is_found_when_games_agree_on_more_than_chance(reached, agreement,
         ({("en", "xx"): Lexicon.of([("a", "b", 1)])}, "none of 1 entries .* has a vector for both"),
     ],
 )
-def test_a_dictionary_that_is_of_no_use_is_an_error(lexicon, message):
+def test_rejects_unusable_dictionary(lexicon, message):
     with pytest.raises(DataError, match=message):
         Procrustes().fit(EmbeddingSources(vectors=languages(), dictionaries=lexicon))
 
 
-# ---- methods that learn from text ----
+# ---- methods that train on text ----
 
 SMALL = SkipGram(width=8, min_count=1, epochs=3, buckets=100)
 
@@ -196,37 +184,34 @@ def test_concat_gives_a_word_of_both_languages_one_vector():
     assert "sieht" not in found["en"].words
 
 
-def test_concat_takes_no_vectors_that_exist():
+def test_concat_rejects_existing_vectors():
     with pytest.raises(DataError, match="cannot use existing vectors"):
         Concat().fit(EmbeddingSources(vectors=languages()))
 
 
-def test_lines_of_all_languages_are_spread_evenly():
-    mixed = Interleaved({"en": [["e"]] * 6, "de": [["d"]] * 2})
-    order = "".join(line[0] for line in mixed)
-    assert order.count("d") == 2
-    assert "d" in order[:4]
-    assert "d" in order[4:]
+def test_lines_of_all_languages_are_interleaved_evenly():
+    order = "".join(line[0] for line in Interleaved({"en": [["e"]] * 6, "de": [["d"]] * 2}))
+    assert (order.count("d"), "d" in order[:4], "d" in order[4:]) == (2, True, True)
 
 
-def test_words_that_stand_together_become_alike():
+def test_words_in_the_same_context_become_similar():
     rng = np.random.default_rng(0)
     topics = [["apple", "pear", "plum", "fig"], ["car", "bus", "train", "ship"]]
     lines = [list(rng.permutation(topics[number % 2])) for number in range(600)]
     gram = SkipGram(width=16, epochs=6, buckets=50, max_ngram=0, subsample=0.0)
-    found = gram.train("xx", lines).of("xx", gram.words_of(lines))
+    found = vectors_of(gram.train("xx", lines), "xx", gram.words_of(lines))
     apple, pear, car = unit(found.vectors[found.find(["apple", "pear", "car"])])
     assert apple @ pear > apple @ car + 0.2
 
 
-def test_words_are_counted_and_cut_off():
+def test_words_by_decreasing_frequency():
     lines = [["a", "b", "b"], ["c", "b", "a"]]
     assert SkipGram(min_count=1).words_of(lines) == ["b", "a", "c"]
     assert SkipGram(min_count=2).words_of(lines) == ["b", "a"]
     assert SkipGram(min_count=1, max_words=2).words_of(lines) == ["b", "a"]
 
 
-def test_without_gensim_the_command_to_get_it_is_told(monkeypatch):
+def test_error_without_gensim_names_the_command_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "gensim.models.fasttext", None)
     with pytest.raises(MissingDependencyError, match="pip install gensim"):
         SMALL.train("xx", [["a"]])

@@ -110,7 +110,10 @@ class WordVectors:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         words, vectors = (file_in(folder, f"{self.language}{suffix}") for suffix in (".words", _SUFFIX))
-        write_lines(words, _escaped_lines(self.words))
+        # Reading drops a byte order mark and a line's last return, so they are doubled.
+        marks = ["\ufeff" if not row and word.startswith("\ufeff") else "" for row, word in enumerate(self.words)]
+        ends = ["\r" if word.endswith("\r") else "" for word in self.words]
+        write_lines(words, map("".join, zip(marks, self.words, ends, strict=True)))
         with atomic(vectors) as partial:  # replaces a symbolic link instead of following it
             save_file({"vectors": np.ascontiguousarray(self.vectors)}, partial)
 
@@ -142,7 +145,37 @@ class WordVectors:
         Raises:
             DataError: no header, or a line of another width or with an invalid number; names file and line.
         """
-        return cls(language, *_read_vec(Path(path), max_words))
+        path = Path(path)
+        lines = iter(read_lines(path))
+        header = next(lines)
+        cells = header.split()
+        if len(cells) != 2 or not all(cell.isdecimal() for cell in cells) or int(cells[1]) < 1:
+            raise DataError(
+                f"{path}, line 1: expected the number of words and the width of their vectors, such as '200000 300', "
+                f"found {header[:60]!r}"
+            )
+        count, width = map(int, cells)
+        wanted = count if max_words is None else min(max_words, count)
+        rows: dict[str, int] = {}
+        vectors = np.zeros((wanted, width), np.float32)
+        number = 1
+        for number, line in enumerate(lines, 2):
+            if number - 1 > count:
+                if line:
+                    raise DataError(f"{path}, line {number}: more lines than the {count} words of the header")
+                continue
+            if len(rows) == wanted:
+                break
+            word, values = _parse_vector(path, number, line, width)
+            if word not in rows:
+                vectors[len(rows)] = values
+                rows[word] = len(rows)
+        if len(rows) < wanted and number - 1 < count:
+            found = f"the header says {count} words, but the file ends after {number - 1}"
+            raise DataError(f"{path}: {found}; is it complete?")
+        if len(rows) < wanted:
+            log.info("%s: skipped %d repeated words", path, wanted - len(rows))
+        return cls(language, list(rows), vectors[: len(rows)])
 
     def write(self, path: Path | str) -> None:
         """Write the text format of word2vec and fastText, restoring float32 exactly; gzip by suffix.
@@ -153,7 +186,14 @@ class WordVectors:
         for word in self.words:
             if not word or " " in word or "\n" in word:
                 raise DataError(f"{path}: the word {word!r} cannot be written: blanks separate words and numbers")
-        write_lines(Path(path), _vec_lines(self.words, self.vectors))
+        write_lines(Path(path), self._text_lines())
+
+    def _text_lines(self) -> Iterator[str]:
+        yield f"{len(self)} {self.width}"
+        for start in range(0, len(self), _BLOCK):
+            block = self.vectors[start : start + _BLOCK].tolist()
+            for word, values in zip(self.words[start : start + _BLOCK], block, strict=True):
+                yield f"{word} {' '.join(f'{value:.9g}' for value in values)}"
 
 
 def is_text_file(name: str) -> bool:
@@ -239,52 +279,6 @@ class EmbeddingMethod(Settings, ABC):
 EMBEDDING_METHODS: Registry[Any] = Registry(__name__, "embedding method", EmbeddingMethod)
 
 
-# ---- files ----
-
-
-def _escaped_lines(words: Sequence[str]) -> Iterator[str]:
-    """Yield lines that are read back as these words; reading drops a byte order mark and a line's last return."""
-    for row, word in enumerate(words):
-        mark = "\ufeff" if not row and word.startswith("\ufeff") else ""
-        yield f"{mark}{word}\r" if word.endswith("\r") else mark + word
-
-
-def _read_vec(path: Path, max_words: int | None) -> tuple[list[str], NDArray[np.float32]]:
-    """Return words and (n, H) vectors; errors as in `WordVectors.read`."""
-    lines = iter(read_lines(path))
-    count, width = _parse_header(path, next(lines))
-    wanted = count if max_words is None else min(max_words, count)
-    rows: dict[str, int] = {}
-    vectors = np.zeros((wanted, width), np.float32)
-    number = 1
-    for number, line in enumerate(lines, 2):
-        if number - 1 > count:
-            if line:
-                raise DataError(f"{path}, line {number}: more lines than the {count} words of the header")
-            continue
-        if len(rows) == wanted:
-            break
-        word, values = _parse_vector(path, number, line, width)
-        if word not in rows:
-            vectors[len(rows)] = values
-            rows[word] = len(rows)
-    if len(rows) < wanted and number - 1 < count:
-        raise DataError(f"{path}: the header says {count} words, but the file ends after {number - 1}; is it complete?")
-    if len(rows) < wanted:
-        log.info("%s: skipped %d repeated words", path, wanted - len(rows))
-    return list(rows), vectors[: len(rows)]
-
-
-def _parse_header(path: Path, line: str) -> tuple[int, int]:
-    cells = line.split()
-    if len(cells) != 2 or not all(cell.isdecimal() for cell in cells) or int(cells[1]) < 1:
-        raise DataError(
-            f"{path}, line 1: expected the number of words and the width of their vectors, such as '200000 300', "
-            f"found {line[:60]!r}"
-        )
-    return int(cells[0]), int(cells[1])
-
-
 def _parse_vector(path: Path, number: int, line: str, width: int) -> tuple[str, NDArray[np.float32]]:
     """Parse a word and its numbers; words may contain white space other than U+0020, which is the separator."""
     word, _, rest = line.partition(" ")
@@ -300,11 +294,3 @@ def _parse_vector(path: Path, number: int, line: str, width: int) -> tuple[str, 
             f"found {line[:60]!r}"
         )
     return word, values
-
-
-def _vec_lines(words: list[str], vectors: NDArray[np.float32]) -> Iterator[str]:
-    yield f"{len(words)} {vectors.shape[1]}"
-    for start in range(0, len(words), _BLOCK):
-        block = vectors[start : start + _BLOCK].tolist()
-        for word, values in zip(words[start : start + _BLOCK], block, strict=True):
-            yield f"{word} {' '.join(f'{value:.9g}' for value in values)}"

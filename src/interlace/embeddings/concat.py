@@ -12,7 +12,7 @@ from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.embeddings import CrossLingualVectors, EmbeddingMethod, EmbeddingSources
-from interlace.embeddings.common.skipgram import SkipGram
+from interlace.embeddings.common.skipgram import SkipGram, vectors_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ class Concat(EmbeddingMethod):
                 )
         single = next(iter(sources.texts.values())) if len(words) == 1 else None
         trained = self.skipgram.train(" + ".join(words), single or Interleaved(sources.texts), seed, progress)
-        return CrossLingualVectors({language: trained.of(language, known) for language, known in words.items()})
+        return CrossLingualVectors({language: vectors_of(trained, language, own) for language, own in words.items()})
 
 
 class Interleaved:

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlace.core.errors import DataError
-from interlace.embeddings.common.mapping import MappedPair, MappingMethod
+from interlace.embeddings.common.mapping import MappedPair, MappingMethod, Refined
 
 if TYPE_CHECKING:
     from interlace.core.progress import Progress
     from interlace.embeddings import CrossLingualVectors, EmbeddingSources
-    from interlace.embeddings.common.mapping import Refined
 
 
 class Identical(MappingMethod):

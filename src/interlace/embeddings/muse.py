@@ -14,27 +14,21 @@ Legend: B words of each language in a batch, H width. A mapping W is (H, H); x i
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pydantic import Field
 
 from interlace.core.neighbors import unit
-from interlace.core.progress import no_progress
+from interlace.core.progress import Progress, no_progress
 from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.core.settings import Settings
-from interlace.embeddings.common.mapping import MappedPair, MappingMethod, procrustes
+from interlace.embeddings.common.mapping import Floats, MappedPair, MappingMethod, Refined, procrustes
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-    from torch import Tensor, nn
+    from torch import Tensor
 
-    from interlace.core.progress import Progress
     from interlace.embeddings import CrossLingualVectors, EmbeddingSources
-    from interlace.embeddings.common.mapping import Refined
-
-    Floats = NDArray[np.float32]
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +85,8 @@ class Adversary(Settings):
                     if update % 100 == 0:
                         done = epoch * self.updates + update
                         progress(f"adversarial run {number + 1}", done, self.epochs * self.updates)
-                rotation = _nearest_orthogonal(players.mapping.detach().cpu().numpy())
+                left, _, right = np.linalg.svd(players.mapping.detach().cpu().numpy())
+                rotation = np.asarray(left @ right, np.float32)  # the nearest orthogonal matrix
                 found = pair.criterion(rotation)
                 log.info(
                     "adversarial run %d, epoch %d: criterion %.4f, discriminator accuracy %.2f",
@@ -113,50 +108,32 @@ class Muse(MappingMethod):
 
     def fit(self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None) -> CrossLingualVectors:
         """Train each language alone, and map it by adversarial training."""
-        return self.fit_mapped(sources, seed, progress, _Start(self, seed, progress or no_progress))
+        return self.fit_mapped(sources, seed, progress, lambda pair: self._start(pair, seed, progress or no_progress))
 
-
-@dataclass(frozen=True)
-class _Start:
-    """Finds the initial rotation of each language, the best of all adversarial runs."""
-
-    settings: Muse
-    seed: int
-    progress: Progress
-
-    def __call__(self, pair: MappedPair) -> tuple[Refined, dict[str, Any]]:
-        """Return the rotation with the best criterion after refinement, and a record."""
-        runs = [
-            self.settings.adversary.run(pair, self.seed, number, self.progress)
-            for number in range(self.settings.adversary.restarts)
-        ]
+    def _start(self, pair: MappedPair, seed: int, progress: Progress) -> tuple[Refined, dict[str, Any]]:
+        """Return the rotation with the best criterion after refinement, of all adversarial runs, and a record."""
+        runs = [self.adversary.run(pair, seed, number, progress) for number in range(self.adversary.restarts)]
         refined = [pair.refine(rotation) for rotation, _ in runs]
         reached = [max(history) for _, history in refined]
         best = int(np.argmax(reached))
-        others = [rotation for number, (rotation, _) in enumerate(refined) if number != best]
-        agreement = max((_agreement(pair, refined[best][0], other) for other in others), default=None)
-        chance = self._chance(pair)
-        record = {"runs": [[round(value, 4) for value in history] for _, history in runs], "chance": round(chance, 4)}
-        record |= {"agreement": agreement, "converged": _converged(pair, reached[best], chance, agreement)}
-        return refined[best], record
-
-    def _chance(self, pair: MappedPair) -> float:
-        """Return the best criterion that refinement reaches from random rotations."""
-        width = pair.source.width
-        rng = generator(Purpose.VECTORS, self.seed, 0, 2)
-        random = [rng.standard_normal((width, width)).astype(np.float32) for _ in range(self.settings.random_starts)]
+        words = pair.source.vectors[: pair.mapping.criterion_words]
+        mapped = [unit(words @ rotation) for rotation, _ in refined]  # equal rotations have a mean cosine of 1
+        others = [other for number, other in enumerate(mapped) if number != best]
+        agreement = max((round(float((mapped[best] * other).sum(axis=1).mean()), 4) for other in others), default=None)
+        width, rng = pair.source.width, generator(Purpose.VECTORS, seed, 0, 2)
+        random = [rng.standard_normal((width, width)).astype(np.float32) for _ in range(self.random_starts)]
         starts = [procrustes(np.eye(width, dtype=np.float32), one) for one in random]
-        return max(max(pair.refine(start)[1]) for start in starts)
+        chance = max(max(pair.refine(start)[1]) for start in starts)
+        record = {"runs": [[round(value, 4) for value in history] for _, history in runs], "chance": round(chance, 4)}
+        converged = has_converged(pair, reached[best], chance, agreement)
+        return refined[best], record | {"agreement": agreement, "converged": converged}
 
 
-def _agreement(pair: MappedPair, one: Floats, other: Floats) -> float:
-    """Return the mean cosine of frequent words under two rotations: near 1 if they are equal, near 0 by chance."""
-    words = pair.source.vectors[: pair.mapping.criterion_words]
-    return round(float((unit(words @ one) * unit(words @ other)).sum(axis=1).mean()), 4)
+def has_converged(pair: MappedPair, reached: float, chance: float, agreement: float | None) -> bool | None:
+    """Return whether adversarial training has converged; None if a single run leaves it unchecked.
 
-
-def _converged(pair: MappedPair, reached: float, chance: float, agreement: float | None) -> bool | None:
-    """Return whether adversarial training has converged; None if a single run leaves it unchecked."""
+    reached: the criterion. chance: what refinement reaches from random rotations. agreement: of two runs.
+    """
     advice = "translations may be wrong. Try more restarts, another seed, or the methods identical and procrustes"
     names = (pair.source.language, pair.target.language)
     if reached <= chance:
@@ -173,11 +150,19 @@ class _Players:
 
     def __init__(self, rules: Adversary, pair: MappedPair, device: Any, rng: np.random.Generator) -> None:
         import torch
+        from torch import nn
 
         self._rules, self._rng = rules, rng
         self._sides = [torch.from_numpy(side.vectors[: rules.words]).to(device) for side in (pair.source, pair.target)]
         self.mapping = torch.eye(pair.source.width, device=device, requires_grad=True)
-        self._discriminator = _discriminator(pair.source.width, rules).to(device)
+        self._discriminator = nn.Sequential(
+            nn.Dropout(rules.dropout),
+            nn.Linear(pair.source.width, rules.hidden),
+            nn.LeakyReLU(0.2),
+            nn.Linear(rules.hidden, rules.hidden),
+            nn.LeakyReLU(0.2),
+            nn.Linear(rules.hidden, 1),
+        ).to(device)
         truth = torch.cat([torch.full((rules.batch,), value, device=device) for value in (1.0, 0.0)])
         self._labels = truth * (1 - 2 * rules.wrong_label) + rules.wrong_label  # whether a vector was mapped
         self.accuracy = 0.5  # running accuracy of the discriminator
@@ -219,22 +204,3 @@ class _Players:
         with torch.no_grad():
             torch._foreach_sub_(parameters, gradients, alpha=rate)
         return scores.detach()
-
-
-def _discriminator(width: int, rules: Adversary) -> nn.Module:
-    from torch import nn
-
-    return nn.Sequential(
-        nn.Dropout(rules.dropout),
-        nn.Linear(width, rules.hidden),
-        nn.LeakyReLU(0.2),
-        nn.Linear(rules.hidden, rules.hidden),
-        nn.LeakyReLU(0.2),
-        nn.Linear(rules.hidden, 1),
-    )
-
-
-def _nearest_orthogonal(mapping: Floats) -> Floats:
-    """Return the nearest orthogonal matrix."""
-    left, _, right = np.linalg.svd(mapping)
-    return np.asarray(left @ right, np.float32)

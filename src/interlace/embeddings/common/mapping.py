@@ -9,38 +9,29 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.neighbors import MarginScorer, mutual_nearest, nearest, nearest_among_sample, unit
-from interlace.core.progress import no_progress
+from interlace.core.progress import Progress, no_progress
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
-from interlace.embeddings import CrossLingualVectors, EmbeddingMethod, WordVectors
-from interlace.embeddings.common.skipgram import SkipGram
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from interlace.core.progress import Progress
-    from interlace.embeddings import EmbeddingSources
-
-    Floats = NDArray[np.float32]
-    Refined = tuple[Floats, list[float]]
-    """A rotation, and the criterion before and after each refinement."""
-
-    Start = Callable[["MappedPair"], tuple[Refined, dict[str, Any]]]
-    """Finds a rotation and refines it; also returns a record of the process."""
+from interlace.embeddings import CrossLingualVectors, EmbeddingMethod, EmbeddingSources, WordVectors
+from interlace.embeddings.common.skipgram import SkipGram, vectors_of
 
 log = logging.getLogger(__name__)
 
 _MIN_IMPROVEMENT = 1e-6  # of the mean similarity, to reset the patience
+
+Floats = NDArray[np.float32]
+Refined = tuple[Floats, list[float]]  # a rotation, and the criterion before and after each refinement
+Start = Callable[["MappedPair"], tuple[Refined, dict[str, Any]]]  # finds and refines a rotation; also returns a record
 
 
 class Mapping(Settings):
@@ -100,12 +91,6 @@ class MappedPair:
     mapping: Mapping
     seed: int = 0
 
-    def induce(self, rotation: Floats) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return rows of frequent words that are mutual nearest neighbors by CSLS."""
-        count = self.mapping.refinement_words
-        mapped, others = unit(self.source.vectors[:count] @ rotation), unit(self.target.vectors[:count])
-        return mutual_nearest(mapped, others, self.mapping.neighbors)
-
     def solve(self, rows: NDArray[Any], others: NDArray[Any]) -> Floats:
         """(H, H) the rotation that maps these source words closest to these target words."""
         return procrustes(self.source.vectors[rows], self.target.vectors[others])
@@ -129,7 +114,9 @@ class MappedPair:
             log.info("%d iterations of stochastic induction: criterion %.3f -> %.3f", iterations, history[0], found)
             history.append(found)
         for _ in range(self.mapping.refinements):
-            rows, others = self.induce(rotation)
+            count = self.mapping.refinement_words  # mutual nearest neighbors by CSLS of frequent words
+            mapped, target = unit(self.source.vectors[:count] @ rotation), unit(self.target.vectors[:count])
+            rows, others = mutual_nearest(mapped, target, self.mapping.neighbors)
             if not len(rows):
                 break
             rotation = self.solve(rows, others)
@@ -193,8 +180,15 @@ class MappingMethod(EmbeddingMethod):
         if mapping.pivot not in sources.languages:
             hint = did_you_mean(mapping.pivot, sources.languages)
             raise SettingsError(f"mapping.pivot = {mapping.pivot!r}, but it has no vectors or text{hint}")
-        alone = {language: self._monolingual(language, sources, seed, progress) for language in sources.languages}
-        alone = {language: own.with_vectors(mapping.normalized(own.vectors)) for language, own in alone.items()}
+        alone = {}
+        for language in sources.languages:
+            if language in sources.vectors:
+                own = sources.vectors[language].top(self.skipgram.max_words)
+            else:
+                lines = sources.texts[language]
+                trained = self.skipgram.train(language, lines, seed, progress)
+                own = vectors_of(trained, language, self.skipgram.words_of(lines))
+            alone[language] = own.with_vectors(mapping.normalized(own.vectors))
         pivot, about = alone[mapping.pivot], {}
         for language, own in alone.items():
             if language == mapping.pivot:
@@ -209,10 +203,3 @@ class MappingMethod(EmbeddingMethod):
             about[language] = {**record, "criterion": [round(value, 4) for value in history]}
             log.info("%s onto %s: criterion %.3f, refined %.3f", language, mapping.pivot, history[0], max(history))
         return CrossLingualVectors(alone, {"onto": mapping.pivot, "mappings": about})
-
-    def _monolingual(self, language: str, sources: EmbeddingSources, seed: int, progress: Progress) -> WordVectors:
-        """Return a language's own vectors: existing ones, or trained on its text."""
-        if language in sources.vectors:
-            return sources.vectors[language].top(self.skipgram.max_words)
-        lines = sources.texts[language]
-        return self.skipgram.train(language, lines, seed, progress).of(language, self.skipgram.words_of(lines))

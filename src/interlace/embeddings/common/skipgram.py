@@ -14,15 +14,13 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError, MissingDependencyError
-from interlace.core.progress import no_progress
+from interlace.core.progress import Progress, no_progress
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
 from interlace.embeddings import WordVectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-    from interlace.core.progress import Progress
 
 
 class SkipGram(Settings):
@@ -47,10 +45,8 @@ class SkipGram(Settings):
     buckets: int = Field(2_000_000, ge=1, description="Hash buckets of character n-grams; each takes 4 x width bytes.")
     threads: int = Field(1, ge=1, description="Threads; with more than one, results are not reproducible.")
 
-    def train(
-        self, what: str, lines: Iterable[Sequence[str]], seed: int = 0, progress: Progress | None = None
-    ) -> SkipGramVectors:
-        """Train on lines of words, which are iterated over `epochs` + 1 times.
+    def train(self, what: str, lines: Iterable[Sequence[str]], seed: int = 0, progress: Progress | None = None) -> Any:
+        """Train on lines of words, which are iterated over `epochs` + 1 times; return gensim's `KeyedVectors`.
 
         what: the name of the text, for errors and `progress`.
 
@@ -58,12 +54,23 @@ class SkipGram(Settings):
             DataError: no word is frequent enough.
             MissingDependencyError: gensim is not installed.
         """
-        fast_text = _gensim()
+        try:
+            from gensim.models.callbacks import CallbackAny2Vec
+            from gensim.models.fasttext import FastText
+        except ImportError:
+            raise MissingDependencyError("training word vectors on text", "gensim") from None
+        logging.getLogger("gensim").setLevel(logging.WARNING)
+        epochs, done = self.epochs, iter(range(1, self.epochs + 1))
+
+        class Epochs(CallbackAny2Vec):  # type: ignore[misc] # gensim has no types
+            def on_epoch_end(self, _model: Any) -> None:
+                (progress or no_progress)(f"fastText on {what}", next(done), epochs)
+
         shape = {"vector_size": self.width, "window": self.window, "epochs": self.epochs, "sg": 1}
         grams = {"min_n": self.min_ngram, "max_n": self.max_ngram, "bucket": self.buckets}
         draws = {"negative": self.negatives, "sample": self.subsample, "alpha": self.learning_rate, "min_alpha": 1e-6}
         gensim_seed = int(generator(Purpose.VECTORS, seed, 0, 3).integers(2**31))
-        model = fast_text(**shape, **grams, **draws, min_count=self.min_count, workers=self.threads, seed=gensim_seed)
+        model = FastText(**shape, **grams, **draws, min_count=self.min_count, workers=self.threads, seed=gensim_seed)
         model.build_vocab(corpus_iterable=_ListLines(lines))
         if len(model.wv) == 0:
             raise DataError(
@@ -74,9 +81,9 @@ class SkipGram(Settings):
             corpus_iterable=_ListLines(lines),
             total_examples=model.corpus_count,
             epochs=self.epochs,
-            callbacks=[_epoch_callback(what, self.epochs, progress or no_progress)],
+            callbacks=[Epochs()],
         )
-        return SkipGramVectors(model.wv)
+        return model.wv
 
     def words_of(self, lines: Iterable[Sequence[str]]) -> list[str]:
         """Return the words of a text that are frequent enough, by decreasing frequency; ties in order of occurrence."""
@@ -86,16 +93,10 @@ class SkipGram(Settings):
         return [word for word, count in counts.most_common(self.max_words) if count >= self.min_count]
 
 
-class SkipGramVectors:
-    """Vectors trained by gensim, by word."""
-
-    def __init__(self, keyed: Any) -> None:
-        self._keyed = keyed
-
-    def of(self, language: str, words: list[str]) -> WordVectors:
-        """Return the vectors of these words, which must be in the model."""
-        rows = [self._keyed.key_to_index[word] for word in words]
-        return WordVectors(language, words, np.asarray(self._keyed.vectors[rows], np.float32))
+def vectors_of(trained: Any, language: str, words: list[str]) -> WordVectors:
+    """Return the vectors of these words, which must be in the model; `trained` is what `SkipGram.train` returns."""
+    rows = [trained.key_to_index[word] for word in words]
+    return WordVectors(language, words, np.asarray(trained.vectors[rows], np.float32))
 
 
 class _ListLines:
@@ -106,27 +107,3 @@ class _ListLines:
 
     def __iter__(self) -> Any:
         return map(list, self._lines)
-
-
-def _gensim() -> Any:
-    try:
-        from gensim.models.fasttext import FastText
-    except ImportError:
-        raise MissingDependencyError("training word vectors on text", "gensim") from None
-    logging.getLogger("gensim").setLevel(logging.WARNING)
-    return FastText
-
-
-def _epoch_callback(what: str, epochs: int, progress: Progress) -> Any:
-    """Return a gensim callback that reports each epoch."""
-    from gensim.models.callbacks import CallbackAny2Vec
-
-    class Epochs(CallbackAny2Vec):  # type: ignore[misc] # gensim has no types
-        def __init__(self) -> None:
-            self.done = 0
-
-        def on_epoch_end(self, _model: Any) -> None:
-            self.done += 1
-            progress(f"fastText on {what}", self.done, epochs)
-
-    return Epochs()
