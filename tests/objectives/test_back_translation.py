@@ -1,4 +1,4 @@
-"""Back-translation: the model's own translation is what is read, the real sentence what is written."""
+"""Back-translation: reads the model's own translation, writes the real sentence."""
 
 from collections import Counter
 
@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import SettingsError
 from interlace.core.randomness import Purpose, generator
 from interlace.objectives import Resources
 from interlace.objectives.back_translation import BackTranslation
@@ -25,7 +25,7 @@ def made(objective, traits=PLAIN, key=0, text=TEXT):
 
 
 def seen_by(net, monkeypatch):
-    """All that the encoder reads from here on."""
+    """A list of what the encoder reads from now on."""
     read, encode = [], net.encode
 
     def watched(inputs, **options):
@@ -37,18 +37,18 @@ def seen_by(net, monkeypatch):
 
 
 def by_hand(net, row, limit):
-    """The likeliest words behind `<2en>` after one sentence was read, the whole row decoded anew for each."""
-    states, said = net.encode({"input_ids": torch.tensor([row])}), [ID["<2en>"]]
-    while len(said) <= limit:
-        scores = net.logits(net.decode(states, None, {"input_ids": torch.tensor([said])})[0, -1:])[0]
+    """The most probable tokens after `<2en>`; the whole row is decoded again for each."""
+    states, found = net.encode({"input_ids": torch.tensor([row])}), [ID["<2en>"]]
+    while len(found) <= limit:
+        scores = net.logits(net.decode(states, None, {"input_ids": torch.tensor([found])})[0, -1:])[0]
         scores[[number for number in VOCAB.special_ids if number != VOCAB.end]] = -torch.inf
-        said.append(int(scores.argmax()))
-        if said[-1] == VOCAB.end:
-            return said[1:-1]
-    return said[1:]
+        found.append(int(scores.argmax()))
+        if found[-1] == VOCAB.end:
+            return found[1:-1]
+    return found[1:]
 
 
-def test_the_batch_says_what_is_read_first_and_what_is_written():
+def test_batch_by_hand():
     batch = made(BackTranslation())
     assert texts(batch.inputs["input_ids"]) == [f"<s> {line} </s>" for line in LINES]
     assert texts(batch.extra["decoder_ids"]) == [f"<2de> {line}" for line in LINES]
@@ -59,14 +59,7 @@ def test_the_batch_says_what_is_read_first_and_what_is_written():
     assert made(BackTranslation(max_length=8)).extra["limits"].tolist() == [6, 6, 6]
 
 
-def test_languages_that_only_the_vocabulary_knows_are_no_intermediate_languages():
-    objective = BackTranslation()
-    prepared = objective.prepare(Resources(VOCAB, PLAIN, languages=("de",)))
-    with pytest.raises(SettingsError, match=r"no language to translate .de. into"):
-        objective.batch(TEXT, prepared, 0, np.random.default_rng(0))
-
-
-def test_the_model_reads_its_own_greedy_translation(monkeypatch):
+def test_reads_the_models_greedy_translation(monkeypatch):
     net, batch = model(init_std=0.4, dropout=0.5), made(BackTranslation(max_length=12)).to(CPU)
     net.train()
     read = seen_by(net, monkeypatch)
@@ -91,8 +84,8 @@ def test_the_model_reads_its_own_greedy_translation(monkeypatch):
 
 
 @pytest.mark.parametrize("family", ["bert", "modernbert"])
-def test_gradients_come_through_the_second_pass_under_autocast_too(family):
-    """Weights that were cast in the first pass, without a gradient, must not serve in the second."""
+def test_second_pass_has_gradients_under_autocast(family):
+    """Weights cast in the first pass, without gradients, are not reused."""
     net, batch = model(family), made(BackTranslation()).to(CPU)
 
     def gradients(precision):
@@ -104,7 +97,7 @@ def test_gradients_come_through_the_second_pass_under_autocast_too(family):
     assert gradients("bf16") == gradients("no")
 
 
-def test_sampling_hangs_on_the_step_alone(monkeypatch):
+def test_sampling_depends_on_the_seed(monkeypatch):
     objective = BackTranslation(search="sampled", temperature=2.0)
     net, batch = model(), made(objective).to(CPU)
     read = seen_by(net, monkeypatch)
@@ -115,7 +108,7 @@ def test_sampling_hangs_on_the_step_alone(monkeypatch):
     assert one == two != three
 
 
-def test_translations_are_used_again_until_they_are_forgotten(monkeypatch):
+def test_reuses_translations_until_they_are_forgotten(monkeypatch):
     objective = BackTranslation(reuse=3)
     net, batch = model(init_std=0.4), made(objective).to(CPU)
     heads = objective.modules(net)
@@ -126,7 +119,7 @@ def test_translations_are_used_again_until_they_are_forgotten(monkeypatch):
         for weight in net.parameters():
             weight.mul_(-1)
     objective.loss(net, heads, batch)
-    assert len(read) == 3  # it was not translated again
+    assert len(read) == 3  # not translated again
     assert texts(read[-1][0]["input_ids"]) == before
     other = made(objective, text=sentences(["drei Briefe"], "de")).to(CPU)
     objective.loss(net, heads, other)
@@ -138,13 +131,13 @@ def test_translations_are_used_again_until_they_are_forgotten(monkeypatch):
     objective.loss(net, heads, batch)
     assert len(read) == 9
     objective.loss(net, heads, batch)
-    assert len(read) == 11  # for a fourth time it is made anew
+    assert len(read) == 11  # the fourth use
     assert texts(read[6][0]["input_ids"]) != before
     assert not heads.state_dict()
     assert not BackTranslation().modules(net)
 
 
-def test_language_ids_follow_the_language_that_is_written_and_read(monkeypatch):
+def test_language_ids_of_both_passes(monkeypatch):
     net = model(languages=("en", "de"))
     batch = made(BackTranslation(), net.traits).to(CPU)
     read = seen_by(net, monkeypatch)
@@ -155,40 +148,37 @@ def test_language_ids_follow_the_language_that_is_written_and_read(monkeypatch):
     assert set(batch.extra["decoder_languages"].unique().tolist()) == {net.traits.languages["de"]}
 
 
-def test_a_batch_is_translated_into_any_of_the_other_languages(monkeypatch):
+def test_draws_one_of_the_other_languages(monkeypatch):
     monkeypatch.setitem(TARGETS, "xx", 3)
     asked = {made(BackTranslation(), key=key).extra["target"][0] for key in range(30)}
     assert asked == {ID["<2en>"], 3}
-    assert {
-        made(BackTranslation(intermediate_languages=["xx", "de"]), key=key).extra["target"][0] for key in range(9)
-    } == {3}
+    named = BackTranslation(intermediate_languages=["xx", "de"])
+    assert {made(named, key=key).extra["target"][0] for key in range(9)} == {3}
     kept = {made(BackTranslation(reuse=2), key=key).extra["target"][0] for key in range(30)}
-    assert len(kept) == 1  # the same sentences go the same way, or their translation would serve once
+    assert len(kept) == 1  # the same sentences have the same target, so that their translation is reused
     ways = {made(BackTranslation(reuse=2), text=sentences([word], "de")).extra["target"][0] for word in WORDS[7:]}
     assert ways == asked
 
 
 @pytest.mark.parametrize("name", ["temperature", "top_k"])
-def test_what_is_for_draws_needs_draws(name):
+def test_rejects_sampling_settings_for_greedy_search(name):
     with pytest.raises(ValueError, match=f"{name} = .* is for sampling, but search = 'greedy'"):
         BackTranslation.model_validate({name: 3})
     assert BackTranslation.model_validate({name: 3, "search": "sampled"})
 
 
-def test_there_must_be_another_language(monkeypatch):
+def test_rejects_languages_without_another_or_without_a_target_token(monkeypatch):
     with pytest.raises(SettingsError, match=r"no language to translate .de. into.* intermediate_languages"):
         made(BackTranslation(intermediate_languages=["de"]))
-    monkeypatch.setattr(VOCAB, "target", _no_target)
-    with pytest.raises(DataError, match="no xx"):
+    prepared = BackTranslation().prepare(Resources(VOCAB, PLAIN, languages=("de",)))  # not all of the vocabulary's
+    with pytest.raises(SettingsError, match=r"no language to translate .de. into"):
+        BackTranslation().batch(TEXT, prepared, 0, np.random.default_rng(0))
+    monkeypatch.setattr(VOCAB, "target", lambda language: TARGETS[language])
+    with pytest.raises(KeyError, match="xx"):
         made(BackTranslation(intermediate_languages=["xx"]))
 
 
-def _no_target(language):
-    message = f"no {language}"
-    raise DataError(message)
-
-
-def test_a_translation_as_an_encoder_reads_it():
+def test_encoder_inputs_of_translations():
     found = OnlineTranslations(torch.tensor([[7, 8], [9, 1]]), torch.tensor([2, 1]))
     inputs = found.encoder_inputs(0, 2, 1, ("langs", torch.tensor([4, 5])))
     assert inputs["input_ids"].tolist() == [[0, 7, 8, 2], [0, 9, 2, 1]]
@@ -196,39 +186,38 @@ def test_a_translation_as_an_encoder_reads_it():
     assert inputs["langs"].tolist() == [[4] * 4, [5] * 4]
     even = OnlineTranslations(torch.tensor([[7], [9]]), torch.tensor([1, 1])).encoder_inputs(0, 2, 1, None)
     assert set(even) == {"input_ids"}
-    nothing = OnlineTranslations(torch.zeros((1, 0), dtype=torch.int64), torch.tensor([0])).encoder_inputs(
-        0, 2, 1, None
-    )
-    assert nothing["input_ids"].tolist() == [[0, 2]]
+    empty = OnlineTranslations(torch.zeros((1, 0), dtype=torch.int64), torch.tensor([0]))
+    assert empty.encoder_inputs(0, 2, 1, None)["input_ids"].tolist() == [[0, 2]]
 
 
-def test_copied_subwords_are_those_that_stand_in_the_source():
-    found = OnlineTranslations(torch.tensor([[7, 8, 9], [7, 1, 1], [1, 1, 1]]), torch.tensor([3, 1, 0]))
-    source = torch.tensor([[0, 9, 7, 2], [0, 8, 2, 1], [0, 2, 1, 1]])
-    assert found.copied_share(source).tolist() == pytest.approx([2 / 3, 0, 0])
+@pytest.mark.parametrize(
+    ("ids", "lengths", "source", "expected"),
+    [
+        ([[7, 8, 9], [7, 1, 1], [1, 1, 1]], [3, 1, 0], [[0, 9, 7, 2], [0, 8, 2, 1], [0, 2, 1, 1]], [2 / 3, 0, 0]),
+        # Repetitions count as often as in the source.
+        ([[7, 7, 7, 7, 7, 7], [7, 8, 7, 8, 1, 1]], [6, 4], [[0, 7, 8, 2], [7, 7, 8, 9]], [1 / 6, 3 / 4]),
+    ],
+)
+def test_copied_share(ids, lengths, source, expected):
+    found = OnlineTranslations(torch.tensor(ids), torch.tensor(lengths))
+    assert found.copied_share(torch.tensor(source)).tolist() == pytest.approx(expected)
 
 
-def test_a_loop_is_no_copy():
-    ids, source = torch.tensor([[7, 7, 7, 7, 7, 7], [7, 8, 7, 8, 1, 1]]), torch.tensor([[0, 7, 8, 2], [7, 7, 8, 9]])
-    found = OnlineTranslations(ids, torch.tensor([6, 4]))
-    assert found.copied_share(source).tolist() == pytest.approx([1 / 6, 3 / 4])
+def test_cache_is_not_saved():
+    cache = TranslationCache(uses=3)
+    cache.store(3, OnlineTranslations(torch.zeros(1, 1), torch.ones(1)))
+    assert not cache.state_dict()
+    assert cache.take(4) is None
+    assert [cache.take(3) is None for _ in range(3)] == [False, False, True]  # used twice more
 
 
-def test_what_is_kept_is_never_saved():
-    kept = TranslationCache(uses=3)
-    kept.store(3, OnlineTranslations(torch.zeros(1, 1), torch.ones(1)))
-    assert not kept.state_dict()
-    assert kept.take(4) is None
-    assert [kept.take(3) is None for _ in range(3)] == [False, False, True]  # used twice more, and gone
-
-
-def test_the_preview_describes_the_first_pass():
+def test_preview_describes_the_first_pass():
     objective = BackTranslation()
     preview = objective.preview(made(objective, NAMED), VOCAB)
     assert "after <2en>, into at most 11 tokens" in preview.notes[0]
 
 
-def test_a_number_is_the_same_wherever_a_batch_is_made():
+def test_batch_key_does_not_depend_on_the_step():
     objective = BackTranslation(reuse=2)
     prepared = objective.prepare(Resources(VOCAB, PLAIN))
     numbers = [

@@ -1,7 +1,5 @@
 """Predicting from left to right, worked by hand: what is predicted from where, and what never is."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import torch
@@ -18,31 +16,23 @@ from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.objectives.clm import Clm
 from interlace.objectives.mlm import Mlm
+from little_words import SPECIALS, LittleWords
 
-WORDS = "<pad> </s> <s> <mask> <unk> the doctor reads he works in Berlin".split()
-ID = {word: number for number, word in enumerate(WORDS)}
-VOCAB = SimpleNamespace(
-    pad=0, begin=ID["<s>"], end=ID["</s>"], mask=ID["<mask>"], size=len(WORDS), special_ids=np.arange(5)
-)
+TOKENS = LittleWords("the doctor reads he works in Berlin", (*SPECIALS, "<unk>"))
 PLAIN = Traits("bert", 64)
-
-
-def rows(*texts):
-    ids = Ragged.of([[ID[word] for word in text.split()] for text in texts])
-    words = np.where(ids.values == VOCAB.end, -1, ids.columns()).astype(np.int32)
-    return Sentences(ids, Ragged(words, ids.offsets), "en")
 
 
 def predictions(clm, *texts, traits=PLAIN):
     """For each row, `seen > predicted` in order."""
-    batch = clm.batch(rows(*texts), clm.prepare(Resources(VOCAB, traits)), 0, np.random.default_rng(0))
-    found = [[] for _ in texts]
-    for row, column, label in zip(*batch.at, batch.labels, strict=True):
-        found[row].append(f"{WORDS[batch.inputs['input_ids'][row, column]]} > {WORDS[label]}")
+    prepared = clm.prepare(Resources(TOKENS.vocab, traits))
+    batch, found = clm.batch(TOKENS.sentences(texts), prepared, 0, None), [[] for _ in texts]
+    seen, predicted = TOKENS.names(batch.inputs["input_ids"][batch.at]), TOKENS.names(batch.labels)
+    for row, one, other in zip(batch.at[0], seen, predicted, strict=True):
+        found[row].append(f"{one} > {other}")
     return found, batch
 
 
-def test_a_stream_is_predicted_with_the_ends_of_its_sentences():
+def test_predicts_a_stream_with_its_sentence_ends():
     found, batch = predictions(Clm(), "the doctor </s> he works")
     assert found == [["<s> > the", "the > doctor", "doctor > </s>", "</s> > he", "he > works"]]
     assert batch.counts == {"clm": 5}
@@ -50,18 +40,18 @@ def test_a_stream_is_predicted_with_the_ends_of_its_sentences():
     assert batch.languages == {"en": 7}
 
 
-def test_ends_and_the_first_subwords_can_be_left_out():
+def test_sentence_ends_and_first_tokens_are_optional():
     assert predictions(Clm(predict_ends=False), "the doctor </s> he")[0] == [["<s> > the", "the > doctor", "</s> > he"]]
     assert predictions(Clm(context_size=2), "the doctor reads in")[0] == [["doctor > reads", "reads > in"]]
 
 
-def test_padding_the_closing_end_and_unknown_subwords_are_never_predicted():
+def test_never_predicts_padding_the_final_end_and_unknown_tokens():
     found, batch = predictions(Clm(), "the <unk> reads", "he")
     assert found == [["<s> > the", "<unk> > reads"], ["<s> > he"]]
     assert batch.inputs["attention_mask"].sum() == batch.tokens == 8
 
 
-def test_something_must_be_left_to_predict():
+def test_rejects_context_without_predictions():
     with pytest.raises(SettingsError, match="at most max_length - 3 = 5, found 6"):
         Clm(max_length=8, context_size=6)
     assert predictions(Clm(max_length=8, context_size=5), "the doctor reads he works in")[0] == [["works > in"]]
@@ -80,7 +70,7 @@ def stream(vocab, count):
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
-def test_the_loss_is_that_of_plain_logits(family, vocab):
+def test_loss_equals_that_of_truncated_rows(family, vocab):
     shape = Shape(family=family, layers=1, width=16, heads=2, max_length=16, dropout=0, attention_dropout=0)
     backbone = from_shape(shape, vocab, causal=True).eval()
     clm = Clm(max_length=16)
@@ -89,7 +79,7 @@ def test_the_loss_is_that_of_plain_logits(family, vocab):
     ids = batch.inputs["input_ids"]
     with torch.no_grad():
         ours = clm.loss(backbone, torch.nn.ModuleDict(), batch)["clm"].total
-        theirs = sum(  # a row cut after each subword in turn: nothing later can be seen
+        theirs = sum(  # a row truncated after each token: nothing later is visible
             -log_softmax(backbone.logits(backbone.encode({"input_ids": ids[:, :column]})[:, -1]), -1)
             .gather(1, ids[:, column : column + 1])
             .sum()
@@ -99,50 +89,50 @@ def test_the_loss_is_that_of_plain_logits(family, vocab):
     torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
 
 
-def test_logits_made_in_parts_give_the_same_loss_and_gradient(vocab, monkeypatch):
+def test_chunks_give_the_same_loss_and_gradient(vocab, monkeypatch):
     backbone = from_shape(Shape(layers=1, width=16, heads=2, max_length=16, dropout=0, attention_dropout=0), vocab)
     clm = Clm(max_length=16)
     batch = clm.batch(stream(vocab, 3), clm.prepare(Resources(vocab, backbone.traits)), 0, None)
     batch = batch.to(torch.device("cpu"))
 
-    def learnt():
+    def step():
         backbone.zero_grad()
         total = clm.loss(backbone, torch.nn.ModuleDict(), batch)["clm"].total
         total.backward()
         return total, [p.grad.clone() for p in backbone.parameters() if p.grad is not None]
 
-    whole = learnt()
+    whole = step()
     calls = []
     logits = backbone.logits
     monkeypatch.setattr(backbone, "logits", lambda states: calls.append(len(states)) or logits(states))
     monkeypatch.setattr("interlace.objectives.common.losses.MAX_LOGITS", 20 * vocab.size + 1)
-    parts = learnt()
+    parts = step()
     assert calls[:3] == [20, 20, 2]
     torch.testing.assert_close(whole, parts, rtol=1e-4, atol=1e-5)
     with torch.inference_mode():
         torch.testing.assert_close(clm.loss(backbone, torch.nn.ModuleDict(), batch)["clm"].total, parts[0].detach())
 
 
-def test_one_backbone_learns_both_ways(vocab):
-    """The masked loss sees what stands to the right; the causal loss of the same backbone does not."""
+def test_a_backbone_has_causal_and_masked_losses(vocab):
+    """The masked loss depends on the last token; the causal loss before it does not."""
     backbone = from_shape(Shape(layers=1, width=16, heads=2, max_length=16, init_std=0.5), vocab).eval()
     text = stream(vocab, 4)
     changed = Sentences(Ragged(text.ids.flat.copy(), text.ids.offsets), text.words, "en")
     last = changed.ids.offsets[1:] - 1
     changed.ids.values[last] = vocab.regular_ids[0]
 
-    def totals(objective, at):
+    def totals(objective):
         found = []
         for examples in (text, changed):
             prepared = objective.prepare(Resources(vocab, backbone.traits))
             batch = objective.batch(examples, prepared, 0, np.random.default_rng(0)).to(torch.device("cpu"))
-            keep = at(batch)
+            keep = batch.at[1] < 13
             batch.at, batch.labels = tuple(part[keep] for part in batch.at), batch.labels[keep]
             with torch.no_grad():
                 found.append(next(iter(objective.loss(backbone, {}, batch).values())).total.item())
         return found
 
-    before, after = totals(Clm(max_length=16), lambda batch: batch.at[1] < 13)
+    before, after = totals(Clm(max_length=16))
     assert before == pytest.approx(after, rel=1e-5)
-    before, after = totals(Mlm(max_length=16, masking={"rate": 0.5}), lambda batch: batch.at[1] < 13)
+    before, after = totals(Mlm(max_length=16, masking={"rate": 0.5}))
     assert abs(before - after) > 1e-2

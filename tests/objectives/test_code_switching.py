@@ -28,7 +28,7 @@ from interlace.toy import sample
 MIXED = {"source_share": 0, "target_share": 0}
 
 
-def choices_of(sizes, phrases, scores=None):
+def candidates_of(sizes, phrases, scores=None):
     """Pairs of (words, words) with phrases (a, b, c, d) and their probabilities."""
     phrases = Ragged.of(phrases, width=4)
     flat = [pair for row in scores for pair in row] if scores else np.ones((len(phrases.values), 2))
@@ -36,47 +36,40 @@ def choices_of(sizes, phrases, scores=None):
     return SwitchCandidates(words, phrases, np.array(flat, np.float32).reshape(-1, 2), all_boundaries(words))
 
 
-def drawn(choices, seed=0, **rules):
-    return switch_phrases(choices, CodeSwitching(**rules), np.random.default_rng([7, seed, 0, 0]))
+def drawn(candidates, seed=0, **rules):
+    return switch_phrases(candidates, CodeSwitching(**rules), np.random.default_rng([7, seed, 0, 0]))
 
 
 def pieces(switched, row=0):
     return [tuple(piece) for piece in switched.pieces[row].tolist()]
 
 
-# ---- by hand ----
-
-
-def test_one_phrase_of_a_sentence_takes_the_other_side():
-    choices = choices_of([(5, 4)], [[(1, 2, 2, 4)]])
-    switched = drawn(choices, major_source=1, **MIXED)
+def test_replaces_one_phrase():
+    candidates = candidates_of([(5, 4)], [[(1, 2, 2, 4)]])
+    switched = drawn(candidates, major_source=1, **MIXED)
     assert pieces(switched) == [(0, 0, 0, 1), (1, 0, 2, 4), (0, 0, 2, 5)]
     assert switched.places[0].tolist() == [[0, 1], [1, 2], [2, 5]]
     assert (KINDS[switched.kinds[0]], switched.replaced[0], switched.words[0]) == ("major source", 1, 5)
     assert switched.inserted.tolist() == [False, True, False]
 
 
-def test_the_share_is_of_the_matrix_sentence_and_strict():
+def test_replaced_words_stay_below_the_share_of_the_matrix_sentence():
     phrase = [[(0, 3, 0, 1)]]
-    assert drawn(choices_of([(10, 1)], phrase), major_source=1, **MIXED).replaced[0] == 0  # 3 of 10 are not below 0.3
-    assert drawn(choices_of([(11, 1)], phrase), major_source=1, **MIXED).replaced[0] == 3
+    assert drawn(candidates_of([(10, 1)], phrase), major_source=1, **MIXED).replaced[0] == 0  # 3 of 10 words
+    assert drawn(candidates_of([(11, 1)], phrase), major_source=1, **MIXED).replaced[0] == 3
 
 
-def test_a_row_in_which_nothing_could_be_replaced_is_monolingual():
-    switched = drawn(choices_of([(9, 9)] * 200, [[]] * 200), **MIXED)
+def test_sentences_without_phrases_are_monolingual():
+    switched = drawn(candidates_of([(9, 9)] * 200, [[]] * 200), **MIXED)
     assert set(switched.kinds.tolist()) == {0, 1}
     assert {pieces(switched, row)[0][2:] for row in range(200)} == {(0, 9)}
+    assert drawn(candidates_of([(0, 0), (0, 0)], [[], []]), **MIXED).pieces.lengths.tolist() == [0, 0]
+    assert len(drawn(candidates_of(np.zeros((0, 2)), [])).kinds) == 0
 
 
-def test_rows_without_words_have_no_pieces():
-    switched = drawn(choices_of([(0, 0), (0, 0)], [[], []]), **MIXED)
-    assert switched.pieces.lengths.tolist() == [0, 0]
-    assert len(drawn(choices_of(np.zeros((0, 2)), [])).kinds) == 0
-
-
-def test_the_first_and_the_last_word_can_be_replaced_and_neighbours_too():
-    choices = choices_of([(3, 3)], [[(0, 1, 2, 3), (1, 2, 1, 2), (2, 3, 0, 1)]])
-    found = {tuple(pieces(drawn(choices, seed, major_source=1, switch_fraction=0.9, **MIXED))) for seed in range(60)}
+def test_replaces_first_last_and_adjacent_words():
+    candidates = candidates_of([(3, 3)], [[(0, 1, 2, 3), (1, 2, 1, 2), (2, 3, 0, 1)]])
+    found = {tuple(pieces(drawn(candidates, seed, major_source=1, switch_fraction=0.9, **MIXED))) for seed in range(60)}
     inserted = [(1, 0, 2, 3), (1, 0, 1, 2), (1, 0, 0, 1)]
     assert found == {  # two of three words stay below 90 %
         (inserted[0], inserted[1], (0, 0, 2, 3)),
@@ -85,39 +78,35 @@ def test_the_first_and_the_last_word_can_be_replaced_and_neighbours_too():
     }
 
 
-def test_no_more_phrases_than_allowed_are_replaced():
-    choices = choices_of([(20, 20)] * 50, [[(i, i + 1, i, i + 1) for i in range(20)]] * 50)
-    assert set(drawn(choices, **MIXED).replaced.tolist()) == {5}
-    assert set(drawn(choices, max_phrases=2, **MIXED).replaced.tolist()) == {2}
+def test_maximum_number_of_phrases_and_range_of_shares():
+    candidates = candidates_of([(20, 20)] * 400, [[(i, i + 1, i, i + 1) for i in range(20)]] * 400)
+    assert set(drawn(candidates, **MIXED).replaced.tolist()) == {5}
+    assert set(drawn(candidates, max_phrases=2, **MIXED).replaced.tolist()) == {2}
+    assert set(drawn(candidates, switch_fraction=(0.2, 0.6), **MIXED).replaced.tolist()) == set(range(4, 12))
 
 
-def test_a_range_of_shares_is_drawn_row_by_row():
-    choices = choices_of([(20, 20)] * 400, [[(i, i + 1, i, i + 1) for i in range(20)]] * 400)
-    replaced = drawn(choices, switch_fraction=(0.2, 0.6), **MIXED).replaced
-    assert set(replaced.tolist()) == set(range(4, 12))
+def test_ignores_long_and_improbable_phrases():
+    phrases, scores = [(0, 5, 0, 1), (6, 7, 6, 11), (12, 13, 12, 13)], [(1, 1), (1, 1), (0.2, 1)]
+    candidates = candidates_of([(40, 40)], [phrases], [scores])
+    assert drawn(candidates, major_source=1, **MIXED).replaced[0] == 1
+    assert drawn(candidates, major_source=1, min_probability=0.3, **MIXED).replaced[0] == 0
+    assert drawn(candidates, major_source=0, min_probability=0.3, **MIXED).replaced[0] == 1  # phi(s|t) is 1
 
 
-def test_phrases_beyond_the_longest_or_the_min_probability_are_left_alone():
-    choices = choices_of([(40, 40)], [[(0, 5, 0, 1), (6, 7, 6, 11), (12, 13, 12, 13)]], [[(1, 1), (1, 1), (0.2, 1)]])
-    assert drawn(choices, major_source=1, **MIXED).replaced[0] == 1
-    assert drawn(choices, major_source=1, min_probability=0.3, **MIXED).replaced[0] == 0
-    assert drawn(choices, major_source=0, min_probability=0.3, **MIXED).replaced[0] == 1  # phi(s|t) is 1
-
-
-def test_what_the_table_knows_need_not_stand_in_the_pair():
+def test_translations_of_a_phrase_table():
     words = Ragged.of([[0], [0, 1]])
     other = Sentences(Ragged.of([[7], [8, 9]]), words, "de")
     known = KnownPhrases(Ragged.of([[(1, 2)], [(0, 1)]], width=2), np.ones(2, np.float32), other)
     none = KnownPhrases(Ragged.of([[], []], width=2), np.ones(0, np.float32), other.take([]))
     words = np.full((2, 2), 6)
-    choices = SwitchCandidates(
+    candidates = SwitchCandidates(
         words, Ragged.of([[], []], width=4), np.ones((0, 2), np.float32), all_boundaries(words), (known, none)
     )
-    switched = drawn(choices, target_choice="table_argmax", major_source=1, **MIXED)
+    switched = drawn(candidates, target_choice="table_argmax", major_source=1, **MIXED)
     assert pieces(switched, 0) == [(0, 0, 0, 1), (2, 0, 0, 1), (0, 0, 2, 6)]
     assert pieces(switched, 1) == [(2, 1, 0, 2), (0, 1, 1, 6)]
-    assert drawn(choices, target_choice="table_argmax", major_source=0, **MIXED).replaced.sum() == 0
-    assert drawn(choices, major_source=1, **MIXED).replaced.sum() == 0  # in the pair there is nothing
+    assert drawn(candidates, target_choice="table_argmax", major_source=0, **MIXED).replaced.sum() == 0
+    assert drawn(candidates, major_source=1, **MIXED).replaced.sum() == 0
 
 
 @pytest.mark.parametrize(
@@ -129,18 +118,15 @@ def test_what_the_table_knows_need_not_stand_in_the_pair():
         ({"max_phrase_length": 0}, "max_phrase_length"),
     ],
 )
-def test_rules_out_of_range_are_refused(rules, named):
+def test_rejects_settings_out_of_range(rules, named):
     with pytest.raises(SettingsError, match=named):
         CodeSwitching(**rules)
 
 
-def test_a_share_may_be_one_number_or_text():
+def test_switch_fraction_is_one_number_or_a_range():
     assert CodeSwitching(switch_fraction=0.2).switch_fraction == (0.2, 0.2)
     assert CodeSwitching(switch_fraction="0.2,0.4").switch_fraction == (0.2, 0.4)
     assert CodeSwitching.read(CodeSwitching(switch_fraction="0.25").dump()) == CodeSwitching(switch_fraction=0.25)
-
-
-# ---- by exact probabilities ----
 
 
 def outcomes(size, candidates, share):
@@ -162,11 +148,11 @@ def outcomes(size, candidates, share):
 PHRASES = [(0, 1, 3, 4), (0, 2, 2, 4), (1, 2, 2, 3), (4, 5, 0, 1), (4, 5, 0, 2), (5, 6, 1, 2)]
 
 
-def test_draws_have_the_distribution_of_all_orders():
+def test_distribution_of_draws():
     rows = 30_000
-    choices = choices_of([(7, 5)] * rows, [PHRASES] * rows)
+    candidates = candidates_of([(7, 5)] * rows, [PHRASES] * rows)
     share = {"switch_fraction": 0.5}
-    switched = drawn(choices, 3, **share)
+    switched = drawn(candidates, 3, **share)
     taken = [[] for _ in range(rows)]
     at = np.flatnonzero(switched.inserted)
     for row, span in zip(switched.pieces.rows()[at].tolist(), switched.places.flat[at].tolist(), strict=True):
@@ -186,11 +172,8 @@ def test_draws_have_the_distribution_of_all_orders():
     assert chisquare([counts[key] for key in keys], [rows * expected[key] for key in keys]).pvalue > 0.01
 
 
-# ---- for all inputs ----
-
-
 @st.composite
-def some_choices(draw):
+def some_candidates(draw):
     sizes, phrases, scores = [], [], []
     for _ in range(draw(st.integers(1, 4))):
         n, m = draw(st.integers(1, 14)), draw(st.integers(1, 14))
@@ -201,16 +184,16 @@ def some_choices(draw):
         sizes.append((n, m))
         phrases.append(sorted(spans))
         scores.append([(draw(st.sampled_from([0.2, 0.5, 1])), draw(st.sampled_from([0.2, 1]))) for _ in spans])
-    return choices_of(sizes, phrases, scores)
+    return candidates_of(sizes, phrases, scores)
 
 
-@given(choices=some_choices(), seed=st.integers(0, 1000), share=st.sampled_from([0.1, 0.3, 0.75, 1.0]))
+@given(candidates=some_candidates(), seed=st.integers(0, 1000), share=st.sampled_from([0.1, 0.3, 0.75, 1.0]))
 @settings(max_examples=80)
-def test_pieces_cover_the_matrix_and_hold_real_counterparts(choices, seed, share):
-    switched = drawn(choices, seed, switch_fraction=share)
-    for row in range(len(choices.words)):
+def test_pieces_cover_the_matrix_sentence_with_its_words_or_counterparts(candidates, seed, share):
+    switched = drawn(candidates, seed, switch_fraction=share)
+    for row in range(len(candidates.words)):
         side = int(switched.matrix[row])
-        real = {tuple(phrase) for phrase in choices.phrases[row].tolist()}
+        real = {tuple(phrase) for phrase in candidates.phrases[row].tolist()}
         at, replaced = 0, 0
         for (where, of, start, stop), (first, last) in zip(
             pieces(switched, row), switched.places[row].tolist(), strict=True
@@ -225,44 +208,31 @@ def test_pieces_cover_the_matrix_and_hold_real_counterparts(choices, seed, share
             assert last - first <= 4
             assert stop - start <= 4
             assert ((first, last, start, stop) if side == 0 else (start, stop, first, last)) in real
-        assert at == choices.words[row, side]
+        assert at == candidates.words[row, side]
         assert replaced == switched.replaced[row]
-        assert replaced == 0 or replaced < share * choices.words[row, side]
+        assert replaced == 0 or replaced < share * candidates.words[row, side]
         assert (switched.kinds[row] >= 2) == (replaced > 0)
 
 
-def likeliest(phrases, scores, side):
-    """(spans, places) that `best_spans` keeps of these phrases: one for each span of a side."""
-    rows = phrases.flat.reshape(-1, 2, 2)[:, :, 1].max(initial=0)
-    words = np.full((len(phrases), 2), rows, np.int64)
-    none = np.zeros(0, np.int32)
+@given(candidates=some_candidates(), side=st.integers(0, 1))
+@settings(max_examples=50)
+def test_counterparts_are_the_most_probable(candidates, side):
+    """Given that side, then in the other direction, then the first."""
+    phrases, scores, none = candidates.phrases, candidates.scores, np.zeros(0, np.int32)
+    words = np.full((len(phrases), 2), phrases.flat[:, 1::2].max(initial=0), np.int64)
     found, used, lengths = best_spans(
         np.full(len(phrases), side, np.int8), np.ascontiguousarray(phrases.flat), scores, phrases.offsets, words,
-        np.ones(int(rows) + 1, np.bool_), np.zeros_like(words), none, none.astype(np.int64), 5, 0.0,
+        np.ones(int(words.max()) + 1, np.bool_), np.zeros_like(words), none, none.astype(np.int64), 5, 0.0,
     )  # fmt: skip
     assert lengths.sum() == used
-    return found[:used]
-
-
-def best_by_hand(phrases, scores, side):
-    """The same one by one: the likeliest given that side, then in the other direction, then the first."""
     best = {}
     for place, (row, span) in enumerate(zip(phrases.rows().tolist(), phrases.flat.tolist(), strict=True)):
         rank = (-scores[place, side], -scores[place, 1 - side], place)
         key = (row, *span[2 * side : 2 * side + 2])
         best[key] = min(best.get(key, rank), rank)
-    return sorted(place for *_, place in best.values())
+    assert sorted(found[:used, 2].tolist()) == sorted(place for *_, place in best.values())
+    np.testing.assert_array_equal(phrases.flat[found[:used, 2], 2 * side : 2 * side + 2], found[:used, :2])
 
-
-@given(choices=some_choices(), side=st.integers(0, 1))
-@settings(max_examples=50)
-def test_counterparts_are_the_likeliest(choices, side):
-    found = likeliest(choices.phrases, choices.scores, side)
-    assert sorted(found[:, 2].tolist()) == best_by_hand(choices.phrases, choices.scores, side)
-    np.testing.assert_array_equal(choices.phrases.flat[found[:, 2], 2 * side : 2 * side + 2], found[:, :2])
-
-
-# ---- equal phrases, and words without tokens ----
 
 MOSTLY = CodeSwitching(switch_fraction=0.9, **MIXED)
 
@@ -271,15 +241,8 @@ def rng(seed=0):
     return np.random.default_rng([7, seed])
 
 
-def encoded(text, vocab):
-    links = text.links
-    pairs = Pairs(vocab.encode_text(text.source), vocab.encode_text(text.target), links)
-    phrases = phrase_pairs(text.source.words.lengths, text.target.words.lengths, links)
-    return Pairs(pairs.source, pairs.target, links, phrases)
-
-
 def inserted(switched, side_words):
-    """Words of each replaced span and of what stands there."""
+    """Words of each replaced span and of its counterpart."""
     for row in range(len(switched.pieces)):
         for (side, _, start, stop), (first, last) in zip(
             switched.pieces[row].tolist(), switched.places[row].tolist(), strict=True
@@ -290,37 +253,36 @@ def inserted(switched, side_words):
 
 @pytest.mark.parametrize("kind", ["byte-bpe", "wordpiece", "unigram"])
 @pytest.mark.parametrize("by_links", [False, True])
-def test_names_and_full_stops_are_not_exchanged_for_themselves(kind, by_links):
+def test_does_not_exchange_equal_phrases(kind, by_links):
     text = world_pairs("en", "de", sample(60, "train", 3))
     vocab = Vocab.learn({"en": text.source.lines, "de": text.target.lines}, 900, kind=kind)
-    pairs, forms = encoded(text, vocab), WordForms(vocab)
-    words = [
-        [[line[a:b] for a, b in row] for line, row in zip(side.lines, side.words.to_lists(), strict=True)]
-        for side in (text.source, text.target)
-    ]
-    of = (
-        (lambda texts: SwitchCandidates.extracted(pairs, PhraseRules(), forms.inside, texts))
-        if by_links
-        else (lambda texts: SwitchCandidates.of(pairs, forms.inside, texts))
-    )
-    exchanges = [list(inserted(switch_phrases(of(texts), MOSTLY, rng()), words)) for texts in (None, forms.texts)]
+    phrases = phrase_pairs(text.source.words.lengths, text.target.words.lengths, text.links)
+    pairs = Pairs(vocab.encode_text(text.source), vocab.encode_text(text.target), text.links, phrases)
+    forms = WordForms(vocab)
+    words = [[side.tokens(row) for row in range(len(side))] for side in (text.source, text.target)]
+    exchanges = []
+    for texts in (None, forms.texts):
+        if by_links:
+            candidates = SwitchCandidates.extracted(pairs, PhraseRules(), forms.inside, texts)
+        else:
+            candidates = SwitchCandidates.of(pairs, forms.inside, texts)
+        exchanges.append(list(inserted(switch_phrases(candidates, MOSTLY, rng()), words)))
     assert any(one == other for one, other in exchanges[0])
     assert exchanges[1]
     assert not any(one == other for one, other in exchanges[1])
 
 
-def test_a_link_to_a_word_without_subwords_leads_nowhere():
-    """The last word of the source spells nothing in this vocabulary: no phrase may reach behind the sentence."""
+def test_ignores_links_to_words_without_tokens():
     ids = Ragged.of([[5, 6], [7, 8]])
     source = Sentences(ids, Ragged.of([[0, 1], [0, 1]]), "en")
     target = Sentences(Ragged.of([[9, 10, 11], [9, 10]]), Ragged.of([[0, 1, 2], [0, 1]]), "de")
     links = Ragged.of([[(0, 0), (1, 1), (2, 2)], [(0, 0), (1, 1), (2, 1)]], width=2)
-    choices = SwitchCandidates.extracted(Pairs(source, target, links), PhraseRules())
-    assert choices.words.tolist() == [[2, 3], [2, 2]]
+    candidates = SwitchCandidates.extracted(Pairs(source, target, links), PhraseRules())
+    assert candidates.words.tolist() == [[2, 3], [2, 2]]
     for seed in range(50):
-        switched = switch_phrases(choices, MOSTLY, rng(seed))
+        switched = switch_phrases(candidates, MOSTLY, rng(seed))
         for row, (start, stop) in zip(switched.pieces.rows(), switched.places.flat, strict=True):
             assert stop <= switched.words[row]
             assert start < stop
         for side, row, _, stop in switched.pieces.flat.tolist():
-            assert stop <= choices.words[row, side]
+            assert stop <= candidates.words[row, side]

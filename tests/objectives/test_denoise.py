@@ -15,6 +15,7 @@ from interlace.data import Sentences
 from interlace.models.families import Traits
 from interlace.objectives import Resources
 from interlace.objectives.denoise import Denoise, Noise, WordTranslations, translate_words
+from little_words import SPECIALS, LittleWords
 
 MASK = 9999
 
@@ -41,14 +42,14 @@ def units_of(text, row):
 
 
 @given(shapes, st.integers(0, 1000))
-def test_without_rates_nothing_changes(shape, seed):
+def test_no_noise(shape, seed):
     text = sentences(shape)
     found = noised(Noise(shuffle=0, drop=0, blank=0), text, seed)
     assert (found.ids, found.words, found.language) == (text.ids, text.words, "en")
 
 
 @given(shapes, st.floats(0, 6), st.integers(0, 1000))
-def test_words_stay_whole_and_move_by_less_than_the_distance(shape, distance, seed):
+def test_shuffled_words_stay_whole_and_move_by_less_than_the_distance(shape, distance, seed):
     text = sentences(shape)
     found = noised(Noise(shuffle=distance, drop=0, blank=0), text, seed)
     for row in range(len(shape)):
@@ -59,7 +60,7 @@ def test_words_stay_whole_and_move_by_less_than_the_distance(shape, distance, se
 
 
 @given(shapes, st.floats(0, 1), st.integers(0, 1000))
-def test_what_stays_is_in_order_and_every_row_keeps_a_word(shape, share, seed):
+def test_dropping_keeps_the_order_and_at_least_one_word(shape, share, seed):
     text = sentences(shape)
     found = noised(Noise(shuffle=0, drop=share, blank=0), text, seed)
     for row in range(len(shape)):
@@ -70,7 +71,7 @@ def test_what_stays_is_in_order_and_every_row_keeps_a_word(shape, share, seed):
 
 
 @given(shapes, st.floats(0, 1), st.integers(0, 1000))
-def test_hidden_words_are_hidden_whole_and_lengths_stay(shape, share, seed):
+def test_masks_whole_words(shape, share, seed):
     text = sentences(shape)
     found = noised(Noise(shuffle=0, drop=0, blank=share), text, seed)
     assert found.words == text.words
@@ -82,7 +83,7 @@ def test_hidden_words_are_hidden_whole_and_lengths_stay(shape, share, seed):
     assert share < 1 or hidden.all()
 
 
-def test_shares_are_as_asked_and_the_word_that_must_stay_is_any():
+def test_shares_of_dropped_and_masked_words():
     text = sentences([[1] * 20] * 2000)
     left = len(noised(Noise(shuffle=0, drop=0.1, blank=0), text).ids.flat) / 40_000
     assert left == pytest.approx(0.9, abs=0.01)
@@ -92,7 +93,7 @@ def test_shares_are_as_asked_and_the_word_that_must_stay_is_any():
     assert np.bincount(only, minlength=20).min() > 60  # of 100 each
 
 
-def test_subwords_may_be_the_unit():
+def test_unit_subword():
     text = sentences([[3, 3, 3]] * 300)
     found = noised(Noise(unit="subword", drop=0, blank=0), text)
     together = np.abs(np.diff(found.ids.flat.reshape(300, 9).argsort(axis=1).reshape(300, 3, 3), axis=2)) == 1
@@ -104,7 +105,7 @@ def test_subwords_may_be_the_unit():
     assert set(np.unique(by_word.lengths)) == {3, 6, 9}
 
 
-def test_rates_may_be_schedules():
+def test_rates_follow_schedules():
     text = sentences([[1] * 10] * 10)
     noise = Noise(shuffle=0, drop="0:0,10:1", blank=0)
     assert noised(noise, text, step=0).ids == text.ids
@@ -120,92 +121,71 @@ def test_empty_rows_stay_empty():
 
 # ---- word-by-word translation ----
 
-WORDS = "<pad> </s> <s> <mask> <2en> <2de> the old doctor ##s house alt Arzt Doktor Haus ##arzt".split()
-ID = {word: number for number, word in enumerate(WORDS)}
-SPELLED = {
-    **{word: [number] for word, number in ID.items()},
-    "doctors": [ID["doctor"], ID["##s"]],
-    "Hausarzt": [ID["Haus"], ID["##arzt"]],
-}
-VOCAB = SimpleNamespace(
-    pad=0, end=1, begin=2, mask=3, size=len(WORDS),
-    separator_ids=(1,), special_ids=np.arange(6), regular_ids=np.arange(6, 16),
-    target=lambda language: ID[f"<2{language}>"],
-    encode_words=lambda words: Ragged.of([SPELLED.get(word, [4]) for word in words]),
-)  # fmt: skip
+TOKENS = LittleWords(
+    "the old doctor ##s house alt Arzt Doktor Haus ##arzt",
+    (*SPECIALS, "<2en>", "<2de>"),
+    {"doctors": "doctor ##s", "Hausarzt": "Haus ##arzt", "xyz": "<2en>"},
+)
 ENTRIES = [("old", "alt"), ("doctor", "Hausarzt"), ("doctors", "Doktor"), ("doctors", "Arzt"), ("the", "xyz")]
-
-
-def text_of(lines, language="en"):
-    """`##` goes on with the word before."""
-    words = [line.split() for line in lines]
-    owners = [np.cumsum([not piece.startswith("##") for piece in row]) - 1 for row in words]
-    return Sentences(Ragged.of([[ID[piece] for piece in row] for row in words]), Ragged.of(owners), language)
 
 
 def batch_of(lines, language="en", key=0, step=1, **settings):
     plain = {"max_length": 32, "noise": {"shuffle": 0, "drop": 0, "blank": 0}, "translation_rate": 1}
     objective = Denoise(**plain | settings)
     lexicons = {("en", "de"): Lexicon.of((source, target, 1.0) for source, target in ENTRIES)}
-    prepared = objective.prepare(Resources(VOCAB, Traits("bert", 64), lexicons=lexicons))
-    return objective.batch(text_of(lines, language), prepared, step, np.random.default_rng(key))
+    prepared = objective.prepare(Resources(TOKENS.vocab, Traits("bert", 64), lexicons=lexicons))
+    return objective.batch(TOKENS.sentences(lines, language), prepared, step, np.random.default_rng(key))
 
 
 def read(batch):
-    return [" ".join(WORDS[i] for i in row if i) for row in batch.inputs["input_ids"]]
+    return TOKENS.texts(batch.inputs["input_ids"])
 
 
-def test_known_words_are_read_as_translations_and_the_sentence_is_written_as_it_was():
+def test_reads_translated_words_and_writes_the_original_sentence():
     batch = batch_of(["the old doctor", "old house"])
     assert read(batch) == ["<s> the alt Haus ##arzt </s>", "<s> alt house </s>"]
-    written = [[WORDS[i] for i in row if i] for row in batch.extra["decoder_ids"]]
-    assert written == [["<2en>", "the", "old", "doctor"], ["<2en>", "old", "house"]]
-
-
-def test_entries_are_read_in_both_directions():
+    assert TOKENS.texts(batch.extra["decoder_ids"]) == ["<2en> the old doctor", "<2en> old house"]
     assert read(batch_of(["alt Haus ##arzt Haus"], "de")) == ["<s> old doctor Haus </s>"]
 
 
-def test_of_several_translations_each_is_as_likely():
+def test_draws_all_translations_equally_often():
     found = [read(batch_of(["doctor ##s"], key=key))[0] for key in range(300)]
     counts = {row: found.count(row) for row in set(found)}
     assert set(counts) == {"<s> Doktor </s>", "<s> Arzt </s>"}
     assert all(count > 110 for count in counts.values())
 
 
-def test_the_beginning_of_a_word_is_no_word():
-    """`doctor` is known, but neither `house ##s` nor `alt ##arzt` is."""
+def test_translates_whole_words_only():
     assert read(batch_of(["house ##s doctor"])) == ["<s> house ##s Haus ##arzt </s>"]
     assert read(batch_of(["alt ##arzt"], "de")) == ["<s> alt ##arzt </s>"]
 
 
-def test_the_share_is_met_and_may_fall():
+def test_translation_rate_follows_its_schedule():
     lines = ["old"] * 2000
     assert 0.27 < read(batch_of(lines, translation_rate=0.3)).count("<s> alt </s>") / 2000 < 0.33
     assert 0.47 < read(batch_of(lines, translation_rate="0:1,100:0", step=50)).count("<s> alt </s>") / 2000 < 0.53
     assert read(batch_of(lines, translation_rate="0:1,100:0", step=100)) == ["<s> old </s>"] * 2000
 
 
-def test_evaluation_reads_no_translation_and_needs_no_dictionary():
+def test_needs_a_dictionary_only_for_translation():
     assert Denoise(translation_rate=0.5).needs == {"lexicon"}
     assert Denoise(translation_rate="0:0,10:1").needs == {"lexicon"}
     assert Denoise(translation_rate=0.5).for_evaluation().needs == Denoise().needs == frozenset()
 
 
-def test_without_a_dictionary_the_cure_is_named():
+def test_error_for_a_missing_dictionary_names_the_setting():
     with pytest.raises(DataError, match=r"denoise: .* set denoise\.dictionary"):
-        Denoise(translation_rate=1).prepare(Resources(VOCAB, Traits("bert", 64)))
+        Denoise(translation_rate=1).prepare(Resources(TOKENS.vocab, Traits("bert", 64)))
 
 
-def test_a_row_stops_growing_where_it_is_full():
-    """Two doctors become four subwords; all that is to be written is still read."""
+def test_translations_do_not_exceed_the_maximum_length():
     batch = batch_of(["doctor doctor old doctor", "doctor"], max_length=8)
     assert read(batch) == ["<s> Haus ##arzt Haus ##arzt alt doctor </s>", "<s> Haus ##arzt </s>"]
-    tight = batch_of(["the doctor doctor ##s old the the"], max_length=9)  # `doctor ##s` becomes one, and makes room
+    tight = batch_of(["the doctor doctor ##s old the the"], max_length=9)  # `doctor ##s` becomes one token
     assert read(tight) in [[f"<s> the doctor {one} alt the the </s>"] for one in ("Doktor", "Arzt")]
 
 
-def test_a_dictionary_is_refused_where_no_word_is_translated():
+def test_rejects_unused_dictionary():
     with pytest.raises(SettingsError, match=r"translation_rate is 0; set translation_rate too"):
         Denoise(dictionary={"vectors": "runs/words"})
     evaluated = Denoise(translation_rate=1, dictionary={"vectors": "runs/words"}).for_evaluation()
@@ -217,7 +197,7 @@ words = st.lists(pieces, min_size=1, max_size=3)
 
 
 def made(rows, translations):
-    """Rows of words, each its subwords, and the table of their translations, one a word."""
+    """Rows of words, and a table with one translation of each."""
     own = list(translations)
     spelled = Ragged.of([np.array(word, np.int32) for word in [*own, *translations.values()]])
     numbers = np.arange(len(own))
@@ -231,7 +211,7 @@ def made(rows, translations):
     st.lists(st.lists(words, max_size=6), max_size=5),
     st.dictionaries(words.map(tuple), words, min_size=1, max_size=8),
 )
-def test_a_plain_loop_makes_the_same(rows, translations):
+def test_translated_words_equal_those_of_a_loop(rows, translations):
     """One translation a word, so that nothing is drawn."""
     sentences, table = made(rows, translations)
     found = translate_words(sentences, table, 1.0, np.random.default_rng(0), 100)

@@ -1,156 +1,116 @@
-"""Both readings of DICT-MLM, by hand and by their shares."""
-
-from types import SimpleNamespace
+"""DICT-MLM: both modes by hand and by their shares."""
 
 import numpy as np
 import pytest
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
-from interlace.core.ragged import Ragged
-from interlace.data import Sentences
 from interlace.models.families import Traits
 from interlace.objectives import Resources
 from interlace.objectives.dict_mlm import DictMlm
 from interlace.objectives.mlm import Mlm
+from little_words import LittleWords
 
-WORDS = "<pad> </s> <s> <mask> the old doctor read ##s alt Arzt liest Doktor der Haus ##arzt".split()
-ID = {word: number for number, word in enumerate(WORDS)}
-SPELLED = {**{word: [number] for word, number in ID.items()}, "Hausarzt": [ID["Haus"], ID["##arzt"]]}
-VOCAB = SimpleNamespace(
-    pad=0, begin=2, end=1, mask=3, size=len(WORDS),
-    separator_ids=(1,), special_ids=np.arange(4), regular_ids=np.arange(4, 16),
-    encode_words=lambda words: Ragged.of([SPELLED.get(word, [4, 5, 6]) for word in words]),
-)  # fmt: skip
+TOKENS = LittleWords(
+    "the old doctor read ##s alt Arzt liest Doktor der Haus ##arzt", spelled={"Hausarzt": "Haus ##arzt"}
+)
 ENTRIES = [("old", "alt"), ("doctor", "Arzt"), ("doctor", "Doktor"), ("read", "liest")]
 PLAIN = Traits("bert", 64)
 MASK = {"rate": 1, "mask_share": 1, "random_share": 0}
 
 
-def sentences(lines, language="en"):
-    """`##` goes on with the word before."""
-    words = [line.split() for line in lines]
-    owners = [np.cumsum([not piece.startswith("##") for piece in row]) - 1 for row in words]
-    return Sentences(Ragged.of([[ID[piece] for piece in row] for row in words]), Ragged.of(owners), language)
-
-
-def batch_of(examples, entries=ENTRIES, key=0, more=(), traits=PLAIN, **settings):
+def batch_of(*lines, language="en", entries=ENTRIES, more=(), traits=PLAIN, **settings):
     """more: entries of an English-French dictionary."""
     objective = DictMlm(max_length=32, **{"masking": MASK, "probability": 1.0} | settings)
-    lexicons = {("en", "de"): Lexicon.of((source, target, 1.0) for source, target in entries)}
+    lexicons = {("en", "de"): Lexicon.of((*entry, 1.0) for entry in entries)}
     if more:
-        lexicons["en", "fr"] = Lexicon.of((source, target, 1.0) for source, target in more)
-    prepared = objective.prepare(Resources(VOCAB, traits, lexicons=lexicons))
-    return objective.batch(examples, prepared, 1, np.random.default_rng(key))
+        lexicons["en", "fr"] = Lexicon.of((*entry, 1.0) for entry in more)
+    prepared = objective.prepare(Resources(TOKENS.vocab, traits, lexicons=lexicons))
+    return objective.batch(TOKENS.sentences(lines, language), prepared, 1, np.random.default_rng(0))
 
 
 def shown(batch):
-    return [" ".join(WORDS[i] for i in row if i) for row in batch.inputs["input_ids"]]
+    return TOKENS.texts(batch.inputs["input_ids"])
 
 
-def labels(batch):
-    return [WORDS[i] for i in batch.labels]
+def labels(*lines, **settings):
+    return TOKENS.names(batch_of(*lines, **settings).labels)
 
 
-# ---- by hand ----
-
-
-def test_label_mode_masks_the_word_and_predicts_a_translation():
-    batch = batch_of(sentences(["the old der"]))
-    assert shown(batch) == ["<s> <mask> <mask> <mask> </s>"]
-    assert labels(batch) == ["the", "alt", "der"]
+@pytest.mark.parametrize(
+    ("settings", "read", "predicted"),
+    [
+        ({"mode": "label"}, "<s> <mask> <mask> <mask> </s>", "the alt der"),
+        ({"mode": "input"}, "<s> the alt der </s>", "the old der"),  # words without a translation stay visible
+        ({"mode": "input", "probability": 0}, "<s> <mask> <mask> <mask> </s>", "the old der"),
+    ],
+)
+def test_modes(settings, read, predicted):
+    batch = batch_of("the old der", **settings)
+    assert shown(batch) == [read]
+    assert TOKENS.names(batch.labels) == predicted.split()
     assert batch.counts == {"dict_mlm": 3}
 
 
-def test_input_mode_shows_a_translation_and_predicts_the_word_and_copies_what_it_does_not_know():
-    batch = batch_of(sentences(["the old der"]), mode="input")
-    assert shown(batch) == ["<s> the alt der </s>"]
-    assert labels(batch) == ["the", "old", "der"]
+def test_reads_a_dictionary_in_both_directions_by_the_language_of_the_text():
+    assert labels("der alt Arzt", language="de") == ["der", "old", "doctor"]
+    assert labels("der alt Arzt", language="en") == ["der", "alt", "Arzt"]
+    assert labels("the old", language="fr") == ["the", "old"]
 
 
-def test_what_the_dictionary_does_not_take_is_left_to_the_masking():
-    batch = batch_of(sentences(["the old der"]), mode="input", probability=0.0)
-    assert shown(batch) == ["<s> <mask> <mask> <mask> </s>"]
-    assert labels(batch) == ["the", "old", "der"]
+def test_looks_up_whole_words_or_any_token():
+    assert labels("read ##s", "read") == ["read", "##s", "liest"]
+    assert labels("read ##s", "read", whole_words=False) == ["liest", "##s", "liest"]
+    assert labels("old </s> read") == ["alt", "liest"]  # the words of a stream
 
 
-def test_a_dictionary_is_read_in_both_directions_by_the_language_of_the_text():
-    """`alt` is German here; in English text the same letters would be no word of the dictionary."""
-    assert labels(batch_of(sentences(["der alt Arzt"], "de"))) == ["der", "old", "doctor"]
-    assert labels(batch_of(sentences(["der alt Arzt"], "en"))) == ["der", "alt", "Arzt"]
-    assert labels(batch_of(sentences(["the old"], "fr"))) == ["the", "old"]
-
-
-def test_a_subword_inside_a_word_is_not_that_word():
-    """`read` in `read ##s` is another word than `read`; the paper's code knows subwords only."""
-    assert labels(batch_of(sentences(["read ##s", "read"]))) == ["read", "##s", "liest"]
-    assert labels(batch_of(sentences(["read ##s", "read"]), whole_words=False)) == ["liest", "##s", "liest"]
-
-
-def test_a_separator_of_a_stream_stands_apart_from_the_words_beside_it():
-    stream = Sentences(Ragged.of([[ID["old"], 1, ID["read"]]]), Ragged.of([[0, -1, 1]]), "en")
-    assert labels(batch_of(stream)) == ["alt", "liest"]
-
-
-def test_translations_of_several_subwords_are_left_out_or_stand_by_their_first():
+def test_translations_of_several_tokens_are_dropped_or_reduced_to_the_first():
     entries = [("doctor", "Hausarzt"), ("old", "alt")]
-    assert labels(batch_of(sentences(["old doctor"]), entries)) == ["alt", "doctor"]
-    assert labels(batch_of(sentences(["old doctor"]), entries, multi_subword="first")) == ["alt", "Haus"]
+    assert labels("old doctor", entries=entries) == ["alt", "doctor"]
+    assert labels("old doctor", entries=entries, multi_subword="first") == ["alt", "Haus"]
 
 
-# ---- languages ----
-
-KNOWN = Traits("xlm", 64, {"en": 5, "de": 6, "fr": 7}, "langs")
-
-
-def test_a_translation_that_is_shown_has_the_id_of_its_language():
-    """As the paper's code has it; what is copied or masked keeps the text's."""
-    lines = sentences(["the old doctor", "read"])
-    batch = batch_of(lines, mode="input", traits=KNOWN, more=[("read", "liest"), ("the", "der")])
+def test_shown_translations_have_their_language_id():
+    known = {"mode": "input", "traits": Traits("xlm", 64, {"en": 5, "de": 6, "fr": 7}, "langs")}
+    batch = batch_of("the old doctor", "read", **known, more=[("read", "liest"), ("the", "der")])
     assert shown(batch) in (["<s> der alt Arzt </s>", "<s> liest </s>"], ["<s> der alt Doktor </s>", "<s> liest </s>"])
-    assert batch.inputs["langs"].tolist() == [[5, 7, 6, 6, 5], [5, 6, 5, 5, 5]]  # both know `liest`
-    assert batch_of(sentences(["der alt"], "de"), mode="input", traits=KNOWN).inputs["langs"].tolist() == [[6, 6, 5, 6]]
+    assert batch.inputs["langs"].tolist() == [[5, 7, 6, 6, 5], [5, 6, 5, 5, 5]]  # both dictionaries have `liest`
+    assert batch_of("der alt", language="de", **known).inputs["langs"].tolist() == [[6, 6, 5, 6]]
 
 
-def test_words_that_the_model_cannot_tell_the_language_of_are_not_shown():
+def test_rejects_showing_words_without_a_language_embedding():
     known = Traits("xlm", 64, {"en": 5}, "langs")
     with pytest.raises(SettingsError, match="no language embedding for 'de'"):
-        batch_of(sentences(["the old"]), mode="input", traits=known)
-    assert labels(batch_of(sentences(["the old"]), traits=known)) == ["the", "alt"]
+        batch_of("the old", mode="input", traits=known)
+    assert labels("the old", traits=known) == ["the", "alt"]
 
 
-# ---- shares ----
-
-
-def test_all_translations_are_drawn_alike():
-    found = labels(batch_of(sentences(["doctor " * 20] * 200)))
+def test_draws_all_translations_equally_often():
+    found = labels(*["doctor " * 20] * 200)
     assert set(found) == {"Arzt", "Doktor"}
     assert abs(found.count("Arzt") - 2000) < 160  # 5 standard deviations
 
 
 @pytest.mark.parametrize("mode", ["label", "input"])
-def test_half_of_the_chosen_are_the_dictionarys(mode):
-    batch = batch_of(sentences(["old " * 20] * 200), mode=mode, probability=0.5)
-    place = labels(batch) if mode == "label" else [WORDS[i] for i in batch.inputs["input_ids"][batch.at]]
-    assert abs(place.count("alt") - 2000) < 160
-    assert set(place) == {"alt", "old"} if mode == "label" else {"alt", "<mask>"}
+def test_probability_is_the_share_of_translated_predictions(mode):
+    batch = batch_of(*["old " * 20] * 200, mode=mode, probability=0.5)
+    found = TOKENS.names(batch.labels if mode == "label" else batch.inputs["input_ids"][batch.at])
+    assert abs(found.count("alt") - 2000) < 160
+    assert set(found) == {"alt", "old"} if mode == "label" else {"alt", "<mask>"}
 
 
-def test_positions_are_those_of_mlm_and_the_draws_of_masking_do_not_move():
-    examples = sentences(["the old doctor read ##s"] * 50)
-    plain = Mlm(max_length=32)
-    expected = plain.batch(examples, plain.prepare(Resources(VOCAB, Traits("bert", 64))), 1, np.random.default_rng(0))
-    found = batch_of(examples, masking={})
+def test_predicts_the_same_positions_as_mlm():
+    lines, plain = ["the old doctor read ##s"] * 50, Mlm(max_length=32)
+    prepared = plain.prepare(Resources(TOKENS.vocab, PLAIN))
+    expected = plain.batch(TOKENS.sentences(lines), prepared, 1, np.random.default_rng(0))
+    found = batch_of(*lines, masking={})
     np.testing.assert_array_equal(found.at, expected.at)
     np.testing.assert_array_equal(found.inputs["input_ids"], expected.inputs["input_ids"])
     assert not np.array_equal(found.labels, expected.labels)
 
 
-# ---- errors ----
-
-
-def test_a_dictionary_without_a_word_of_one_subword_says_what_would_help():
+def test_rejects_dictionary_without_single_token_words():
     with pytest.raises(DataError, match=r"no entry .*a larger vocabulary"):
-        batch_of(sentences(["old"]), [("doctor", "Hausarzt")])
+        batch_of("old", entries=[("doctor", "Hausarzt")])
     with pytest.raises(DataError, match="no word of its dictionary is a single token"):
-        batch_of(sentences(["old"]), [("aa", "Hausarzt")], multi_subword="first")
+        batch_of("old", entries=[("aa", "Hausarzt")], multi_subword="first")

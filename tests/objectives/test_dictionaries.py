@@ -1,4 +1,4 @@
-"""What is drawn from dictionaries, how entries become subwords, and which of them cannot be used."""
+"""Dictionaries: the split, tokenization, unusable entries and scores."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
-from interlace.core.ragged import Ragged
 from interlace.objectives.common.dictionaries import (
     Dictionary,
     DictionaryPart,
@@ -19,16 +18,14 @@ from interlace.objectives.common.dictionaries import (
     dictionary_scores,
     split_dictionary,
 )
+from little_words import LittleWords
 
-PIECES = {
-    "old": [4], "doctor": [5], "house": [6], "the": [7], "alt": [8], "Arzt": [9], "arzt": [10, 11], "Haus": [12],
-    "haus": [13, 14], "Hausarzt": [12, 15], "Anna": [16], "alte": [8, 17], "ñ": [3], "": [],
-}  # fmt: skip
-VOCAB = SimpleNamespace(
-    size=18,
-    regular_ids=np.arange(4, 18),
-    encode_words=lambda words: Ragged.of([PIECES.get(word, [10, 11, 13]) for word in words], np.int64),
+TOKENS = LittleWords(
+    "old doctor house the alt Arzt ar ##zt Haus ha ##us ##arzt Anna ##e",
+    spelled={"arzt": "ar ##zt", "haus": "ha ##us", "Hausarzt": "Haus ##arzt", "alte": "alt ##e", "ñ": "<mask>"}
+    | {"": "", "three pieces": "old doctor house", "ñandú": "old doctor house"},
 )
+VOCAB, ID = TOKENS.vocab, TOKENS.ids
 PAIR = ("en", "de")
 
 
@@ -38,8 +35,8 @@ def prepared(entries, most=4, **settings):
 
 
 def spelled(dictionaries):
-    rows = dictionaries.words.to_lists()
-    return [(rows[one], rows[two]) for one, two in zip(dictionaries.source, dictionaries.target, strict=True)]
+    rows = [" ".join(TOKENS.names(row)) for row in dictionaries.words]
+    return sorted((rows[one], rows[two]) for one, two in zip(dictionaries.source, dictionaries.target, strict=True))
 
 
 def scores(table, dictionaries, parts):
@@ -47,19 +44,9 @@ def scores(table, dictionaries, parts):
     return dictionary_scores(backbone, {"x": replace(dictionaries, parts=parts), "mlm": None})
 
 
-def many(count):
-    return Lexicon.of((f"s{i}", f"t{i}", 1.0) for i in range(count))
-
-
-# ---- drawing ----
-
-
-def test_a_quarter_of_the_source_words_is_drawn_and_the_rest_held_out():
-    parts = split_dictionary(many(400), PAIR, 0.25, seed=1).parts
-    assert np.bincount(parts).tolist() == [100, 300]
-
-
-def test_the_seed_and_the_languages_decide_and_the_order_of_the_file_does_not():
+def test_split_depends_on_seed_and_languages_but_not_on_the_order():
+    many = Lexicon.of((f"s{i}", f"t{i}", 1.0) for i in range(400))
+    assert np.bincount(split_dictionary(many, PAIR, 0.25, seed=1).parts).tolist() == [100, 300]
     words = [(f"s{i}", f"t{i}", 1.0) for i in range(100)]
 
     def drawn(entries, languages=PAIR, seed=1):
@@ -75,54 +62,46 @@ entry = st.tuples(st.integers(0, 8), st.integers(0, 8))
 
 
 @given(st.lists(entry, min_size=1, max_size=30), st.floats(0.01, 1), st.integers(0, 5))
-def test_no_word_of_a_held_out_entry_is_ever_learnt(entries, share, seed):
+def test_held_out_words_do_not_occur_in_training_entries(entries, share, seed):
     lexicon = Lexicon.of((f"s{i}", f"t{j}", 1.0) for i, j in entries)
     parts = split_dictionary(lexicon, PAIR, share, seed).parts
-    learnt, held = lexicon.entries[parts == DictionaryPart.TRAIN], lexicon.entries[parts == DictionaryPart.HELD_OUT]
-    assert len(learnt) > 0
-    assert not np.isin(held[:, 0], learnt[:, 0]).any()
-    assert not np.isin(held[:, 1], learnt[:, 1]).any()
+    trained, held = lexicon.entries[parts == DictionaryPart.TRAIN], lexicon.entries[parts == DictionaryPart.HELD_OUT]
+    assert len(trained) > 0
+    assert not np.isin(held[:, 0], trained[:, 0]).any()
+    assert not np.isin(held[:, 1], trained[:, 1]).any()
     shared = lexicon.entries[parts == DictionaryPart.OVERLAP]
-    assert not np.isin(shared[:, 0], learnt[:, 0]).any()
-    assert np.isin(shared[:, 1], learnt[:, 1]).all()
+    assert not np.isin(shared[:, 0], trained[:, 0]).any()
+    assert np.isin(shared[:, 1], trained[:, 1]).all()
 
 
-# ---- spelling ----
-
-
-def test_a_word_of_a_lower_cased_dictionary_is_found_with_its_capital():
+def test_tries_words_of_lowercased_dictionaries_with_a_capital():
     entries = [("doctor", "arzt"), ("house", "haus"), ("old", "alt")]
-    assert sorted(spelled(prepared(entries))) == [([4], [8]), ([5], [9]), ([6], [12])]
-    assert ([5], [10, 11]) in spelled(prepared(entries, case="as_written"))
+    assert spelled(prepared(entries)) == [("doctor", "Arzt"), ("house", "Haus"), ("old", "alt")]
+    assert ("doctor", "ar ##zt") in spelled(prepared(entries, case="as_written"))
 
 
-def test_words_of_several_subwords_are_kept_or_left_out():
+def test_words_of_too_many_tokens_are_unused():
     entries = [("doctor", "Hausarzt"), ("old", "alt")]
-    assert ([5], [12, 15]) in spelled(prepared(entries))
+    assert ("doctor", "Haus ##arzt") in spelled(prepared(entries))
     two = prepared([*entries, ("old", "three pieces")], most=2)
     assert two.splits[0].statuses.tolist() == [EntryStatus.USED, EntryStatus.USED, EntryStatus.TOO_LONG]
     single = prepared(entries, most=1)
-    assert spelled(single) == [([4], [8])]
+    assert spelled(single) == [("old", "alt")]
     assert single.splits[0].statuses.tolist() == [EntryStatus.TOO_LONG, EntryStatus.USED]
     assert "1 with too many tokens" in single.notes[0]
     assert "(doctor/Hausarzt)" in single.notes[0]
 
 
-def test_words_written_alike_and_unknown_ones_teach_nothing_and_are_named():
+def test_identical_and_unknown_words_are_unused():
     found = prepared([("Anna", "Anna"), ("ñ", "alt"), ("old", "ñ"), ("the", ""), ("house", "Haus")])
-    assert spelled(found) == [([6], [12])]
-    assert found.splits[0].statuses.tolist() == [
-        EntryStatus.IDENTICAL,
-        EntryStatus.UNSPELLABLE,
-        EntryStatus.UNSPELLABLE,
-        EntryStatus.UNSPELLABLE,
-        EntryStatus.USED,
-    ]
+    assert spelled(found) == [("house", "Haus")]
+    statuses = [EntryStatus.IDENTICAL, *[EntryStatus.UNSPELLABLE] * 3, EntryStatus.USED]
+    assert found.splits[0].statuses.tolist() == statuses
     assert "(ñ/alt old/ñ the/)" in found.notes[0]
     assert "1 identical in both languages (Anna/Anna)" in found.notes[0]
 
 
-def test_words_are_numbered_once_over_all_dictionaries():
+def test_dictionaries_share_word_numbers():
     lexicons = {("en", "de"): Lexicon.of([("old", "alt", 1)]), ("de", "en"): Lexicon.of([("alt", "old", 1)])}
     found = Dictionary().prepare(lexicons, VOCAB, "x", seed=0, max_tokens=4)
     assert len(found.words) == 2
@@ -130,15 +109,12 @@ def test_words_are_numbered_once_over_all_dictionaries():
     assert found.source.tolist() == found.target.tolist()[::-1]
 
 
-# ---- errors ----
-
-
-def test_without_a_dictionary_the_error_says_how_to_give_one():
+def test_error_without_dictionary_names_the_setting():
     with pytest.raises(DataError, match=r"set align_mlm\.dictionary"):
         Dictionary().prepare({}, VOCAB, "align_mlm", seed=0)
 
 
-def test_without_a_usable_entry_the_error_shows_some_and_the_cure():
+def test_error_without_usable_entry_shows_examples():
     with pytest.raises(DataError, match=r"no entry .* \(doctor/Hausarzt\)") as error:
         prepared([("doctor", "Hausarzt")], most=1)
     assert "a larger vocabulary" in str(error.value)
@@ -157,26 +133,20 @@ def test_without_a_usable_entry_the_error_shows_some_and_the_cure():
         ({"shaer": 1}, "did you mean 'share'"),
     ],
 )
-def test_wrong_settings_say_what_is_expected(settings, message):
+def test_rejects_wrong_settings(settings, message):
     with pytest.raises(SettingsError, match=message):
         Dictionary(**settings)
 
 
-# ---- scores ----
-
-
-def test_scores_of_what_was_learnt_and_what_was_held_out_by_hand():
-    """Two words are asked of each part; held out, `house` is nearest to its translation and `the` is not."""
+def test_scores_of_training_and_held_out_entries():
     lexicon = Lexicon.of([("old", "alt", 1), ("doctor", "Arzt", 1), ("house", "Haus", 1), ("the", "alte", 1)])
     found = Dictionary().prepare({PAIR: lexicon}, VOCAB, "x", seed=0, max_tokens=4)
-    parts = np.array(
-        [DictionaryPart.TRAIN, DictionaryPart.TRAIN, DictionaryPart.HELD_OUT, DictionaryPart.HELD_OUT], np.uint8
-    )
+    parts = np.repeat(np.array([DictionaryPart.TRAIN, DictionaryPart.HELD_OUT], np.uint8), 2)
     table = torch.zeros(18, 4)
-    table[4, 0] = table[8, 0] = 1  # old, alt: cosine 1
-    table[5, 1], table[9] = 2, torch.tensor([0.0, 3, 3, 0])  # doctor, Arzt: 0.70711
-    table[6, 2], table[12, 2] = 1, 1  # house, Haus: 1
-    table[7, 1], table[17, 3] = 1, 1  # the, alte = mean of (1,0,0,0) and (0,0,0,1): 0; Arzt is nearer
+    table[ID["old"], 0] = table[ID["alt"], 0] = 1  # cosine 1
+    table[ID["doctor"], 1], table[ID["Arzt"]] = 2, torch.tensor([0.0, 3, 3, 0])  # 0.70711
+    table[ID["house"], 2] = table[ID["Haus"], 2] = 1  # 1
+    table[ID["the"], 1] = table[ID["##e"], 3] = 1  # alte = mean of (1,0,0,0) and (0,0,0,1): 0; Arzt is nearer
     assert scores(table, found, parts) == {
         "x/train/cosine": 0.85355,
         "x/train/p@1": 100.0,
@@ -185,13 +155,13 @@ def test_scores_of_what_was_learnt_and_what_was_held_out_by_hand():
     }
 
 
-def test_a_translation_of_the_other_part_is_neither_right_nor_wrong():
-    """`old` is nearest to `alt`, which is its translation, but not one of those that are measured."""
+def test_translations_of_other_parts_are_no_candidates():
+    """`old` is nearest to `alt`, its translation in another part."""
     lexicon = Lexicon.of([("old", "alt", 1), ("old", "Haus", 1), ("the", "Arzt", 1)])
     found = Dictionary().prepare({PAIR: lexicon}, VOCAB, "x", seed=0, max_tokens=4)
     table = torch.zeros(18, 3)
-    table[4] = table[8] = torch.tensor([1.0, 0, 0])
-    table[12] = torch.tensor([1.0, 1, 0])
-    table[7, 2] = table[9, 2] = 1
+    table[ID["old"]] = table[ID["alt"]] = torch.tensor([1.0, 0, 0])
+    table[ID["Haus"]] = torch.tensor([1.0, 1, 0])
+    table[ID["the"], 2] = table[ID["Arzt"], 2] = 1
     parts = np.array([DictionaryPart.OVERLAP, DictionaryPart.HELD_OUT, DictionaryPart.TRAIN], np.uint8)
     assert scores(table, found, parts)["x/held-out/p@1"] == 100.0

@@ -13,19 +13,19 @@ VOCAB = SimpleNamespace(pad=0, begin=1, end=2, mask=3, size=60, separator_ids=(2
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
-def test_the_two_halves_of_a_head_make_up_the_whole(family):
+def test_split_head_equals_the_whole(family):
     backbone = from_shape(Shape(family=family, layers=1, width=16, heads=2, max_length=32), VOCAB)
     states = torch.randn(5, 16)
     dense, rest = split_head(backbone)
     torch.testing.assert_close(rest(dense(states)), backbone.logits(states))
 
 
-def test_a_layer_starts_as_doing_nothing():
+def test_identity_layer():
     states = torch.randn(3, 8)
     torch.testing.assert_close(identity_layer(8)(states), states)
 
 
-def test_the_start_neither_learns_nor_drops_nor_follows():
+def test_frozen_encoder_does_not_change():
     backbone = from_shape(Shape(layers=1, width=16, heads=2, max_length=32, dropout=0.5), VOCAB)
     start = FrozenEncoder(backbone)
     torch.nn.ModuleDict({"start": start}).train()

@@ -54,7 +54,7 @@ ways = st.fixed_dictionaries(
 
 
 @given(many, st.integers(0, 1000), ways)
-def test_only_the_texts_own_subwords_are_predicted_and_the_rest_stays(rows, seed, settings):
+def test_predicts_content_tokens_and_keeps_the_rest(rows, seed, settings):
     masking = Masking(rate=0.5, **settings)
     layout, masked = apply(masking, rows, seed=seed, frequencies=np.arange(SIZE))
     assert not np.isin(masked.labels, VOCAB.special_ids).any()
@@ -77,9 +77,9 @@ def test_shares_of_mask_random_and_kept():
 
 
 @pytest.mark.parametrize("draw", ["batch", "row", "subword"])
-def test_every_reading_of_weighting_prefers_the_rare(draw):
+def test_weighting_prefers_rare_tokens(draw):
     frequencies = np.zeros(SIZE)
-    frequencies[[10, 11]] = 2500, 2500 / 4  # so 11 weighs twice as much as 10, and there are four times as many 10s
+    frequencies[[10, 11]] = 2500, 2500 / 4  # the weight of 11 is twice that of 10
     rows = [[10] * 16 + [11] * 4] * 500
     settings = {"rate": 0.15, "weighting": "inverse_sqrt_frequency", "weighted_draw": draw}
     _, masked = apply(Masking(**settings), rows, frequencies=frequencies)
@@ -91,15 +91,10 @@ def test_every_reading_of_weighting_prefers_the_rare(draw):
     assert (set(by_row.tolist()) == {3}) == (draw == "row")  # ceil(0.15 x 20)
 
 
-def word_layout(words):
-    """Rows of subwords 10, 11, ... whose words are numbered as given."""
-    ids = Ragged.of([[10 + column for column in range(len(row))] for row in words])
-    return sentence_layout(Sentences(ids, Ragged.of(words), "en"), VOCAB, 512)
-
-
 @pytest.mark.parametrize("weighting", ["none", "inverse_sqrt_frequency"])
-def test_whole_words_are_masked_together(weighting):
-    layout = word_layout([[0, 0, 0, 1, 2, 2], [2, 2, 3, 3, 3, 3]] * 300)  # a row ends and the next begins with word 2
+def test_masks_whole_words(weighting):
+    words = Ragged.of([[0, 0, 0, 1, 2, 2], [2, 2, 3, 3, 3, 3]] * 300)  # word 2 at the end of a row and of the next
+    layout = sentence_layout(Sentences(Ragged(words.columns() + 10, words.offsets), words, "en"), VOCAB, 512)
     masking = Masking(rate=0.3, unit="word", weighting=weighting)
     masked = mask(masking, layout, frequencies=np.arange(SIZE))
     hit = np.zeros(layout.ids.shape, bool)
@@ -109,12 +104,12 @@ def test_whole_words_are_masked_together(weighting):
     for rows, parts in ((even, ((0, 3), (3, 4), (4, 6))), (odd, ((0, 2), (2, 6)))):
         for start, stop in parts:
             assert (rows[:, start:stop] == rows[:, start : start + 1]).all()
-    assert (even[:, 5] != odd[:, 0]).any()  # the two words 2 are two words
+    assert (even[:, 5] != odd[:, 0]).any()
     if weighting == "none":
         assert inside.mean() == pytest.approx(0.3, abs=0.03)
 
 
-def test_the_two_sides_of_a_pair_have_words_of_their_own():
+def test_words_of_two_sides_differ():
     side = Sentences(Ragged.of([[10]] * 400), Ragged.of([[0]] * 400), "en")
     vocab = SimpleNamespace(**{**vars(VOCAB), "separator_ids": ()})
     layout = pair_layout(Pairs(side, side), vocab, 512)
@@ -123,14 +118,14 @@ def test_the_two_sides_of_a_pair_have_words_of_their_own():
     assert np.bincount(by_row) / 400 == pytest.approx([0.25, 0.5, 0.25], abs=0.07)
 
 
-def test_evaluation_always_shows_the_mask_and_predicts_in_every_row():
+def test_evaluation_masks_at_least_one_token_of_every_row():
     rows = [[7], [8, 9], [10]] * 30
     _, masked = apply(Masking().for_evaluation(), rows)
     assert set(masked.rows.tolist()) == set(range(90))
     assert (masked.ids[masked.rows, masked.columns] == VOCAB.mask).all()
 
 
-def test_the_rate_follows_its_schedule():
+def test_rate_follows_its_schedule():
     rows = [[10] * 100] * 100
     masking = Masking(rate="0:0.4,100:0.1")
     counts = [len(apply(masking, rows, step=step)[1].labels) / 10_000 for step in (0, 50, 100, 1000)]
@@ -146,19 +141,16 @@ def test_the_rate_follows_its_schedule():
         ({"weigthing": "none"}, "did you mean 'weighting'"),
     ],
 )
-def test_settings_out_of_range_say_so(settings, message):
+def test_rejects_settings_out_of_range(settings, message):
     with pytest.raises(SettingsError, match=message):
         Masking(**settings)
 
-
-# ---- drawing by weight ----
 
 counts = st.lists(st.integers(1, 1000), min_size=1, max_size=20)
 
 
 @given(counts, st.floats(0, 1))
-def test_the_scale_keeps_the_share_of_the_corpus(frequencies, share):
-    """The expected share, added up kind by kind, is the one asked for."""
+def test_scale_keeps_the_share_of_the_corpus(frequencies, share):
     frequencies = np.array(frequencies)
     weights = 1 / np.sqrt(frequencies)
     factor = np.interp(share, *sampling_scale(frequencies, weights))
@@ -167,7 +159,7 @@ def test_the_scale_keeps_the_share_of_the_corpus(frequencies, share):
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=6), st.floats(0, 1), st.integers(0, 100))
-def test_each_row_gives_its_own_share(lengths, share, seed):
+def test_draws_a_share_of_each_row(lengths, share, seed):
     rows = np.repeat(np.arange(0, 2 * len(lengths), 2), lengths)
     weights = np.random.default_rng(seed).random(len(rows), dtype=np.float32) + 0.1
     chosen = draw_per_row(weights, rows, share, np.random.default_rng(seed))
@@ -176,7 +168,7 @@ def test_each_row_gives_its_own_share(lengths, share, seed):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_an_exact_share_of_all_and_none_of_nothing(share):
+def test_draws_an_exact_share(share):
     rng = np.random.default_rng(0)
     assert draw_weighted(np.ones(10, np.float32), share, rng).sum() == round(10 * share)
     assert len(draw_weighted(np.ones(0, np.float32), share, rng)) == 0

@@ -1,4 +1,4 @@
-"""MASS: which fragment is hidden, and what the decoder is shown of it; with switched sentences too."""
+"""MASS: drawn fragments, decoder inputs, and code-switched sentences."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ def made(objective, examples, traits=PLAIN, key=0):
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=20), st.floats(0.01, 1), st.floats(0, 1), st.integers(0, 99))
-def test_fragments_are_inside_and_as_long_as_asked(lengths, share, at_edge, seed):
+def test_fragments_have_their_share_of_the_sentence(lengths, share, at_edge, seed):
     lengths = np.array(lengths)
     starts, stops = draw_spans(lengths, share, at_edge, np.random.default_rng(seed))
     assert (starts >= 0).all()
@@ -39,7 +39,7 @@ def test_fragments_are_inside_and_as_long_as_asked(lengths, share, at_edge, seed
     assert (sizes[lengths > 0] >= 1).all()
 
 
-def test_fragments_start_anywhere_and_at_the_edges_as_often_as_asked():
+def test_share_of_fragments_at_the_edges():
     lengths = np.full(20_000, 10)
     starts, _ = draw_spans(lengths, 0.5, 0.4, generator(Purpose.BATCH, 0))
     shares = np.bincount(starts, minlength=6) / 20_000
@@ -48,7 +48,7 @@ def test_fragments_start_anywhere_and_at_the_edges_as_often_as_asked():
 
 
 def hidden_in(batch, row=0):
-    """Where a row that is all masked where it is hidden has its fragment, and whether that ends the sentence."""
+    """The places of a masked fragment, and whether it ends the sentence."""
     read = texts(batch.inputs["input_ids"])[row].split()[1:-1]
     places = [place for place, word in enumerate(read) if word == "[M]"]
     assert places == list(range(places[0], places[-1] + 1))
@@ -56,7 +56,7 @@ def hidden_in(batch, row=0):
 
 
 @pytest.mark.parametrize("decoder", ["placed", "fragment"])
-def test_the_fragment_alone_is_written_and_the_end_where_it_ends_its_sentence(decoder):
+def test_writes_the_fragment_and_the_end_if_it_ends_the_sentence(decoder):
     ends = 0
     for key in range(20):
         batch = made(Mass(**ALL_MASKED, decoder=decoder), sentences([LINE]), key=key)
@@ -72,8 +72,8 @@ def test_the_fragment_alone_is_written_and_the_end_where_it_ends_its_sentence(de
     assert 0 < ends < 20
 
 
-def test_masks_before_the_fragment_put_its_subwords_at_their_places():
-    """Figure 1 of the paper: what predicts place i stands in the decoder's column i, and reads place i - 1."""
+def test_masks_before_the_fragment():
+    """Figure 1 of the paper: column i of the decoder predicts token i and reads token i - 1."""
     for key in range(12):
         batch = made(Mass(**ALL_MASKED, decoder="masked"), sentences([LINE, "the doctor"]), NAMED, key)
         places, at_end = hidden_in(batch)
@@ -84,8 +84,7 @@ def test_masks_before_the_fragment_put_its_subwords_at_their_places():
         assert (batch.extra["decoder_languages"] == 2).all()
 
 
-def test_places_of_fragments_reach_the_decoder():
-    """Two batches that differ in nothing else."""
+def test_decoder_reads_the_position_of_the_fragment():
     batch = made(Mass(**ALL_MASKED), sentences([LINE]), key=1).to(torch.device("cpu"))
     assert batch.extra["decoder_first"].tolist() != [0]
     moved = replace(batch, extra={**batch.extra, "decoder_first": torch.zeros(1, dtype=torch.int64)})
@@ -96,7 +95,7 @@ def test_places_of_fragments_reach_the_decoder():
 
 
 @pytest.mark.parametrize("decoder", ["placed", "fragment", "masked"])
-def test_a_batch_is_charged_for_what_is_read_and_written(decoder):
+def test_costs_are_the_tokens_read_and_written(decoder):
     rng, longest = np.random.default_rng(0), 40
     mass = Mass(decoder=decoder, max_length=longest)
     for length in (1, 2, 7, 20, longest - 2):
@@ -108,7 +107,7 @@ def test_a_batch_is_charged_for_what_is_read_and_written(decoder):
     assert mass.pair_costs(np.array([20]), np.array([9])).tolist() == mass.sentence_costs(np.array([20])).tolist()
 
 
-def test_the_encoder_sees_masks_random_subwords_and_some_as_they_are():
+def test_shares_of_masks_and_random_tokens():
     batch = made(Mass(), sentences(["the " * 10] * 400), ROTARY)
     read = batch.inputs["input_ids"][:, 1:-1]
     assert (read == VOCAB.mask).mean() == pytest.approx(0.4, abs=0.02)
@@ -116,13 +115,13 @@ def test_the_encoder_sees_masks_random_subwords_and_some_as_they_are():
     assert other.mean() == pytest.approx(0.05 * 11 / 12, abs=0.01)
 
 
-def test_an_empty_sentence_has_no_fragment():
+def test_empty_sentence_has_no_fragment():
     batch = made(Mass(), sentences(["", "the"]), PLAIN)
     assert batch.labels.tolist() == [WORDS.index("the"), VOCAB.end]
     assert batch.at[0].tolist() == [1, 1]
 
 
-def test_rules_for_phrases_are_refused_where_none_are_moved():
+def test_rejects_code_switching_settings_without_code_switching():
     with pytest.raises(SettingsError, match=r"set code_switched = true too"):
         Mass(code_switching={"max_phrase_length": 3})
 
@@ -146,66 +145,54 @@ def switched(pairs, vocab, objective, key=0):
     return objective.batch(pairs, prepared, 0, np.random.default_rng(key))
 
 
-def test_a_switched_row_writes_what_stood_in_the_original(vocab):
-    """What is left of a row, with its fragment in the place of the masks, is the original but for what was switched."""
+def code_switched(vocab, pairs, max_length=256):
     rules = {"source_share": 0, "target_share": 0, "switch_fraction": 0.6}
-    pairs = switched_pairs(vocab, 60)
-    batch = switched(pairs, vocab, Mass(code_switched=True, code_switching=rules, **ALL_MASKED))
-    originals = [vocab.decode(pairs.source.ids[0]).split(), vocab.decode(pairs.target.ids[0]).split()]
-    mixed = 0
-    for row in range(60):
-        ids = batch.inputs["input_ids"][row]
+    return switched(pairs, vocab, Mass(code_switched=True, code_switching=rules, max_length=max_length, **ALL_MASKED))
+
+
+def rows_of(vocab, batch):
+    """By row the tokens before the fragment, the fragment and the tokens after it."""
+    for row, ids in enumerate(batch.inputs["input_ids"]):
         real = ids[ids != vocab.pad][1:-1]
-        hidden = np.flatnonzero(real == vocab.mask)
-        assert hidden.tolist() == list(range(hidden[0], hidden[-1] + 1))
-        before, after = vocab.decode(real[: hidden[0]]).split(), vocab.decode(real[hidden[-1] + 1 :]).split()
-        fragment = vocab.decode(_written(vocab, batch, row)).split()
-        language = vocab.tokens(batch.extra["decoder_ids"][row, :1])[0]
+        masked = np.flatnonzero(real == vocab.mask)
+        assert masked.tolist() == list(range(masked[0], masked[-1] + 1))
+        written = batch.labels[batch.at[0] == row]
+        yield real[: masked[0]].tolist(), written[written != vocab.end].tolist(), real[masked[-1] + 1 :].tolist()
+
+
+def test_fragment_and_rest_of_a_code_switched_sentence(vocab):
+    """The fragment with the words around it is the matrix sentence except for exchanged phrases."""
+    pairs = switched_pairs(vocab, 60)
+    batch, mixed = code_switched(vocab, pairs), 0
+    originals = [vocab.decode(pairs.source.ids[0]).split(), vocab.decode(pairs.target.ids[0]).split()]
+    languages = vocab.tokens(batch.extra["decoder_ids"][:, 0])
+    for language, parts in zip(languages, rows_of(vocab, batch), strict=True):
+        before, fragment, after = (vocab.decode(part).split() for part in parts)
         matrix, other = originals if language == "<2en>" else originals[::-1]
         start = next(place for place in range(7) if matrix[place : place + len(fragment)] == fragment)
-        left = matrix[:start], matrix[start + len(fragment) :]
         assert len(fragment) >= 3
-        foreign = [word for word in before + after if word in other]
-        mixed += bool(foreign)
-        for found, expected in zip((before, after), left, strict=True):
+        mixed += any(word in other for word in before + after)
+        for found, expected in ((before, matrix[:start]), (after, matrix[start + len(fragment) :])):
             assert [word for word in found if word in matrix] == [word for word in expected if word in found]
     assert mixed > 20
     assert set(batch.languages) == {"en", "de"}
     assert sum(batch.languages.values()) == batch.tokens
 
 
-def test_a_switched_row_that_would_not_fit_stays_as_it_was(vocab):
-    rules = {"source_share": 0, "target_share": 0, "switch_fraction": 0.6}
+def test_sentences_that_would_be_too_long_are_not_switched(vocab):
     pairs = switched_pairs(vocab, 200)
     sides = [side.ids[0].tolist() for side in (pairs.source, pairs.target)]
-    most = max(map(len, sides)) + 2
-    free = _read(vocab, switched(pairs, vocab, _all_masked(rules, 256)))
-    batch = switched(pairs, vocab, _all_masked(rules, most))
-    long = 0
-    for row, (ids, before) in enumerate(zip(_read(vocab, batch), free, strict=True)):
-        if len(before) <= most:
-            assert ids == before
-            continue
-        hidden = np.flatnonzero(np.array(ids) == vocab.mask)
-        assert ids[1 : hidden[0]] + _written(vocab, batch, row) + ids[hidden[-1] + 1 : -1] in sides
-        long += 1
-    assert long > 10
+    longest = max(map(len, sides)) + 2
+    free, batch = code_switched(vocab, pairs), code_switched(vocab, pairs, longest)
+    fits = (free.inputs["input_ids"] != vocab.pad).sum(axis=1) <= longest
+    for (before, fragment, after), expected, same in zip(
+        rows_of(vocab, batch), rows_of(vocab, free), fits, strict=True
+    ):
+        assert (before, fragment, after) == expected if same else before + fragment + after in sides
+    assert (~fits).sum() > 10
 
 
-def _all_masked(rules, longest):
-    return Mass(code_switched=True, code_switching=rules, max_length=longest, **ALL_MASKED)
-
-
-def _written(vocab, batch, row):
-    """The fragment of a row without an end."""
-    return [number for number in batch.labels[batch.at[0] == row].tolist() if number != vocab.end]
-
-
-def _read(vocab, batch):
-    return [row[row != vocab.pad].tolist() for row in batch.inputs["input_ids"]]
-
-
-def test_what_is_switched_is_read_from_pairs_with_phrases(vocab):
+def test_code_switching_reads_pairs_with_phrases(vocab):
     mass = Mass(code_switched=True)
     assert (mass.reads, mass.needs) == (Pairs, {"phrases"})
     assert (Mass().reads, Mass().needs) == (Sentences, frozenset())

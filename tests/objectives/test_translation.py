@@ -1,4 +1,4 @@
-"""Translation and denoising: what is read, what is written, and what writing it costs."""
+"""Translation and denoising: batches and losses by hand."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from interlace.objectives import Resources
 from interlace.objectives.common import losses
 from interlace.objectives.denoise import Denoise
 from interlace.objectives.translation import Translation
-from little_seq2seq import ID, NAMED, PLAIN, VOCAB, WORDS, model, sentences, texts
+from little_seq2seq import NAMED, PLAIN, VOCAB, WORDS, model, sentences, texts
 
 PAIRS = Pairs(sentences(["the old doctor reads", "the doctor"]), sentences(["der alte Arzt", "der Arzt liest"], "de"))
 FORWARD = Translation(directions="forward")
@@ -24,34 +24,33 @@ def made(objective, examples=PAIRS, traits=PLAIN, step=0, key=0):
     return objective.batch(examples, objective.prepare(Resources(VOCAB, traits)), step, np.random.default_rng(key))
 
 
-def test_the_other_side_is_written_behind_its_language():
+def test_batch_by_hand():
     batch = made(FORWARD)
     assert texts(batch.inputs["input_ids"]) == ["<s> the old doctor reads </s>", "<s> the doctor </s>"]
     assert texts(batch.extra["decoder_ids"]) == ["<2de> der alte Arzt", "<2de> der Arzt liest"]
-    asked = [WORDS[number] for number in batch.labels]
-    assert asked == "der alte Arzt </s> der Arzt liest </s>".split()
+    predicted = [WORDS[number] for number in batch.labels]
+    assert predicted == "der alte Arzt </s> der Arzt liest </s>".split()
     assert [place.tolist() for place in batch.at] == [[0] * 4 + [1] * 4, [0, 1, 2, 3] * 2]
     assert batch.counts == {"translation": 8, "nll": 8}
     assert batch.languages == {"de": 8, "en": 10}
     assert batch.tokens == 18
 
 
-def test_backward_reads_the_target():
+def test_backward_direction():
     batch = made(Translation(directions="backward"))
     assert texts(batch.inputs["input_ids"])[1] == "<s> der Arzt liest </s>"
     assert texts(batch.extra["decoder_ids"]) == ["<2en> the old doctor reads", "<2en> the doctor"]
     assert batch.languages == {"de": 10, "en": 8}
-    assert list(batch.languages) == list(made(FORWARD).languages)  # summed by place
+    assert list(batch.languages) == list(made(FORWARD).languages)  # processes sum them by position
 
 
-def test_both_directions_come_about_equally_often():
+def test_draws_both_directions_equally_often():
     ways = [texts(made(Translation(), key=key).extra["decoder_ids"])[0].split()[0] for key in range(200)]
     assert ways.count("<2de>") / 200 == pytest.approx(0.5, abs=0.1)
     assert set(ways) == {"<2de>", "<2en>"}
 
 
-def test_a_row_that_does_not_fit_is_cut_without_an_end():
-    """Training leaves such rows out; who asks for a batch of them all the same must not teach it to stop there."""
+def test_truncated_rows_have_no_end():
     long = sentences(["the old doctor reads three letters the old doctor", "the"])
     batch = made(Translation(directions="forward", max_length=8), Pairs(long, long))
     assert texts(batch.inputs["input_ids"])[0] == "<s> the old doctor reads three letters </s>"
@@ -60,7 +59,7 @@ def test_a_row_that_does_not_fit_is_cut_without_an_end():
     assert WORDS[batch.labels[-1]] == "</s>"
 
 
-def test_an_empty_sentence_ends_at_once():
+def test_empty_sentence():
     batch = made(FORWARD, Pairs(sentences(["the"]), sentences([""], "de")))
     assert (batch.labels.tolist(), batch.at[1].tolist()) == ([VOCAB.end], [0])
 
@@ -83,7 +82,7 @@ def by_hand(net, batch, smoothing):
 
 
 @pytest.mark.parametrize("family", ["bert", "modernbert"])
-def test_the_loss_is_that_of_each_row_by_itself(family):
+def test_loss_equals_that_of_single_rows(family):
     batch, net = made(FORWARD), model(family, init_std=0.3).eval()
     with torch.no_grad():
         terms = FORWARD.loss(net, nn.ModuleDict(), batch.to(torch.device("cpu")))
@@ -97,7 +96,7 @@ def test_the_loss_is_that_of_each_row_by_itself(family):
     assert measured["translation"].total.item() == pytest.approx(plain, rel=1e-4)
 
 
-def test_the_two_sums_are_torchs_and_come_of_one_softmax(monkeypatch):
+def test_cross_entropies_equal_torchs_with_a_single_softmax(monkeypatch):
     net = model(init_std=0.3)
     states, labels = torch.randn(7, net.encoder.model.config.hidden_size), torch.arange(7)
     logits = net.logits(states).detach()
@@ -112,31 +111,28 @@ def test_the_two_sums_are_torchs_and_come_of_one_softmax(monkeypatch):
     assert len(softmaxes) == 1
 
 
-def test_a_model_that_cannot_write_is_refused():
+def test_rejects_model_without_decoder():
     encoder = from_shape(Shape(family="bert", layers=1, width=16, heads=2, max_length=32), VOCAB, (), 0)
     with pytest.raises(SettingsError, match="needs a decoder, and this bert model"):
         FORWARD.loss(encoder, nn.ModuleDict(), made(FORWARD).to(torch.device("cpu")))
 
 
-def test_denoising_writes_the_sentence_that_was_there():
-    text = sentences(["the old doctor reads three letters"] * 40)
-    batch = made(Denoise(), text, NAMED)
-    assert set(texts(batch.extra["decoder_ids"])) == {"<2en> the old doctor reads three letters"}
+def test_denoising_writes_the_original_sentence():
+    line = "the old doctor reads three letters"
+    batch = made(Denoise(), sentences([line] * 40), NAMED)
+    assert set(texts(batch.extra["decoder_ids"])) == {f"<2en> {line}"}
     read = texts(batch.inputs["input_ids"])
     assert len(set(read)) > 20
     assert all(row.startswith("<s> ") and row.endswith(" </s>") for row in read)
     assert set(batch.extra["decoder_languages"][0]) == set(batch.inputs["token_type_ids"][0]) == {2}
     assert batch.counts == {"denoise": 40 * 7}
     assert batch.languages == {"en": batch.tokens}
+    copied = made(Denoise(noise={"shuffle": 0, "drop": 0, "blank": 0}), sentences(["the doctor"], "de"))
+    assert texts(copied.inputs["input_ids"]) == ["<s> the doctor </s>"]
+    assert texts(copied.extra["decoder_ids"]) == ["<2de> the doctor"]
 
 
-def test_without_noise_it_copies():
-    batch = made(Denoise(noise={"shuffle": 0, "drop": 0, "blank": 0}), sentences(["the doctor"], "de"))
-    assert texts(batch.inputs["input_ids"]) == ["<s> the doctor </s>"]
-    assert batch.extra["decoder_ids"].tolist() == [[ID["<2de>"], ID["the"], ID["doctor"]]]
-
-
-def test_facts_stand_in_the_columns_of_what_is_written():
+def test_preview_shows_what_is_written_and_predicted():
     batch = made(FORWARD)
     preview = FORWARD.preview(batch, VOCAB)
     assert preview.lines["writes"][0] == {0: "<2de>", 1: "der", 2: "alte", 3: "Arzt"}

@@ -1,4 +1,4 @@
-"""Distances worked by hand, which words stand where, and the copy of the start."""
+"""Alignment of contextual word vectors: batches and distances by hand, and the copy of the initial encoder."""
 
 from types import SimpleNamespace
 
@@ -25,7 +25,7 @@ SHAPE = Shape(layers=1, width=16, heads=2, max_length=32, dropout=0.0, attention
 
 
 def side(words, first, language):
-    """Rows of the words' numbers; ids count up from `first`."""
+    """Rows with these word numbers; ids count up from `first`."""
     belongs = Ragged.of(words)
     return Sentences(
         Ragged((np.arange(len(belongs.flat)) + first).astype(np.int32), belongs.offsets), belongs, language
@@ -45,12 +45,12 @@ def make(objective, pairs=PAIRS, traits=PLAIN):
 
 
 def linked(batch):
-    """The subwords that stand for the two words of each link."""
+    """The tokens of the two words of each link."""
     ids = batch.inputs["input_ids"].reshape(-1)[batch.extra["heads"]]
     return list(zip(ids[batch.extra["one"]].tolist(), ids[batch.extra["other"]].tolist(), strict=True))
 
 
-def test_each_sentence_is_a_row_of_its_own():
+def test_each_sentence_is_a_sequence():
     batch = make(WordAligned())
     assert batch.inputs["input_ids"].tolist() == [
         [1, 4, 5, 6, 2, 0],
@@ -63,19 +63,21 @@ def test_each_sentence_is_a_row_of_its_own():
     assert batch.counts == {"word_aligned": 3, "anchor": 3}
 
 
-def test_links_that_are_one_to_one_join_the_last_subwords():
-    batch = make(WordAligned())
-    assert linked(batch) == [(4, 21), (6, 22), (7, 24)]  # aa - C is less sure than aa - B
-    assert batch.inputs["input_ids"][batch.at].tolist() == [4, 6, 7]
-    assert batch.labels.tolist() == [21, 22, 24]
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, [(4, 21), (6, 22), (7, 24)]),  # aa - C has less confidence than aa - B
+        ({"links": "all"}, [(4, 21), (6, 22), (6, 23), (7, 24)]),
+        ({"pooling": "first"}, [(4, 20), (5, 22), (7, 24)]),
+    ],
+)
+def test_linked_tokens(settings, expected):
+    batch = make(WordAligned(**settings))
+    assert linked(batch) == expected
+    assert list(zip(batch.inputs["input_ids"][batch.at], batch.labels, strict=True)) == expected
 
 
-def test_all_links_and_other_subwords_may_be_asked_for():
-    assert linked(make(WordAligned(links="all"))) == [(4, 21), (6, 22), (6, 23), (7, 24)]
-    assert linked(make(WordAligned(pooling="first"))) == [(4, 20), (5, 22), (7, 24)]
-
-
-def test_the_language_that_is_held_comes_first():
+def test_anchor_language_comes_first():
     batch = make(WordAligned(anchor_language="de"))
     assert batch.inputs["input_ids"][:, 1].tolist() == [20, 24, 4, 7]
     assert linked(batch) == [(21, 4), (22, 6), (24, 7)]
@@ -84,7 +86,7 @@ def test_the_language_that_is_held_comes_first():
     assert make(WordAligned(anchor_weight=0)).counts == {"word_aligned": 3}
 
 
-def test_weights_are_the_confidence_of_links():
+def test_link_weights_are_confidences():
     batch = make(WordAligned(link_weights="confidence"))
     assert batch.extra["link_weights"].tolist() == pytest.approx([0.9, 0.8, 0.5])
     assert batch.counts["word_aligned"] == pytest.approx(2.2)
@@ -96,7 +98,7 @@ def backbone():
 
 
 @pytest.mark.parametrize(("distance", "over"), [("mean", 16), ("sum", 1)])
-def test_distances_are_those_of_the_paper(backbone, distance, over):
+def test_distances_equal_those_of_the_paper(backbone, distance, over):
     objective = WordAligned(distance=distance, links="all", link_weights="confidence", pooling="mean")
     heads = objective.modules(backbone)
     batch = make(objective).to(CPU)
@@ -120,14 +122,14 @@ def test_distances_are_those_of_the_paper(backbone, distance, over):
 
 
 @pytest.mark.parametrize(("language", "pooling"), [("en", "last"), ("de", "mean"), ("both", "mean")])
-def test_nothing_has_drifted_at_the_start(backbone, language, pooling):
+def test_initial_drift_is_zero(backbone, language, pooling):
     objective = WordAligned(anchor_language=language, pooling=pooling)
     terms = objective.loss(backbone, objective.modules(backbone), make(objective).to(CPU))
     assert terms["anchor"].total.item() < 1e-12
     assert terms["word_aligned"].total.item() > 1e-3
 
 
-def test_the_copy_of_the_start_is_saved_but_not_learnt_and_not_exported(backbone, tmp_path):
+def test_initial_encoder_is_neither_trained_nor_exported(backbone, tmp_path):
     learning = TrainingModel(backbone, {"word_aligned": WordAligned()}, seed=0)
     heads = [parameter for name, parameter in learning.named_parameters() if name.startswith("heads.")]
     assert heads
@@ -138,7 +140,7 @@ def test_the_copy_of_the_start_is_saved_but_not_learnt_and_not_exported(backbone
     assert len(WordAligned(anchor_weight=0).modules(backbone)) == 0
 
 
-def test_a_resumed_run_holds_to_the_start_of_the_first(backbone, tmp_path):
+def test_resumed_run_keeps_the_initial_encoder(backbone, tmp_path):
     learning = TrainingModel(backbone, {"word_aligned": WordAligned()}, seed=0)
     optimizer = OptimizerSettings(warmup=0).build(learning)
     batch = make(WordAligned()).to(CPU)
@@ -155,21 +157,21 @@ def test_a_resumed_run_holds_to_the_start_of_the_first(backbone, tmp_path):
     assert after["anchor"] > parts["anchor"]
 
 
-def test_pairs_without_links_or_confidence_are_refused():
+def test_rejects_pairs_without_links_or_confidence():
     with pytest.raises(DataError, match="word_aligned needs word alignments"):
         make(WordAligned(), Pairs(PAIRS.source, PAIRS.target))
     with pytest.raises(DataError, match="set link_weights = 'none'"):
         make(WordAligned(link_weights="confidence"), Pairs(PAIRS.source, PAIRS.target, LINKS))
 
 
-def test_a_held_language_that_the_pairs_lack_is_named():
+def test_rejects_unknown_anchor_language():
     with pytest.raises(SettingsError, match="anchor_language = 'fr', but the pairs are en and de"):
         make(WordAligned(anchor_language="fr"))
 
 
-def test_a_pair_costs_two_rows_as_long_as_the_longer_side():
+def test_costs_are_those_of_the_longer_side_twice():
     costs = WordAligned(max_length=12).pair_costs(np.array([5, 3, 11]), np.array([3, 5, 2]))
-    assert costs.tolist() == [2 * 7, 2 * 7, 2 * 12]  # begin and end beside the text; a row ends at max_length
+    assert costs.tolist() == [2 * 7, 2 * 7, 2 * 12]
 
 
 @pytest.mark.parametrize("anchor", ["en", "de"])
