@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from operator import add
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,13 +57,7 @@ class Agreement:
         return 1 - (self.in_sure + self.in_possible) / total if total else 0.0
 
     def __add__(self, other: Agreement) -> Agreement:
-        return Agreement(
-            self.links + other.links,
-            self.sure + other.sure,
-            self.possible + other.possible,
-            self.in_sure + other.in_sure,
-            self.in_possible + other.in_possible,
-        )
+        return Agreement(*map(add, astuple(self), astuple(other)))
 
     def __str__(self) -> str:
         rates = f"precision {self.precision:.1%}, recall {self.recall:.1%}, F1 {self.f1:.1%}, AER {self.aer:.1%}"
@@ -80,8 +75,7 @@ def agreement(links: Ragged, sure: Ragged, possible: Ragged | None = None) -> Ag
     Raises:
         DataError: the numbers of rows differ.
     """
-    counts = agreement_by_pair(links, sure, possible).sum(axis=0)
-    return Agreement(*map(int, counts))
+    return Agreement(*map(int, agreement_by_pair(links, sure, possible).sum(axis=0)))
 
 
 def agreement_by_pair(links: Ragged, sure: Ragged, possible: Ragged | None = None) -> NDArray[np.int64]:
@@ -97,11 +91,6 @@ def agreement_by_pair(links: Ragged, sure: Ragged, possible: Ragged | None = Non
         )
     links, sure, possible = (sorted_links(side.rows(), side.flat, len(side)) for side in (links, sure, possible))
     in_sure, in_possible = contained_in(links, sure), contained_in(links, possible)
-    only_sure = _count_rows(sure, ~contained_in(sure, possible))
-    agreed = _count_rows(links, in_sure), _count_rows(links, in_sure | in_possible)
+    counted = ((sure, ~contained_in(sure, possible)), (links, in_sure), (links, in_sure | in_possible))
+    only_sure, *agreed = (np.bincount(side.rows()[kept], minlength=len(side)) for side, kept in counted)
     return np.stack([links.lengths, sure.lengths, possible.lengths + only_sure, *agreed], axis=1)
-
-
-def _count_rows(links: Ragged, counted: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """(n,) the number of links of each pair for which `counted` holds."""
-    return np.bincount(links.rows()[counted], minlength=len(links)).astype(np.int64)

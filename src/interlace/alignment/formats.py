@@ -200,7 +200,7 @@ class _Parsed:
 
     def take(self, rows: NDArray[np.int64]) -> _Parsed:
         """Return these rows, an empty one for -1."""
-        lengths = self.lengths and (_take_lengths(self.lengths[0], rows), _take_lengths(self.lengths[1], rows))
+        lengths = self.lengths and (np.append(self.lengths[0], 0)[rows], np.append(self.lengths[1], 0)[rows])
         links, sure = _take_links(self.columns.links, rows), _take_links(self.columns.sure, rows)
         links = sure if self.columns.sure is self.columns.links else links
         return replace(self, columns=LinkColumns(links, sure), lengths=lengths)
@@ -333,10 +333,6 @@ def _list_of(row: Any, key: str, where: str) -> list[Any]:
     if not isinstance(row[key], list):
         raise DataError(f"{where}: {key!r} must be a list, found {row[key]!r}"[:300])
     return list(row[key])
-
-
-def _take_lengths(lengths: NDArray[np.integer], rows: NDArray[np.int64]) -> NDArray[np.integer]:
-    return np.append(lengths, 0)[rows]
 
 
 def _take_links(links: Ragged, rows: NDArray[np.int64]) -> Ragged:

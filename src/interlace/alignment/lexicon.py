@@ -77,7 +77,8 @@ class Lexicon:
             if pending > _MAX_PENDING:
                 parts, pending = [_sum_by_key(parts)], 0
         keys, counts = _sum_by_key(parts)
-        return cls(pairs.source_types, pairs.target_types, _entries(keys, width), counts, *unaligned)
+        entries = np.stack(np.divmod(keys, max(width, 1)), axis=1).astype(np.int32)
+        return cls(pairs.source_types, pairs.target_types, entries, counts, *unaligned)
 
     @classmethod
     def of(cls, translations: Iterable[tuple[str, str, float]]) -> Lexicon:
@@ -112,14 +113,15 @@ class Lexicon:
             DataError: a word contains a tab or a line feed.
         """
         order = np.lexsort((self.entries[:, 1], -self.counts, self.entries[:, 0]))
-        write_lines(path, (self._line(path, entry, counts=counts) for entry in order.tolist()))
 
-    def _line(self, path: Path | str, entry: int, *, counts: bool) -> str:
-        source, target, count = self[entry]
-        for word in (source, target):
-            if "\t" in word or "\n" in word:
-                raise DataError(f"{path}: the word {word!r} contains a tab or a line feed")
-        return f"{source}\t{target}\t{count:.17g}" if counts else f"{source}\t{target}"
+        def line(entry: int) -> str:
+            source, target, count = self[entry]
+            for word in (source, target):
+                if "\t" in word or "\n" in word:
+                    raise DataError(f"{path}: the word {word!r} contains a tab or a line feed")
+            return f"{source}\t{target}\t{count:.17g}" if counts else f"{source}\t{target}"
+
+        write_lines(path, map(line, order.tolist()))
 
     # ---- probabilities ----
 
@@ -259,10 +261,6 @@ def _sum_by_key(parts: Sequence[_Counted]) -> _Counted:
 def _sums(places: NDArray[np.integer], counts: NDArray[np.float64], total: int) -> NDArray[np.float64]:
     """Return the sum of the counts of each place."""
     return np.bincount(places, counts, minlength=total).astype(np.float64, copy=False)
-
-
-def _entries(keys: NDArray[np.int64], width: int) -> NDArray[np.int32]:
-    return np.stack(np.divmod(keys, max(width, 1)), axis=1).astype(np.int32)
 
 
 def _fractions(counts: NDArray[np.float64] | None, types: int) -> NDArray[np.float64]:

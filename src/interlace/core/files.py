@@ -98,7 +98,14 @@ def atomic_folder(path: Path | str) -> Iterator[Path]:
                 for name in files:
                     _sync(Path(folder, name))
                 _sync(Path(folder))
-            _swap(partial, path)
+            old = _beside(path)
+            with contextlib.suppress(FileNotFoundError):
+                path.rename(old)
+            partial.rename(path)
+            if old.is_dir():
+                shutil.rmtree(old, ignore_errors=True)
+            else:
+                old.unlink(missing_ok=True)
             _sync(path.parent)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
@@ -118,18 +125,6 @@ def remove_partials(path: Path) -> None:
 
 def _beside(path: Path) -> Path:
     return path.parent / f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.partial{path.suffix}"
-
-
-def _swap(new: Path, path: Path) -> None:
-    """Move the folder `new` to `path` and remove what was there."""
-    old = _beside(path)
-    with contextlib.suppress(FileNotFoundError):
-        path.rename(old)
-    new.rename(path)
-    if old.is_dir():
-        shutil.rmtree(old, ignore_errors=True)
-    else:
-        old.unlink(missing_ok=True)
 
 
 def _sync(path: Path) -> None:

@@ -57,7 +57,15 @@ class Registry(Generic[T]):
         Raises:
             SettingsError: there is no such entry.
         """
-        return self._entry(self._module(name), name)
+        plugins = _PLUGINS.get(self.name, {})
+        module = plugins[name] if name in plugins else importlib.import_module(self._path(name))
+        if self.contract is None:
+            return getattr(module, name)
+        found = _contract_classes(module, self.contract)
+        if len(found) != 1:
+            expected = f"should define one public {self.contract.__name__}"
+            raise SettingsError(f"{module.__name__} {expected}, found {len(found)}")
+        return found[0]
 
     def build(self, data: Mapping[str, Any] | str, where: str = "") -> T:
         """Build an entry from its name, or from a mapping with the key `name` and settings."""
@@ -79,11 +87,6 @@ class Registry(Generic[T]):
             docstring = ast.get_docstring(ast.parse(source))
         return (docstring or "").partition("\n")[0]
 
-    def _module(self, name: str) -> ModuleType:
-        if name in _PLUGINS.get(self.name, {}):
-            return _PLUGINS[self.name][name]
-        return importlib.import_module(self._path(name))
-
     def _path(self, name: str) -> str:
         """Return the dotted name of an entry's module."""
         if name not in self.names():
@@ -92,16 +95,6 @@ class Registry(Generic[T]):
 
     def _entry_points(self) -> dict[str, str]:
         return _installed_plugins(f"interlace.{self.name}")
-
-    def _entry(self, module: ModuleType, name: str) -> Any:
-        if self.contract is None:
-            return getattr(module, name)
-        found = _contract_classes(module, self.contract)
-        if len(found) != 1:
-            raise SettingsError(
-                f"{module.__name__} should define one public {self.contract.__name__}, found {len(found)}"
-            )
-        return found[0]
 
 
 @cache
@@ -142,7 +135,8 @@ def register_plugin(path: Path, registries: Mapping[str, Registry[Any]]) -> None
         raise DataError(f"--code {path}{_line(error, path)}: {type(error).__name__}: {error}") from error
     found = [each for each in registries.values() if each.contract and _contract_classes(module, each.contract)]
     if not found:
-        raise DataError(f"--code {path}: defines no subclass of {', '.join(sorted(_contracts(registries)))}")
+        contracts = sorted(each.contract.__name__ for each in registries.values() if each.contract)
+        raise DataError(f"--code {path}: defines no subclass of {', '.join(contracts)}")
     for registry in found:
         if path.stem in registry.own_names():
             raise DataError(f"--code {path}: {registry.kind} {path.stem!r} is built in; rename the file")
@@ -155,7 +149,3 @@ def _line(error: Exception, path: Path) -> str:
     if isinstance(error, SyntaxError):
         lines.append(error.lineno)
     return f":{lines[-1]}" if lines and lines[-1] else ""
-
-
-def _contracts(registries: Mapping[str, Registry[Any]]) -> list[str]:
-    return [each.contract.__name__ for each in registries.values() if each.contract]
