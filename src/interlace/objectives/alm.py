@@ -6,22 +6,9 @@
 
 Phrases of one side replace their translations, so words of both languages share one context.
 
-The paper leaves these points open:
-
-- Its alpha is 0 for source alone and 1 for target alone, but "major source" is alpha >= 0.5. Here the kinds of
-  sentences have names and shares: `source_share` is its alpha = 0, `target_share` its alpha = 1.
-- Replaced words over words of the matrix sentence stay strictly below `switch_fraction`, 0.3, so shares between 0.3 and
-  0.7 never occur; a range of fractions fills the gap.
-- `target_choice`: the counterpart in this pair, or the phrase table's argmax, which its construction describes.
-- "Highest probability" is phi of the inserted given the replaced phrase; ties are broken by the other direction.
-- Candidates are taken in random order without overlap; phrases may be adjacent. A sentence in which nothing could be
-  replaced counts as monolingual.
-- How words are aligned and phrases extracted is set in the recipe's `[align]` section, or in `extraction`.
-- Phrases are spans of words. In scripts with spaces the tokens are those of the switched text. In scripts without
-  spaces a phrase keeps the tokens of its own sentence, and a phrase that shares a token with its neighbor is not
-  exchanged (see `notes`). `interlace code-switch` followed by `mlm` is exact there.
-- Language ids are only fed if the model has embeddings for them. Positions do not restart.
-- Sentences are drawn anew for every batch, instead of a fixed corpus of 20 copies in each direction.
+Candidate phrases are taken in random order without overlap; a sentence in which nothing could be replaced counts as
+monolingual. Sentences are drawn anew for every batch, instead of a fixed corpus of 20 copies in each direction.
+docs/objectives/alm.md lists what the paper leaves open, and the settings that choose among its readings.
 """
 
 from __future__ import annotations
