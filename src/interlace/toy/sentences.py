@@ -75,7 +75,7 @@ class Token:
 
 
 class Clause(ABC):
-    """A sentence under construction: the statement of a scene, or the question for its role `asked`.
+    """A sentence under construction: the statement of a scene, or the question for its role `wh_role`.
 
     words: names and manners. times: time phrases, as `time_tokens` reads them. moves: whether questioned participants
     stand first, in `front`, or stay in place. plural: of the finite verb.
@@ -86,11 +86,11 @@ class Clause(ABC):
     moves: ClassVar[bool] = True
     root: Token
 
-    def __init__(self, scene: Scene, asked: str) -> None:
+    def __init__(self, scene: Scene, wh_role: str) -> None:
         self.scene = scene
-        self.asked = asked
+        self.wh_role = wh_role
         self.front: list[Token] = []
-        self.plural = scene.subject.plural and asked != "subject"
+        self.plural = scene.subject.plural and wh_role != "subject"
 
     @abstractmethod
     def tokens(self) -> list[Token]:
@@ -98,7 +98,7 @@ class Clause(ABC):
 
     @abstractmethod
     def phrase(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token | None) -> list[Token]:
-        """Return a phrase with its adpositions or case; "how many" is its determiner if `asked` is "ROLE.count"."""
+        """Return a phrase with its adpositions or case; "how many" is its determiner if `wh_role` is "ROLE.count"."""
 
     @abstractmethod
     def question_words(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token) -> list[Token]:
@@ -113,9 +113,9 @@ class Clause(ABC):
         phrase: Phrase | None = getattr(self.scene, role)
         if phrase is None:
             return []
-        realize = self.question_words if role == self.asked else self.phrase
+        realize = self.question_words if role == self.wh_role else self.phrase
         tokens = realize(phrase, role, deprel, case, head or self.root)
-        if not self.moves or self.asked not in (role, role + ".count"):
+        if not self.moves or self.wh_role not in (role, role + ".count"):
             return tokens
         self.front = tokens
         return []
@@ -134,7 +134,7 @@ class Clause(ABC):
 
     def time(self) -> list[Token]:
         """Return the time phrase or its question words, unless they are moved to the front."""
-        if self.asked != "time":
+        if self.wh_role != "time":
             return time_tokens(self.times[self.scene.time], self.root) if self.scene.time else []
         if not self.moves:
             return self.when()

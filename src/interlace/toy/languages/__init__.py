@@ -33,8 +33,8 @@ class ToyLanguage(ABC):
     words: ClassVar[Mapping[str, str]]  # concept -> citation form, for every concept in `CONCEPTS`; blanks allowed
 
     @abstractmethod
-    def realize(self, scene: Scene, asked: str = "") -> ToySentence:
-        """Return the statement of a scene with its gold annotation, or the question for its role `asked`."""
+    def realize(self, scene: Scene, wh_role: str = "") -> ToySentence:
+        """Return the statement of a scene with its gold annotation, or the question for its role `wh_role`."""
 
     def question(self, scene: Scene, role: str) -> ToySentence:
         """Return the question whose answer in the statement is `role`, one of `answerable_roles(scene)`.

@@ -175,9 +175,9 @@ class German(ToyLanguage):
     name = "German"
     words = WORDS
 
-    def realize(self, scene: Scene, asked: str = "") -> ToySentence:
-        """Return the statement of a scene, or the question for `asked`."""
-        return finish(_Clause(scene, asked).tokens(), "?" if asked else ".")
+    def realize(self, scene: Scene, wh_role: str = "") -> ToySentence:
+        """Return the statement of a scene, or the question for `wh_role`."""
+        return finish(_Clause(scene, wh_role).tokens(), "?" if wh_role else ".")
 
 
 class _Clause(Clause):
@@ -190,9 +190,9 @@ class _Clause(Clause):
         scene = self.scene
         finite, predicate = self.state() if scene.predicate == "be" else self.event()
         subject, time = self.participant("subject", "nsubj", "nom"), self.time()
-        fronted = scene.fronted and not self.asked
+        fronted = scene.fronted and not self.wh_role
         middle = self.middle([] if fronted else time)
-        if self.asked:
+        if self.wh_role:
             return [*self.front, finite, *subject, *middle, *predicate]
         first, second = (time, subject) if fronted else (subject, [])
         return [*first, finite, *second, *middle, *predicate]
@@ -204,7 +204,7 @@ class _Clause(Clause):
             predicate = [Token(WORD[scene.quality], "ADJ", "quality", "root")]
         elif scene.category:
             predicate = [Token(NOUN[scene.category].singular, "NOUN", "category", "root")]
-        elif scene.place and self.asked != "place":
+        elif scene.place and self.wh_role != "place":
             predicate = self.phrase(scene.place, "place", "root", _at(scene.place), None)
         else:  # "Wo ist der Schlüssel?"
             predicate = [Token("wo", "ADV", "question", "root")]
@@ -279,7 +279,7 @@ class _Clause(Clause):
             stem = WORD[phrase.quality]
             form = STEMS.get(stem, stem) + _ending("no" if kein else phrase.determiner, case, kind)
             tokens.insert(0, Token(form, "ADJ", f"{role}.quality", "amod", noun, stem))
-        if self.asked == f"{role}.count":
+        if self.wh_role == f"{role}.count":
             many = Token("vielen" if case == "dat" else "viele", "DET", "question", "det", noun, "viele")
             tokens = [Token("wie", "ADV", "question", "advmod", many), many, *tokens]
         elif kein:

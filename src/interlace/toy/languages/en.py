@@ -82,9 +82,9 @@ class English(ToyLanguage):
     name = "English"
     words = WORDS
 
-    def realize(self, scene: Scene, asked: str = "") -> ToySentence:
-        """Return the statement of a scene, or the question for `asked`."""
-        return finish(_Clause(scene, asked).tokens(), "?" if asked else ".")
+    def realize(self, scene: Scene, wh_role: str = "") -> ToySentence:
+        """Return the statement of a scene, or the question for `wh_role`."""
+        return finish(_Clause(scene, wh_role).tokens(), "?" if wh_role else ".")
 
 
 class _Clause(Clause):
@@ -99,7 +99,7 @@ class _Clause(Clause):
             verb += [*self.participant("object", "obj"), *self.participant("recipient", "obl", "to")]
             verb += [*self.participant("goal", "obl", "to"), *self.manner()]
             verb += [*self.participant("companion", "obl", "with"), *self.participant("place", "obl", _at(scene.place))]
-        if self.asked:
+        if self.wh_role:
             return [*self.front, *helper, *subject, *verb, *time]
         negation = [Token("not", "PART", "negation", "advmod", self.root)] if scene.negated else []
         clause = [*subject, *helper, *negation, *verb]
@@ -113,7 +113,7 @@ class _Clause(Clause):
         elif scene.category:
             noun = Token(scene.category, "NOUN", "category", "root")
             predicate = [_article(noun, "", noun), noun]
-        elif scene.place and self.asked != "place":
+        elif scene.place and self.wh_role != "place":
             predicate = self.phrase(scene.place, "place", "root", _at(scene.place), None)
         else:  # "Where is the key?"
             predicate = [Token("where", "ADV", "question", "root")]
@@ -131,7 +131,7 @@ class _Clause(Clause):
         verb = [root, Token(particle, "ADP", "predicate", "compound:prt", root)] if particle else [root]
         if scene.tense == "future":
             return [self.will()], verb
-        if scene.negated or (self.asked and self.asked not in ("subject", "subject.count")):
+        if scene.negated or (self.wh_role and self.wh_role not in ("subject", "subject.count")):
             return [Token(_DO[scene.tense, self.plural], "AUX", "tense", "aux", root, "do")], verb
         if scene.tense == "past":
             root.form = PASTS.get(scene.predicate) or _past(base)
@@ -166,7 +166,7 @@ class _Clause(Clause):
             tokens = [noun]
         if phrase.quality:
             tokens.insert(0, Token(WORDS[phrase.quality], "ADJ", f"{role}.quality", "amod", noun))
-        if self.asked == f"{role}.count":
+        if self.wh_role == f"{role}.count":
             many = Token("many", "DET", "question", "det", noun)
             tokens = [Token("how", "ADV", "question", "advmod", many), many, *tokens]
         elif phrase.determiner:

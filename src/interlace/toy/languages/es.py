@@ -172,9 +172,9 @@ class Spanish(ToyLanguage):
     name = "Spanish"
     words = WORDS
 
-    def realize(self, scene: Scene, asked: str = "") -> ToySentence:
-        """Return the statement of a scene, or the question for `asked`."""
-        return finish(_Clause(scene, asked).tokens(), "?" if asked else ".")
+    def realize(self, scene: Scene, wh_role: str = "") -> ToySentence:
+        """Return the statement of a scene, or the question for `wh_role`."""
+        return finish(_Clause(scene, wh_role).tokens(), "?" if wh_role else ".")
 
 
 class _Clause(Clause):
@@ -184,7 +184,7 @@ class _Clause(Clause):
     def tokens(self) -> list[Token]:
         scene = self.scene
         vague = scene.predicate == "be" and scene.subject.determiner in _VAGUE and not scene.denied
-        there = vague and scene.place is not None and self.asked != "subject"
+        there = vague and scene.place is not None and self.wh_role != "subject"
         verb, predicate = self.existence() if there else self.state() if scene.predicate == "be" else self.event()
         subject, time = self.participant("subject", "obj" if there else "nsubj"), self.time()
         rest: list[Token] = []
@@ -193,7 +193,7 @@ class _Clause(Clause):
             rest += [*self.participant("recipient", "iobj", "a"), *self.participant("goal", "obl", "a")]
             rest += [*self.manner(), *self.participant("companion", "obl", "con")]
             rest += self.participant("place", "obl", "a" if scene.predicate == "arrive" else "en")
-        if not self.asked:
+        if not self.wh_role:
             clause = [*verb, *subject, *rest] if there else [*subject, *verb, *predicate, *rest]
             return [*time, *clause] if scene.fronted else [*clause, *time]
         body = [*subject, *predicate] if scene.place else [*predicate, *subject]  # "¿Cuándo estaba fría la sopa?"
@@ -210,14 +210,14 @@ class _Clause(Clause):
         scene = self.scene
         if scene.quality:
             lemma = WORD[scene.quality]
-            gender = "m" if self.asked == "subject" else _gender(scene.subject)
+            gender = "m" if self.wh_role == "subject" else _gender(scene.subject)
             predicate = [Token(_adjective(lemma, gender, plural=self.plural), "ADJ", "quality", "root", lemma=lemma)]
         elif scene.category:
             noun = NOUN[scene.category]
             predicate = [Token(noun.singular, "NOUN", "category", "root")]
             if "profession" not in NOUNS[scene.category].tags:  # "es médica", but "es un ladrón"
                 predicate.insert(0, _determiner("a", noun.gender, "category", predicate[0]))
-        elif scene.place and self.asked != "place":
+        elif scene.place and self.wh_role != "place":
             predicate = self.phrase(scene.place, "place", "root", "en", None)
         else:  # "¿Dónde está la llave?"
             predicate = [Token("dónde", "ADV", "question", "root")]
@@ -279,7 +279,7 @@ class _Clause(Clause):
             determiner = "no"
         elif role == "subject" and not determiner:  # only here a mass noun has an article ("la leche está fría")
             determiner, roles = "the", ""
-        if self.asked == f"{role}.count":
+        if self.wh_role == f"{role}.count":
             form = "cuántos" if word.gender == "m" else "cuántas"
             tokens.insert(0, Token(form, "DET", "question", "det", noun, "cuánto"))
         elif determiner:

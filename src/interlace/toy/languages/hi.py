@@ -215,9 +215,9 @@ class Hindi(ToyLanguage):
     name = "Hindi"
     words = WORDS
 
-    def realize(self, scene: Scene, asked: str = "") -> ToySentence:
-        """Return the statement of a scene, or the question for `asked`."""
-        return finish(_Clause(scene, asked).tokens(), "?" if asked else "।")
+    def realize(self, scene: Scene, wh_role: str = "") -> ToySentence:
+        """Return the statement of a scene, or the question for `wh_role`."""
+        return finish(_Clause(scene, wh_role).tokens(), "?" if wh_role else "।")
 
 
 class _Clause(Clause):
@@ -237,14 +237,14 @@ class _Clause(Clause):
             perfect = scene.tense == "past" and "habitual" not in verb.flags
             case = "को" if "dative" in verb.flags else "ने" if "ने" in verb.flags and perfect else ""
         subject, time = self.participant("subject", "nsubj", case), self.time()
-        return [*time, *subject, *predicate] if scene.fronted and not self.asked else [*subject, *time, *predicate]
+        return [*time, *subject, *predicate] if scene.fronted and not self.wh_role else [*subject, *time, *predicate]
 
     def lexeme(self) -> _Verb:
         """Return the verb; some depend on the object: visiting persons and buildings, drinking soup."""
         predicate, thing = self.scene.predicate, self.scene.object
         if thing and predicate == "visit" and thing.person:
             return VERB["visit_person"]
-        soup = thing and predicate == "eat" and thing.head == "soup" and self.asked != "object"
+        soup = thing and predicate == "eat" and thing.head == "soup" and self.wh_role != "object"
         return VERB["eat_soup" if soup else predicate]
 
     def state(self) -> list[Token]:
@@ -255,7 +255,7 @@ class _Clause(Clause):
             predicate = _quality(scene.quality, scene.subject, agreement, "quality", None)
         elif scene.category:
             predicate = [Token(NOUN[scene.category].direct[0], "NOUN", "category", "root")]
-        elif scene.place and self.asked != "place":
+        elif scene.place and self.wh_role != "place":
             predicate = self.phrase(scene.place, "place", "root", _at(scene.place), None)
         else:
             predicate = [Token("कहाँ", "ADV", "question", "root")]
@@ -295,7 +295,7 @@ class _Clause(Clause):
             return "की" if verb.gender == "f" else "का"
         if verb.case or "dative" in verb.flags or thing is None:
             return verb.case
-        if thing.head in NOUNS and "animal" in NOUNS[thing.head].tags and self.asked != "object":
+        if thing.head in NOUNS and "animal" in NOUNS[thing.head].tags and self.wh_role != "object":
             return "को" if "bare" not in verb.flags and (thing.definite or thing.determiner == "every") else ""
         return "को" if thing.person else ""
 
@@ -318,11 +318,11 @@ class _Clause(Clause):
 
     def agreement(self, verb: _Verb | None = None) -> int:
         """Return the agreement with the subject, or with the object if only the subject has a postposition."""
-        phrase: Phrase | None = self.scene.subject if self.asked != "subject" else None
+        phrase: Phrase | None = self.scene.subject if self.wh_role != "subject" else None
         if verb and ("dative" in verb.flags or ("ने" in verb.flags and self.scene.tense == "past")):
             if verb.gender in ("m", "f"):
                 return 2 * (verb.gender == "f")
-            phrase = self.scene.object if self.asked != "object" and not self.object_case(verb) else None
+            phrase = self.scene.object if self.wh_role != "object" and not self.object_case(verb) else None
         if phrase is None:
             return 0  # masculine singular: no controller, or कौन and क्या
         feminine = phrase.gender == "f" if phrase.named else NOUN[phrase.head].feminine
@@ -372,7 +372,7 @@ class _Clause(Clause):
             determiner = phrase.determiner
             if role == "object" and self.scene.negated and determiner == "a":
                 determiner = "no"
-            if self.asked == f"{role}.count":
+            if self.wh_role == f"{role}.count":
                 many = "कितनी" if word.feminine else "कितने"
                 tokens.insert(0, Token(many, "DET", "question", "det", noun, "कितना"))
             elif determiner not in ("", "the"):

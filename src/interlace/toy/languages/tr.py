@@ -225,12 +225,12 @@ class Turkish(ToyLanguage):
     name = "Turkish"
     words = WORDS
 
-    def realize(self, scene: Scene, asked: str = "") -> ToySentence:
-        """Return the statement of a scene, or the question for `asked`."""
-        tokens = _Clause(scene, asked).tokens()
+    def realize(self, scene: Scene, wh_role: str = "") -> ToySentence:
+        """Return the statement of a scene, or the question for `wh_role`."""
+        tokens = _Clause(scene, wh_role).tokens()
         if tokens[0].form[0] == "i":  # unlike `str.upper`
             tokens[0].form = "İ" + tokens[0].form[1:]
-        return finish(tokens, "?" if asked else ".")
+        return finish(tokens, "?" if wh_role else ".")
 
 
 class _Clause(Clause):
@@ -248,7 +248,7 @@ class _Clause(Clause):
         start, time = self.participant("subject", "nsubj"), self.time()
         if there:
             start, rest = self.participant("place", "obl", "loc"), [*start, *rest]
-        first = self.asked != "time" and (scene.fronted or self.asked.startswith("subject"))
+        first = self.wh_role != "time" and (scene.fronted or self.wh_role.startswith("subject"))
         return [*time, *start, *rest] if first else [*start, *time, *rest]
 
     def existence(self) -> list[Token]:
@@ -286,7 +286,7 @@ class _Clause(Clause):
             predicate = [Token(noun.before, "NOUN", "category", "compound", root), root] if noun.before else [root]
             if "profession" not in NOUNS[scene.category].tags:  # "Peter doktor", but "Peter bir hırsız"
                 predicate.insert(0, Token("bir", "DET", "category", "det", root))
-        elif scene.place and self.asked != "place":
+        elif scene.place and self.wh_role != "place":
             predicate = self.phrase(scene.place, "place", "root", "loc", None)
         else:
             predicate = [Token("nerede", "ADV", "question", "root", lemma="nere")]
@@ -331,7 +331,7 @@ class _Clause(Clause):
             tokens.insert(0, Token("bir", "DET", roles, "det", noun))
         if phrase.quality:
             tokens.insert(0, Token(_adjective(phrase.quality, phrase), "ADJ", f"{role}.quality", "amod", noun))
-        if self.asked == f"{role}.count":
+        if self.wh_role == f"{role}.count":
             tokens.insert(0, Token("kaç", "DET", "question", "det", noun))
         elif determiner not in ("", "the", "a"):
             upos, relation = ("NUM", "nummod") if determiner in NUMERALS else ("DET", "det")

@@ -147,12 +147,12 @@ class Chinese(ToyLanguage):
     name = "Chinese"
     words = WORDS
 
-    def realize(self, scene: Scene, asked: str = "") -> ToySentence:
-        """Return the statement of a scene, or the question for `asked`."""
-        tokens = _Clause(scene, asked).tokens()
+    def realize(self, scene: Scene, wh_role: str = "") -> ToySentence:
+        """Return the statement of a scene, or the question for `wh_role`."""
+        tokens = _Clause(scene, wh_role).tokens()
         for token in tokens:
             token.space = False
-        return finish(tokens, "\uff1f" if asked else "。")
+        return finish(tokens, "\uff1f" if wh_role else "。")
 
 
 class _Clause(Clause):
@@ -166,9 +166,9 @@ class _Clause(Clause):
         scene = self.scene
         predicate = self.state() if scene.predicate == "be" else self.event()
         subject, time = self.participant("subject", "nsubj"), self.time()
-        if scene.subject.determiner == "every" and self.asked != "subject":
+        if scene.subject.determiner == "every" and self.wh_role != "subject":
             predicate.insert(0, Token("都", "ADV", "", "advmod", self.root))
-        if scene.fronted and not self.asked:  # the comma keeps 上周, 五 (last week, five) from 上周五 (last Friday)
+        if scene.fronted and not self.wh_role:  # the comma keeps 上周, 五 (last week, five) from 上周五 (last Friday)
             return [*time, Token("\uff0c", "PUNCT", "", "punct", self.root), *subject, *predicate]
         return [*subject, *time, *predicate]
 
@@ -186,7 +186,7 @@ class _Clause(Clause):
         elif scene.category:
             root = self.root = Token(NOUN[scene.category].form, "NOUN", "category", "root")
             predicate = [Token("是", "AUX", "copula", "cop", root), root]
-        elif scene.place and self.asked != "place":
+        elif scene.place and self.wh_role != "place":
             root = self.root = Token("在", "VERB", "copula place.relation", "root")
             predicate = [root, *self.phrase(scene.place, "place", "obj", f" {_inside(scene.place)}", root)]
         else:
@@ -216,7 +216,7 @@ class _Clause(Clause):
         predicate, thing = self.scene.predicate, self.scene.object
         if thing and predicate == "visit" and thing.person:
             return VERB["visit_person"]
-        if thing is None or self.asked == "object":
+        if thing is None or self.wh_role == "object":
             return VERB[predicate]
         return VERB[SPECIAL.get((predicate, thing.head), predicate)]
 
@@ -235,7 +235,7 @@ class _Clause(Clause):
         scene = self.scene
         tokens = self.participant("companion", "obl", "和")
         if scene.companion:
-            roles = "question" if self.asked == "companion" else "companion.relation"
+            roles = "question" if self.wh_role == "companion" else "companion.relation"
             tokens.append(Token("一起", "ADV", roles, "advmod", self.root))
         if scene.place and scene.predicate != "arrive":
             tokens += self.participant("place", "obl", f"在 {_inside(scene.place)}")
@@ -289,7 +289,7 @@ class _Clause(Clause):
             tokens = [noun]
             if phrase.quality:
                 tokens = [*_attribute(phrase, f"{role}.quality", noun), noun]
-            if self.asked == f"{role}.count":
+            if self.wh_role == f"{role}.count":
                 tokens = [*_measured("几", "NUM", "question", noun, phrase), *tokens]
             elif phrase.determiner not in ("", "the"):
                 denied = role == "object" and self.scene.negated and phrase.determiner == "a"
