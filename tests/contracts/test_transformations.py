@@ -73,7 +73,7 @@ TREEBANK = """1\tA\ta\tX\t_\t_\t2\tdep\t_\t_
 """
 
 
-# Orders of other programs are found by the trees of the text itself; `tests/derived/test_galactic.py` has its own.
+# Orders of other programs are found by the trees of the text itself; `tests/derived/test_trees.py` has its own.
 ANY_TEXT = [name for name in TRANSFORMATIONS.names() if name != "galactic"]
 
 

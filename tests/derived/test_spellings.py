@@ -1,4 +1,4 @@
-"""New words: one to one, of another script, the same for every order of texts."""
+"""New words: one to one, of another script, the same for every order of texts; and words that stay or exchange."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlace.core.errors import DataError, SettingsError
 from interlace.derived import TRANSFORMATIONS
 from interlace.derived.transliterate import _CASED, OpaqueWords, letter_map
 from interlace.text import Text
 from interlace.text.scripts import is_unspaced
 
 SCRIPTS = sorted(_CASED)
+WORDS = [f"w{'abcdefghij'[n % 10]}{'klmnopqrst'[n // 10 % 10]}{'uvxyz'[n // 100]}" for n in range(500)]
+TEXT = Text.of([" ".join(WORDS)], "en")
 
 
 def changed(lines, seed=0, **settings):
@@ -65,8 +68,7 @@ def test_opaque_words_keep_punctuation_by_default():
 
 @pytest.mark.parametrize("to", ["script", "ids"])
 def test_shares_are_nested(to):
-    words = [f"w{'abcdefghij'[n % 10]}{'klmnopqrst'[n // 10 % 10]}{'uvxyz'[n // 100]}" for n in range(500)]
-    text = [" ".join(words)]
+    words, text = WORDS, TEXT.lines
     quarter, half = (set(changed(text, to=to, share=share).lines[0].split()) for share in (0.25, 0.5))
     assert abs(len(quarter - set(words)) - 125) < 40
     assert abs(len(half - set(words)) - 250) < 45
@@ -83,3 +85,55 @@ def test_syllabic_words_map_back_only_to_words(keep):
     assert [len(derived.words[row]) for row in range(256)] == [1] * 256
     assert change.undo(derived).lines == text.lines
     assert any("!" in line for line in derived.lines) != keep
+
+
+# ---- shared words, and words exchanged among themselves ----
+
+
+def overlapped(text=TEXT, **settings):
+    return TRANSFORMATIONS.build({"name": "overlap", **settings}).apply(text).text.lines[0].split()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 0.5, 1.0])
+def test_share_of_kept_types(share):
+    stay = sum(old == new for old, new in zip(WORDS, overlapped(share=share), strict=True))
+    assert abs(stay - share * 500) <= (45 if 0 < share < 1 else 0)
+
+
+def test_first_words_of_a_list_are_kept(tmp_path):
+    path = tmp_path / "words.txt"
+    path.write_text("the\t90\ndog\t5\nsees\t4\ncat\t1\n", encoding="utf-8")
+    text = Text.of(["the dog sees the bird"], "en")
+    found = overlapped(text, words=path, share=0.5)
+    assert found[0] == found[3] == "the"
+    assert found[1] == "dog"
+    assert not {"sees", "bird"} & set(found)
+
+
+def test_the_share_is_set_once():
+    with pytest.raises(SettingsError, match=r"overlap\.share instead"):
+        overlapped(otherwise={"share": 0.5})
+    assert overlapped(share=0.0, otherwise={"share": 1}) == overlapped(share=0.0)
+
+
+def test_exchange_ignores_the_order_of_the_list(tmp_path):
+    (tmp_path / "a").write_text("dog\ncat\nsees\nbird\n", encoding="utf-8")
+    (tmp_path / "b").write_text("bird\nsees\ncat\ndog\n", encoding="utf-8")
+    text = Text.of(["the dog sees the cat"], "en")
+    one, other = (TRANSFORMATIONS.build({"name": "exchange", "words": tmp_path / name}) for name in "ab")
+    line = one.apply(text, 1).text.lines[0]
+    assert line == other.apply(text, 1).text.lines[0]
+    words = line.split()
+    assert words[0] == words[3] == "the"
+    assert {*words} < {"the", "dog", "cat", "sees", "bird"}
+    assert not {("dog", 1), ("sees", 2), ("cat", 4)} & {(word, place) for place, word in enumerate(words)}
+
+
+def test_an_invalid_list_is_named(tmp_path):
+    with pytest.raises(DataError, match="needs a list of words"):
+        TRANSFORMATIONS.build("exchange").apply(TEXT)
+    (tmp_path / "words.txt").write_text("a\n\nb\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"words\.txt, line 2: no word"):
+        TRANSFORMATIONS.build({"name": "exchange", "words": tmp_path / "words.txt"}).apply(TEXT)
+    with pytest.raises(DataError, match=r"no such file"):
+        TRANSFORMATIONS.build({"name": "overlap", "words": tmp_path / "none.txt"}).apply(TEXT)

@@ -1,8 +1,10 @@
-"""Sentences in reverse order: what ends them, what is between words, and labels, by hand."""
+"""Sentences in reverse order (what ends them, what is between words, and labels, by hand) and in random orders."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
+from itertools import permutations
 
 import pytest
 
@@ -103,3 +105,32 @@ def test_an_answer_follows_its_words():
 )
 def test_sentences_are_reversed(line, expected, settings):
     assert inverted(line, **settings) == expected
+
+
+# ---- random orders ----
+
+
+def test_all_orders_are_equally_likely():
+    change = TRANSFORMATIONS.build("permute")
+    lines = [f"a{n} b{n} c{n} ." for n in range(6000)]
+    derived = change.apply(Text.of(lines, "en")).text
+    counts = Counter("".join(word[0] for word in line.split()) for line in derived.lines)
+    assert set(counts) == {"".join(order) + "." for order in permutations("abc")}
+    assert all(abs(count - 1000) < 120 for count in counts.values())  # four deviations
+
+
+def test_permutations_are_one_to_one():
+    """The draw hangs on which words there are, so that it can be made again from the derived line."""
+    change = TRANSFORMATIONS.build("permute")
+    lines = [" ".join(order) for order in permutations("abcd")]
+    derived = change.apply(Text.of(lines, "en")).text.lines
+    assert sorted(derived) == sorted(lines)
+    assert derived != lines
+
+
+def test_words_stay_in_their_sentence():
+    change = TRANSFORMATIONS.build("permute")
+    for line in change.apply(Text.of([f"a b c{n} . d e f{n} !" for n in range(30)], "en")).text.lines:
+        words = line.split()
+        assert (words[3], words[7]) == (".", "!")
+        assert {word[0] for word in words[:3]} == set("abc")

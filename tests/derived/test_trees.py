@@ -16,6 +16,7 @@ from interlace.core.ragged import Ragged
 from interlace.derived import TRANSFORMATIONS
 from interlace.derived.common.kernels import expect, sample_order
 from interlace.derived.common.trees import Forest, parsed
+from interlace.derived.galactic import SentenceTree, matched
 from interlace.derived.syntax import HEAD, Precedence, families
 from interlace.readers.conllu import Conllu
 from interlace.text import Text
@@ -302,3 +303,58 @@ def test_real_orders(real_data):
     assert before("amod", "NOUN", "UD_French-PUD", "fr_pud-ud-test.conllu") < 0.4
     assert before("obj", "VERB") < 0.1
     assert before("obj", "VERB", "UD_Hindi-PUD", "hi_pud-ud-test.conllu") > 0.9
+
+
+# ---- orders of another program ----
+
+
+def test_lines_are_found_by_their_trees(tmp_path):
+    original = conllu(
+        tmp_path / "en.conllu",
+        "The/X/2/det dog/X/3/nsubj sees/X/0/root the/X/5/det cat/X/3/obj",
+        "dogs/X/2/nsubj bark/X/0/root",
+    )
+    permuted = conllu(
+        tmp_path / "gd.conllu",
+        "bark/X/0/root dogs/X/1/nsubj",
+        "cat/X/3/obj the/X/1/det sees/X/0/root The/X/5/det dog/X/3/nsubj",
+    )
+    text = read(original)
+    derived = TRANSFORMATIONS.build({"name": "galactic", "permuted": [permuted]}).apply(text)
+    assert derived.text.lines == ["cat the sees The dog", "bark dogs"]
+    assert derived.links.to_lists() == [[[0, 3], [1, 4], [2, 2], [3, 1], [4, 0]], [[0, 1], [1, 0]]]
+    assert derived.text.heads.to_lists() == [[2, 0, -1, 4, 2], [-1, 0]]
+
+
+@given(data=st.data())
+def test_families_are_matched_by_their_subtrees(data):
+    """Of any reordered tree, every word has a twin whose head is its head's twin."""
+    count = data.draw(st.integers(1, 8))
+    heads = [-1] + [data.draw(st.integers(-1, word - 1)) for word in range(1, count)]
+    words = [data.draw(st.sampled_from("ab")) for _ in heads]
+    order = data.draw(st.permutations(range(count)))
+    place = {word: at for at, word in enumerate(order)}
+    new_words, new_heads = [words[word] for word in order], [place.get(heads[word], -1) for word in order]
+    own, other = sentence_tree(words, heads), sentence_tree(new_words, new_heads)
+    assert own.key == other.key
+    to = matched(own, other).tolist()
+    assert sorted(to) == list(range(count))
+    for at, word in enumerate(to):
+        assert words[word] == new_words[at]
+        assert heads[word] == (to[new_heads[at]] if new_heads[at] >= 0 else -1)
+
+
+def sentence_tree(words, heads):
+    text = replace(Text.of([" ".join(words)], "en"), heads=Ragged.of([heads]), tags={"deprel": [["dep"] * len(words)]})
+    return SentenceTree.of(text, 0)
+
+
+def test_missing_files_are_named(tmp_path):
+    text = read(conllu(tmp_path / "en.conllu", "dogs/X/2/nsubj bark/X/0/root"))
+    other = conllu(tmp_path / "gd.conllu", "dogs/X/2/obj bark/X/0/root")
+    with pytest.raises(DataError, match=r"no sentence with the tree of 'dogs bark' is in .*gd\.conllu"):
+        TRANSFORMATIONS.build({"name": "galactic", "permuted": [other]}).apply(text)
+    with pytest.raises(DataError, match=r"galactic\.permuted"):
+        TRANSFORMATIONS.build("galactic").apply(text)
+    with pytest.raises(DataError, match="has no trees"):
+        TRANSFORMATIONS.build({"name": "galactic", "permuted": [other]}).apply(Text.of(["dogs bark"], "en"))
