@@ -73,12 +73,6 @@ def test_eflomal_is_shown_numbers_of_pairs_with_two_sides(program, tmp_path):
     assert found.confidence.tolist() == [1.0] * 5
 
 
-def test_both_directions_are_symmetrised(program):
-    fake = program(EFLOMAL, "0-0 2-1\n0-0\n0-0\n", "2-1\n0-0 2-1\n\n")
-    found = Eflomal(program=fake, symmetrization="intersection").fit(PAIRS).align(PAIRS)
-    assert found.links.to_lists() == [[[2, 1]], [], [[0, 0]], [], []]
-
-
 def test_a_lexicon_is_given_as_priors(program, tmp_path):
     """Entries that differ in case are one; words that the corpus lacks are left out."""
     entries = np.array([[0, 0], [1, 0], [1, 2], [2, 1]], np.int32)

@@ -58,7 +58,6 @@ NULL ({ 1 })
 katze
 NULL ({ }) a ({ }) cat ({ 1 })
 """
-SHORTER = GIZA_FORWARD.replace("das alte haus", "das haus").replace("2 3", "2")
 GIZA_BACKWARD = """# Sentence pair (1) source length 3 target length 3 alignment score : 0.1
 the old house
 NULL ({ 1 }) das ({ }) alte ({ 2 }) haus ({ 3 })
@@ -93,17 +92,6 @@ def test_links_that_leave_the_text_are_left_out_and_said(write, caplog):
         assert linked(links=write("0-0 3-1\n0-0\n1-0\n")) == [[[0, 0]], [], [[1, 0]]]
     assert "2 links beyond the end of a sentence dropped, first in line 1" in caplog.text
     assert "1 of 3 pairs lack words on a side" in caplog.text
-
-
-def test_a_chunk_finds_its_rows(write):
-    fitted = Pharaoh(links=write("0-0 1-1 2-2\n\n1-0\n")).fit(PAIRS)
-    assert [fitted.align(chunk).links.to_lists() for chunk in PAIRS.chunks(2)] == [
-        [[[0, 0], [1, 1], [2, 2]], []],
-        [[[1, 0]]],
-    ]
-    assert fitted.align(PAIRS.slice(2, 3)).links.offsets.tolist() == [0, 1]
-    with pytest.raises(DataError, match="whose pair 3 has 2 and 1 words; this one has 1 and 1"):
-        fitted.align(word_pairs(["the old house", "", "cat"], ["das alte haus", "leer", "katze"]))
 
 
 @pytest.mark.parametrize(

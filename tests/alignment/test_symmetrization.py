@@ -111,7 +111,6 @@ def test_neighbours_are_found_where_numbers_of_bits_meet(far):
 
 words = st.integers(0, 6)
 sets = st.lists(st.tuples(words, words), max_size=14)
-functions = st.lists(st.one_of(st.none(), words), max_size=7)  # what symal reads: each word chose one or none
 
 
 @pytest.mark.parametrize("heuristic", HEURISTICS)
@@ -119,14 +118,6 @@ functions = st.lists(st.one_of(st.none(), words), max_size=7)  # what symal read
 def test_any_sets_are_combined_as_link_by_link(heuristic, data):
     found = symmetrize(links(*(f for f, _ in data)), links(*(b for _, b in data)), heuristic, threads=1)
     assert found.to_lists() == [[list(link) for link in slowly(f, b, heuristic)] for f, b in data]
-
-
-@pytest.mark.parametrize("heuristic", ["grow-diag", "grow-diag-final", "grow-diag-final-and"])
-@given(targets=functions, sources=functions)
-def test_choices_of_words_are_combined_as_link_by_link(heuristic, targets, sources):
-    forward = [(source, target) for target, source in enumerate(targets) if source is not None]
-    backward = [(source, target) for source, target in enumerate(sources) if target is not None]
-    assert one(forward, backward, heuristic) == slowly(forward, backward, heuristic)
 
 
 def many(pairs, seed):
