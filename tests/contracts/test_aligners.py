@@ -104,7 +104,7 @@ def same(one, other):
 
 
 @pytest.mark.parametrize("name", ALIGNERS.names())
-def test_members_explain_themselves(name):
+def test_has_a_summary_and_described_settings(name):
     kind = ALIGNERS.get(name)
     assert ALIGNERS.summary(name).endswith(".")
     assert [key for key, field in kind.model_fields.items() if not field.description] == []
@@ -114,7 +114,7 @@ def test_members_explain_themselves(name):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_every_line_gets_a_row_of_good_links(build, case):
+def test_returns_valid_links_for_every_line(build, case):
     pairs = word_pairs(*CASES[case])
     before = [pairs.source.flat.copy(), pairs.target.flat.copy()]
     check(build(pairs).fit(pairs).align(pairs), pairs)
@@ -122,19 +122,19 @@ def test_every_line_gets_a_row_of_good_links(build, case):
     np.testing.assert_array_equal(pairs.target.flat, before[1])
 
 
-def test_two_words_on_each_side_are_not_left_without_links(build):
+def test_aligns_every_pair_of_two_words(build):
     pairs = word_pairs(*PLAIN)
     assert len(build(pairs).fit(pairs).align(pairs).links.flat) >= len(pairs)
 
 
-def test_the_same_pairs_give_the_same_links(build):
+def test_alignment_is_deterministic(build):
     if build.name in DRAWS_ANEW:
         pytest.skip("takes no seed")
     pairs = word_pairs(*CASES["duplicated lines"])
     same(*(build(pairs).fit(pairs).align(pairs) for _ in range(2)))
 
 
-def test_the_number_of_threads_changes_nothing(build):
+def test_links_do_not_depend_on_threads(build):
     pairs = word_pairs(PLAIN[0] * 30, PLAIN[1] * 30)
     if "threads" not in type(build(pairs)).model_fields:
         pytest.skip("has no threads")
@@ -144,7 +144,7 @@ def test_the_number_of_threads_changes_nothing(build):
 
 
 @pytest.mark.parametrize("rows", [1, 3])
-def test_chunks_give_what_the_whole_gives(build, rows):
+def test_links_do_not_depend_on_chunks(build, rows):
     pairs = word_pairs(*([*lines, "", "cat"] for lines in PLAIN))
     fitted = build(pairs).fit(pairs)
     whole = fitted.align(pairs)
@@ -159,12 +159,12 @@ def test_chunks_give_what_the_whole_gives(build, rows):
     np.testing.assert_allclose(np.concatenate([part.confidence for part in parts]), own.confidence, rtol=1e-4)
 
 
-def test_no_pairs_have_no_links(build):
+def test_empty_input_has_no_links(build):
     pairs = word_pairs(*PLAIN)
     check(build(pairs).fit(pairs).align(pairs.slice(4, 4)), pairs.slice(4, 4))
 
 
-def test_what_is_learnt_is_saved_and_links_new_text(build, tmp_path):
+def test_saved_model_aligns_new_text(build, tmp_path):
     pairs = word_pairs(*PLAIN)
     fitted = build(pairs).fit(pairs)
     if not fitted.aligner.can_save:
@@ -184,7 +184,7 @@ def test_what_is_learnt_is_saved_and_links_new_text(build, tmp_path):
     assert len(again.align(new).links[1]) > 0
 
 
-def test_a_lexicon_as_prior_is_used_or_refused_in_words(build, caplog):
+def test_lexicon_prior_is_used_or_rejected(build, caplog):
     pairs = word_pairs(*PLAIN)
     entries = np.array([[0, 1], [1, 0], [2, 2]], np.int32)
     priors = Lexicon(["Cat", "doctor", "quagga"], ["arzt", "Katze", "xyzzy"], entries, np.array([1.0, 7.5, 2.0]))
@@ -196,20 +196,20 @@ def test_a_lexicon_as_prior_is_used_or_refused_in_words(build, caplog):
 
 
 @pytest.mark.parametrize("lines", [([], []), (["", "a"], ["b", " "])])
-def test_nothing_to_align_is_said(build, lines):
+def test_rejects_text_without_words(build, lines):
     pairs = word_pairs(*lines)
     with pytest.raises(DataError):
         build(pairs).fit(pairs)
 
 
-def test_what_is_skipped_is_logged(build, caplog):
+def test_logs_skipped_lines(build, caplog):
     pairs = word_pairs(*CASES["one-sided lines"])
     with caplog.at_level(logging.WARNING):
         build(pairs).fit(pairs).align(pairs)
     assert [record.levelname for record in caplog.records if "3" in record.getMessage()] != []
 
 
-def test_those_who_watch_see_it_end(build):
+def test_reports_progress_until_the_end(build):
     pairs = word_pairs(*PLAIN)
     seen = []
     aligner = build(pairs)
@@ -230,7 +230,7 @@ def scenes():
 
 
 @pytest.mark.parametrize("language", sorted(set(world.LANGUAGES.names()) - {"en"}))
-def test_statistics_find_the_links_of_the_toy_corpus(build, scenes, language):
+def test_aligns_the_toy_corpus(build, scenes, language):
     if not ALIGNERS.get(build.name).can_save and build.name not in OUTSIDE:
         pytest.skip("has no model to save from text")
     text = world.pairs("en", language, scenes)

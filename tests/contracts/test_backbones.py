@@ -191,7 +191,7 @@ def close(ours: torch.Tensor, theirs: torch.Tensor) -> None:
     torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
-def test_gathering_before_the_head_gives_the_plain_logits(checkpoint: Checkpoint) -> None:
+def test_selected_logits_match_transformers(checkpoint: Checkpoint) -> None:
     inputs = checkpoint.rows((9, 5, 12))
     backbone = load(checkpoint.folder, checkpoint.words).eval()
     at = torch.tensor([0, 0, 1, 2]), torch.tensor([1, 8, 4, 11])
@@ -201,14 +201,14 @@ def test_gathering_before_the_head_gives_the_plain_logits(checkpoint: Checkpoint
     close(ours, theirs)
 
 
-def test_a_full_batch_needs_no_mask(checkpoint: Checkpoint) -> None:
+def test_attention_mask_is_optional_without_padding(checkpoint: Checkpoint) -> None:
     inputs = checkpoint.rows((7, 7))
     backbone = load(checkpoint.folder)
     with_mask = predict(backbone, inputs)
     close(predict(backbone, {"input_ids": inputs["input_ids"]}), with_mask)
 
 
-def test_all_layers_for_probes(checkpoint: Checkpoint) -> None:
+def test_hidden_states_of_all_layers(checkpoint: Checkpoint) -> None:
     inputs = checkpoint.rows((6, 4))
     backbone = load(checkpoint.folder).eval()
     with torch.no_grad():
@@ -218,13 +218,13 @@ def test_all_layers_for_probes(checkpoint: Checkpoint) -> None:
     assert not torch.allclose(layers[1], last)
 
 
-def test_the_table_is_the_input_embeddings(checkpoint: Checkpoint) -> None:
+def test_input_embeddings_are_those_of_the_checkpoint(checkpoint: Checkpoint) -> None:
     backbone = load(checkpoint.folder)
     assert backbone.vocab_size == checkpoint.words.size
     assert torch.equal(backbone.input_embeddings, checkpoint.plain().get_input_embeddings().weight)
 
 
-def test_the_longest_row_fits(checkpoint: Checkpoint) -> None:
+def test_accepts_sequences_up_to_max_length(checkpoint: Checkpoint) -> None:
     backbone = load(checkpoint.folder)
     assert backbone.traits.max_length == LONGEST
     assert predict(backbone, checkpoint.rows((LONGEST,))).isfinite().all()
@@ -232,7 +232,7 @@ def test_the_longest_row_fits(checkpoint: Checkpoint) -> None:
         backbone.encode(checkpoint.rows((LONGEST + 1,)))
 
 
-def test_round_trip_opens_with_plain_transformers(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_saved_model_opens_with_transformers(checkpoint: Checkpoint, tmp_path: Path) -> None:
     folder = load(checkpoint.folder, checkpoint.words).save_pretrained(tmp_path / "out", checkpoint.words)
     before, after = (
         AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=False),
@@ -246,7 +246,7 @@ def test_round_trip_opens_with_plain_transformers(checkpoint: Checkpoint, tmp_pa
     assert not list(tmp_path.glob(".*"))
 
 
-def test_weights_without_a_place_survive(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_keeps_unused_weights(checkpoint: Checkpoint, tmp_path: Path) -> None:
     folder = load(checkpoint.folder).save_pretrained(tmp_path / "out", checkpoint.words)
     before, after = (load_file(path / "model.safetensors") for path in (checkpoint.folder, folder))
     assert sorted(before) == sorted(after)
@@ -263,7 +263,7 @@ def test_weights_without_a_place_survive(checkpoint: Checkpoint, tmp_path: Path)
         assert torch.equal(*pooled)
 
 
-def test_half_precision_opens_as_float32(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_half_precision_loads_as_float32(checkpoint: Checkpoint, tmp_path: Path) -> None:
     half = load(checkpoint.folder).save_pretrained(tmp_path / "half", checkpoint.words, dtype=torch.bfloat16)
     stored = load_file(half / "model.safetensors")
     assert {tensor.dtype for tensor in stored.values()} == {torch.bfloat16}
@@ -275,14 +275,14 @@ def test_half_precision_opens_as_float32(checkpoint: Checkpoint, tmp_path: Path)
     assert AutoModelForMaskedLM.from_pretrained(full, trust_remote_code=False).dtype == torch.float32
 
 
-def test_positions_start_where_the_traits_say(checkpoint: Checkpoint) -> None:
+def test_default_positions_start_at_first_position(checkpoint: Checkpoint) -> None:
     inputs = checkpoint.rows((8, 8))
     backbone = load(checkpoint.folder)
     places = backbone.traits.first_position + torch.arange(8).repeat(2, 1)
     close(predict(backbone, {**inputs, "position_ids": places}), predict(backbone, inputs))
 
 
-def test_positions_restart(checkpoint: Checkpoint) -> None:
+def test_position_ids_can_restart(checkpoint: Checkpoint) -> None:
     """A second side that restarts is read at a first side's places; ModernBERT's windows are not, so it says no."""
     inputs = checkpoint.rows((10,))
     backbone = load(checkpoint.folder)
@@ -296,7 +296,7 @@ def test_positions_restart(checkpoint: Checkpoint) -> None:
     assert not torch.allclose(ours, predict(backbone, inputs), atol=1e-3)
 
 
-def test_an_input_the_family_would_misread_is_refused(checkpoint: Checkpoint) -> None:
+def test_rejects_inputs_of_other_families(checkpoint: Checkpoint) -> None:
     backbone = load(checkpoint.folder)
     inputs = checkpoint.rows((4,))
     foreign = "token_type_ids" if checkpoint.kind in ("modernbert", "xlm") else "langs"
@@ -304,7 +304,7 @@ def test_an_input_the_family_would_misread_is_refused(checkpoint: Checkpoint) ->
         backbone.encode({**inputs, foreign: torch.zeros_like(inputs["input_ids"])})
 
 
-def test_a_new_language_changes_nothing_until_trained(speaking: Checkpoint) -> None:
+def test_new_language_embeddings_start_neutral(speaking: Checkpoint) -> None:
     inputs = speaking.rows((7, 5))
     backbone = load(speaking.folder, languages=("sw", "qu"))
     name = backbone.traits.language_input
@@ -313,7 +313,7 @@ def test_a_new_language_changes_nothing_until_trained(speaking: Checkpoint) -> N
     close(predict(backbone, {**inputs, name: ids}), predict(load(speaking.folder), inputs))
 
 
-def test_existing_rows_keep_their_meaning(speaking: Checkpoint) -> None:
+def test_existing_language_embeddings_are_kept(speaking: Checkpoint) -> None:
     inputs = speaking.rows((7, 5))
     name = "langs" if speaking.kind == "xlm" else "token_type_ids"
     row = 0 if speaking.kind == "xlm-r" else 1
@@ -343,7 +343,7 @@ def test_language_ids_change_the_logits(speaking: Checkpoint) -> None:
     assert not torch.allclose(seen[1], seen[2], atol=1e-2)
 
 
-def test_languages_survive_a_round_trip(speaking: Checkpoint, tmp_path: Path) -> None:
+def test_languages_are_saved_and_loaded(speaking: Checkpoint, tmp_path: Path) -> None:
     backbone = trained(speaking)
     folder = backbone.save_pretrained(tmp_path / "out", speaking.words)
     again = load(folder, speaking.words)
@@ -354,7 +354,7 @@ def test_languages_survive_a_round_trip(speaking: Checkpoint, tmp_path: Path) ->
     assert list(load(folder, languages=("de", "tr")).traits.languages) == ["en", "de", "sw", "tr"]
 
 
-def test_folding_gives_a_plain_caller_that_language(speaking: Checkpoint, tmp_path: Path) -> None:
+def test_folded_language_is_the_default_in_transformers(speaking: Checkpoint, tmp_path: Path) -> None:
     backbone = trained(speaking)
     folder = backbone.save_pretrained(tmp_path / "out", speaking.words, fold_language="sw")
     inputs = speaking.rows((8, 3))
@@ -372,13 +372,13 @@ def test_folding_gives_a_plain_caller_that_language(speaking: Checkpoint, tmp_pa
     assert plain.config.interlace_folded_language == "sw"
 
 
-def test_folding_an_unknown_language_names_the_nearest(speaking: Checkpoint, tmp_path: Path) -> None:
+def test_folding_rejects_unknown_language(speaking: Checkpoint, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="did you mean 'sw'"):
         trained(speaking).save_pretrained(tmp_path / "out", speaking.words, fold_language="swa")
     assert not list(tmp_path.iterdir())
 
 
-def test_an_encoder_alone_gets_a_head(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_encoder_without_head_gets_a_random_head(checkpoint: Checkpoint, tmp_path: Path) -> None:
     AutoModel.from_pretrained(checkpoint.folder, trust_remote_code=False).save_pretrained(tmp_path / "encoder")
     first, again, other = (load(tmp_path / "encoder", seed=seed) for seed in (3, 3, 4))
     assert len(first.notes) == 1
@@ -393,7 +393,7 @@ def test_an_encoder_alone_gets_a_head(checkpoint: Checkpoint, tmp_path: Path) ->
     close(predict(whole, inputs), predict(first, inputs))
 
 
-def test_a_truncated_file_is_a_clear_error(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_rejects_truncated_weights(checkpoint: Checkpoint, tmp_path: Path) -> None:
     for path in checkpoint.folder.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     weights = tmp_path / "model.safetensors"
@@ -404,19 +404,19 @@ def test_a_truncated_file_is_a_clear_error(checkpoint: Checkpoint, tmp_path: Pat
             load(tmp_path)
 
 
-def test_another_tokenizer_is_refused(checkpoint: Checkpoint, made: dict[str, Checkpoint]) -> None:
+def test_rejects_tokenizer_of_another_model(checkpoint: Checkpoint, made: dict[str, Checkpoint]) -> None:
     other = made["modernbert" if checkpoint.kind != "modernbert" else "bert"].words
     with pytest.raises(CheckpointError, match=rf"{checkpoint.words.size} tokens.* {other.size}"):
         load(checkpoint.folder, other)
 
 
-def test_modernbert_refuses_languages(made: dict[str, Checkpoint]) -> None:
+def test_modernbert_rejects_languages(made: dict[str, Checkpoint]) -> None:
     with pytest.raises(SettingsError, match="modernbert family cannot take language embeddings"):
         load(made["modernbert"].folder, languages=("en",))
 
 
 @pytest.mark.parametrize("attention", ["auto", "eager"])
-def test_left_to_right_is_what_plain_transformers_reads(checkpoint: Checkpoint, attention: Any, tmp_path: Path) -> None:
+def test_causal_logits_match_transformers(checkpoint: Checkpoint, attention: Any, tmp_path: Path) -> None:
     inputs = checkpoint.rows((9, 5, 12))  # longer than modernbert's local window
     backbone = load(checkpoint.folder, checkpoint.words, attention=attention, causal=True)
     plain = AutoModelForCausalLM.from_pretrained(
@@ -427,7 +427,7 @@ def test_left_to_right_is_what_plain_transformers_reads(checkpoint: Checkpoint, 
     close(predict(backbone, inputs), theirs)
 
 
-def test_left_to_right_sees_nothing_later(checkpoint: Checkpoint) -> None:
+def test_causal_model_does_not_see_later_tokens(checkpoint: Checkpoint) -> None:
     inputs = {"input_ids": checkpoint.rows((12,))["input_ids"]}
     changed = {"input_ids": inputs["input_ids"].clone()}
     changed["input_ids"][0, 7] = 5 + (changed["input_ids"][0, 7] - 4) % (checkpoint.words.size - 5)
@@ -437,7 +437,7 @@ def test_left_to_right_sees_nothing_later(checkpoint: Checkpoint) -> None:
     assert (before[7:] - after[7:]).abs().amax(1).min() > 1e-3
 
 
-def test_training_reads_left_to_right_as_evaluation_does(checkpoint: Checkpoint) -> None:
+def test_causal_logits_are_equal_in_training_mode(checkpoint: Checkpoint) -> None:
     if checkpoint.kind == "xlm":
         pytest.skip("XLM's dropout cannot be turned off from outside while it trains")
     inputs = checkpoint.rows((12, 6))
@@ -452,7 +452,7 @@ def test_training_reads_left_to_right_as_evaluation_does(checkpoint: Checkpoint)
         torch.testing.assert_close(backbone.train().encode(inputs, causal=True)[real], evaluated, rtol=1e-4, atol=1e-5)
 
 
-def test_a_causal_checkpoint_still_reads_both_ways(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_causal_checkpoint_opens_as_masked_model(checkpoint: Checkpoint, tmp_path: Path) -> None:
     inputs = checkpoint.rows((12, 6))
     backbone = load(checkpoint.folder, checkpoint.words, causal=True)
     folder = backbone.save_pretrained(tmp_path / "out", checkpoint.words)
@@ -466,7 +466,7 @@ def test_a_causal_checkpoint_still_reads_both_ways(checkpoint: Checkpoint, tmp_p
     close(predict(masked, inputs), theirs)
 
 
-def test_continuing_in_another_way_of_reading_carries_the_weights(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_causal_and_masked_models_share_weights(checkpoint: Checkpoint, tmp_path: Path) -> None:
     folder = load(checkpoint.folder, causal=True).save_pretrained(tmp_path / "out", checkpoint.words)
     before, after = load(checkpoint.folder).state_dict(), load(folder).state_dict()
     assert sorted(before) == sorted(after)

@@ -162,11 +162,11 @@ def must_equal(one, other):
         np.testing.assert_array_equal(array, other[name], err_msg=name, strict=True)
 
 
-def test_settings_survive_the_round_trip(objective):
+def test_settings_survive_a_round_trip(objective):
     assert type(objective).read(objective.dump()) == objective
 
 
-def test_every_setting_is_explained(objective):
+def test_every_setting_has_a_description(objective):
     assert [key for key, field in type(objective).model_fields.items() if not field.description] == []
 
 
@@ -185,7 +185,7 @@ def test_batches_are_pure_and_repeatable(objective, vocab, backbone):
     assert all(np.array_equal(one.inputs["input_ids"], ids) for ids in others) != objective.stochastic
 
 
-def test_specials_and_padding_are_never_predicted(objective, vocab, backbone):
+def test_predicts_no_special_or_padding_tokens(objective, vocab, backbone):
     batch = batch_of(objective, vocab, backbone.traits)
     assert len(batch.labels) > 0
     ends = [vocab.end] if objective.architecture == "seq2seq" else []  # a sentence that is written must end
@@ -195,7 +195,7 @@ def test_specials_and_padding_are_never_predicted(objective, vocab, backbone):
     assert batch.tokens == sum(side.sum() for side in sides)
 
 
-def test_counts_are_the_predictions(objective, vocab, backbone):
+def test_counts_match_the_predictions_in_the_loss(objective, vocab, backbone):
     """A model of zeros guesses evenly: a prediction costs log V, so a total tells how many it sums over."""
     batch = batch_of(objective, vocab, backbone.traits)
     with torch.no_grad():
@@ -216,7 +216,7 @@ def test_counts_are_the_predictions(objective, vocab, backbone):
             assert term.total.item() == pytest.approx(batch.counts[name] * each, rel=1e-4)
 
 
-def test_people_are_told_of_what_stands_in_the_batch(objective, vocab, backbone):
+def test_preview_covers_the_batch(objective, vocab, backbone):
     batch = batch_of(objective, vocab, backbone.traits)
     preview = objective.preview(batch, vocab)
     lengths = np.max([side.sum(axis=1) for side in real(batch, vocab)], axis=0)
@@ -226,14 +226,14 @@ def test_people_are_told_of_what_stands_in_the_batch(objective, vocab, backbone)
     assert len(batch.extra) == 0 or len(preview.lines) + len(preview.notes) > 1 or objective.term == "alm"
 
 
-def test_subwords_are_counted_by_language(objective, vocab, backbone):
+def test_tokens_are_counted_by_language(objective, vocab, backbone):
     batch = batch_of(objective, vocab, backbone.traits)
     other = batch_of(objective, vocab, backbone.traits, step=2)
     assert set(batch.languages) == set(other.languages) <= set(LANGUAGES)
     assert not batch.languages or sum(batch.languages.values()) == batch.tokens
 
 
-def test_every_subword_has_the_id_of_its_language(objective, vocab, backbone):
+def test_every_token_has_the_id_of_its_language(objective, vocab, backbone):
     batch, traits = batch_of(objective, vocab, backbone.traits), backbone.traits
     if not FAMILIES[traits.family]:
         assert set(batch.inputs) <= {"input_ids", "attention_mask", "position_ids"}
@@ -245,7 +245,7 @@ def test_every_subword_has_the_id_of_its_language(objective, vocab, backbone):
     assert len(set(ids.tolist())) == len(batch.languages) == (2 if objective.reads is Pairs else 1)
 
 
-def test_a_model_without_language_ids_is_refused_where_they_are_asked_for(name, learnt):
+def test_rejects_language_ids_for_models_without_them(name, learnt):
     asked = OBJECTIVES.build({"name": name, "language_ids": True, "max_length": 40})
     with pytest.raises(SettingsError, match=f"{name}: language_ids = true, but this bert model has no") as error:
         prepared_for(asked, learnt, Traits("bert", 64))
@@ -263,7 +263,7 @@ def test_gradients_are_finite(objective, vocab, backbone, precision):
     assert all(torch.isfinite(gradient).all() for gradient in gradients)
 
 
-def test_the_loss_falls(objective, vocab, backbone):
+def test_loss_decreases(objective, vocab, backbone):
     batch = batch_of(objective, vocab, backbone.traits).to(DEVICE)
     torch.manual_seed(torch_seed(Purpose.HEADS, 0))
     heads = objective.modules(backbone)
@@ -279,7 +279,7 @@ def test_the_loss_falls(objective, vocab, backbone):
     assert losses[-1] < 0.7 * losses[0]
 
 
-def test_a_pair_costs_what_it_takes_in_a_batch(objective, vocab, backbone):
+def test_pair_costs_match_batch_sizes(objective, vocab, backbone):
     """Batches are cut by it, so it is no less than a batch of equal pairs takes, and little more."""
     if objective.reads is not Pairs:
         pytest.skip("reads single sentences")

@@ -69,7 +69,7 @@ def scores(model: Seq2Seq, vocab: Vocab) -> torch.Tensor:
 
 @pytest.mark.parametrize("kind", ABLE)
 @pytest.mark.parametrize(("reads", "writes"), STARTS)
-def test_the_contract(kind: str, reads: str, writes: str, build: Any, tmp_path: Path) -> None:
+def test_fulfills_the_contract(kind: str, reads: str, writes: str, build: Any, tmp_path: Path) -> None:
     model, vocab = build(kind, reads, take=writes)
     assert model.vocab_size >= vocab.size
     scores(model.train(), vocab).square().sum().backward()
@@ -89,7 +89,7 @@ def test_the_contract(kind: str, reads: str, writes: str, build: Any, tmp_path: 
 
 
 @pytest.mark.parametrize("kind", [kind for kind in ABLE if kind != "mmbert"])
-def test_plain_transformers_scores_the_same(kind: str, build: Any, tmp_path: Path) -> None:
+def test_scores_match_transformers(kind: str, build: Any, tmp_path: Path) -> None:
     model, vocab = build(kind)
     model.eval().save_pretrained(tmp_path / "model", vocab)
     theirs, info = EncoderDecoderModel.from_pretrained(tmp_path / "model", output_loading_info=True)
@@ -103,7 +103,7 @@ def test_plain_transformers_scores_the_same(kind: str, build: Any, tmp_path: Pat
 
 
 @pytest.mark.parametrize("kind", ABLE)
-def test_the_subwords_that_ask_for_a_language_are_new_rows(kind: str, build: Any, checkpoints: dict[str, str]) -> None:
+def test_target_language_tokens_get_new_embeddings(kind: str, build: Any, checkpoints: dict[str, str]) -> None:
     model, vocab = build(kind)
     before = load(checkpoints[kind])
     old = Vocab.load(checkpoints[kind])
@@ -111,7 +111,7 @@ def test_the_subwords_that_ask_for_a_language_are_new_rows(kind: str, build: Any
     assert not torch.equal(model.input_embeddings[vocab.target("en")], model.input_embeddings[vocab.target("de")])
 
 
-def test_xlm_reads_but_does_not_write(build: Any, checkpoints: dict[str, str], tmp_path: Path) -> None:
+def test_xlm_cannot_be_a_decoder(build: Any, checkpoints: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"xlm family cannot be a decoder; .* \[model\.decoder\.shape\] family"):
         build("xlm")
     vocab = Vocab.load(checkpoints["xlm"]).with_target_languages(["en", "de"])

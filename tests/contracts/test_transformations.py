@@ -91,7 +91,7 @@ def change(request, tmp_path_factory):
     return TRANSFORMATIONS.build(name)
 
 
-def test_name_summary_and_settings(change):
+def test_has_name_summary_and_settings(change):
     assert isinstance(change, Transformation)
     assert TRANSFORMATIONS.build({"name": change.name, **change.dump()}) == change
     assert TRANSFORMATIONS.summary(change.name).endswith(".")
@@ -103,7 +103,7 @@ def test_name_summary_and_settings(change):
 
 @given(text=texts())
 @settings(max_examples=25)
-def test_labels_words_and_links_survive(change, text):
+def test_keeps_labels_words_and_links(change, text):
     must_keep(text, change.apply(text, 5))
 
 
@@ -207,7 +207,7 @@ def test_answers_cover_the_same_words(change, text):
 
 @given(text=texts())
 @settings(max_examples=25)
-def test_undo(change, text):
+def test_is_invertible(change, text):
     must_undo(change, text)
 
 
@@ -231,7 +231,7 @@ def must_undo(change, text):
 
 @given(text=texts(), data=st.data())
 @settings(max_examples=15)
-def test_a_line_is_transformed_alike_in_any_position(change, text, data):
+def test_result_does_not_depend_on_line_order(change, text, data):
     order = data.draw(st.permutations(range(len(text))))
     whole = change.apply(text, 5)
     moved = change.apply(at(text, order), 5)

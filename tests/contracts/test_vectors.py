@@ -48,13 +48,13 @@ def maps(name, method):
     return name
 
 
-def test_settings_survive_the_round_trip_and_are_explained(method, name):
+def test_settings_are_described_and_survive_a_round_trip(method, name):
     assert type(method).read(method.dump()) == method
     assert method.name == name
     assert [key for key, field in type(method).model_fields.items() if not field.description] == []
 
 
-def test_every_language_has_its_words_in_one_space(method):
+def test_languages_share_one_vector_space(method):
     found = method.fit(TEXT).vectors
     assert list(found) == ["en", "de"]
     for language, vectors in found.items():
@@ -66,13 +66,13 @@ def test_every_language_has_its_words_in_one_space(method):
     assert found["en"].words[0] == "the"  # the most frequent first
 
 
-def test_equal_seeds_give_equal_vectors_and_others_do_not(method):
+def test_vectors_depend_on_the_seed_only(method):
     one, two, other = (method.fit(TEXT, seed).vectors["de"].vectors for seed in (0, 0, 1))
     np.testing.assert_array_equal(one, two)
     assert not np.array_equal(one, other)
 
 
-def test_one_text_of_all_is_enough_for_those_that_learn_jointly_and_for_no_other(method):
+def test_only_joint_methods_accept_mixed_text(method):
     """Then a word of two languages has one vector: the same that both have where the languages are told apart."""
     joined = EmbeddingSources(texts={"all": Interleaved(SENTENCES)})
     if not method.joint:
@@ -84,14 +84,14 @@ def test_one_text_of_all_is_enough_for_those_that_learn_jointly_and_for_no_other
         np.testing.assert_array_equal(found.vectors[found.find(vectors.words)], vectors.vectors, language)
 
 
-def test_it_tells_how_far_it_is(method):
+def test_reports_progress(method):
     told = []
     method.fit(TEXT, 0, lambda *row: told.append(row))
     assert told
     assert all(0 <= done <= steps for _, done, steps in told)
 
 
-def test_a_text_without_frequent_words_is_refused(name):
+def test_rejects_text_without_frequent_words(name):
     changed = SETTINGS[name] | {"skipgram": SKIPGRAM | {"min_count": 10_000}}
     with pytest.raises(DataError, match=r"lower 'skipgram\.min_count'"):
         EMBEDDING_METHODS.build({"name": name, **changed}).fit(TEXT)
@@ -107,7 +107,7 @@ def test_the_pivot_must_be_one_of_the_languages(maps):
 
 
 @pytest.mark.usefixtures("maps")
-def test_distances_within_a_language_stay_and_the_pivot_does_not_move(method):
+def test_mapping_keeps_distances_and_pivot_vectors(method):
     rng = np.random.default_rng(0)
     given = {
         language: WordVectors(
@@ -123,7 +123,7 @@ def test_distances_within_a_language_stay_and_the_pivot_does_not_move(method):
 
 
 @pytest.mark.usefixtures("maps")
-def test_vectors_of_two_widths_are_refused(method):
+def test_rejects_vectors_of_different_widths(method):
     given = {
         "en": WordVectors("en", ["Anna", "cat"], np.ones((2, 3), np.float32)),
         "de": WordVectors("de", ["Anna", "katze"], np.ones((2, 4), np.float32)),

@@ -30,7 +30,7 @@ def member(name):
 pytestmark = pytest.mark.parametrize("name", [member(name) for name in WORD_TOKENIZERS.names()])
 
 
-def test_a_member_is_named_like_its_file(name):
+def test_is_named_like_its_module(name):
     word_tokenizer = WORD_TOKENIZERS.build(name)
     assert isinstance(word_tokenizer, WordTokenizer)
     assert word_tokenizer.name == name
@@ -38,7 +38,7 @@ def test_a_member_is_named_like_its_file(name):
 
 
 @given(lines=LINES)
-def test_spans_are_in_order_disjoint_full_and_trimmed(name, lines):
+def test_spans_are_ordered_disjoint_nonempty_and_trimmed(name, lines):
     words = WORD_TOKENIZERS.build(name).split(lines)
     assert words.values.dtype == "int32"
     assert words.values.shape[1:] == (2,)
@@ -52,35 +52,35 @@ def test_spans_are_in_order_disjoint_full_and_trimmed(name, lines):
 
 
 @given(lines=LINES)
-def test_lines_are_split_alone(name, lines):
+def test_lines_are_split_independently(name, lines):
     word_tokenizer = WORD_TOKENIZERS.build(name)
     assert word_tokenizer.split(lines).to_lists() == [word_tokenizer.split([line])[0].tolist() for line in lines]
 
 
-def test_no_lines_have_no_words(name):
+def test_empty_input_has_no_words(name):
     assert len(WORD_TOKENIZERS.build(name).split([])) == 0
     assert WORD_TOKENIZERS.build(name).split(["", " "]).to_lists() == [[], []]
 
 
 @given(lines=LINES)
-def test_letters_of_a_line_stand_in_words(name, lines):
+def test_every_letter_is_part_of_a_word(name, lines):
     for line, spans in zip(lines, WORD_TOKENIZERS.build(name).split(lines), strict=True):
         inside = {place for start, end in spans.tolist() for place in range(start, end)}
         assert {place for place, character in enumerate(line) if character.isalnum()} <= inside
 
 
-def test_a_language_may_have_its_own_way_and_the_name_stays(name):
+def test_language_rules_keep_the_tokenizer_name(name):
     text = plain_text(["l'été", "หมออ่าน ABC。", ""], "fr", name)
     assert text.word_tokenizer == name
     assert text.words == WORD_TOKENIZERS.build(name).of("fr").split(text.lines)
 
 
-def test_packages_are_named_with_their_versions(name):
+def test_lists_package_versions(name):
     package_versions = WORD_TOKENIZERS.build(name).package_versions
     assert not package_versions or all(re.fullmatch(r"\w+ \d[\w.]*", part) for part in package_versions.split(", "))
 
 
-def test_two_threads_split_alike(name):
+def test_is_thread_safe(name):
     lines = ["the old doctor reads 三封信, l'été 国際連合 หมออ่านจดหมาย"] * 50
     word_tokenizer = WORD_TOKENIZERS.build(name)
     with ThreadPoolExecutor(2) as pool:
