@@ -76,12 +76,12 @@ def shipped() -> set[str]:
     return {name for name in RECIPES.names() if name.startswith("adapt/") and "multi30k" not in name}
 
 
-def test_every_recipe_that_goes_on_from_a_checkpoint_is_tried_here() -> None:
+def test_cases_cover_every_recipe_with_a_checkpoint() -> None:
     assert shipped() == set(FAMILY_OF)
 
 
 @pytest.mark.parametrize(("name", "kind"), FAMILY_OF.items())
-def test_what_comes_out_is_an_ordinary_checkpoint(name, kind, starts, text, tmp_path) -> None:
+def test_output_is_a_transformers_checkpoint(name, kind, starts, text, tmp_path) -> None:
     start = starts[kind]
     model = pretrain(adapted(name, start, text), tmp_path / "run")
     before, after = (
@@ -120,7 +120,7 @@ def _trained_and_carried(start: Path, model: Path, pooler: str | None) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_with_more_subwords(kind, starts, text, tmp_path) -> None:
+def test_extends_the_vocabulary(kind, starts, text, tmp_path) -> None:
     changes = {"vocab.extend": "30", "vocab.extend_min_count": "2"}
     model = pretrain(adapted("adapt/mbert:alm", starts[kind], text, changes), tmp_path / "run")
     old, new = Vocab.load(starts[kind]), Vocab.load(model)
@@ -135,17 +135,17 @@ def test_with_more_subwords(kind, starts, text, tmp_path) -> None:
     assert Vocab.load(again).fingerprint == new.fingerprint
 
 
-def test_a_size_that_is_not_read_is_told(starts, text, tmp_path, caplog) -> None:
+def test_warns_about_ignored_vocabulary_size(starts, text, tmp_path, caplog) -> None:
     pretrain(adapted("adapt/mbert:alm", starts[next(iter(KINDS))], text, {"vocab.size": "800"}), tmp_path / "run")
     assert re.search(r"vocab\.size = 800 has no effect: .* has [0-9,]+ tokens; set vocab\.extend", caplog.text)
 
 
-def test_more_subwords_need_something_to_extend() -> None:
+def test_vocabulary_extension_needs_a_tokenizer() -> None:
     with pytest.raises(SettingsError, match=r"vocab\.extend needs a tokenizer to extend"):
         read_recipe("tiny/mlm", {"vocab.extend": "10"})
 
 
-def test_languages_of_an_xlm_checkpoint_by_other_names_and_new_ones(starts, text, tmp_path) -> None:
+def test_maps_and_adds_languages_of_an_xlm_checkpoint(starts, text, tmp_path) -> None:
     folder = tmp_path / "text"
     folder.mkdir()
     for split in ("train", "dev"):
@@ -172,7 +172,7 @@ def test_languages_of_an_xlm_checkpoint_by_other_names_and_new_ones(starts, text
     assert plain(ids, langs=torch.full_like(ids, 3)).logits.isfinite().all()
 
 
-def test_a_language_that_the_checkpoint_lacks_is_named(starts, text, tmp_path) -> None:
+def test_rejects_languages_missing_from_the_checkpoint(starts, text, tmp_path) -> None:
     changes = {"model.language_names.en": "eng"}
     with pytest.raises(SettingsError, match=r"model\.language_names\.en.*no language 'eng'; did you mean 'en'"):
         pretrain(adapted("adapt/xlm-tlm", starts["xlm"], text, changes), tmp_path / "run")
@@ -185,12 +185,12 @@ def test_a_language_that_the_checkpoint_lacks_is_named(starts, text, tmp_path) -
         ({"model.language_copies.gsw": "de", "model.languages": "embeddings"}, "need a 'start'"),
     ],
 )
-def test_names_without_a_start_say_nothing(changes, message) -> None:
+def test_rejects_language_names_without_a_checkpoint(changes, message) -> None:
     with pytest.raises(SettingsError, match=message):
         read_recipe("tiny/mlm-tlm", {"model.shape.family": '"bert"'} | changes)
 
 
-def test_a_translation_into_chinese_passes_the_filters_and_has_words_to_link() -> None:
+def test_chinese_translation_passes_filters_and_is_tokenized() -> None:
     recipe = read_recipe("adapt/mbert:alm")
     english = "Today we read three long letters, and the old doctor brought another one."
     chinese = "今天我们读了三封长信，老医生又带来了一封。"
@@ -200,7 +200,7 @@ def test_a_translation_into_chinese_passes_the_filters_and_has_words_to_link() -
     assert all(rule.keep(pairs).all() for rule in build_filters(recipe.filters))
 
 
-def test_without_a_network_a_recipe_says_how_to_get_its_checkpoint(text, tmp_path, monkeypatch) -> None:
+def test_offline_error_says_how_to_download_the_checkpoint(text, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     recipe = read_recipe("adapt/mbert:alm", {"data_root": str(text)})
     with pytest.raises((CheckpointError, DataError), match=r"'google-bert/bert-base-multilingual-cased'.*hf download"):

@@ -48,7 +48,7 @@ def sides(into):
     return [(into / f"train.{language}").read_text(encoding="utf-8").split("\n")[:-1] for language in ("ro", "en")]
 
 
-def test_both_sides_stand_line_by_line_and_what_is_dropped_is_counted(mono, tmp_path):
+def test_writes_parallel_lines_and_counts_dropped_ones(mono, tmp_path):
     found = back_translate(Backwards(), mono, tmp_path / "made", BackTranslationSettings())
     assert sides(tmp_path / "made") == [
         ["un doi trei", "patru", "cinci sase sapte", "noua zece"],
@@ -58,7 +58,7 @@ def test_both_sides_stand_line_by_line_and_what_is_dropped_is_counted(mono, tmp_
     assert {rule: count for rule, count in found["dropped"].items() if count} == {"empty": 1, "unfinished": 1}
 
 
-def test_rules_drop_copies_and_pairs_of_unlike_length(mono, tmp_path):
+def test_filters_drop_copies_and_unequal_lengths(mono, tmp_path):
     says = {"un doi trei": "un doi trei", "noua zece": "so very much longer than what was said"}
     settings = BackTranslationSettings(
         filters={"identical": {}, "ratio": {"max_ratio": 2, "slack": 0}}, unfinished=True
@@ -70,14 +70,14 @@ def test_rules_drop_copies_and_pairs_of_unlike_length(mono, tmp_path):
     assert sides(tmp_path / "made")[0] == ["cinci sase sapte"]
 
 
-def test_a_tag_stands_in_front_of_what_was_made(mono, tmp_path):
+def test_tag_precedes_translated_lines(mono, tmp_path):
     back_translate(Backwards(), mono, tmp_path / "made", BackTranslationSettings(tag="<BT>"))
     real, made = sides(tmp_path / "made")
     assert all(line.startswith("<BT> ") for line in made)
     assert not any("<BT>" in line for line in real)
 
 
-def test_a_killed_one_goes_on_and_a_finished_one_has_nothing_to_do(mono, tmp_path):
+def test_resumes_after_interruption_and_skips_finished_work(mono, tmp_path):
     into = tmp_path / "made"
     with pytest.raises(KeyboardInterrupt):
         back_translate(Backwards(stop=3), mono, into, BackTranslationSettings())
@@ -91,7 +91,7 @@ def test_a_killed_one_goes_on_and_a_finished_one_has_nothing_to_do(mono, tmp_pat
     assert again.asked == []
 
 
-def test_other_rules_need_no_translating(mono, tmp_path):
+def test_changed_filters_reuse_translations(mono, tmp_path):
     back_translate(Backwards(), mono, tmp_path / "made", BackTranslationSettings())
     again = Backwards()
     found = back_translate(again, mono, tmp_path / "made", BackTranslationSettings(filters={}, unfinished=True))
@@ -101,7 +101,7 @@ def test_other_rules_need_no_translating(mono, tmp_path):
     assert again.asked == ["altfel"]
 
 
-def test_translations_that_were_cut_short_are_made_again_once_they_are_removed(mono, tmp_path):
+def test_rejects_truncated_translations(mono, tmp_path):
     into = tmp_path / "made"
     whole = back_translate(Backwards(), mono, into, BackTranslationSettings())
     rows = (into / "translations.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
@@ -115,7 +115,7 @@ def test_translations_that_were_cut_short_are_made_again_once_they_are_removed(m
     assert again.asked == LINES
 
 
-def test_other_folders_are_left_alone(mono, tmp_path):
+def test_rejects_folders_with_other_files(mono, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/notes").write_text("x", encoding="utf-8")
     with pytest.raises(DataError, match="mine: holds other files than back-translations"):
@@ -125,7 +125,7 @@ def test_other_folders_are_left_alone(mono, tmp_path):
     assert not list((tmp_path / "made").glob("train.*"))
 
 
-def test_another_direction_in_the_same_folder_is_told(mono, tmp_path, caplog):
+def test_warns_when_replacing_another_direction(mono, tmp_path, caplog):
     back_translate(Backwards(), mono, tmp_path / "made", BackTranslationSettings())
     turned = Backwards()
     turned.translator.source, turned.translator.target = turned.translator.target, turned.translator.source
@@ -134,7 +134,7 @@ def test_another_direction_in_the_same_folder_is_told(mono, tmp_path, caplog):
     assert "made: replacing back-translations from ro to en" in caplog.text
 
 
-def test_settings_are_checked():
+def test_rejects_invalid_settings():
     with pytest.raises(SettingsError, match="did you mean 'ratio'"):
         BackTranslationSettings.read({"filters": {"ration": {}}})
     with pytest.raises(SettingsError, match="search: n_best = 2, but only the best translation"):
@@ -145,7 +145,7 @@ def test_settings_are_checked():
 
 
 @pytest.mark.parametrize("parts", [2, 3, 6])
-def test_parts_joined_in_order_are_the_whole(parts, mono, tmp_path):
+def test_concatenated_shards_equal_the_whole(parts, mono, tmp_path):
     back_translate(Backwards(), mono, tmp_path / "whole", BackTranslationSettings(filters={}, unfinished=True))
     joined = [[], []]
     for number in range(1, parts + 1):
@@ -159,7 +159,7 @@ def test_parts_joined_in_order_are_the_whole(parts, mono, tmp_path):
     assert joined == sides(tmp_path / "whole")
 
 
-def test_another_part_is_not_taken_for_what_is_there(mono, tmp_path):
+def test_another_shard_is_translated_again(mono, tmp_path):
     """Equal lines may be drawn otherwise: draws hang on a line's number."""
     mono.path.write_text("unu\nunu\n", encoding="utf-8")
     for number in (1, 2):
@@ -170,7 +170,7 @@ def test_another_part_is_not_taken_for_what_is_there(mono, tmp_path):
         assert asked.numbers == [number - 1]
 
 
-def test_a_text_that_grew_is_read_on_where_the_translating_was_killed(mono, tmp_path):
+def test_resumes_on_text_with_appended_lines(mono, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         back_translate(Backwards(stop=3), mono, tmp_path / "made", BackTranslationSettings())
     with mono.path.open("a", encoding="utf-8") as file:

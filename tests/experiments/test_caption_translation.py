@@ -50,7 +50,7 @@ def made(name, captions, **more):
 
 
 @pytest.mark.parametrize("other", ["de", "fr"])
-def test_what_is_compared_differs_in_its_start_alone(other):
+def test_compared_recipes_differ_only_in_initialization(other):
     base = read_recipe(f"mt/multi30k:en-{other}")
     for start in STARTS:
         one = read_recipe(f"mt/multi30k:en-{other}-{start}")
@@ -66,7 +66,7 @@ def test_what_is_compared_differs_in_its_start_alone(other):
     assert read_recipe("mt/multi30k:halves-mlm").model.shape == base.model.shape
 
 
-def test_starts_are_gone_on_from_and_scored(captions, tmp_path):
+def test_trains_and_scores_from_pretrained_models(captions, tmp_path):
     start = pretrain(made("mt/multi30k:mlm", captions), tmp_path / "start")
     name = "mt/multi30k:en-de-mlm"
     begun = {"model.start": json.dumps(str(start)), "corpora.pairs.share": "0.3"}
@@ -82,7 +82,7 @@ def test_starts_are_gone_on_from_and_scored(captions, tmp_path):
     assert len((run / "predictions/mt.zero-shot.0.en-de.txt").read_text().split("\n")) == 9
 
 
-def test_halves_hold_no_two_captions_of_one_picture(captions):
+def test_halves_share_no_image(captions):
     materials = prepare(made("mt/multi30k:halves-mlm", captions, **{
         "corpora.english.rows": '":200"', "corpora.others.rows": '"200:"'
     }))  # fmt: skip
@@ -93,7 +93,7 @@ def test_halves_hold_no_two_captions_of_one_picture(captions):
 
 
 @pytest.mark.parametrize("start", ["mlm", "align"])
-def test_without_a_pair_from_a_start(start, captions, tmp_path):
+def test_trains_unsupervised_from_pretrained_models(start, captions, tmp_path):
     halves = {"corpora.english.rows": '":200"', "corpora.others.rows": '"200:"'}
     settings = dict(halves)
     if start == "align":
@@ -111,7 +111,7 @@ def test_without_a_pair_from_a_start(start, captions, tmp_path):
     assert load_file(next((run / "checkpoints").glob("step-*/model.safetensors")))
 
 
-def test_every_recipe_says_what_it_shows():
+def test_every_recipe_has_a_description():
     for name in NAMES:
         recipe = read_recipe(name)
         assert recipe.about.endswith(".")

@@ -80,7 +80,7 @@ def look(small):
     }
 
 
-def test_each_kind_of_task_is_read_as_text(folder):
+def test_searches_text_of_every_kind_of_task(folder):
     small = recipe(folder, xnli={}, retrieval={"files": "test.{language}"}, mlqa={}, pawsx={}, embedding_alignment={})
     assert look(small) == {
         ("xnli", "en"): (1, 2, 2),
@@ -100,26 +100,26 @@ def test_each_kind_of_task_is_read_as_text(folder):
         ("word_alignment", {"files": "{split}.{language}", "gold": "links"}, (1, 1, 2)),
     ],
 )
-def test_the_source_side_of_a_parallel_set_is_looked_for_too(folder, task, settings, found):
+def test_searches_source_side_of_parallel_sets(folder, task, settings, found):
     """Of Tatoeba each pair has sentences of its own on that side."""
     write(folder, {"test.en": f"a line of its own\n{LONG}\n", "test.de": "ganz anderer Satz hier\nund noch einer\n"})
     small = recipe(folder, **{task: {"files": "{split}.{language}", **settings}})
     assert look(small) == {(task, "de"): found}
 
 
-def test_rows_of_a_file_are_held_out_and_no_others(folder):
+def test_searches_only_selected_rows_of_a_file(folder):
     small = recipe(folder, xnli={"files": {"test": "nli/test.{language}.tsv[1:]"}, "targets": ["en"]})
     assert look(small) == {("xnli", "en"): (0, 1, 1)}
 
 
-def test_places_are_lines_of_corpora(folder):
+def test_reports_matching_corpus_lines(folder):
     small = recipe(folder, xnli={})
     english = contamination_of(small, held_out_text(small).sets)["xnli", "test", "en"]
     assert [example.where for example in english.examples] == ["text en:2", "pairs en-de:2"]
     assert english.parts == {"first": (1, 1), "second": (0, 1)}
 
 
-def test_whole_texts_are_warned_of(folder, caplog):
+def test_warns_about_contamination(folder, caplog):
     small = recipe(folder, xnli={})
     stored_contamination(folder, small, small)
     stored_contamination(folder, small, small)
@@ -128,7 +128,7 @@ def test_whole_texts_are_warned_of(folder, caplog):
     assert "50 % of the test examples" in told[0]
 
 
-def test_development_text_is_looked_for_too(folder, caplog):
+def test_searches_development_sets(folder, caplog):
     write(folder, {"nli/dev.en.tsv": f"premise\thypothesis\tlabel\n{LONG}\tno such line is there\tneutral\n"})
     small = recipe(folder, xnli={"targets": ["en"]})
     found = stored_contamination(folder, small, small)
@@ -150,7 +150,7 @@ def asked(monkeypatch):
     return calls
 
 
-def test_answers_are_kept_and_each_set_is_asked_once(folder, asked):
+def test_results_are_cached_per_test_set(folder, asked):
     small = recipe(folder, xnli={}, mlqa={"targets": ["en"]})
     first = stored_contamination(folder, small, small, ["xnli"])
     assert {leak["language"]: leak["ngram"] for leak in first} == {"en": 100.0, "de": 0.0}
@@ -159,7 +159,7 @@ def test_answers_are_kept_and_each_set_is_asked_once(folder, asked):
     assert asked == [["xnli.test.en", "xnli.test.de"], ["mlqa.test.en"]]
 
 
-def test_how_a_task_is_tuned_asks_nothing_anew_and_other_text_does(folder, asked):
+def test_cache_depends_on_text_but_not_on_tuning(folder, asked):
     stored_contamination(folder, *[recipe(folder, xnli={})] * 2)
     stored_contamination(folder, *[recipe(folder, xnli={"tuning": {"learning_rate": 1e-5}})] * 2)
     assert len(asked) == 1
@@ -168,7 +168,7 @@ def test_how_a_task_is_tuned_asks_nothing_anew_and_other_text_does(folder, asked
     assert asked[1:] == [["xnli.test.de"]]
 
 
-def test_a_test_set_that_cannot_be_read_is_told_and_looked_for_once_it_is_there(folder, asked, caplog):
+def test_unreadable_test_sets_are_reported_and_retried(folder, asked, caplog):
     small = recipe(folder, xnli={"targets": ["fr"]})
     assert [leak["language"] for leak in stored_contamination(folder, small, small)] == ["en"]
     assert "xnli: no test data in 'fr'" in caplog.text
@@ -179,7 +179,7 @@ def test_a_test_set_that_cannot_be_read_is_told_and_looked_for_once_it_is_there(
     assert json.loads((folder / CONTAMINATION).read_text())["unread"] == {}
 
 
-def test_what_is_known_already_is_not_told_again(folder, caplog):
+def test_repeated_warnings_are_suppressed(folder, caplog):
     small = recipe(folder, mt={"targets": ["en-de", "de-en"]})
     unread = held_out_text(small).unread
     assert [place.language for place in unread] == ["en-de", "de-en"]
@@ -210,7 +210,7 @@ def begun(folder, name, start, **more):
     return made
 
 
-def test_text_of_the_runs_that_a_run_goes_on_from_is_looked_at(folder, asked):
+def test_searches_training_text_of_parent_runs(folder, asked):
     """A model that was trained on the test text by its parent knows it."""
     begun(folder, "first", None)
     begun(folder, "second", folder / "runs/first/model")
@@ -225,7 +225,7 @@ def test_text_of_the_runs_that_a_run_goes_on_from_is_looked_at(folder, asked):
     assert (alone["ngram"], len(asked)) == (0, 2)
 
 
-def test_a_start_that_nobody_knows_the_text_of_is_named(folder):
+def test_reports_parents_with_unknown_training_text(folder):
     """Nothing found in what could be looked at is not nothing found."""
     begun(folder, "first", "xlm-roberta-base")
     second = begun(folder, "second", folder / "runs/first/model")
@@ -234,12 +234,12 @@ def test_a_start_that_nobody_knows_the_text_of_is_named(folder):
     assert stored_contamination(folder, second, second)[0]["unknown"] == [str(folder / "runs/first/model")]
 
 
-def test_a_start_that_no_weight_is_taken_of_has_told_nothing(folder):
+def test_ignores_a_parent_without_inherited_weights(folder):
     drawn = begun(folder, "drawn", "xlm-roberta-base", take="none")
     assert "unknown" not in stored_contamination(folder, drawn, drawn)[0]
 
 
-def test_text_that_parent_and_child_have_read_is_read_once(folder):
+def test_shared_text_of_parent_and_child_is_read_once(folder):
     parent = begun(folder, "parent", None)
     child = parent.model_copy(
         update={"model": parent.model.model_copy(update={"start": f"{folder}/runs/parent/model"})}
@@ -247,7 +247,7 @@ def test_text_that_parent_and_child_have_read_is_read_once(folder):
     assert len(list(training_text(child))) == 1
 
 
-def test_a_damaged_development_set_is_told(folder):
+def test_reports_damaged_development_sets(folder):
     write(folder, {"nli/dev.en.tsv": "no header\n"})
     assert list(held_out_text(recipe(folder, xnli={})).unread) == [("xnli", "dev", "en")]
 
@@ -261,7 +261,7 @@ def lines_of(path):
 
 
 @pytest.mark.skipif(not REAL, reason="needs INTERLACE_DATA")
-def test_xnli_test_stands_in_the_multiway_test_set_and_not_in_its_dev_set():
+def test_xnli_test_overlaps_with_multiway_test_but_not_dev():
     tasks = {"xnli": {"files": "nli/xnli/xnli.{split}.{language}.tsv.gz"}}
     asked = recipe(REAL, **tasks)
     tests = [held_out_text(asked).sets["xnli", "test", "de"]]
@@ -278,7 +278,7 @@ def test_xnli_test_stands_in_the_multiway_test_set_and_not_in_its_dev_set():
 
 
 @pytest.mark.skipif(not REAL, reason="needs INTERLACE_DATA")
-def test_mlqa_passages_stand_in_the_wikipedia_paragraphs_and_its_questions_do_not():
+def test_mlqa_passages_but_not_questions_overlap_with_wikipedia():
     files = {"test": "qa/mlqa/dev/dev-context-{context}-question-{question}.json.gz"}
     asked = recipe(REAL, mlqa={"files": files, "targets": ["de", "zh"]})
     tests = [held for place, held in held_out_text(asked).sets.items() if place.language in {"de", "zh"}]

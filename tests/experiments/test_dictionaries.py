@@ -64,23 +64,23 @@ def entries(drawn):
 # ---- from files ----
 
 
-def test_files_are_read_in_the_direction_that_is_there(root):
+def test_files_are_read_in_either_direction(root):
     found = drawn(recipe(root, "{source}-{target}.txt"))
     assert list(found) == ["en-de", "es-en"]
     assert entries(found["en-de"]) == set(zip(EN, DE, strict=True))
     assert entries(found["es-en"]) == set(zip(ES, EN, strict=True))
 
 
-def test_only_the_pairs_asked_for_are_read(root):
+def test_reads_only_requested_pairs(root):
     assert list(drawn(recipe(root, {"files": "{source}-{target}.txt", "pairs": ["es-en"]}))) == ["es-en"]
 
 
-def test_only_languages_that_the_objective_reads_have_a_say(root):
+def test_uses_only_languages_of_the_objective(root):
     objectives = {"align_mlm": {"max_length": 16, "corpora": ["de"], "dictionary": "{source}-{target}.txt"}}
     assert list(drawn(recipe(root, objectives=objectives))) == ["en-de"]
 
 
-def test_files_need_no_links(root):
+def test_files_need_no_alignment(root):
     materials = prepare(recipe(root, "{source}-{target}.txt", align=None))
     assert materials.train["en-de"].alignments is None
 
@@ -100,23 +100,23 @@ def vectors(root):
 
 
 @pytest.mark.parametrize("inside", ["", "vectors"])
-def test_words_nearest_to_each_other_are_entries(root, vectors, inside):
+def test_mutual_nearest_neighbors_are_entries(root, vectors, inside):
     found = drawn(recipe(root, {"vectors": str(vectors / inside)}))
     assert list(found) == ["en-de"]
     assert entries(found["en-de"]) == set(list(zip(EN, DE, strict=True))[:7])
 
 
-def test_only_so_many_frequent_words_are_looked_at(root, vectors):
+def test_max_words_limits_the_candidates(root, vectors):
     found = drawn(recipe(root, {"vectors": str(vectors), "max_words": 3}))
     assert entries(found["en-de"]) == set(list(zip(EN, DE, strict=True))[:3])
 
 
-def test_vectors_need_no_links(root, vectors):
+def test_vectors_need_no_alignment(root, vectors):
     materials = prepare(recipe(root, {"vectors": str(vectors)}, align=None))
     assert materials.train["en-de"].alignments is None
 
 
-def test_vectors_without_the_languages_are_refused(root, vectors):
+def test_rejects_vectors_without_the_languages(root, vectors):
     with pytest.raises(
         DataError, match=r"dictionary: .*run/vectors has no vectors of de and es; it has \['de', 'en'\]"
     ):
@@ -128,7 +128,7 @@ def test_vectors_without_the_languages_are_refused(root, vectors):
         drawn(recipe(root, {"vectors": str(root / "nowhere")}))
 
 
-def test_a_dictionary_has_one_origin(root, vectors):
+def test_rejects_two_dictionary_sources(root, vectors):
     with pytest.raises(SettingsError, match="files and vectors are both set"):
         recipe(root, {"vectors": str(vectors), "files": "{source}-{target}.txt"})
 
@@ -152,12 +152,12 @@ def test_a_dictionary_has_one_origin(root, vectors):
         ),
     ],
 )
-def test_what_is_missing_is_named_with_its_cure(root, dictionary, error, message):
+def test_missing_data_errors_suggest_a_fix(root, dictionary, error, message):
     with pytest.raises(error, match=message):
         drawn(recipe(root, dictionary))
 
 
-def test_one_file_serves_one_pair(root):
+def test_one_file_without_placeholders_covers_one_pair(root):
     assert list(drawn(recipe(root, {"files": "en-de.txt", "pairs": ["en-de"]}))) == ["en-de"]
 
 
@@ -165,13 +165,13 @@ def test_one_file_serves_one_pair(root):
 
 
 @pytest.mark.parametrize("objective", ["align_mlm", "dict_mlm"])
-def test_without_files_it_is_counted_from_the_links_numbers_left_out(root, objective):
+def test_counts_entries_from_alignments_without_numbers(root, objective):
     found = drawn(recipe(root, objective=objective))
     assert entries(found["en-de"]) == set(zip(EN, DE, strict=True))
     assert entries(found["en-es"]) == set(zip(EN, ES, strict=True))  # turned round, as the recipe names languages
 
 
-def test_corpora_of_the_same_languages_are_counted_together(root):
+def test_counts_corpora_of_one_language_pair_together(root):
     corpora = {
         "text": {"languages": ["en", "de"], "train": "train.{language}"},
         "one": {"pairs": ["en-de"], "train": ["train.{source}", "train.{target}"]},
@@ -183,7 +183,7 @@ def test_corpora_of_the_same_languages_are_counted_together(root):
     assert entries(found["en-de"]) == {*zip(EN, DE, strict=True), ("cat", "Katze"), ("dog", "Hund")}
 
 
-def test_without_translations_the_error_says_how_to_get_some(root):
+def test_error_without_parallel_text_suggests_a_fix(root):
     corpora = {"text": {"languages": ["en", "de"], "train": "train.{language}"}}
     with pytest.raises(DataError, match=r"add a group with 'pairs' to \[corpora\], or set"):
         drawn(recipe(root, corpora=corpora))
@@ -197,7 +197,7 @@ def mixture(root, **dictionary):
     return build_mixture(settings, prepare(settings), Traits("bert", 64))
 
 
-def test_a_run_keeps_each_entry_and_what_it_was_for(root, tmp_path):
+def test_stores_entries_with_their_split_and_status(root, tmp_path):
     into = tmp_path / "run"
     into.mkdir()
     store_dictionaries(mixture(root, share=0.5), into)
@@ -208,7 +208,7 @@ def test_a_run_keeps_each_entry_and_what_it_was_for(root, tmp_path):
     assert {fate for *_, fate in rows[1:]} == {"used"}
 
 
-def test_a_run_that_goes_on_must_draw_the_same(root, tmp_path):
+def test_rejects_changed_dictionary_when_resuming(root, tmp_path):
     into = tmp_path / "run"
     (into / "checkpoints").mkdir(parents=True)
     store_dictionaries(mixture(root), into)
@@ -222,13 +222,13 @@ def test_a_run_that_goes_on_must_draw_the_same(root, tmp_path):
         store_dictionaries(mixture(root), into)
 
 
-def test_objectives_without_a_dictionary_keep_nothing(tmp_path):
+def test_stores_nothing_without_a_dictionary(tmp_path):
     source = SimpleNamespace(objective="mlm", prepared=SimpleNamespace(dictionaries=None))
     store_dictionaries(SimpleNamespace(sources=[source]), tmp_path)
     assert not (tmp_path / "dictionaries").exists()
 
 
-def test_training_logs_both_losses_and_measures_what_was_held_out(root, tmp_path):
+def test_logs_both_losses_and_scores_held_out_entries(root, tmp_path):
     settings = recipe(
         root,
         {"files": "{source}-{target}.txt", "share": 0.5},
@@ -244,7 +244,7 @@ def test_training_logs_both_losses_and_measures_what_was_held_out(root, tmp_path
     assert {"align_mlm/train/p@1", "align_mlm/held-out/p@1", "align_mlm/held-out/cosine"} < set(last)
 
 
-def test_a_counted_dictionary_can_be_read_again_as_a_file(root):
+def test_counted_dictionary_survives_a_round_trip(root):
     found = drawn(recipe(root))["en-de"].lexicon
     found.write(root / "counted.tsv")
     assert {Lexicon.read(root / "counted.tsv")[i] for i in range(8)} == {found[i] for i in range(8)}

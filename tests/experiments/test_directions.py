@@ -27,7 +27,7 @@ def learnt(objectives, corpora=CORPORA):
         ({"corpora": ["pairs"], "directions": "forward"}, "en-de en-tr"),
     ],
 )
-def test_translation_learns_the_pairs_it_reads(settings, expected):
+def test_translation_learns_directions_of_its_pairs(settings, expected):
     assert list(learnt({"translation": settings})) == expected.split()
 
 
@@ -40,22 +40,22 @@ def test_translation_learns_the_pairs_it_reads(settings, expected):
         ({"corpora": ["en-de:de"], "intermediate_languages": ["en"]}, "en-de"),
     ],
 )
-def test_back_translation_learns_into_the_languages_it_reads(settings, expected):
+def test_back_translation_learns_into_its_languages(settings, expected):
     assert list(learnt({"back_translation": settings})) == expected.split()
 
 
-def test_what_teaches_a_language_or_only_reads_translates_nothing():
+def test_other_objectives_learn_no_direction():
     assert learnt({"denoise": {}, "mass": {}, "mlm": {}, "tlm": {}}) == {}
 
 
-def test_the_first_objective_that_learns_a_direction_is_told():
+def test_reports_the_first_objective_of_a_direction():
     found = learnt(
         {"denoise": {}, "back_translation": {"intermediate_languages": ["de"]}, "translation": {"corpora": ["en-de"]}}
     )
     assert found == {"de-en": "back_translation", "de-fr": "back_translation", "en-de": "translation"}
 
 
-def test_an_untrained_direction_is_refused():
+def test_rejects_untrained_directions():
     recipe = Recipe.read({"name": "r", "corpora": CORPORA, "objectives": {"translation": {"corpora": ["en-de"]}}})
     ModelMetadata.of(recipe).check_direction("de", "en")
     with pytest.raises(
@@ -77,7 +77,7 @@ def test_max_source_lengths_are_those_of_objectives_that_learn_the_direction():
     assert [lengths.get(name) for name in ("de-en", "en-de", "en-tr")] == [14, 30, None]
 
 
-def test_what_a_model_learnt_is_read_as_it_was_written(tmp_path):
+def test_metadata_survives_a_round_trip(tmp_path):
     objectives = {"translation": {"max_length": 16}}
     data = {"name": "r", "corpora": CORPORA, "objectives": objectives, "normalization": {"romanian": "strip"}}
     known = ModelMetadata.of(Recipe.read(data))

@@ -70,7 +70,7 @@ def model_of(data, vectors, **changes):
 # ---- vectors of subwords ----
 
 
-def test_lines_are_the_subwords_that_a_model_reads_of_both_languages_in_turn(data):
+def test_lines_interleave_tokens_of_both_languages(data):
     """Lower-cased and filtered; English has five lines and German two, which stand after a quarter and three."""
     vocab, lines = token_lines(recipe_of(data))
     english = ["the cat.", "a cat and dog", "the dog.", "a dog!", "cats"]
@@ -79,7 +79,7 @@ def test_lines_are_the_subwords_that_a_model_reads_of_both_languages_in_turn(dat
     assert list(lines) == list(lines) == spelt
 
 
-def test_each_subword_has_one_vector_and_its_tokenizer_lies_beside(data):
+def test_every_token_has_one_vector_and_the_tokenizer_is_saved(data):
     folder = learn_vectors(recipe_of(data), data / "run")
     names = {"subwords.safetensors", "subwords.words", "tokenizer.json", "tokenizer_config.json"}
     assert {path.name for path in folder.iterdir()} == names
@@ -91,7 +91,7 @@ def test_each_subword_has_one_vector_and_its_tokenizer_lies_beside(data):
     assert (about["words"], about["width"]) == ({"subwords": len(vectors)}, 8)
 
 
-def test_a_run_of_subwords_is_not_one_of_words(data):
+def test_rejects_word_settings_for_a_token_run(data):
     learn_vectors(recipe_of(data), data / "run")
     with pytest.raises(RunError, match=r"another recipe: embeddings\.units was 'subwords', is 'words'"):
         learn_vectors(change_recipe(recipe_of(data), {"embeddings.units": "words"}), data / "run")
@@ -101,7 +101,7 @@ def test_a_run_of_subwords_is_not_one_of_words(data):
         evaluate(target_of(str(data / "run"), change_recipe(recipe_of(data), told)))
 
 
-def test_a_language_without_text_is_named(data):
+def test_rejects_languages_without_text(data):
     only_measured = {"pairs": {"pairs": ["en-de"], "dev": ["pairs.en", "pairs.de"]}}
     with pytest.raises(DataError, match="no training text of 'de'"):
         token_lines(recipe_of(data, corpora={"text": RECIPE["corpora"]["text"]} | only_measured))
@@ -110,7 +110,7 @@ def test_a_language_without_text_is_named(data):
 # ---- a model that begins with them ----
 
 
-def test_a_run_begins_with_them_and_says_so(data, caplog):
+def test_run_is_initialized_with_vectors(data, caplog):
     vectors = learn_vectors(recipe_of(data), data / "emb")
     recipe = model_of(data, vectors)
     with caplog.at_level(logging.INFO):
@@ -134,7 +134,7 @@ def test_a_run_begins_with_them_and_says_so(data, caplog):
     assert str(data) not in card
 
 
-def test_they_are_part_of_whose_run_it_is(data):
+def test_vectors_are_part_of_the_run_identity(data):
     vectors = learn_vectors(recipe_of(data), data / "emb")
     recipe = model_of(data, vectors)
     before = pretrain(recipe, data / "run").stat().st_mtime_ns
@@ -144,7 +144,7 @@ def test_they_are_part_of_whose_run_it_is(data):
             pretrain(change_recipe(recipe, change), data / "run")
 
 
-def test_a_run_goes_on_with_what_it_began_with(data):
+def test_resumed_run_keeps_its_vectors(data):
     """Vectors were learnt anew meanwhile: other numbers change nothing, other subwords would change all words."""
     vectors = learn_vectors(recipe_of(data), data / "emb")
     recipe = model_of(data, vectors)
@@ -171,7 +171,7 @@ def test_a_run_goes_on_with_what_it_began_with(data):
     assert json.loads((data / "run" / "run.json").read_text())["initialization"] == began
 
 
-def test_a_run_in_the_place_of_its_vectors_is_told_so_and_so_is_a_binary_file(data):
+def test_rejects_run_folders_and_binary_files(data):
     vectors = learn_vectors(recipe_of(data), data / "emb")
     with pytest.raises(DataError, match="a run; name its vectors"):
         pretrain(model_of(data, vectors.parent), data / "run")
@@ -180,7 +180,7 @@ def test_a_run_in_the_place_of_its_vectors_is_told_so_and_so_is_a_binary_file(da
         pretrain(model_of(data, data / "cc.bin"), data / "run")
 
 
-def test_text_that_they_have_read_is_text_that_the_model_has_read(data):
+def test_lineage_includes_the_vectors(data):
     vectors = learn_vectors(recipe_of(data), data / "emb")
     recipe = model_of(data, vectors)
     assert [each.name for each in Lineage.of(recipe).recipes] == ["initialization", "emb"]
@@ -188,7 +188,7 @@ def test_text_that_they_have_read_is_text_that_the_model_has_read(data):
     assert Lineage.of(model_of(data, "some.vec")).unknown == ["some.vec"]
 
 
-def test_a_folder_brings_its_tokenizer_and_a_file_none(data):
+def test_tokenizer_comes_from_a_folder_but_not_from_a_file(data):
     assert tokenizer_of(model_of(data, "runs/emb/vectors")) == "runs/emb/vectors"
     assert tokenizer_of(model_of(data, "runs/emb/vectors", vocab={"start": "other"})) == "other"
     assert tokenizer_of(model_of(data, "some.vec.gz")) is None
@@ -197,7 +197,7 @@ def test_a_folder_brings_its_tokenizer_and_a_file_none(data):
 # ---- found before training ----
 
 
-def test_what_is_wrong_is_found_before_training(data):
+def test_rejects_invalid_vectors_before_training(data):
     with pytest.raises(DataError, match=r"emb/vectors/subwords\.safetensors: no such file of vectors"):
         pretrain(model_of(data, data / "emb/vectors"), data / "run")
     vectors = learn_vectors(recipe_of(data), data / "emb")
@@ -207,7 +207,7 @@ def test_what_is_wrong_is_found_before_training(data):
     assert not (data / "run/metrics.jsonl").exists()
 
 
-def test_a_dry_run_looks_at_them_and_measures(data, monkeypatch):
+def test_dry_run_checks_vectors(data, monkeypatch):
     monkeypatch.setattr(estimating, "_SECONDS", 0.02)
     vectors = learn_vectors(recipe_of(data), data / "emb")
     WordVectors("x", ["of", "a", "vocabulary", "to", "learn"], np.ones((5, 8), np.float32)).write(data / "some.vec")
@@ -223,7 +223,7 @@ def test_a_dry_run_looks_at_them_and_measures(data, monkeypatch):
 # ---- the shipped ones ----
 
 
-def test_the_tiny_ones_translate_without_a_pair(tmp_path):
+def test_tiny_recipes_train_unsupervised_translation(tmp_path):
     """tiny/emb, and a model of both languages whose sides read one table that begins with it."""
     small = TOY | {"vocab.size": "500"}
     learnt = {f"embeddings.skipgram.{key}": value for key, value in {"epochs": "1", "buckets": "100"}.items()}

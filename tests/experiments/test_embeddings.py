@@ -45,12 +45,12 @@ def _own_cache(cache, monkeypatch):
     monkeypatch.setenv("INTERLACE_CACHE", str(cache))
 
 
-def test_there_is_one_of_each_method():
+def test_tiny_recipes_cover_all_methods():
     assert {read_recipe(name).embeddings.name for name in TINY} == {"concat", "identical", "muse", "procrustes"}
 
 
 @pytest.mark.parametrize("name", WORDS)
-def test_tiny_ones_run_and_are_scored(name, tmp_path):
+def test_tiny_recipes_run_and_are_scored(name, tmp_path):
     folder = pretrain(read_recipe(name, SMALL | QUICK.get(name, {})), tmp_path / "run")
     assert sorted(path.name for path in folder.iterdir()) == [
         "de.safetensors",
@@ -71,7 +71,7 @@ def test_tiny_ones_run_and_are_scored(name, tmp_path):
     assert json.loads((tmp_path / "run/scores.json").read_text()) == rows
 
 
-def test_a_finished_run_is_not_run_again_and_no_other_may_have_its_folder(tmp_path):
+def test_finished_run_is_kept_and_its_folder_is_reserved(tmp_path):
     recipe = read_recipe("tiny/concat", SMALL)
     folder = learn_vectors(recipe, tmp_path / "run")
     before = (folder / "en.safetensors").stat().st_mtime_ns
@@ -81,7 +81,7 @@ def test_a_finished_run_is_not_run_again_and_no_other_may_have_its_folder(tmp_pa
         learn_vectors(change_recipe(recipe, {"seed": "1"}), tmp_path / "run")
 
 
-def test_tasks_that_need_a_model_say_so(tmp_path):
+def test_rejects_tasks_that_need_a_model(tmp_path):
     learn_vectors(read_recipe("tiny/concat", SMALL), tmp_path / "run")
     message = r"retrieval: needs a model.* word_similarity, word_translation"
     with pytest.raises(DataError, match=message):
@@ -114,13 +114,13 @@ def data(tmp_path):
     return tmp_path
 
 
-def test_words_are_those_of_the_recipe_s_text_from_all_its_corpora(data):
+def test_vocabulary_covers_all_corpora_of_the_recipe(data):
     folder = learn_vectors(Recipe.read(RECIPE | {"data_root": str(data)}), data / "run")
     assert set(WordVectors.load(folder, "en").words) == {"the", "cat", ".", "a", "dog", "!", "cats"}
     assert set(WordVectors.load(folder, "de").words) == {"ein", "hund", "!", "katzen"}
 
 
-def test_vectors_that_exist_take_the_place_of_text(data):
+def test_learns_from_existing_vectors(data):
     rng = np.random.default_rng(0)
     words = ["cat", "dog", "house"]
     english = WordVectors("en", words, rng.normal(size=(3, 2)).astype(np.float32))
@@ -136,7 +136,7 @@ def test_vectors_that_exist_take_the_place_of_text(data):
     np.testing.assert_allclose(WordVectors.load(folder, "de").vectors, english.vectors, atol=1e-5)
 
 
-def test_half_a_dictionary_is_learnt_from_and_the_other_half_scored(data):
+def test_dictionary_is_split_into_training_and_test_entries(data):
     rng = np.random.default_rng(0)
     words = [f"w{number}" for number in range(20)]
     vectors = WordVectors("en", words, rng.normal(size=(20, 4)).astype(np.float32))
@@ -157,7 +157,7 @@ def test_half_a_dictionary_is_learnt_from_and_the_other_half_scored(data):
     assert row["scores"]["p@1 csls, seen"] == 100
 
 
-def test_no_more_of_given_vectors_is_read_than_is_used(data):
+def test_reads_vectors_up_to_max_words(data):
     for language in ("en", "de"):
         (data / f"x.{language}.vec").write_text("3 2\na 1 0\nb 0 1\nbroken\n")
     (data / "en-de.txt").write_text("a a\nb b\n")
@@ -181,23 +181,23 @@ def test_no_more_of_given_vectors_is_read_than_is_used(data):
         ({"name": "concat", "units": "subword"}, "should be 'words' or 'subwords'"),
     ],
 )
-def test_wrong_sections_are_explained(section, message):
+def test_rejects_invalid_sections(section, message):
     with pytest.raises(SettingsError, match=message):
         Recipe.read(RECIPE | {"embeddings": section})
 
 
-def test_a_recipe_trains_a_model_or_vectors():
+def test_recipe_trains_either_model_or_vectors():
     with pytest.raises(SettingsError, match="either"):
         Recipe.read(RECIPE | {"objectives": {"mlm": {}}})
 
 
-def test_a_dictionary_that_is_not_there_is_an_error(data):
+def test_rejects_missing_dictionary(data):
     section = {"name": "procrustes", "dictionary": "none.{source}-{target}"}
     with pytest.raises(DataError, match=r"no such file; looked for .*none\.en-de"):
         learn_vectors(Recipe.read(RECIPE | {"data_root": str(data), "embeddings": section}), data / "run")
 
 
-def test_the_command_line_learns_and_scores(data, monkeypatch):
+def test_command_line_trains_and_evaluates_vectors(data, monkeypatch):
     from typer.testing import CliRunner
 
     from interlace.cli import application
@@ -223,7 +223,7 @@ def test_the_command_line_learns_and_scores(data, monkeypatch):
 
 
 @pytest.mark.parametrize("name", TABLE_5)
-def test_figures_of_table_5(name):
+def test_published_scores_of_table_5(name):
     recipe = read_recipe(name)
     assert [row.scores["mean"] for said in recipe.published for row in said.rows()] == TABLE_5[name]
     assert all("table 5" in row.where for row in recipe.published)
@@ -231,7 +231,7 @@ def test_figures_of_table_5(name):
     assert recipe.embeddings.method().skipgram.width == 300
 
 
-def test_settings_that_the_papers_name():
+def test_settings_match_the_papers():
     muse = read_recipe("xlm/word-embeddings:muse").embeddings.method()
     rules = muse.adversary
     assert (rules.hidden, rules.batch, rules.dropout, rules.smoothing, rules.learning_rate) == (2048, 32, 0.1, 0.2, 0.1)

@@ -32,7 +32,7 @@ def _quick(monkeypatch):
     monkeypatch.setattr(estimating, "_SECONDS", 0.05)
 
 
-def test_subwords_parameters_and_time_by_hand():
+def test_tokens_parameters_and_time_match_hand_counts():
     recipe = read_recipe("tiny/mlm", {**SMALL, "train.steps": "10", "train.micro_batches": "3"})
     found = estimate(recipe)
     assert (found.tokens_per_step, found.tokens, found.text, found.notes) == (3 * 1024, 30 * 1024, None, [])
@@ -46,7 +46,7 @@ def test_subwords_parameters_and_time_by_hand():
     assert found.cost.device == "1 CPU threads"
 
 
-def test_memory_grows_with_a_micro_batch_and_with_what_is_predicted():
+def test_memory_grows_with_micro_batch_and_predictions():
     def memory(name, **changes):
         return estimate(read_recipe(name, SMALL | changes)).cost.memory
 
@@ -58,7 +58,7 @@ def test_memory_grows_with_a_micro_batch_and_with_what_is_predicted():
     assert memory("tiny/clm") - weights > states + 0.5 * 1024 * 500 * 4  # it predicts all subwords, each of 500
 
 
-def test_a_translation_model_reads_and_writes_what_counts_and_predicts_all_it_writes():
+def test_cost_of_translation_counts_both_sides():
     pairs = {
         "corpora": {"pairs": {"pairs": ["en-de"], "train": ["{source}", "{target}"]}},
         "objectives": {"translation": {"max_length": 64}},
@@ -90,7 +90,7 @@ def unpaired(objectives, **train):
     return Recipe.read({**masked, **UNPAIRED, "objectives": objectives, "train": {**masked["train"], **train}}, "here")
 
 
-def test_of_fragments_alone_fewer_subwords_are_written_and_predicted():
+def test_mass_fragments_need_less_memory_than_full_decoding():
     def states(**objectives):
         cost = estimate(unpaired(objectives)).cost
         return cost.memory - 16 * cost.parameters
@@ -108,7 +108,7 @@ def test_of_fragments_alone_fewer_subwords_are_written_and_predicted():
         ({"back_translation": {"reuse": 8}}, 0.001 + 0.004 / 8),
     ],
 )
-def test_the_first_pass_of_back_translation_is_in_the_hours(monkeypatch, objectives, seconds):
+def test_hours_include_online_back_translation(monkeypatch, objectives, seconds):
     """Here an update takes 1 ms a subword, and 5 ms where it translates first."""
     monkeypatch.setattr(estimating._Benchmark, "run", lambda _: (1000.0, 10.0))
     monkeypatch.setattr(estimating._Benchmark, "seconds", lambda *_: 0.005)
@@ -118,7 +118,7 @@ def test_the_first_pass_of_back_translation_is_in_the_hours(monkeypatch, objecti
     assert cost.translating == pytest.approx(1 - 0.001 / seconds)
 
 
-def test_what_a_run_would_refuse_is_refused():
+def test_rejects_invalid_recipes():
     """A file that is not there may still come; a model that cannot be will not."""
     alone = unpaired({"back_translation": {}}).dump()
     alone["corpora"]["text"]["languages"] = ["en"]
@@ -129,12 +129,12 @@ def test_what_a_run_would_refuse_is_refused():
         estimate(narrow)
 
 
-def test_the_first_pass_is_measured():
+def test_online_back_translation_is_measured():
     found = estimate(unpaired({"back_translation": {}})).cost.translating
     assert 0.1 < found < 1  # a step of the decoder a subword
 
 
-def test_translations_are_written_to_the_length_of_the_sentences(monkeypatch):
+def test_benchmark_translates_to_full_sentence_length(monkeypatch):
     recipe = unpaired({"back_translation": {"reuse": 4}})
     vocab = estimating._vocab(recipe)
     backbone = build_model(recipe.model, vocab, recipe.languages, 0, seq2seq=True)
@@ -151,7 +151,7 @@ def test_translations_are_written_to_the_length_of_the_sentences(monkeypatch):
     assert translating.row == 64
 
 
-def test_an_objective_costs_by_its_share_of_the_updates():
+def test_costs_depend_on_objective_weights():
     weights = {"denoise": {"weight": "0:1,500:1,501:0"}, "back_translation": {"weight": "0:0,500:0,501:1", "reuse": 2}}
     for alternate in (False, True):
         ((_, share),) = shares(unpaired(weights, steps=1000, alternate=alternate))
@@ -160,7 +160,7 @@ def test_an_objective_costs_by_its_share_of_the_updates():
     assert share == pytest.approx(0.8)
 
 
-def test_files_that_are_missing_are_told(tmp_path):
+def test_lists_missing_files(tmp_path):
     (tmp_path / "train.en").write_text("a line\n")
     recipe = read_recipe("tiny/mlm", SMALL).model_copy(update={"toy": None, "data_root": str(tmp_path)})
     group = recipe.corpora["text"].model_copy(update={"languages": ["en", "de"], "train": ["train.{language}"]})
@@ -171,17 +171,17 @@ def test_files_that_are_missing_are_told(tmp_path):
     assert found.notes == [f"1 of 2 files are missing: {missing}: no such file; did you mean 'train.en'?"]
 
 
-def test_word_vectors_have_no_estimate():
+def test_rejects_word_vector_recipes():
     with pytest.raises(SettingsError, match=r"learns word vectors .* without --dry-run"):
         estimate(read_recipe("tiny/emb"))
 
 
-def test_what_keeps_a_derived_language_from_being_made_is_told():
+def test_reports_invalid_derived_languages():
     found = estimate(read_recipe("derived/toy:mlm", SMALL | {"derived.en_x.of": "fr"}))
     assert found.notes == ["derived.en_x.of: the toy corpus has en, es, not 'fr'"]
 
 
-def test_a_start_that_is_not_here_leaves_subwords_alone(tmp_path):
+def test_missing_checkpoint_still_gives_token_counts(tmp_path):
     model = f'{{start = "{tmp_path / "nobody"}"}}'
     found = estimate(read_recipe("tiny/mlm", {"model": model}))
     assert found.cost is None
@@ -190,7 +190,7 @@ def test_a_start_that_is_not_here_leaves_subwords_alone(tmp_path):
     assert "nobody" in found.notes[0]
 
 
-def test_the_command_says_it_and_starts_nothing(tmp_path, monkeypatch):
+def test_dry_run_prints_the_estimate_and_trains_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     changes = [part for key, value in SMALL.items() for part in ("--set", f"{key}={value}")]
     done = CliRunner().invoke(application(), ["pretrain", "tiny/mlm", "--dry-run", *changes], catch_exceptions=False)
@@ -205,5 +205,5 @@ def test_the_command_says_it_and_starts_nothing(tmp_path, monkeypatch):
         CliRunner().invoke(application(), ["pretrain", "tiny/mlm"], catch_exceptions=False)
 
 
-def test_durations_in_the_unit_that_people_would_use():
+def test_formats_durations():
     assert [_duration(hours) for hours in (0.01, 1.5, 30, 2400)] == ["36 s", "90 min", "30 h", "100 days"]

@@ -63,7 +63,7 @@ def mine(target, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["train.en", "dev.en", "test.de"])
-def test_a_mended_file_is_scored_anew(mine, made, tmp_path, name):
+def test_changed_file_is_scored_again(mine, made, tmp_path, name):
     """Nobody who mends a test set wants the score of the old one."""
     run(mine, ["pos"], seeds=1)
     run(mine, ["pos"], seeds=1)
@@ -97,7 +97,7 @@ def changed(target, made, more, name, path):
         ("pos", {"targets": '["de"]', "decontaminate": "true", "tuning.select": "last"}, "pos/dev.en.conllu"),
     ],
 )
-def test_all_that_a_task_reads_is_looked_at(target, made, tmp_path, name, more, file):
+def test_every_file_of_a_task_is_checked(target, made, tmp_path, name, more, file):
     for folder, names in {
         "parallel": [f"{split}.en-de.{side}" for split in ("dev", "test") for side in ("en", "de")],
         "text": ["train.en.txt", "train.de.txt"],
@@ -110,7 +110,7 @@ def test_all_that_a_task_reads_is_looked_at(target, made, tmp_path, name, more, 
     assert changed(target, made, more, name, tmp_path / file)
 
 
-def test_the_settings_key_is_the_same_for_two_models_and_not_for_two_settings(mine, made, tmp_path):
+def test_settings_key_depends_on_settings_but_not_on_the_model(mine, made, tmp_path):
     def settings(target):
         return {row["settings_key"] for row in run(target, ["pos"], seeds=2)}
 
@@ -122,7 +122,7 @@ def test_the_settings_key_is_the_same_for_two_models_and_not_for_two_settings(mi
     assert len(settings(mine)) == 1
 
 
-def test_the_settings_key_does_not_depend_on_where_the_data_stands(mine, made, tmp_path):
+def test_settings_key_does_not_depend_on_the_data_root(mine, made, tmp_path):
     def settings(root, into):
         (tmp_path / root).mkdir()
         placed = replace(mine, recipe=mine.recipe.model_copy(update={"toy": None, "data_root": str(tmp_path / root)}))
@@ -131,7 +131,7 @@ def test_the_settings_key_does_not_depend_on_where_the_data_stands(mine, made, t
     assert settings("here", "one") == settings("there", "two")
 
 
-def test_scores_outlive_their_files(mine, made, tmp_path):
+def test_scores_are_kept_without_their_files(mine, made, tmp_path):
     """Data that is not here, and rows of before this was written down, are no reason to score again."""
     run(mine, ["pos"], seeds=1)
     (tmp_path / "test.de.conllu").rename(tmp_path / "away")
@@ -145,7 +145,7 @@ def test_scores_outlive_their_files(mine, made, tmp_path):
     assert len(made) == 1
 
 
-def test_what_is_there_is_not_made_again(target, made):
+def test_stored_scores_are_not_recomputed(target, made):
     first = run(target, ["pos", "retrieval"], seeds=2)
     assert made == [("pos", 0), ("pos", 1), *[("retrieval", 0)] * 3]  # a probe has one seed, and a turn a language
     assert run(target, ["pos", "retrieval"], seeds=2) == first
@@ -161,7 +161,7 @@ def test_what_is_there_is_not_made_again(target, made):
         ("[3]", "entry 1 lacks task"),
     ],
 )
-def test_a_damaged_file_of_scores_is_told_and_kept(target, made, text, said):
+def test_rejects_and_keeps_a_damaged_score_file(target, made, text, said):
     (target.into).mkdir()
     (target.into / "scores.json").write_text(text)
     with pytest.raises(RunError, match=f"scores.json: damaged: {said}.*; move (it|the file) away to score again"):
@@ -170,19 +170,19 @@ def test_a_damaged_file_of_scores_is_told_and_kept(target, made, text, said):
     assert (target.into / "scores.json").read_text() == text
 
 
-def test_only_the_seeds_asked_for_come_back(target, made):
+def test_returns_only_requested_seeds(target, made):
     run(target, ["pos"], seeds=3)
     assert {row["seed"] for row in run(target, ["pos"], seeds=1)} == {0}
     assert len(made) == 3
 
 
-def test_another_model_is_scored_anew(target, made, tmp_path):
+def test_changed_model_is_scored_again(target, made, tmp_path):
     run(target, ["pos"], seeds=1)
     (tmp_path / "model" / "model.safetensors").write_bytes(b"another")
     assert {row["score"] for row in run(target, ["pos"], seeds=1)} == {2}
 
 
-def test_scores_under_other_settings_are_never_mixed(target, made):
+def test_discards_scores_of_other_settings(target, made):
     run(target, ["pos", "xnli"], seeds=2)
     other = target.with_recipe(change_recipe(target.recipe, {"evaluate.tasks.pos.tuning.epochs": "1"}))
     assert {row["score"] for row in run(other, ["pos"], seeds=1)} == {5}
@@ -207,7 +207,7 @@ def test_a_failed_evaluation_keeps_earlier_scores(target, made, monkeypatch):
     assert kept == {("pos", 1), ("xnli", 3)}
 
 
-def test_a_setting_asked_for_later_leaves_the_others_be(target, made):
+def test_added_setting_keeps_existing_scores(target, made):
     run(target, ["xnli"], seeds=1)
     more = {"evaluate.tasks.xnli.settings": '["zero-shot", "translate-train"]'}
     rows = run(target.with_recipe(change_recipe(target.recipe, more)), ["xnli"], seeds=1)
@@ -216,28 +216,28 @@ def test_a_setting_asked_for_later_leaves_the_others_be(target, made):
     assert [row["language"] for row in rows if row["setting"] == "translate-train"] == ["de", "es", "hi"]
 
 
-def test_a_task_without_a_language_is_told(target, made):
+def test_rejects_a_task_without_languages(target, made):
     nowhere = target.with_recipe(change_recipe(target.recipe, {"evaluate.tasks.retrieval.targets": "[]"}))
     with pytest.raises(DataError, match=r"retrieval: no language to score; .*evaluate\.tasks\.retrieval\.targets"):
         run(nowhere, ["retrieval"])
     assert not made
 
 
-def test_a_folder_that_is_not_there_is_said_to_be_missing(tmp_path):
+def test_rejects_missing_run_folders(tmp_path):
     with pytest.raises(DataError, match="no such folder"):
         evaluate.target_of(str(tmp_path / "rnu"))
     with pytest.raises(DataError, match=r"not a run; a plain checkpoint.*--output"):
         evaluate.target_of(str(tmp_path))
 
 
-def test_a_plain_checkpoint_needs_no_recipe(tmp_path):
+def test_evaluates_a_checkpoint_without_recipe(tmp_path):
     target = evaluate.target_of(str(tmp_path / "mbert"), into=tmp_path / "scores")
     assert (target.model, target.recipe.name, target.trained) == (str(tmp_path / "mbert"), "mbert", None)
     changed = change_recipe(target.recipe, {"evaluate.targets": '["de", "fr"]'})
     assert changed.languages == ["en", "de", "fr"]
 
 
-def test_one_task_on_several_sets_of_files(target):
+def test_evaluates_one_task_on_several_sets_of_files(target):
     names = {"evaluate.tasks.pud.task": "pos", "evaluate.tasks.pud.files": "pud/{split}.{language}.conllu"}
     recipe = change_recipe(target.recipe, names)
     assert recipe.evaluate.task("pud").files == "pud/{split}.{language}.conllu"
@@ -246,7 +246,7 @@ def test_one_task_on_several_sets_of_files(target):
         change_recipe(target.recipe, {"evaluate.tasks.pud.task": "poss"})
 
 
-def test_a_model_for_other_languages_is_another_model(target, made):
+def test_translate_train_all_scores_depend_on_the_languages(target, made):
     """What was trained on four languages together says nothing of two of them."""
     together = {"evaluate.tasks.pos.settings": '["translate-train-all"]'}
     four = target.with_recipe(change_recipe(target.recipe, together))
@@ -258,7 +258,7 @@ def test_a_model_for_other_languages_is_another_model(target, made):
     assert {row["score"] for row in run(fewer, ["pos"], seeds=1)} == {3}  # zero-shot: the same model, fewer of its rows
 
 
-def test_what_cannot_be_scored_costs_the_rest_nothing(target, monkeypatch):
+def test_failing_tasks_do_not_stop_the_others(target, monkeypatch):
     def scored(cell, fit):
         if cell.name == "pos" or fit.items[0][1] == "es":
             raise DataError(f"{cell.name}: nothing in {fit.items[-1][1]!r}")
@@ -277,7 +277,7 @@ def test_what_cannot_be_scored_costs_the_rest_nothing(target, monkeypatch):
         run(target, ["pos"], seeds=1)
 
 
-def test_what_stops_every_seed_is_told_once(target, made, monkeypatch, caplog):
+def test_error_of_every_seed_is_logged_once(target, made, monkeypatch, caplog):
     others, known = evaluate.score_within_memory, []
 
     def scored(cell, fit):
@@ -296,7 +296,7 @@ def test_what_stops_every_seed_is_told_once(target, made, monkeypatch, caplog):
     assert known == [(["retrieval"], ["pos: no such file"])]  # what is not scored is not looked for, nor told again
 
 
-def test_a_row_says_what_was_found_of_its_test_text_and_of_whose_text_nobody_knows(target, made, monkeypatch):
+def test_scores_record_contamination_and_unknown_training_text(target, made, monkeypatch):
     leak = {
         "task": "retrieval",
         "language": "de",
@@ -313,7 +313,7 @@ def test_a_row_says_what_was_found_of_its_test_text_and_of_whose_text_nobody_kno
     assert found["es"] is None
 
 
-def test_a_probe_loads_its_model_once_for_all_languages(target, monkeypatch):
+def test_probe_loads_the_model_once_for_all_languages(target, monkeypatch):
     loads, looks = [], []
 
     def scored(cell, fit):
@@ -331,7 +331,7 @@ def test_a_probe_loads_its_model_once_for_all_languages(target, monkeypatch):
     assert len(looks) == 1  # of a model of the hub, each look may ask the network
 
 
-def test_a_test_set_is_translated_up_to_what_the_run_learnt_in_each_direction(tmp_path):
+def test_max_source_length_follows_training_in_each_direction(tmp_path):
     corpora = {"pairs": {"pairs": ["en-de"], "train": ["a.{language}"]}}
     objectives = {
         "translation": {"directions": "forward", "max_length": 16},
@@ -349,7 +349,7 @@ def test_a_test_set_is_translated_up_to_what_the_run_learnt_in_each_direction(tm
     assert _task(alone, "mt").max_length == {"en-de": 16, "de-en": 32}
 
 
-def test_all_directions_that_were_learnt_are_scored_where_nobody_names_any(tmp_path):
+def test_scores_all_learned_directions_by_default(tmp_path):
     data = {"name": "r", "corpora": {"pairs": {"pairs": ["en-de"], "train": ["a.{language}"]}}}
     data |= {"objectives": {"translation": {}}, "evaluate": {"tasks": {"mt": {}, "pos": {}}}}
     recipe = Recipe.read(data)
@@ -364,7 +364,7 @@ def test_all_directions_that_were_learnt_are_scored_where_nobody_names_any(tmp_p
     assert requested_items(named, "mt") == {("zero-shot", "de")}
 
 
-def test_a_direction_that_was_never_learnt_is_told(caplog, tmp_path):
+def test_warns_about_untrained_directions(caplog, tmp_path):
     corpora = {"pairs": {"pairs": ["en-de"], "train": ["a.{language}"]}}
     evaluated = {"targets": ["en-de", "de-en"], "tasks": {"mt": {}}}
     objectives = {"translation": {"directions": "forward"}}
@@ -376,7 +376,7 @@ def test_a_direction_that_was_never_learnt_is_told(caplog, tmp_path):
     assert not caplog.text
 
 
-def test_the_tokenizer_of_another_model_is_refused(tmp_path):
+def test_rejects_tokenizer_of_another_model(tmp_path):
     """Its ids would be other words to the model, and the scores those of noise."""
     vocab = Vocab.learn({"en": ["a few words"] * 9}, size=300)
     BertModel(encoder_config(Shape(family="bert", layers=1, width=16, heads=2), vocab)).save_pretrained(tmp_path)

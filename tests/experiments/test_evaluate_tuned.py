@@ -89,7 +89,7 @@ def counted(monkeypatch):
         ("per-language-dev", 3 * 3),  # at each check that is the best so far
     ],
 )
-def test_each_set_is_read_once_and_the_same_text_is_predicted_once(asked, counted, rule, most):
+def test_reads_each_set_and_predicts_each_text_once(asked, counted, rule, most):
     """Two seeds of a fine-tuning in three epochs; the English test set is all languages' human translation too."""
     read, predicted = counted
     rows = run(asked(settings='["zero-shot", "translate-test"]', tuning__select=rule), ["nli"], seeds=2)
@@ -100,7 +100,7 @@ def test_each_set_is_read_once_and_the_same_text_is_predicted_once(asked, counte
     assert all(scores[key] == scores[key[0], "zero-shot", "en"] for key in scores if key[1] == "translate-test")
 
 
-def test_translations_in_other_files_are_other_text(asked, counted, tmp_path):
+def test_predicts_other_translation_files_separately(asked, counted, tmp_path):
     for language in ("de", "fr"):
         (tmp_path / f"translated.{language}.tsv").write_bytes((tmp_path / "test.en.tsv").read_bytes())
     files = '{train = "train.{language}.tsv", dev = "dev.en.tsv", test = "test.{language}.tsv", '
@@ -110,13 +110,13 @@ def test_translations_in_other_files_are_other_text(asked, counted, tmp_path):
     assert counted[1].count(15) == 5
 
 
-def test_what_one_task_read_is_not_kept_for_the_next(asked, counted):
+def test_examples_are_not_kept_between_tasks(asked, counted):
     run(asked(), ["nli", "more"])
     assert counted[0].count(("train", "en")) == 2
 
 
 @pytest.mark.parametrize(("rule", "gone"), [("source-dev", "test"), ("mean-dev", "test"), ("per-language-dev", "dev")])
-def test_a_language_without_its_files_costs_the_others_nothing(asked, counted, tmp_path, rule, gone):
+def test_missing_language_does_not_stop_the_others(asked, counted, tmp_path, rule, gone):
     """Nor are the others made again while it is away; German goes on judging where all languages judge."""
     target = asked(tuning__select=rule)
     whole = told(run(replace(target, into=tmp_path / "whole"), ["nli"]))
@@ -134,21 +134,21 @@ def test_a_language_without_its_files_costs_the_others_nothing(asked, counted, t
 
 
 @pytest.mark.parametrize(("rule", "gone"), [("mean-dev", "dev.de"), ("source-dev", "dev.en"), ("last", "train.en")])
-def test_what_a_fine_tuning_needs_stops_it_before_it_begins(asked, counted, tmp_path, rule, gone):
+def test_rejects_missing_training_files_before_fine_tuning(asked, counted, tmp_path, rule, gone):
     (tmp_path / f"{gone}.tsv").unlink()
     with pytest.raises(DataError, match=f"{gone}.tsv"):
         run(asked(tuning__select=rule), ["nli"])
     assert not counted[1]
 
 
-def test_a_task_without_any_language_is_an_error_of_its_own(asked, tmp_path):
+def test_error_lists_all_missing_test_files(asked, tmp_path):
     for language in ("en", "de", "fr"):
         (tmp_path / f"test.{language}.tsv").unlink()
     with pytest.raises(DataError, match=r"test\.en\.tsv.*test\.de\.tsv.*test\.fr\.tsv"):
         run(asked(), ["nli"])
 
 
-def test_a_task_that_memory_does_not_hold_is_told_and_the_others_go_on(asked, monkeypatch):
+def test_out_of_memory_task_does_not_stop_the_others(asked, monkeypatch):
     predict = FineTuner.predict
 
     def predicting(self, examples):
@@ -167,7 +167,7 @@ def test_a_task_that_memory_does_not_hold_is_told_and_the_others_go_on(asked, mo
 
 
 @pytest.mark.parametrize("rule", ["source-dev", "per-language-dev"])
-def test_a_sweep_goes_on_with_the_rate_it_was_stopped_in(asked, tmp_path, monkeypatch, rule):
+def test_interrupted_sweep_resumes_at_its_learning_rate(asked, tmp_path, monkeypatch, rule):
     target = asked(tuning__select=rule, tuning__learning_rate="[1e-2, 1e-3, 3e-3]")
     whole = told(run(replace(target, into=tmp_path / "whole"), ["nli"]))
     assert {row["tuning"]["learning_rate"] for row in whole} != {3e-3}  # what was found before is asked for again
@@ -189,7 +189,7 @@ def test_a_sweep_goes_on_with_the_rate_it_was_stopped_in(asked, tmp_path, monkey
     assert not (target.into / "tuning").exists()
 
 
-def test_a_sweep_under_other_settings_begins_anew(asked, monkeypatch):
+def test_changed_settings_restart_the_sweep(asked, monkeypatch):
     real, tried = FineTuner.run, []
 
     def stopping(self, *given):

@@ -32,7 +32,7 @@ def targets(name):
     return task.targets or PUBLIC.evaluate.targets
 
 
-def test_small_models_are_scored_on_the_same_files():
+def test_small_and_public_recipes_use_the_same_files():
     small = read_recipe("evaluation/small").evaluate
     assert list(small.tasks) == list(PUBLIC.evaluate.tasks)
     for name in small.tasks:
@@ -42,7 +42,7 @@ def test_small_models_are_scored_on_the_same_files():
 
 @pytest.mark.skipif(not DATA, reason="INTERLACE_DATA is not set")
 @pytest.mark.parametrize("name", PUBLIC.evaluate.tasks)
-def test_the_files_can_be_read(name, vocab):
+def test_reads_the_files_of_every_task(name, vocab):
     task = PUBLIC.evaluate.task(name)
     for language in targets(name)[:2]:
         examples = task.examples("test", language, vocab, Path(DATA))
@@ -54,7 +54,7 @@ def test_the_files_can_be_read(name, vocab):
 
 
 @pytest.mark.skipif(not DATA, reason="INTERLACE_DATA is not set")
-def test_paraphrases_that_are_learnt_from_share_no_sentence_with_those_scored(vocab):
+def test_pawsx_training_and_test_sentences_are_disjoint(vocab):
     task = PUBLIC.evaluate.task("pawsx")
     whole = {split: {line for chunk in task.texts(split, "en", Path(DATA)) for line in chunk.source.lines}
              for split in ("train", "test")}  # fmt: skip
@@ -95,7 +95,7 @@ def checkpoint(real_data, tmp_path_factory):
     return save_plain_bert(tmp_path_factory.mktemp("small") / "bert", lines, size=2000)
 
 
-def test_rows_are_cut_from_where_they_began():
+def test_cuts_rows_from_their_first_row():
     assert [cut(name, 5) for name in ("a.tsv", "a.tsv[:2001]", "a.tsv[2001:]", "a.tsv[1200:1500]")] == [
         "a.tsv[0:5]", "a.tsv[0:5]", "a.tsv[2001:2006]", "a.tsv[1200:1205]",
     ]  # fmt: skip
@@ -103,7 +103,7 @@ def test_rows_are_cut_from_where_they_began():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL.evaluate.tasks)
-def test_the_task_is_scored_on_its_own_files(name, checkpoint, tmp_path):
+def test_scores_every_task_on_its_files(name, checkpoint, tmp_path):
     task = SMALL.evaluate.task(name)
     kind = SMALL.evaluate.tasks[name].get("task", name)
     language = (task.targets or SMALL.evaluate.targets)[0]

@@ -192,12 +192,12 @@ def places(name):
             if setting == "zero-shot" or language != "en"}  # fmt: skip
 
 
-def test_every_task_is_scored_here():
+def test_cases_cover_every_task():
     assert set(CASES) == set(TASKS.names()), "say in CASES how the new task is scored"
 
 
 @pytest.mark.parametrize(("kind", "name"), SCORED)
-def test_a_row_for_every_language_and_setting(kind, name, scored):
+def test_every_language_and_setting_has_a_score(kind, name, scored):
     rows = [row for row in scored(kind)[1] if row["task"] == name]
     found = [(row["setting"], row["language"]) for row in rows]
     assert len(found) == len(set(found))
@@ -212,7 +212,7 @@ def limits(row):
 
 
 @pytest.mark.parametrize(("kind", "name"), SCORED)
-def test_scores_are_within_their_range_and_their_interval(kind, name, scored):
+def test_scores_are_within_range_and_interval(kind, name, scored):
     for row in scored(kind)[1]:
         if row["task"] != name:
             continue
@@ -246,7 +246,7 @@ def counted(world, row):
 
 
 @pytest.mark.parametrize(("kind", "name"), SCORED)
-def test_as_many_examples_count_as_the_test_file_holds(kind, name, scored, world):
+def test_example_counts_match_the_test_files(kind, name, scored, world):
     for row in scored(kind)[1]:
         if row["task"] == name and CASES[name].count == "at most":  # sources of a believed or a gold pair
             assert 0 < row["n"] <= counted(world, row), row
@@ -255,7 +255,7 @@ def test_as_many_examples_count_as_the_test_file_holds(kind, name, scored, world
 
 
 @pytest.mark.parametrize(("kind", "name"), [pair for pair in SCORED if pair[1] != "word_similarity"])
-def test_what_is_kept_of_each_example_gives_the_same_score(kind, name, scored):
+def test_stored_outcomes_give_the_same_score(kind, name, scored):
     folder, rows = scored(kind)
     for row in rows:
         if row["task"] != name:
@@ -276,14 +276,14 @@ def test_what_is_kept_of_each_example_gives_the_same_score(kind, name, scored):
 
 @pytest.mark.parametrize("kind", ["run", "checkpoint"])
 @pytest.mark.parametrize("name", ["xnli", "pawsx"])
-def test_a_translated_test_set_is_scored_by_the_model_that_learnt_english(kind, name, scored):
+def test_translate_test_uses_the_english_model(kind, name, scored):
     """The same rows in English stand for the translation, so every language scores as English does."""
     found = {(row["setting"], row["language"]): row["score"] for row in scored(kind)[1] if row["task"] == name}
     assert {found["translate-test", language] for language in TARGETS} == {found["zero-shot", "en"]}
 
 
 @pytest.mark.parametrize("name", sorted(WRITERS))
-def test_an_encoder_that_cannot_write_says_so(name, run):
+def test_encoder_only_models_reject_generation_tasks(name, run):
     arguments = ["evaluate", str(run), "--tasks", name, *options(name)]
     with pytest.raises(InterlaceError, match=name) as caught:
         CliRunner().invoke(application(), arguments, catch_exceptions=False)

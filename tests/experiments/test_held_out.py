@@ -44,7 +44,7 @@ def said(found):
     return {(one.name, one.corpus): type(one.objective).__name__ for one in found}
 
 
-def test_fragments_are_measured_by_fragments_and_noise_by_noise(measured):
+def test_evaluates_with_the_training_objective(measured):
     for objectives, expected in (
         ({"mass": {}}, "Mass"),
         ({"mass": {}, "denoise": {}}, "Denoise"),
@@ -56,7 +56,7 @@ def test_fragments_are_measured_by_fragments_and_noise_by_noise(measured):
         }
 
 
-def test_fragments_are_those_that_the_run_hides_and_always_the_same(measured):
+def test_masked_fragments_are_deterministic(measured):
     first, again = (measured({"mass": {"share": 0.3, "label_smoothing": 0.1}}, text=TEXT) for _ in range(2))
     assert first[0].objective.share == 0.3
     assert first[0].objective.label_smoothing == 0
@@ -66,7 +66,7 @@ def test_fragments_are_those_that_the_run_hides_and_always_the_same(measured):
             assert np.array_equal(batch.labels, same.labels)
 
 
-def test_translations_measure_only_what_learns_to_translate(measured):
+def test_held_out_pairs_evaluate_translation_objectives_only(measured):
     """A run of fragments that holds out pairs is measured on their sides."""
     translated = {("perplexity", "de-en"): "Translation", ("perplexity", "en-de"): "Translation"}
     assert said(measured({"denoise": {}, "back_translation": {}}, text=TEXT, held=PAIRS)) == translated
@@ -75,13 +75,13 @@ def test_translations_measure_only_what_learns_to_translate(measured):
     assert len(fragments) == 2
 
 
-def test_pairs_held_out_once_measure_every_direction_that_is_learnt(measured):
+def test_held_out_pairs_evaluate_every_learned_direction(measured):
     forward = {"translation": {"directions": "forward"}}
     assert {corpus for _, corpus in said(measured(forward, pairs=LEARNT))} == {"de-en"}
     both = measured(forward, pairs=LEARNT, turned=TURNED)  # as in xlm/mt-ro-en:bt-offline-mlm
     assert {one.corpus.rpartition(":")[2] for one in both} == {"de-en", "en-de"}
 
 
-def test_what_learns_translations_is_not_measured_by_anything_else(measured):
+def test_translation_has_no_other_held_out_measure(measured):
     unmeasured = measured({"translation": {}, "mlm": {}}, pairs={**LEARNT, "dev": []}, text=TEXT)
     assert {one.name for one in unmeasured} == {"masked_perplexity"}

@@ -40,7 +40,7 @@ def run(tmp_path):
     return train
 
 
-def test_reading_both_ways_and_left_to_right_in_turn(run):
+def test_masked_and_causal_objectives_alternate(run):
     changes = {
         "objectives.clm": '{ max_length = 32, corpora = ["text"] }',
         "objectives.tlm.weight": '"0:0,6:0,7:1"',
@@ -64,7 +64,7 @@ def test_reading_both_ways_and_left_to_right_in_turn(run):
     assert AutoModelForMaskedLM.from_pretrained(into / "model", trust_remote_code=False)
 
 
-def test_a_causal_run_ends_with_a_model_that_writes(run):
+def test_causal_run_reports_perplexity_and_samples(run):
     into, _, scores = run("tiny/clm", {"train.steps": "3"})
     facts = json.loads((into / "run.json").read_text())
     assert facts["perplexity_unit"] == "per subword"
@@ -80,7 +80,7 @@ def test_a_causal_run_ends_with_a_model_that_writes(run):
     assert written.shape[1] > ids.shape[1]
 
 
-def test_rows_are_filled_with_whole_sentences_and_pairs(run):
+def test_packing_fills_sequences_with_whole_sentences_and_pairs(run):
     changes = {"train.steps": "8", "train.tokens_per_batch": "512"}
     changes |= {"model.shape.max_length": "128", "objectives.tlm.max_length": "128"}
     _, single, _ = run("tiny/mlm-tlm", changes)
@@ -99,18 +99,18 @@ def test_rows_are_filled_with_whole_sentences_and_pairs(run):
     assert a_row[0]["tlm"] < 64 < a_row[1]["tlm"] < 128
 
 
-def test_sentences_that_fill_no_row_whole_are_told_of(run):
+def test_packing_rejects_corpora_of_too_long_sentences(run):
     with pytest.raises(DataError, match=r"rows of 'en' are longer than 6 tokens; raise mlm\.max_length"):
         run("tiny/mlm", {"train.steps": "3", "objectives.mlm.max_length": "8", "objectives.mlm.packed": "true"})
 
 
-def test_too_many_passes_are_refused_before_the_first_update(run):
+def test_rejects_too_many_passes_before_training(run):
     with pytest.raises(SettingsError, match=r"max_passes = 0\.1: objective 'mlm' takes 3 batches"):
         run("tiny/mlm", {"train.steps": "3", "train.max_passes": "0.1", "train.tokens_per_batch": "8192"})
 
 
 @pytest.mark.parametrize("weight", ["3", "0:0,10:0.5"])
-def test_weights_say_nothing_beside_alternation(weight):
+def test_rejects_weights_with_alternation(weight):
     corpora = {"text": {"languages": ["en"], "train": "a"}}
     with pytest.raises(SettingsError, match=r"objectives\.mlm\.weight = .* has no effect with train\.alternate"):
         Recipe(name="x", corpora=corpora, objectives={"mlm": {"weight": weight}}, train={"alternate": True})
@@ -165,12 +165,12 @@ def sources(recipe):
     return {name: [one.corpus for one in mixture.sources if one.objective == name] for name in recipe.objectives}
 
 
-def test_sentences_come_from_both_sides_of_translations(root):
+def test_monolingual_objectives_read_both_sides_of_pairs(root):
     found = sources(pairs_only(root, {"mlm": {}, "clm": {"corpora": ["web"]}, "align_mlm": {}, "tlm": {}}))
     assert found == {"mlm": SIDES, "clm": SIDES, "align_mlm": SIDES, "tlm": ["en-de", "en-es"]}
 
 
-def test_an_objective_may_name_a_pair_or_one_side_of_it(root):
+def test_objective_reads_a_pair_or_one_side(root):
     named = {
         "mlm": {"corpora": ["en-es"]},
         "clm": {"corpora": ["en-de:de"]},
@@ -182,7 +182,7 @@ def test_an_objective_may_name_a_pair_or_one_side_of_it(root):
     assert found["align_mlm"] == [*SIDES[2:], *SIDES[:2]]  # each once
 
 
-def test_text_of_one_language_is_enough_where_nothing_is_named(root):
+def test_monolingual_text_is_the_default_corpus(root):
     text = {"languages": ["en"], "train": "train.en-de.en"}
     corpora = pairs_only(root, {"mlm": {}}).dump()["corpora"]
     assert sources(pairs_only(root, {"mlm": {}}, corpora={"text": text, **corpora})) == {"mlm": ["en"]}
@@ -190,7 +190,7 @@ def test_text_of_one_language_is_enough_where_nothing_is_named(root):
     assert sources(both) == {"mlm": ["en", *SIDES]}
 
 
-def test_a_side_is_no_pair(root):
+def test_rejects_one_side_for_a_parallel_objective(root):
     with pytest.raises(SettingsError, match=r"'en-de:en' is not parallel, but 'tlm' reads pairs; did you mean 'en-de'"):
         pairs_only(root, {"tlm": {"corpora": ["en-de:en", "en-es"]}})
     with pytest.raises(
@@ -199,7 +199,7 @@ def test_a_side_is_no_pair(root):
         pairs_only(root, {"mlm": {"corpora": ["en-de:es"]}})
 
 
-def test_the_sides_are_the_text_of_their_languages(root):
+def test_sides_match_monolingual_corpora(root):
     """A run on the pairs sees what a run on the same files as single sentences sees."""
     recipe = pairs_only(root, {"mlm": {}})
     alone = {"text": {"languages": ["de"], "train": "train.en-de.{language}"}}
@@ -216,7 +216,7 @@ def test_the_sides_are_the_text_of_their_languages(root):
         assert one.take(rows, shift) == other.take(rows, shift)
 
 
-def test_languages_are_drawn_by_temperature_whatever_pairs_they_stand_in(root):
+def test_languages_are_sampled_by_temperature_across_pairs(root):
     recipe = pairs_only(root, {"mlm": {}}, train={"language_alpha": "0.5", "steps": 4000})
     mixture = build_mixture(recipe, prepare(recipe), TRAITS)
     drawn = np.bincount([draw.source for draw in mixture.draws(0, 4000, (), 1)]) / 4000
@@ -225,14 +225,14 @@ def test_languages_are_drawn_by_temperature_whatever_pairs_they_stand_in(root):
     assert drawn == pytest.approx([english * 2 / 3, german, english / 3, spanish], abs=0.025)
 
 
-def test_no_two_corpora_are_read_in_the_same_order(root):
+def test_corpora_are_shuffled_independently(root):
     recipe = pairs_only(root, {"align_mlm": {}})
     mixture = build_mixture(recipe, prepare(recipe), TRAITS)
     keys = [source.plan.plan.corpus for source in mixture.sources]
     assert len(set(keys)) == 4
 
 
-def test_each_side_of_held_out_translations_is_measured(root):
+def test_evaluates_each_side_of_held_out_pairs(root):
     recipe = pairs_only(root, {"mlm": {}})
     found = held_out(recipe, prepare(recipe), TRAITS)
     assert [one.corpus for one in found] == ["en-de:en", "en-de:de"]  # three lines of en-es fill no row

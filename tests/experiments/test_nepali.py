@@ -29,7 +29,7 @@ def languages(recipe):
 
 
 @pytest.mark.parametrize("name", BESIDE)
-def test_they_differ_in_what_is_read_beside_nepali_alone(name):
+def test_recipes_differ_only_in_additional_languages(name):
     alone, recipe = read_recipe("nepali/clm:ne"), read_recipe(name)
     assert languages(recipe) == ["ne", *BESIDE[name]]
     assert recipe.causal
@@ -39,13 +39,13 @@ def test_they_differ_in_what_is_read_beside_nepali_alone(name):
 
 
 @pytest.mark.parametrize("name", BESIDE)
-def test_each_language_has_as_many_steps_as_nepali_alone(name):
+def test_every_language_gets_the_same_number_of_steps(name):
     recipe = read_recipe(name)
     assert recipe.train.language_alpha == "0"  # languages are drawn evenly
     assert recipe.train.steps == len(languages(recipe)) * read_recipe("nepali/clm:ne").train.steps
 
 
-def test_the_study_is_over_all_of_them():
+def test_study_covers_all_recipes():
     cells = cells_of(*read_study("xlm/low-resource-small"))
     assert {cell.recipe.name for cell in cells} == {
         "Nepali", "Nepali + Hindi", "Nepali + English", "Nepali + English + Hindi"
@@ -53,7 +53,7 @@ def test_the_study_is_over_all_of_them():
     assert len(cells) == 8
 
 
-def test_a_blank_before_punctuation_makes_no_other_count_of_words(tmp_path):
+def test_word_count_ignores_space_before_punctuation(tmp_path):
     text = ["तिमी कहाँ छौ ?", "तिमी कहाँ छौ?"]
     vocab = Vocab.learn({"ne": text * 20}, size=400)
     counts = []
@@ -68,14 +68,14 @@ def test_a_blank_before_punctuation_makes_no_other_count_of_words(tmp_path):
 
 
 @real
-def test_test_text_is_no_training_text():
+def test_test_text_is_not_training_text():
     recipe = read_recipe("nepali/clm:ne-en-hi")
     leak = contamination_of(recipe, held_out_text(recipe).sets)["perplexity", "test", "ne"].dump()
     assert (leak["examples"], leak["exact"]) == (2924, 0.0)
 
 
 @real
-def test_the_largest_trains(tmp_path):
+def test_largest_recipe_trains(tmp_path):
     changes = {"train.steps": "2", "train.tokens_per_batch": "512", "train.threads": "1", "vocab.size": "1000"}
     pretrain(read_recipe("nepali/clm:ne-en-hi", changes), tmp_path / "run")
     assert json.loads((tmp_path / "run/run.json").read_text())["steps"] == 2

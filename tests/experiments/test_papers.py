@@ -122,7 +122,7 @@ def test_names_purpose_changes_and_published_row(name):
     assert recipe.data_root == "$INTERLACE_DATA"
 
 
-def test_no_two_recipes_share_a_name():
+def test_recipe_names_are_unique():
     names = [read_recipe(name).name for name in RECIPES.names() if not name.startswith("adapt/")]
     assert len(set(names)) == len(names)
 

@@ -31,7 +31,7 @@ def rows(tmp_path):
     return recipe
 
 
-def test_rows_and_shares_make_corpora_of_their_own_and_leave_held_out_text_whole(rows):
+def test_rows_and_shares_select_training_text_only(rows):
     sizes = {}
     for name, parts in {"all": {}, "half": {"rows": "1000:"}, "some": {"rows": "1000:", "share": 0.1}}.items():
         built = prepare(rows(**parts))
@@ -42,13 +42,13 @@ def test_rows_and_shares_make_corpora_of_their_own_and_leave_held_out_text_whole
     assert 60 < sizes["some"] < 140
 
 
-def test_what_is_looked_for_leaks_is_what_is_read(rows):
+def test_contamination_search_covers_the_selected_rows(rows):
     read = [line for text, _ in training_text(rows(rows="5:7")) for line in text.lines]
     assert read == ["en line 5", "en line 6", "de line 5", "de line 6", "de line 5", "de line 6"]
 
 
 @pytest.mark.parametrize("wrong", [{"rows": "5-7"}, {"rows": "-5:"}, {"share": 0}, {"share": 1.5}])
-def test_what_is_no_part_is_refused(rows, wrong):
+def test_rejects_invalid_rows_and_shares(rows, wrong):
     with pytest.raises(SettingsError, match=r"corpora.*(rows|share)"):
         rows(**wrong)
 
@@ -90,7 +90,7 @@ def recipe(tmp_path, monkeypatch):
     return make
 
 
-def test_training_text_is_filtered_and_dev_text_is_not(recipe):
+def test_filters_apply_to_training_text_only(recipe):
     materials = prepare(recipe("[filters.control]\n[filters.duplicates]\n[filters.ratio]"))
     assert len(materials.train["en"]) == 4
     assert materials.train["en"].meta["notes"] == {"dropped by control": 1, "dropped by duplicates": 1}
@@ -103,7 +103,7 @@ def test_training_text_is_filtered_and_dev_text_is_not(recipe):
     assert len(materials.dev["en"]) == 2
 
 
-def test_other_rules_make_other_corpora_and_the_same_ones_are_found_again(recipe):
+def test_cache_depends_on_the_filters(recipe):
     folders = [
         prepare(recipe(rules)).train["en"].folder
         for rules in ("", "[filters.control]", "[filters.control]\nmax_count = 1", "[filters.control]\nmax_count = 1")
@@ -112,7 +112,7 @@ def test_other_rules_make_other_corpora_and_the_same_ones_are_found_again(recipe
     assert folders[2] == folders[3]
 
 
-def test_rules_stay_in_their_order(recipe):
+def test_filters_keep_their_order(recipe):
     made = recipe("[filters.ratio]\n[filters.control]")
     assert list(Recipe.read(json.loads(json.dumps(made.dump()))).filters) == ["ratio", "control"]
     one, other = (
@@ -125,7 +125,7 @@ def test_rules_stay_in_their_order(recipe):
     assert one != other
 
 
-def test_what_is_dropped_is_not_learnt_from(recipe):
+def test_vocabulary_is_learned_from_filtered_text(recipe):
     plain, filtered = prepare(recipe()).vocab, prepare(recipe("[filters.length]\nmax_words = 5")).vocab
     assert plain.fingerprint != filtered.fingerprint
 
@@ -138,12 +138,12 @@ def test_what_is_dropped_is_not_learnt_from(recipe):
         ({"filters.ratio.max_ratio": "0"}, r"filters\.ratio: max_ratio"),
     ],
 )
-def test_wrong_filters_are_explained(changes, message):
+def test_rejects_invalid_filters(changes, message):
     with pytest.raises(SettingsError, match=message):
         read_recipe("tiny/mlm", changes)
 
 
-def test_a_word_tokenizer_without_its_package_is_told_before_anything_is_built(monkeypatch):
+def test_rejects_word_tokenizer_without_its_package(monkeypatch):
     monkeypatch.setattr("interlace.text.word_tokenizers.find_spec", lambda name: None if name == "sacremoses" else True)
     with pytest.raises(MissingDependencyError, match="pip install sacremoses"):
         read_recipe("tiny/mlm", {"word_tokenizer": "by_language"})

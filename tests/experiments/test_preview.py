@@ -11,7 +11,7 @@ from interlace.objectives import OBJECTIVES
 EXAMPLE = PreviewPair()
 
 
-def test_every_word_of_the_sentences_is_a_subword():
+def test_every_word_is_one_token():
     vocab = EXAMPLE.vocab()
     pairs = EXAMPLE.pairs(vocab)
     assert vocab.tokens(pairs.source.ids.flat) == EXAMPLE.source.split()
@@ -19,24 +19,24 @@ def test_every_word_of_the_sentences_is_a_subword():
     assert not np.isin(vocab.special_ids, vocab.regular_ids).any()
 
 
-def test_links_are_those_of_the_words():
+def test_links_connect_the_expected_words():
     assert ("reads", "liest") in EXAMPLE.linked()
     assert len(EXAMPLE.linked()) == 7
 
 
-def test_phrases_keep_the_links_inside():
+def test_phrases_are_consistent_with_the_links():
     pairs = EXAMPLE.pairs(EXAMPLE.vocab())
     spans = [tuple(span) for span in pairs.phrases.flat.tolist()]
     assert (1, 4, 2, 5) in spans  # the old doctor, der alte Arzt
     assert (3, 5, 4, 5) not in spans  # doctor reads, Arzt
 
 
-def test_a_pair_stands_in_a_batch_as_often_as_is_asked():
+def test_pair_is_repeated_as_requested():
     assert len(EXAMPLE.pairs(EXAMPLE.vocab(), 3)) == 3
 
 
 @pytest.mark.parametrize("name", sorted(OBJECTIVES.own_names()))
-def test_batches_are_repeatable_and_other_seeds_draw_others(name):
+def test_batches_depend_on_the_seed_only(name):
     vocab, objective = EXAMPLE.vocab().with_target_languages(EXAMPLE.languages), OBJECTIVES.build(name)
 
     def draw(seed):
@@ -47,7 +47,7 @@ def test_batches_are_repeatable_and_other_seeds_draw_others(name):
     assert any(draw(0) != draw(seed) for seed in range(1, 9)) == objective.stochastic
 
 
-def test_words_of_several_subwords_are_read_with_a_real_vocabulary():
+def test_previews_with_a_learned_vocabulary():
     vocab = Vocab.learn({"en": ["today the doctor reads"] * 3}, size=300)
     objective = OBJECTIVES.build("weam")
     (_, found), *rest = EXAMPLE.batches(objective, vocab)
@@ -63,6 +63,6 @@ def test_words_of_several_subwords_are_read_with_a_real_vocabulary():
         (PreviewPair(source=" "), "the sentence in 'en' has no words"),
     ],
 )
-def test_what_cannot_be_is_refused(example, message):
+def test_rejects_invalid_pairs(example, message):
     with pytest.raises(DataError, match=message):
         example.pairs(PreviewPair().vocab())

@@ -24,14 +24,14 @@ REAL = [name for name in RECIPES.names() if name.startswith("adapt/multi30k")]
 
 
 @pytest.mark.parametrize("name", RECIPES.names())
-def test_loads_says_what_it_shows_and_survives_the_round_trip(name):
+def test_has_a_description_and_survives_a_round_trip(name):
     recipe = read_recipe(name)
     assert recipe.about
     assert Recipe.read(json.loads(json.dumps(recipe.dump()))) == recipe
 
 
 @pytest.mark.parametrize("name", [name for name in TINY if read_recipe(name).model.start is not None])
-def test_tiny_ones_that_go_on_from_another_train(name, tmp_path):
+def test_tiny_recipes_continue_from_another_model(name, tmp_path):
     """The others train in tests/golden."""
     changes = SMALL | SHORT
     start = pretrain(read_recipe("tiny/unmt-mlm", changes), tmp_path / "start")
@@ -62,13 +62,13 @@ def few_captions(real_data, tmp_path_factory):
 
 @pytest.mark.parametrize("name", ["adapt/multi30k:mixture", "adapt/multi30k:dict-mlm"])  # all there is in the others
 @pytest.mark.skipif(not os.environ.get("INTERLACE_DATA"), reason="no real data here")
-def test_real_ones_train(name, few_captions, tmp_path):
+def test_recipes_on_real_data_train(name, few_captions, tmp_path):
     quick = SHORT | {"vocab.size": "4000", "align.name": "diagonal", "data_root": json.dumps(str(few_captions))}
     pretrain(read_recipe(name, quick), tmp_path / "run")
     assert json.loads((tmp_path / "run" / "run.json").read_text())["steps"] == 2
 
 
-def test_recipes_to_be_compared_differ_in_what_they_learn_from_alone():
+def test_compared_recipes_differ_only_in_objectives_and_steps():
     """But for the number of steps, by which they come to read as many real subwords."""
     encoders = [name for name in TINY if not read_recipe(name).seq2seq and "unmt" not in name]
     for one, other in [
@@ -80,7 +80,7 @@ def test_recipes_to_be_compared_differ_in_what_they_learn_from_alone():
         assert a.train == b.train.model_copy(update={"steps": a.train.steps})
 
 
-def test_no_data_root_says_how_to_give_one(tmp_path, monkeypatch):
+def test_missing_data_root_error_says_how_to_set_it(tmp_path, monkeypatch):
     monkeypatch.setenv("INTERLACE_DATA", "")  # is no way to say: the current folder
     with pytest.raises(DataError, match="data_root '' is not a folder; set the environment variable INTERLACE_DATA"):
         data_root(read_recipe("evaluation/public"))
@@ -111,18 +111,18 @@ def test_no_data_root_says_how_to_give_one(tmp_path, monkeypatch):
         ({"name.x": "1"}, "'name' is not a section"),
     ],
 )
-def test_wrong_keys_and_values_are_explained(changes, message):
+def test_rejects_invalid_keys_and_values(changes, message):
     with pytest.raises(SettingsError, match=message):
         read_recipe("tiny/mlm", changes)
 
 
-def test_rows_longer_than_the_model_are_refused(tmp_path):
+def test_rejects_max_length_beyond_the_model(tmp_path):
     changes = SMALL | SHORT | {"objectives.mlm.max_length": "500"}
     with pytest.raises(SettingsError, match=r"max_length = 500, but the model's maximum is 128"):
         pretrain(read_recipe("tiny/mlm", changes), tmp_path / "run")
 
 
-def test_a_recipe_that_only_evaluates_trains_nothing(tmp_path):
+def test_evaluation_recipe_cannot_be_trained(tmp_path):
     recipe = Recipe(name="judge", evaluate={"targets": ["de"]})
     assert recipe.languages == ["en", "de"]
     assert not recipe.causal
@@ -132,19 +132,19 @@ def test_a_recipe_that_only_evaluates_trains_nothing(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_a_recipe_file_is_named_in_its_errors(tmp_path: Path):
+def test_errors_name_the_recipe_file(tmp_path: Path):
     (tmp_path / "mine.toml").write_text("name = 'mine'\ncorpora = 3\n")
     with pytest.raises(SettingsError, match=r"mine\.toml: corpora"):
         read_recipe(str(tmp_path / "mine.toml"))
 
 
-def test_a_tracker_without_its_package_says_how_to_get_it(tmp_path, monkeypatch):
+def test_rejects_tracker_without_its_package(tmp_path, monkeypatch):
     monkeypatch.setattr("interlace.training.device.find_spec", lambda _name: None)
     with pytest.raises(MissingDependencyError, match="pip install tensorboard"):
         pretrain(read_recipe("tiny/mlm", {"train.trackers": '["tensorboard"]'}), tmp_path / "run")
 
 
-def test_losses_go_to_the_tracker(tmp_path):
+def test_writes_losses_to_the_tracker(tmp_path):
     pretrain(read_recipe("tiny/mlm", SMALL | SHORT | {"train.trackers": '["tensorboard"]'}), tmp_path / "run")
     (events,) = (tmp_path / "run" / "trackers").glob("events*")
     assert b"learning_rate" in events.read_bytes()
@@ -158,13 +158,13 @@ def test_losses_go_to_the_tracker(tmp_path):
         ({"corpora.text.dev": "[]", "train.patience": "2"}, "early stopping needs held-out text"),
     ],
 )
-def test_what_the_end_needs_is_asked_for_before_training(changes, message, tmp_path):
+def test_checks_evaluation_settings_before_training(changes, message, tmp_path):
     with pytest.raises((DataError, SettingsError), match=message):
         pretrain(read_recipe("tiny/mlm", SMALL | SHORT | changes), tmp_path / "run")
     assert not (tmp_path / "run" / "metrics.jsonl").exists()
 
 
-def test_a_recipe_is_a_table(tmp_path):
+def test_rejects_recipe_files_that_are_not_tables(tmp_path):
     (tmp_path / "list.json").write_text("[1]")
     with pytest.raises(SettingsError, match="expected a table"):
         read_recipe(str(tmp_path / "list.json"))
@@ -178,7 +178,7 @@ def _write(path, text):
     return str(path)
 
 
-def test_an_extended_recipe_holds_until_the_file_says_otherwise(tmp_path):
+def test_recipe_file_overrides_the_extended_recipe(tmp_path):
     base = read_recipe("tiny/mlm")
     _write(tmp_path / "wide.toml", 'extends = "tiny/mlm"\nname = "wide"\n[model.shape]\nwidth = 128\n')
     other = read_recipe(
@@ -199,12 +199,12 @@ def test_an_extended_recipe_holds_until_the_file_says_otherwise(tmp_path):
         ('extends = "a.toml"\nname = "a"', "a.toml: 'extends' is circular: a.toml > a.toml"),
     ],
 )
-def test_what_cannot_be_extended(tmp_path, text, message):
+def test_rejects_invalid_extends(tmp_path, text, message):
     with pytest.raises((DataError, SettingsError), match=message):
         read_recipe(_write(tmp_path / "a.toml", text))
 
 
-def test_what_is_only_told_does_not_make_another_run():
+def test_descriptions_are_not_part_of_the_run_identity():
     one, other = (read_recipe("tiny/mlm").dump() for _ in range(2))
     other |= {"about": "else", "changes": ["smaller"]}
     assert differences(one, other) == []
@@ -220,12 +220,12 @@ def test_what_is_only_told_does_not_make_another_run():
         ({"objectives.mlm.weight": '"0:1,abc"'}, r"^(?!.*found '0:1,abc'.*found '0:1,abc')"),
     ],
 )
-def test_a_misspelt_key_or_value_is_told_with_the_nearest_right_one(changes, message):
+def test_suggests_the_nearest_key_or_value(changes, message):
     with pytest.raises(SettingsError, match=message):
         read_recipe("tiny/mlm", changes)
 
 
-def test_a_run_s_recipe_is_changed_by_the_same_keys_as_a_file(tmp_path):
+def test_stored_recipe_accepts_the_same_changes(tmp_path):
     path = tmp_path / "recipe.json"
     path.write_text(json.dumps(read_recipe("tiny/mlm").dump()))
     changed = {"objectives.mlm.masking.rate": "0.2", "objectives.mlm.weight": "2"}
@@ -233,14 +233,14 @@ def test_a_run_s_recipe_is_changed_by_the_same_keys_as_a_file(tmp_path):
     assert read_recipe(str(path), changed).objective("mlm").masking.rate == "0.2"
 
 
-def test_what_a_change_breaks_is_not_blamed_on_the_file():
+def test_errors_in_changes_name_the_option():
     with pytest.raises(SettingsError, match=r"^--set: unknown key 'evaluate\.target'; did you mean 'targets'"):
         read_recipe("evaluation/small", {"evaluate.target": '["de"]'})
     with pytest.raises(SettingsError, match=r"^--set: evaluate\.targets: .*found 'de'\); write \[\"de\"\]$"):
         read_recipe("evaluation/small", {"evaluate.targets": "de"})
 
 
-def test_what_is_wrong_in_the_file_is_told_of_the_file(tmp_path):
+def test_errors_in_a_file_name_the_file(tmp_path):
     (tmp_path / "mine.toml").write_text('name = "mine"\nsteps = 3\n')
     with pytest.raises(SettingsError, match=r"mine\.toml: unknown key 'steps'"):
         read_recipe(str(tmp_path / "mine.toml"), {"seed": "1"})
@@ -249,12 +249,12 @@ def test_what_is_wrong_in_the_file_is_told_of_the_file(tmp_path):
 QUOTED = [(name, entry) for name in RECIPES.names() for entry in RECIPES.read(name).get("published", [])]
 
 
-def test_recipes_name_papers():
+def test_recipes_cite_published_results():
     assert len(QUOTED) > 60
 
 
 @pytest.mark.parametrize(("name", "entry"), QUOTED, ids=[f"{name}: {entry['where']}" for name, entry in QUOTED])
-def test_what_a_recipe_names_stands_in_the_paper_and_its_figures_nowhere_else(name, entry):
+def test_published_entries_resolve_to_one_system(name, entry):
     rows = Published.read(entry).rows()
     assert {row.where for row in rows} == {entry["where"]}, name
     assert len({row.system for row in rows}) == 1, "several systems: name one"
@@ -262,7 +262,7 @@ def test_what_a_recipe_names_stands_in_the_paper_and_its_figures_nowhere_else(na
     assert not {"scores", "metric"} & set(entry)
 
 
-def test_a_row_is_read_for_each_of_its_measures():
+def test_published_row_has_a_table_per_metric():
     rows = Published(where="Yang et al. 2021, table 1, mBERT+WEAM", columns=["en", "de"]).rows()
     assert [(row.table.score, row.scores) for row in rows] == [
         ("exact", {"en": 66.7, "de": 49.7}),
@@ -270,7 +270,7 @@ def test_a_row_is_read_for_each_of_its_measures():
     ]
 
 
-def test_the_systems_that_share_a_name_are_told_apart():
+def test_published_systems_with_one_name_are_distinguished():
     place = "Conneau & Lample 2019, table 3, ro to en"
     assert [row.scores for row in Published(where=place, system="MLM").rows()] == [{"ro-en": 35.3}]
 
@@ -283,6 +283,6 @@ def test_the_systems_that_share_a_name_are_told_apart():
         ({"where": "Yang et al. 2020, table 1, ALM", "task": "xnli"}, "no published results at"),
     ],
 )
-def test_what_stands_in_no_paper_is_refused(entry, told):
+def test_rejects_unknown_published_results(entry, told):
     with pytest.raises(SettingsError, match=told):
         Published.read(entry)

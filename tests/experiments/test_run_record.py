@@ -7,7 +7,7 @@ def step(objective, corpus, tokens, rows, languages=None):
     return {"objective": objective, "corpus": corpus, "tokens": tokens, "rows": rows, "languages": languages or {}}
 
 
-def test_the_realised_mixture():
+def test_counts_batches_and_tokens_by_objective_and_corpus():
     steps = [
         step("mlm", "en", 100, 10, {"en": 100}),
         step("mlm", "en", 60, 6, {"en": 60}),

@@ -12,7 +12,7 @@ from interlace.text.lines import write_lines
 
 
 @given(data=st.data())
-def test_parts_are_disjoint_whole_and_even(data, tmp_path_factory):
+def test_shards_partition_the_lines_evenly(data, tmp_path_factory):
     lines = data.draw(st.integers(1, 60))
     parts = data.draw(st.integers(1, lines))
     path = tmp_path_factory.getbasetemp() / "lines"
@@ -23,14 +23,14 @@ def test_parts_are_disjoint_whole_and_even(data, tmp_path_factory):
     assert all(len(list(stretch)) == len(stretch) for stretch in found)
 
 
-def test_what_is_said_of_a_part():
+def test_parses_shard_numbers():
     assert Shard.read("2/4") == Shard(2, 4)
     for said in ("0/4", "5/4", "1/0", "1", "a/b", "-1/2", "1/2/3", "", "1 / 2"):
         with pytest.raises(SettingsError, match=r"--shard '.*': expected I/N, .*such as 1/4"):
             Shard.read(said)
 
 
-def test_a_text_with_fewer_lines_than_parts_is_named(tmp_path):
+def test_rejects_more_shards_than_lines(tmp_path):
     (tmp_path / "a").write_text("x\ny")
     with pytest.raises(DataError, match=r"a: 2 lines are too few for 3 shards"):
         Shard(1, 3).lines_of(tmp_path / "a")
@@ -50,7 +50,7 @@ class Many(LineRange):
         return (f"line {number} " + "x" * 80 for number in range(self.first, self.last))
 
 
-def test_reading_over_what_is_done_holds_little_of_it(tmp_path):
+def test_skipping_finished_lines_needs_little_memory(tmp_path):
     """Where the lines were held, it would be 30 MB of them."""
     (tmp_path / "source").write_text("x")
     many = Many(tmp_path / "source", 0, 200_001)
@@ -71,7 +71,7 @@ def test_reading_over_what_is_done_holds_little_of_it(tmp_path):
     assert peak < 8_000_000
 
 
-def test_a_digest_hangs_on_the_lines_alone(tmp_path):
+def test_digest_depends_on_the_lines_only(tmp_path):
     (tmp_path / "a").write_text("x\ny\n")
     text = Shard(1, 1).lines_of(tmp_path / "a")
     with resumable(text, tmp_path / "into", {}) as result:
@@ -82,7 +82,7 @@ def test_a_digest_hangs_on_the_lines_alone(tmp_path):
     assert digest_of(map(str, range(30_000))) != digest_of(map(str, range(29_999)))
 
 
-def test_what_stops_before_anything_is_done_leaves_nothing(tmp_path):
+def test_early_failure_leaves_no_files(tmp_path):
     text = Many(tmp_path / "source", 0, 3)
 
     def stopped(lines):
@@ -99,7 +99,7 @@ def test_what_stops_before_anything_is_done_leaves_nothing(tmp_path):
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_a_file_in_the_place_of_a_folder_is_named(tmp_path):
+def test_rejects_a_file_as_output_folder(tmp_path):
     (tmp_path / "file").write_text("x")
     with (
         pytest.raises(DataError, match=r"into: .*file is not a folder"),

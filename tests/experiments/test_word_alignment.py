@@ -92,7 +92,7 @@ def _calls(folder) -> list[str]:
     return list(read_lines(folder / "log")) if (folder / "log").exists() else []
 
 
-def test_links_stand_beside_the_pairs_that_the_corpus_holds(folder):
+def test_links_match_the_pairs_of_the_corpus(folder):
     corpus = prepare(_recipe(folder)).train["en-de"]
     assert len(corpus) == 4
     pairs = corpus.take([0, 1, 2, 3])
@@ -101,7 +101,7 @@ def test_links_stand_beside_the_pairs_that_the_corpus_holds(folder):
     assert corpus.alignments.types[1][:3] == ["die", "Katze", "saß"]
 
 
-def test_all_lines_are_aligned_in_one_fit_and_only_once(folder):
+def test_aligns_all_lines_once(folder):
     first = prepare(_recipe(folder)).train["en-de"]
     assert _calls(folder) == ["5 en-de []", "5 en-es []"]
     again = prepare(_recipe(folder)).train["en-de"]
@@ -109,7 +109,7 @@ def test_all_lines_are_aligned_in_one_fit_and_only_once(folder):
     assert again.alignments.folder == first.alignments.folder
 
 
-def test_another_vocabulary_aligns_nothing_again(folder):
+def test_alignments_do_not_depend_on_the_vocabulary(folder):
     first = prepare(_recipe(folder)).train["en-de"]
     other = prepare(_recipe(folder, {"vocab": {"size": 320}})).train["en-de"]
     assert other.folder != first.folder
@@ -117,7 +117,7 @@ def test_another_vocabulary_aligns_nothing_again(folder):
     assert len(_calls(folder)) == 2
 
 
-def test_other_settings_of_the_aligner_align_again_and_leave_the_corpus(folder):
+def test_changed_aligner_settings_realign_but_keep_the_corpus(folder):
     first = prepare(_recipe(folder)).train["en-de"]
     other = prepare(_recipe(folder, {"align": {"shift": 1}})).train["en-de"]
     assert other.folder == first.folder
@@ -126,13 +126,13 @@ def test_other_settings_of_the_aligner_align_again_and_leave_the_corpus(folder):
 
 
 @pytest.mark.parametrize("changes", [{"word_tokenizer": "unicode"}, {"normalization": {"lower_case": True}}])
-def test_other_words_are_aligned_again(folder, changes):
+def test_changed_words_are_realigned(folder, changes):
     prepare(_recipe(folder))
     prepare(_recipe(folder, changes))
     assert len(_calls(folder)) == 4
 
 
-def test_other_text_is_aligned_again(folder):
+def test_changed_text_is_realigned(folder):
     prepare(_recipe(folder))
     write_lines(folder / "data" / "train.de", [*LINES["de"][:-1], "Kätzchen"])
     corpus = prepare(_recipe(folder)).train["en-de"]
@@ -140,7 +140,7 @@ def test_other_text_is_aligned_again(folder):
     assert len(_calls(folder)) == 3  # en-es stays
 
 
-def test_other_code_of_the_aligner_is_another_version(folder):
+def test_plugin_hash_depends_on_the_code(folder):
     old = plugin_hash(ALIGNERS.get("straight"))
     (folder / "straight.py").write_text(GUEST + "# mended\n")
     _PLUGINS.clear()
@@ -148,12 +148,12 @@ def test_other_code_of_the_aligner_is_another_version(folder):
     assert plugin_hash(ALIGNERS.get("straight")) != old
 
 
-def test_nothing_is_aligned_that_nobody_asks_for(folder):
+def test_aligns_only_if_requested(folder):
     corpus = prepare(_recipe(folder, align=False)).train["en-de"]
     assert corpus.take([0]).links is None
 
 
-def test_an_objective_has_links_found_for_what_it_reads(folder):
+def test_aligns_corpora_of_objectives_that_need_links(folder):
     (folder / "linked.py").write_text(READS_LINKS)
     register_plugin(folder / "linked.py", {"objectives": OBJECTIVES})
     recipe = _recipe(folder, {"objectives": {"linked": {"corpora": ["en-es"]}, "tlm": {}}})
@@ -170,7 +170,7 @@ def _folders(folder, kind):
     return {path.name: path.stat().st_mtime_ns for path in (folder / "cache" / kind).iterdir() if path.is_dir()}
 
 
-def test_phrases_are_stored_once_and_counted_again_only_for_other_rules(folder):
+def test_phrases_are_cached_by_their_settings(folder):
     phrases = {"align": {"phrases": {"max_phrase_length": 2}}}
     corpus = prepare(_recipe(folder, phrases)).train["en-de"]
     pairs = corpus.take([0])
@@ -187,7 +187,7 @@ def test_phrases_are_stored_once_and_counted_again_only_for_other_rules(folder):
     assert len(_calls(folder)) == 2
 
 
-def test_an_objective_has_the_table_asked_for_it(folder):
+def test_provides_phrase_table_scores_to_objectives(folder):
     (folder / "linked.py").write_text(READS_LINKS.replace("links", "known"))
     register_plugin(folder / "linked.py", {"objectives": OBJECTIVES})
     changes = {"objectives": {"linked": {"corpora": ["en-es"]}}}
@@ -204,7 +204,7 @@ def test_an_objective_has_the_table_asked_for_it(folder):
     assert len(_folders(folder, "phrases")) == 1
 
 
-def test_a_section_that_cannot_work_is_explained(folder):
+def test_rejects_invalid_sections(folder):
     with pytest.raises(SettingsError, match="did you mean 'straight'"):
         _recipe(folder, {"align": {"name": "strait"}})
     with pytest.raises(SettingsError, match="align: unknown key 'shft'; did you mean 'shift'"):
@@ -215,13 +215,13 @@ def test_a_section_that_cannot_work_is_explained(folder):
         _recipe(folder, {"align": {"log": "{split}.links"}})
 
 
-def test_the_section_survives_the_round_trip(folder):
+def test_section_survives_a_round_trip(folder):
     recipe = _recipe(folder, {"align": {"shift": 2}})
     assert Recipe.read(json.loads(json.dumps(recipe.dump()))) == recipe
     assert recipe.align.aligner({"pair": "en-de", "source": "en", "target": "de"}).shift == 2
 
 
-def test_a_dictionary_is_what_the_aligner_starts_from(folder):
+def test_dictionary_is_the_prior_of_the_aligner(folder):
     for target in ("de", "es"):
         write_lines(folder / "data" / f"en-{target}.txt", [f"cat\t{target}1", f"dog\t{target}2"])
     changes = {"align": {"priors": "{source}-{target}.txt"}}
@@ -232,7 +232,7 @@ def test_a_dictionary_is_what_the_aligner_starts_from(folder):
     assert _calls(folder)[2:] == ["5 en-es [('cat', 'gato')]"]
 
 
-def test_links_of_a_bigger_corpus_are_what_the_aligner_starts_from(folder):
+def test_links_of_a_larger_corpus_are_the_prior_of_the_aligner(folder):
     for language in LINES:
         write_lines(folder / "data" / f"small.{language}", LINES[language][:1])
     small = {"pairs": ["en-de"], "train": ["small.{source}", "small.{target}"]}
@@ -251,12 +251,12 @@ def test_links_of_a_bigger_corpus_are_what_the_aligner_starts_from(folder):
         )
 
 
-def test_patterns_among_the_settings_are_filled_in(folder):
+def test_fills_placeholders_in_settings(folder):
     prepare(_recipe(folder, {"align": {"log": str(folder / "log.{pair}")}}))
     assert list(read_lines(folder / "log.en-es")) == ["5 en-es []"]
 
 
-def test_links_made_elsewhere_are_found_by_the_lines_of_the_files(folder):
+def test_external_links_are_matched_by_line_number(folder):
     """The third line is left out of the corpus, so links are not those of the corpus's rows."""
     links = ["0-0 1-1 2-2", "1-0", "", "0-3 3-0", "1-1"]
     for pair in ("en-de", "en-es"):
@@ -276,7 +276,7 @@ def test_links_made_elsewhere_are_found_by_the_lines_of_the_files(folder):
     assert len(_folders(folder, "alignments")) == 3  # nothing hangs on where files lie
 
 
-def test_gold_links_of_the_toy_corpus_give_its_phrases(folder):
+def test_extracts_phrases_from_gold_links_of_the_toy_corpus(folder):
     world = {"languages": ["en", "de"], "sentences": 100, "pairs": 100, "labelled": 5, "nli": 5, "questions": 2}
     sides = ["parallel/train.{pair}.{source}.tok", "parallel/train.{pair}.{target}.tok"]
     changes = {
@@ -293,7 +293,7 @@ def test_gold_links_of_the_toy_corpus_give_its_phrases(folder):
     assert (pairs.phrases.flat[:, 1] - pairs.phrases.flat[:, 0]).max() == 3
 
 
-def test_phrases_longer_than_those_stored_are_refused(folder):
+def test_rejects_phrases_longer_than_stored(folder):
     wants = {"objectives": {"alm": {"code_switching": {"max_phrase_length": 6}}}}
     with pytest.raises(SettingsError, match=r"max_phrase_length = 6, but phrases are extracted up to 4 words"):
         prepare(_recipe(folder, wants))
@@ -301,20 +301,20 @@ def test_phrases_longer_than_those_stored_are_refused(folder):
     assert stored.train["en-de"].phrases.meta["rules"]["max_phrase_length"] == 6
 
 
-def test_a_corpus_without_a_phrase_is_refused_with_the_cure(folder):
+def test_rejects_corpora_without_phrases(folder):
     wants = {"objectives": {"alm": {}}, "align": {"phrases": {"min_count": 100_000}}}
     with pytest.raises(DataError, match=r"en-de: no phrase occurs 100000 times in \d+ pairs") as error:
         prepare(_recipe(folder, wants))
     assert "lower align.phrases.min_count" in str(error.value)
 
 
-def test_a_corpus_without_a_link_is_pointed_out(folder, caplog):
+def test_warns_about_corpora_without_links(folder, caplog):
     prepare(_recipe(folder, {"objectives": {"weam": {}}, "align": {"shift": 500}}))
     assert "en-de: no alignment links in 4 pairs" in caplog.text
 
 
 @pytest.mark.parametrize(("word_tokenizer", "told"), [("whitespace", True), ("unicode", False)])
-def test_plain_text_between_blanks_is_pointed_out(folder, caplog, word_tokenizer, told):
+def test_warns_about_untokenized_text(folder, caplog, word_tokenizer, told):
     lines = [f"the cat number {i} sat, and the dog slept." for i in range(40)]
     write_lines(folder / "data" / "train.en", lines)
     for language in ("de", "es"):

@@ -16,7 +16,7 @@ def cells(grid, more="", **changes):
 
 
 @pytest.mark.parametrize("name", STUDIES.names())
-def test_every_shipped_study_comes_to_cells(name):
+def test_expands_every_shipped_study(name):
     study, folder = read_study(name)
     found = cells_of(study, folder)
     assert len(found) == len(study.systems) * len(study.seeds) * prod(map(len, study.axes.values()))
@@ -24,11 +24,11 @@ def test_every_shipped_study_comes_to_cells(name):
     assert study.reference in study.systems
 
 
-def test_a_cell_is_a_system_with_a_seed_and_seeds_come_first(grid):
+def test_cells_are_ordered_by_seed_then_system(grid):
     assert [cell.name for cell in cells(grid)] == ["a,seed=0", "b,seed=0", "a,seed=1", "b,seed=1"]
 
 
-def test_a_recipe_takes_the_studys_changes_then_its_systems_then_the_axes(grid):
+def test_settings_apply_in_order_study_system_axes(grid):
     found = cells(grid, 'set.train.keep = 5\n[systems.c]\nrecipe="tiny/mlm"\n[axes]\ntrain.steps = [5, 6]\n')
     by_name = {cell.name: cell for cell in found}
     cell = by_name["b,steps=6,seed=1"]
@@ -38,21 +38,21 @@ def test_a_recipe_takes_the_studys_changes_then_its_systems_then_the_axes(grid):
     assert cell.axes == {"train.steps": 6}
 
 
-def test_axes_are_called_by_what_tells_them_apart(grid):
+def test_axes_get_the_shortest_unique_names(grid):
     more = '[axes]\n"train.optimizer.warmup" = [1]\n"evaluate.tasks.pos.tuning.epochs" = [2]\n'
     more += '"evaluate.tasks.xnli.tuning.epochs" = [3]\n'
     [cell, *_] = cells(grid, more)
     assert cell.name == "a,warmup=1,pos.tuning.epochs=2,xnli.tuning.epochs=3,seed=0"
 
 
-def test_values_that_are_no_name_get_one(grid):
+def test_values_are_converted_to_valid_names(grid):
     found = cells(grid, '[axes]\ntrain.language_alpha = ["0.7", "0:0.7, 9:0.3"]\n')
     names = [cell.name for cell in found]
     assert names[0] == "a,language_alpha=0.7,seed=0"
     assert names[2].startswith("a,language_alpha=0-0.7-9-0.3-")
 
 
-def test_another_evaluation_of_one_model_does_not_train_it_again(grid):
+def test_evaluation_axes_share_one_model(grid):
     found = cells(grid, '[axes]\n"evaluate.tasks.retrieval.layer" = [0, -1]\n')
     origins = {cell.name: cell.origin for cell in found if cell.seed == 0 and cell.system == "a"}
     assert origins == {"a,layer=0,seed=0": None, "a,layer=-1,seed=0": "a,layer=0,seed=0"}
@@ -61,7 +61,7 @@ def test_another_evaluation_of_one_model_does_not_train_it_again(grid):
     }
 
 
-def test_a_checkpoint_is_one_cell_unless_it_is_evaluated_otherwise(grid):
+def test_checkpoint_has_one_cell_per_evaluation(grid):
     more = '[systems.c]\nrecipe = "tiny/mlm"\nmodel = "some/model"\n'
     more += '[systems.d]\nrecipe = "tiny/mlm"\nmodel = "runs/d-{seed}"\n'
     more += '[axes]\ntrain.steps = [1, 2]\n"evaluate.tasks.retrieval.layer" = [0, 1]\n'
@@ -77,13 +77,13 @@ def test_a_checkpoint_is_one_cell_unless_it_is_evaluated_otherwise(grid):
     assert found[0].axes == {"train.steps": None, "evaluate.tasks.retrieval.layer": 0}
 
 
-def test_recipes_may_stand_beside_the_study(grid):
+def test_finds_recipes_next_to_the_study(grid):
     (grid.parent / "own.toml").write_text('extends = "tiny/mlm"\nname = "own"\ntrain.steps = 77\n')
     found = cells(grid, '[systems.own]\nrecipe = "own.toml"\n')
     assert next(cell for cell in found if cell.system == "own").recipe.train.steps == 77
 
 
-def test_a_study_extends_another_and_says_its_axes_anew(grid):
+def test_study_extends_another_and_replaces_its_axes(grid):
     grid.write_text(grid.read_text() + "[axes]\ntrain.keep = [1, 2]\n")
     other = grid.with_name("other.toml")
     other.write_text('extends = "grid.toml"\nname = "other"\nseeds = [7]\n[axes]\ntrain.steps = [3]\n')
@@ -91,7 +91,7 @@ def test_a_study_extends_another_and_says_its_axes_anew(grid):
     assert (list(study.systems), study.seeds, study.axes) == (["a", "b"], [7], {"train.steps": [3]})
 
 
-def test_keys_of_a_study_are_set_like_those_of_a_recipe(grid):
+def test_sets_keys_of_a_study(grid):
     changes = {"seeds": "[3]", "axes.train.steps": "[4]", "set.train.keep": "9", "evaluate.seeds": "2"}
     study, folder = read_study(str(grid), changes)
     [cell, _] = cells_of(study, folder)
@@ -113,7 +113,7 @@ def test_keys_of_a_study_are_set_like_those_of_a_recipe(grid):
         ("[systems.c]\nrecipi = 3", r"unknown key 'systems.c.recipi'; did you mean 'recipe'"),
     ],
 )
-def test_what_cannot_be_says_why(grid, more, error):
+def test_rejects_invalid_studies(grid, more, error):
     text = grid.read_text()
     grid.write_text(
         text.replace('baseline = "a"\n', more + "\n") if more.startswith("baseline") else text + more + "\n"
@@ -122,7 +122,7 @@ def test_what_cannot_be_says_why(grid, more, error):
         cells_of(*read_study(str(grid)))
 
 
-def test_other_mistakes_say_why(grid):
+def test_rejects_invalid_options(grid):
     with pytest.raises(SettingsError, match=r"--set train.steps: a study has no key 'train'.*--set set.train.steps="):
         read_study(str(grid), {"train.steps": "3"})
     with pytest.raises(SettingsError, match=r"expected different seeds of 0 or more, found \[1, 1\]"):
@@ -133,14 +133,14 @@ def test_other_mistakes_say_why(grid):
         cells(grid, **{"evaluate.tasks": '["retrival"]'})
 
 
-def test_a_study_measures_something(tmp_path):
+def test_rejects_studies_without_tasks(tmp_path):
     (tmp_path / "none.toml").write_text('name="n"\n[corpora.text]\nlanguages=["en"]\ntrain="x"\n[objectives.mlm]\n')
     study = Study.read({"name": "s", "systems": {"c": {"recipe": "none.toml"}}})
     with pytest.raises(SettingsError, match="no tasks for 'c': name some"):
         cells_of(study, tmp_path)
 
 
-def test_another_recipe_may_say_how_all_are_measured(grid):
+def test_another_recipe_can_define_the_evaluation(grid):
     (grid.parent / "judge.toml").write_text(
         'name = "judge"\n[evaluate]\nseeds = 7\ntargets = ["de"]\n[evaluate.tasks.pud]\ntask = "pos"\n'
     )
@@ -153,7 +153,7 @@ def test_another_recipe_may_say_how_all_are_measured(grid):
         cells(grid, **changes | {"evaluate.tasks": '["pdu"]'})
 
 
-def test_scores_are_named_of_tasks_that_are_measured(grid):
+def test_rejects_unknown_tasks_and_metrics(grid):
     with pytest.raises(SettingsError, match=r"evaluate.metrics: task 'retrieva' is not evaluated; did you mean"):
         cells_of(*read_study(str(grid), {"evaluate.metrics.retrieva": '["p@1"]'}))
     with pytest.raises(SettingsError, match=r"evaluate.metrics: retrieval has no metric 'p@11'; did you mean 'p@1'"):

@@ -30,7 +30,7 @@ EVALUATIONS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("evaluation", EVALUATIONS.values(), ids=EVALUATIONS)
 @pytest.mark.parametrize("name", ["pos", "xnli", "retrieval", "perplexity", "word_similarity", "mt"])
-def test_what_is_asked_is_what_is_scored(
+def test_requested_items_match_scored_items(
     name: str, evaluation: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("interlace.experiments.evaluate.data_root", lambda _: tmp_path)  # no toy corpus is made

@@ -42,7 +42,7 @@ def told(tmp_path, cell):
     return json.loads((tmp_path / "study" / "cells" / cell / "cell.json").read_text())
 
 
-def test_every_cell_is_pretrained_and_evaluated_once(run, tmp_path):
+def test_pretrains_and_evaluates_every_cell_once(run, tmp_path):
     standings = []
     outcome = run(on_progress=standings.append)
     assert outcome.failed == {}
@@ -54,7 +54,7 @@ def test_every_cell_is_pretrained_and_evaluated_once(run, tmp_path):
     assert len(calls(tmp_path, "a,seed=0")) == 2  # nothing is done twice
 
 
-def test_results_are_tidy(run, tmp_path):
+def test_results_are_tidy_tables(run, tmp_path):
     import pyarrow.parquet as pq
 
     run({"axes.train.steps": "[5]", "evaluate.seeds": "2"})
@@ -70,7 +70,7 @@ def test_results_are_tidy(run, tmp_path):
     assert [(row["score"], row["tuning"]) for row in written] == [(row.score, "{}") for row in rows]
 
 
-def test_a_length_is_neither_good_nor_bad(run, tmp_path):
+def test_length_ratio_has_no_better_direction(run, tmp_path):
     import pyarrow.parquet as pq
 
     changes = {"evaluate.tasks": '["mt"]', "set.evaluate.tasks.mt.targets": '["en-de"]'}
@@ -96,7 +96,7 @@ def test_a_length_is_neither_good_nor_bad(run, tmp_path):
     }
 
 
-def test_a_cell_that_fails_stops_no_other_and_is_tried_again(run, tmp_path):
+def test_failed_cell_is_retried_and_does_not_stop_others(run, tmp_path):
     outcome = run({"systems.a.set.about": "refuse"}, jobs=2)
     assert outcome.failed == {f"a,seed={seed}": "error: text.en: no such file" for seed in (0, 1)}
     assert told(tmp_path, "a,seed=0")["error"] == "error: text.en: no such file"
@@ -107,13 +107,13 @@ def test_a_cell_that_fails_stops_no_other_and_is_tried_again(run, tmp_path):
     assert commands(tmp_path, "b,seed=0") == ["pretrain", "evaluate"]
 
 
-def test_a_killed_cell_says_by_what(run):
+def test_reports_the_signal_that_killed_a_cell(run):
     outcome = run({"systems.a.set.about": "die"})
     assert outcome.failed["a,seed=0"].startswith("killed by SIGKILL (out of memory?)")
     assert "b,seed=0" not in outcome.failed
 
 
-def test_ctrl_c_interrupts_children_and_the_same_call_goes_on(run, tmp_path):
+def test_interrupts_children_and_resumes(run, tmp_path):
     def interrupt():
         asleep = tmp_path / "study" / "cells" / "a,seed=0" / "asleep"
         while not asleep.exists():
@@ -131,14 +131,14 @@ def test_ctrl_c_interrupts_children_and_the_same_call_goes_on(run, tmp_path):
     assert run().failed == {}
 
 
-def test_a_part_may_be_run_first(run, tmp_path):
+def test_runs_selected_cells_first(run, tmp_path):
     assert [cell.name for cell in run(only="b").cells] == ["b,seed=0", "b,seed=1"]
     assert calls(tmp_path, "a,seed=0") == []
     run()
     assert len(calls(tmp_path, "b,seed=0")) == 2
 
 
-def test_cells_of_other_settings_are_named_and_never_gone_on_with(run, tmp_path):
+def test_rejects_cells_of_other_settings(run, tmp_path):
     run()
     changed = {"systems.b.set.train.steps": "9"}
     with pytest.raises(
@@ -153,7 +153,7 @@ def test_cells_of_other_settings_are_named_and_never_gone_on_with(run, tmp_path)
     assert len(calls(tmp_path, "a,seed=0")) == 2
 
 
-def test_another_evaluation_keeps_the_model(run, tmp_path):
+def test_changed_evaluation_keeps_the_model(run, tmp_path):
     run()
     run({"evaluate.seeds": "2"})
     assert commands(tmp_path, "a,seed=0") == ["pretrain", "evaluate", "evaluate"]
@@ -162,7 +162,7 @@ def test_another_evaluation_keeps_the_model(run, tmp_path):
     assert {(row.task, row.seed) for row in StudyFolder(tmp_path / "study").read_scores()} == {("pos", 0)}
 
 
-def test_languages_and_settings_that_are_no_longer_asked_for_leave_no_results(run, tmp_path):
+def test_results_omit_removed_languages_and_settings(run, tmp_path):
     """Their scores stay in the cells, where they may be asked for again."""
     both = {"evaluate.tasks": '["pos"]', "set.evaluate.tasks.pos.settings": '["zero-shot", "supervised"]'}
     run(both)
@@ -176,14 +176,14 @@ def test_languages_and_settings_that_are_no_longer_asked_for_leave_no_results(ru
     assert {(row.setting, row.language) for row in rows} == {("zero-shot", "en"), ("zero-shot", "de")}
 
 
-def test_a_system_that_left_the_study_left_its_results_too(run, grid, tmp_path):
+def test_results_omit_removed_systems(run, grid, tmp_path):
     run()
     grid.write_text(grid.read_text().replace('[systems.b]\nrecipe = "tiny/mlm-tlm"\nlabel = "B"\n', ""))
     run()
     assert {row.system for row in StudyFolder(tmp_path / "study").read_scores()} == {"a"}
 
 
-def test_one_pretraining_serves_several_evaluations(run, tmp_path):
+def test_evaluations_share_one_pretraining_run(run, tmp_path):
     run({"axes.evaluate.tasks.retrieval.layer": "[0, 1]"}, jobs=3)
     assert commands(tmp_path, "a,layer=0,seed=0") == ["pretrain", "evaluate"]
     [call] = calls(tmp_path, "a,layer=1,seed=0")
@@ -191,13 +191,13 @@ def test_one_pretraining_serves_several_evaluations(run, tmp_path):
     assert {row.tokens for row in StudyFolder(tmp_path / "study").read_scores()} == {1000}
 
 
-def test_cells_without_the_model_they_wait_for_fail_with_it(run):
+def test_cells_fail_with_the_cell_they_depend_on(run):
     outcome = run({"axes.evaluate.tasks.retrieval.layer": "[0, 1]", "systems.a.set.about": "refuse"})
     assert outcome.failed["a,layer=1,seed=0"] == "a,layer=0,seed=0, whose model it evaluates, has none"
     assert len(outcome.failed) == 4
 
 
-def test_a_checkpoint_is_only_evaluated(run, tmp_path):
+def test_checkpoint_is_only_evaluated(run, tmp_path):
     run({"systems.c.recipe": "tiny/mlm", "systems.c.model": "some/model"}, only="c")
     [call] = calls(tmp_path, "c")
     run_folder = tmp_path / "study" / "cells" / "c"
@@ -207,7 +207,7 @@ def test_a_checkpoint_is_only_evaluated(run, tmp_path):
     assert {(row.model, row.pretraining_seed, row.tokens) for row in rows} == {("some/model", None, None)}
 
 
-def test_a_checkpoint_that_is_not_there_is_named_before_anything_runs(run, tmp_path):
+def test_rejects_missing_checkpoints_before_running(run, tmp_path):
     absent = tmp_path / "absent"
     changes = {"systems.c.recipe": "tiny/mlm", "systems.c.model": str(absent)}
     with pytest.raises(SettingsError, match=rf"no such checkpoint:\n  systems\.c\.model: {absent}\n.*--only"):
@@ -219,7 +219,7 @@ def test_a_checkpoint_that_is_not_there_is_named_before_anything_runs(run, tmp_p
     assert not run(changes, only="c").failed  # what is finished needs it no more
 
 
-def test_threads_and_gpus_are_dealt(run, tmp_path, monkeypatch):
+def test_assigns_threads_and_gpus(run, tmp_path, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,6")
     run(jobs=2, only="*seed=0")
     found = {calls(tmp_path, f"{system},seed=0")[0]["CUDA_VISIBLE_DEVICES"] for system in "ab"}
@@ -227,7 +227,7 @@ def test_threads_and_gpus_are_dealt(run, tmp_path, monkeypatch):
     assert calls(tmp_path, "a,seed=0")[0]["OMP_NUM_THREADS"] == "1"
 
 
-def test_a_machine_is_shared_by_threads_or_gpus(grid, monkeypatch):
+def test_number_of_jobs_depends_on_threads_or_gpus(grid, monkeypatch):
     cells = cells_of(*read_study(str(grid)))
     free = cells_of(*read_study(str(grid), {"set.train": "{}"}))
     monkeypatch.setattr("interlace.experiments.studies.running.available_cores", lambda: 8)
@@ -242,7 +242,7 @@ def test_a_machine_is_shared_by_threads_or_gpus(grid, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["recipe.json", "cells", "results.json"])
-def test_a_folder_with_something_else_in_it_is_left_alone(run, tmp_path, name):
+def test_rejects_folders_with_other_files(run, tmp_path, name):
     place = tmp_path / "study" / name
     place.parent.mkdir()
     place.write_text("{}")
@@ -252,7 +252,7 @@ def test_a_folder_with_something_else_in_it_is_left_alone(run, tmp_path, name):
     assert not (tmp_path / "study" / "study.json").exists()
 
 
-def test_a_folder_serves_one_study_and_one_process(run, tmp_path):
+def test_folder_is_locked_to_one_study_and_process(run, tmp_path):
     run()
     with pytest.raises(RunError, match=r"holds study 'grid', not 'other'; choose another folder"):
         run({"name": "other"})
@@ -263,7 +263,7 @@ def test_a_folder_serves_one_study_and_one_process(run, tmp_path):
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", '{"seconds": 3, "training": 1'])
-def test_a_damaged_cell_is_named(run, tmp_path, text):
+def test_rejects_damaged_cell_files(run, tmp_path, text):
     run(only="a,seed=0")
     (tmp_path / "study" / "cells" / "a,seed=0" / "cell.json").write_text(text)
     with pytest.raises(RunError, match=r"cell.json: damaged"):
@@ -271,7 +271,7 @@ def test_a_damaged_cell_is_named(run, tmp_path, text):
 
 
 @pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), RunError("cell.json: damaged: half a line")])
-def test_a_cell_whose_folder_cannot_be_written_stops_no_other(run, tmp_path, monkeypatch, fault):
+def test_unwritable_cell_does_not_stop_others(run, tmp_path, monkeypatch, fault):
     keep = StudyFolder.write_state
 
     def fail_in_one(self, cell, state):
@@ -288,7 +288,7 @@ def test_a_cell_whose_folder_cannot_be_written_stops_no_other(run, tmp_path, mon
     }
 
 
-def test_a_cell_that_is_damaged_as_it_ends_stops_no_other(run, tmp_path, monkeypatch):
+def test_cell_damaged_at_its_end_does_not_stop_others(run, tmp_path, monkeypatch):
     keep = StudyFolder.write_state
 
     def damage(self, cell, state):
@@ -305,7 +305,7 @@ def test_a_cell_that_is_damaged_as_it_ends_stops_no_other(run, tmp_path, monkeyp
     }
 
 
-def test_the_time_left_goes_by_system():
+def test_remaining_time_is_estimated_by_system():
     finished = [("a", 100.0), ("a", 140.0), ("b", 30.0)]
     assert time_left([], [], ["a"], 1) is None
     assert time_left(finished, [], ["a", "b"], 1) == 150.0

@@ -47,19 +47,19 @@ def evaluations(tmp_path):
     return call
 
 
-def test_nothing_is_scored_twice(evaluations):
+def test_scores_are_not_recomputed(evaluations):
     assert [evaluations(), evaluations()] == [1, 1]
 
 
 @pytest.mark.parametrize("path", ["model/model.safetensors", "model/config.json", "data/test.en", "data/test.de"])
-def test_what_has_changed_is_scored_again(evaluations, tmp_path, path):
+def test_changed_files_are_scored_again(evaluations, tmp_path, path):
     evaluations()
     (tmp_path / path).write_text("another\n")
     assert [evaluations(), evaluations()] == [2, 2]
 
 
 @pytest.mark.parametrize("path", ["model", "data/test.de"])
-def test_scores_outlive_what_they_are_of(evaluations, tmp_path, path):
+def test_scores_are_kept_without_their_files(evaluations, tmp_path, path):
     evaluations()
     (tmp_path / path).rename(tmp_path / "gone")
     assert evaluations() == 1
@@ -67,7 +67,7 @@ def test_scores_outlive_what_they_are_of(evaluations, tmp_path, path):
     assert evaluations() == 1
 
 
-def test_a_model_trained_anew_is_scored_again_where_others_share_it(grid, tmp_path):
+def test_retrained_shared_model_is_scored_again(grid, tmp_path):
     """Two systems with one pre-training: the second scores the first one's model."""
     changes = {"seeds": "[0]", "systems.b": '{recipe = "tiny/mlm", set = {evaluate.tasks.retrieval.layer = 1}}'}
 

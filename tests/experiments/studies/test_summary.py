@@ -32,7 +32,7 @@ def units(into):
     return {(row["resampled"], row["language"]) for row in json.loads((into / "comparisons.json").read_text())}
 
 
-def test_tables_and_comparisons_are_written(finished):
+def test_writes_tables_and_comparisons(finished):
     study, folder, into = finished
     names = [table.name for table in summarize(study, folder, into)]
     assert names == ["main", "retrieval", "differences.retrieval"]
@@ -45,7 +45,7 @@ def test_tables_and_comparisons_are_written(finished):
     assert (row["system"], row["against"], row["difference"], row["n"], row["cohens_d"]) == ("B", "a", 0.0, 2, 0.0)
 
 
-def test_examples_are_drawn_again_where_all_runs_kept_them(finished):
+def test_bootstraps_over_examples_with_stored_outcomes(finished):
     study, folder, into = finished
     for run in finished_runs(study, folder, into):
         ones = np.ones(5), np.ones(5)
@@ -55,7 +55,7 @@ def test_examples_are_drawn_again_where_all_runs_kept_them(finished):
     assert "other examples" in (into / "tables" / "differences.retrieval.md").read_text()
 
 
-def test_what_cannot_be_compared_costs_no_other_task_and_says_why(grid, tmp_path, stand_in, caplog):
+def test_incomparable_task_is_reported_and_does_not_stop_others(grid, tmp_path, stand_in, caplog):
     study, folder = read_study(str(grid), {"evaluate.tasks": '["retrieval", "pos"]'})
     into = tmp_path / "study"
     run_study(study, folder, into)
@@ -76,7 +76,7 @@ def test_what_cannot_be_compared_costs_no_other_task_and_says_why(grid, tmp_path
     assert "pos, zero-shot: B is not compared with a over test examples in en, de, es" in caplog.text
 
 
-def test_a_system_that_does_not_pair_silences_no_other(grid, tmp_path, stand_in):
+def test_unpaired_system_does_not_stop_others(grid, tmp_path, stand_in):
     grid.write_text(grid.read_text() + '[systems.c]\nrecipe = "tiny/weam"\n[systems.d]\nrecipe = "tiny/clm"\n')
     study, folder = read_study(str(grid))
     into = tmp_path / "study"
@@ -95,14 +95,14 @@ def test_a_system_that_does_not_pair_silences_no_other(grid, tmp_path, stand_in)
     assert {row["holm"] for row in rows if row["system"] == "c"} == {1.0}
 
 
-def test_a_task_that_tells_no_outcomes_is_passed_over(finished, caplog):
+def test_skips_tasks_without_stored_outcomes(finished, caplog):
     study, folder, into = finished
     summarize(study, folder, into)
     assert "examples" not in {unit for unit, _ in units(into)}
     assert "not compared" not in caplog.text
 
 
-def test_what_has_no_scores_is_told_below_tables(grid, tmp_path, stand_in):
+def test_captions_list_missing_runs(grid, tmp_path, stand_in):
     study, folder = read_study(str(grid))
     into = tmp_path / "study"
     run_study(study, folder, into, only="a*")
@@ -111,16 +111,16 @@ def test_what_has_no_scores_is_told_below_tables(grid, tmp_path, stand_in):
     assert not any("Finished" in table.caption for table in summarize(study, folder, into))
 
 
-def test_a_study_without_scores_has_no_tables(grid, tmp_path):
+def test_study_without_scores_has_no_tables(grid, tmp_path):
     assert summarize(*read_study(str(grid)), tmp_path / "none") == []
 
 
-def test_a_report_shows_what_was_pretrained_here(finished):
+def test_report_lists_pretrained_runs(finished):
     study, folder, into = finished
     assert [run.name for run in finished_runs(study, folder, into)] == ["a,seed=0", "b,seed=0", "a,seed=1", "b,seed=1"]
 
 
-def test_a_report_shows_checkpoints_that_were_scored(finished):
+def test_report_lists_scored_checkpoints(finished):
     """They have no recipe, as nothing was pre-trained."""
     study, folder, into = finished
     first, second, *_ = finished_runs(study, folder, into)
@@ -132,7 +132,7 @@ def test_a_report_shows_checkpoints_that_were_scored(finished):
     assert second.name not in names
 
 
-def test_captions_tell_of_cells_that_other_code_has_scored(finished, tmp_path):
+def test_captions_list_commits_of_runs(finished, tmp_path):
     study, folder, into = finished
     assert "Runs by commit" not in summarize(study, folder, into)[0].caption
     rows = json.loads((into / "results.json").read_text())
