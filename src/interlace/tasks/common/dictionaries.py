@@ -75,9 +75,9 @@ class DictionaryTask(ProbeTask):
         for languages in (pair, pair[::-1]):  # dictionaries of the run may be of either direction
             name = f"{DICTIONARIES}/*.{'-'.join(languages)}.tsv"
             for path in sorted(self._run.glob(name)) if self._run is not None else ():
-                for one, other, *use in (line.split("\t") for line in read_lines(path)):
-                    if use == ["train", "used"]:
-                        entries.append((one, other) if languages == pair else (other, one))
+                for cells in (line.split("\t") for line in read_lines(path)):
+                    if cells[2:] == ["train", "used"]:
+                        entries.append((cells[0], cells[1]) if languages == pair else (cells[1], cells[0]))
         return TrainingEntries.of(entries)
 
 
