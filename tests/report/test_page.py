@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+import interlace.report
 from interlace.core.errors import DataError
 from interlace.report import write_report
 from interlace.report.runs import read_runs
@@ -16,7 +18,6 @@ from interlace.report.sections import ORDER, SECTIONS, sections_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 class Outline(HTMLParser):
@@ -121,6 +122,14 @@ def test_wide_tables_scroll_and_the_contents_are_sticky(page: Path) -> None:
     for table in re.finditer(r'<table class="(?:scores|beside|facts)"', text):
         assert text[: table.start()].rstrip().endswith(">")
         assert text[: table.start()].rstrip().rpartition("<")[2].startswith('div class="scroll"')
+
+
+def test_every_class_of_a_template_has_a_style_rule() -> None:
+    folder = Path(interlace.report.__file__).parent / "templates"
+    ruled = set(re.findall(r"\.([a-z][\w-]*)", "".join(path.read_text() for path in folder.glob("*.css"))))
+    for path in folder.glob("*.jinja"):
+        for names in re.findall(r'class="([^"]*)"', path.read_text()):
+            assert set(re.sub(r"{%.*?%}|{{.*?}}", " ", names).split()) <= ruled, path.name
 
 
 def test_skips_losses_that_are_not_finite(make_run: Callable[..., Path], tmp_path: Path) -> None:

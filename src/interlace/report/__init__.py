@@ -118,8 +118,9 @@ def _caution(runs: Sequence[Run], results: Sequence[TaskScores]) -> str:
     sizes = [len(result.values) for by_system in means for result in by_system.values()]
     if sizes:
         several = f"{min(sizes)} to {max(sizes)}" if min(sizes) < max(sizes) else str(max(sizes))
-        parts.append(f"Measurements a system: {several}.")
+        parts.append(f"Measurements per system: {several}.")
         times = Counter(run.label for run in runs)
         if once := ", ".join(label for label, count in times.items() if count == 1):
-            parts.append(f"Pre-trained once: {once}; other pre-training seeds may rank the systems differently.")
+            reason = "differences are not tested, and other seeds may rank the systems differently"
+            parts.append(f"Single pre-training run: {once}; {reason}.")
     return " ".join(parts)

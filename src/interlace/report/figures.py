@@ -342,7 +342,7 @@ def heat_map(
 ) -> Drawing:
     """Draw a table of shaded cells; None leaves a cell empty."""
     space, max_opacity = 8.0, 0.42  # between names and cells; of a cell, so that text on the colour stays readable
-    left = max([text_width(row, 12.0) for row in rows], default=0.0) + space
+    left = max([text_width(row, 13.0) * 1.06 for row in rows], default=0.0) + space  # the font is unknown
     heads = [_broken(column, width) for column in columns]
     top = 14.0 * max(map(len, heads), default=1) + space / 2
     parts: list[Markup] = []
@@ -412,7 +412,7 @@ def alignment_matrix(matrix: AlignmentMatrix) -> Drawing:
     keys = []  # class of a mark, meaning
     if matrix.corpus.count("-") == 1:
         keys.append(("", "down: {}, across: {}".format(*map(language_name, matrix.corpus.split("-")))))
-    keys.append(("link", "alignment link" + " (darker: higher confidence)" * bool(matrix.confidence)))
+    keys.append(("link", "alignment link" + " (stronger color: higher confidence)" * bool(matrix.confidence)))
     keys += [("sure", "gold link")] * (matrix.sure is not None or matrix.possible is not None)
     keys += [("possible", "possible gold link")] * bool(possible - sure)
     for row, (kind, words) in enumerate(keys):

@@ -236,6 +236,6 @@ def summary_entry(scores: TaskScores) -> str:
     if len(order) > 1:
         tested = significance_against(by_system, order[0])[order[1]]
         few = ", too few runs for significance" if tested.min_p >= ALPHA else ""
-        single = min(len(by_system[one].sample) for one in order) < 2
-        verdict = " (single run; not tested)" if single else f" ({p_value(tested.p)}{few})"
+        if min(len(by_system[one].sample) for one in order) > 1:  # single runs cannot be tested, which the page says
+            verdict = f" ({p_value(tested.p)}{few})"
     return f"{scores.name}: {shown}{verdict}."

@@ -133,8 +133,8 @@ def _transfer_gap(results: Sequence[TaskScores]) -> list[Section]:
         label = f"Scores of {system.label}: {'; '.join(spoken)}"
         figures.append((system.label, heat_map(names, tasks, cells, label, width=86.0)))
     lead = (
-        "Mean score of each language and task, with the difference to the source language (framed) below. Darker cells "
-        "are closer to the source."
+        "Mean score of each language and task, with the difference to the source language (framed) below. The "
+        "stronger the color, the closer to the source."
     )
     collapsed = any(result.collapsed for one in results for by in one.results.values() for result in by.values())
     return figure_section(
