@@ -103,7 +103,7 @@ def test_the_optimizers_step_goes_where_the_weights_are(tmp_path):
     path = checkpoint.save(tmp_path, 1, model, optimizer, {})
     elsewhere = learner()[0].to("meta")  # stands for a GPU, on which fused AdamW refuses a step on the CPU
     resumed = torch.optim.AdamW(elsewhere.parameters())
-    checkpoint._restore(elsewhere, resumed, checkpoint.load_file(path / checkpoint.OPTIMIZER))
+    checkpoint.load(path, elsewhere, resumed)
     assert {value.device.type for state in resumed.state.values() for value in state.values()} == {"meta"}
 
 

@@ -33,7 +33,6 @@ from interlace.training.callbacks import (
     HeldOutEvaluation,
     MetricsWriter,
     TrackerCallback,
-    run_callbacks,
 )
 from interlace.training.device import accelerator_for
 from interlace.training.diagnostics import DiagnosticsCallback, perplexities
@@ -201,7 +200,8 @@ def _train(training: Training, progress: Progress, callbacks: Sequence[Any], int
         if isinstance(each, DiagnosticsCallback):
             each.begin()
     for step in steps(training, progress):
-        run_callbacks(step, callbacks)
+        for callback in callbacks:
+            callback(step)
     if progress.reason:
         log.info("stopped at step %d: %s", progress.done, progress.reason)
 

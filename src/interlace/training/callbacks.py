@@ -14,25 +14,14 @@ from interlace.training import checkpoint
 from interlace.training.run_folder import append_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from accelerate import Accelerator
-    from torch import nn
 
     from interlace.training.loop import Progress, Training, TrainingStep
 
 log = logging.getLogger(__name__)
-
-MAX_COPIED = 0.8  # languages that share names and punctuation stay below; copying is near 1
-LENGTH_RATIOS = (0.2, 2.0)  # tokens written for each token read: the range of sound translations of any languages
-WINDOW = 100  # steps of back-translation
-
-_STOPPED = {
-    "perplexity": "perplexity has not fallen",
-    "bleu": "BLEU has not risen",
-    "round-trip": "BLEU of round trips has not risen",
-}
 
 
 class Callback(Protocol):
@@ -40,12 +29,6 @@ class Callback(Protocol):
 
     def __call__(self, step: TrainingStep) -> None:
         """Process one finished step."""
-
-
-def run_callbacks(step: TrainingStep, callbacks: Sequence[Callback]) -> None:
-    """Call every callback in order."""
-    for callback in callbacks:
-        callback(step)
 
 
 @dataclass
@@ -129,7 +112,9 @@ class HeldOutEvaluation:
             self.bad += 1
         if self.patience and self.bad >= self.patience:
             self.progress.stop = True
-            self.progress.reason = f"{_STOPPED[self.by]} for {self.bad} evaluations"
+            reasons = {"perplexity": "perplexity has not fallen", "bleu": "BLEU has not risen"}
+            reason = reasons.get(self.by, "BLEU of round trips has not risen")
+            self.progress.reason = f"{reason} for {self.bad} evaluations"
 
     def state(self) -> dict[str, Any]:
         """Return the state of early stopping."""
@@ -155,15 +140,25 @@ class CheckpointCallback:
 
     def __call__(self, step: TrainingStep) -> None:
         """Save a checkpoint if one is due."""
-        if not self._due(step.index):
+        best = self.evaluation.best_step if self.evaluation and self.evaluation.patience else None
+        regular = bool(self.every) and step.index % self.every == 0
+        if not (best == step.index or regular or step.index == self.training.last or self.progress.stop):
             return
         accelerator = self.training.accelerator
         if accelerator.is_main_process:
+            state = {
+                "drawn": self.progress.drawn,
+                "slots": self._slots(),
+                "stop": self.progress.stop,
+                "reason": self.progress.reason,
+                "evaluation": self.evaluation.state() if self.evaluation else None,
+            }
             model = accelerator.unwrap_model(self.training.model)
-            checkpoint.save(self.folder, step.index, model, self.training.optimizer, self._state())
-            best = self.evaluation.best_step if self.evaluation and self.evaluation.patience else None
+            checkpoint.save(self.folder, step.index, model, self.training.optimizer, state)
             checkpoint.prune(self.folder, self.keep, best)
-        _forget(self.training.model)
+        for module in self.training.model.modules():  # a run that resumes here starts without their caches
+            if callable(forget := getattr(module, "forget", None)):
+                forget()
         accelerator.wait_for_everyone()
 
     def resume(self) -> int:
@@ -181,31 +176,10 @@ class CheckpointCallback:
             self.evaluation.restore(state["evaluation"])
         return found[-1]
 
-    def _due(self, step: int) -> bool:
-        best = self.evaluation is not None and bool(self.evaluation.patience) and self.evaluation.best_step == step
-        regular = bool(self.every) and step % self.every == 0
-        return best or regular or step == self.training.last or self.progress.stop
-
-    def _state(self) -> dict[str, Any]:
-        return {
-            "drawn": self.progress.drawn,
-            "slots": self._slots(),
-            "stop": self.progress.stop,
-            "reason": self.progress.reason,
-            "evaluation": self.evaluation.state() if self.evaluation else None,
-        }
-
     def _slots(self) -> int:
         """Return the micro-batches a step, over all processes."""
         processes: int = self.training.accelerator.num_processes
         return self.training.micro_batches * processes
-
-
-def _forget(model: nn.Module) -> None:
-    """Clear caches that modules keep, in every process, because a run that resumes here starts without them."""
-    for module in model.modules():
-        if callable(forget := getattr(module, "forget", None)):
-            forget()
 
 
 @dataclass
@@ -215,12 +189,15 @@ class CopyingWarning:
     Each source language is checked by itself, as one direction may fail while others are sound. A warning is repeated
     only after its cause was gone.
 
+    max_copied: languages that share names and punctuation stay below; copying is near 1.
+    lengths: tokens written for each token read: the range of sound translations of any languages.
+    window: steps of back-translation.
     seen: copied shares and length ratios of the last steps, by corpus. warned: current warnings, by corpus.
     """
 
-    max_copied: float = MAX_COPIED
-    lengths: tuple[float, float] = LENGTH_RATIOS
-    window: int = WINDOW
+    max_copied: float = 0.8
+    lengths: tuple[float, float] = (0.2, 2.0)
+    window: int = 100
     seen: defaultdict[str, deque[tuple[float, float]]] = field(default_factory=lambda: defaultdict(deque))
     warned: dict[str, set[str]] = field(default_factory=dict)
 

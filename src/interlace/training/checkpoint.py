@@ -62,9 +62,21 @@ def load(path: Path, model: nn.Module, optimizer: Optimizer | None = None) -> di
         CheckpointError: a file is missing or damaged, or the checkpoint belongs to another model.
     """
     state = _state(path)
-    _fill(dict(_weights(model)), _tensors(path / WEIGHTS, state), path)
+    tensors, saved = dict(_weights(model)), _tensors(path / WEIGHTS, state)
+    missing, unknown = sorted(set(tensors) - set(saved)), sorted(set(saved) - set(tensors))
+    if missing or unknown:
+        raise CheckpointError(f"{path}: belongs to another model: lacks {missing[:3]}, and has {unknown[:3]} instead")
+    for name, tensor in tensors.items():
+        if tensor.shape != saved[name].shape:
+            found, wanted = tuple(saved[name].shape), tuple(tensor.shape)
+            raise CheckpointError(f"{path}: {name} has shape {found}, the model expects {wanted}")
+        tensor.copy_(saved[name])
     if optimizer is not None:
-        _restore(model, optimizer, _tensors(path / OPTIMIZER, state))
+        parameters = dict(model.named_parameters())
+        for key, value in _tensors(path / OPTIMIZER, state).items():
+            moment, _, name = key.partition(":")
+            own = parameters[name]
+            optimizer.state[own][moment] = value.to(own.device)  # fused AdamW needs its step there too
     return state
 
 
@@ -96,25 +108,6 @@ def _moments(model: nn.Module, optimizer: Optimizer) -> Iterator[tuple[str, Tens
     for name, parameter in model.named_parameters():
         for key, value in optimizer.state.get(parameter, {}).items():
             yield f"{key}:{name}", torch.as_tensor(value)
-
-
-def _restore(model: nn.Module, optimizer: Optimizer, moments: dict[str, Tensor]) -> None:
-    parameters = dict(model.named_parameters())
-    for key, value in moments.items():
-        moment, _, name = key.partition(":")
-        parameter = parameters[name]
-        optimizer.state[parameter][moment] = value.to(parameter.device)  # fused AdamW needs its step there too
-
-
-def _fill(tensors: dict[str, Tensor], saved: dict[str, Tensor], path: Path) -> None:
-    missing, unknown = sorted(set(tensors) - set(saved)), sorted(set(saved) - set(tensors))
-    if missing or unknown:
-        raise CheckpointError(f"{path}: belongs to another model: lacks {missing[:3]}, and has {unknown[:3]} instead")
-    for name, tensor in tensors.items():
-        if tensor.shape != saved[name].shape:
-            found, wanted = tuple(saved[name].shape), tuple(tensor.shape)
-            raise CheckpointError(f"{path}: {name} has shape {found}, the model expects {wanted}")
-        tensor.copy_(saved[name])
 
 
 def _state(path: Path) -> dict[str, Any]:

@@ -32,7 +32,10 @@ def accelerator_for(
     for tracker in trackers:
         if find_spec(tracker) is None:
             raise MissingDependencyError(f"the tracker {tracker!r}", tracker)
-    _keep_freed_memory()
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):  # glibc: on a CPU, returning pages and faulting them in again takes 15 % of a step
+        libc.mallopt(-3, 1 << 30)  # M_MMAP_THRESHOLD
+        libc.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD
     if threads:
         torch.set_num_threads(threads)
     if AcceleratorState._shared_state:  # noqa: SLF001 - accelerate allows one precision a process without a reset
@@ -57,11 +60,3 @@ def fast_precision() -> str:
     if torch.cuda.is_available():
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "no"
     return "bf16" if torch.backends.cpu.get_cpu_capability().startswith(("AVX512", "AMX")) else "no"
-
-
-def _keep_freed_memory() -> None:
-    """Let glibc keep freed memory: on a CPU, returning pages and faulting them in again takes 15 % of a step."""
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "mallopt"):
-        libc.mallopt(-3, 1 << 30)  # M_MMAP_THRESHOLD
-        libc.mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD

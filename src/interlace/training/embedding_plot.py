@@ -25,12 +25,20 @@ def embedding_picture(backbone: Backbone, vocab: Vocab, concepts: Concepts) -> d
     entries = [(number, language, word) for number, words in enumerate(concepts) for language, word in words.items()]
     if len(concepts) < 3:
         return {"method": "pca", "explained": [], "words": [], "pairs": []}
-    points, explained = _project(concept_vectors(backbone, vocab, concepts))
+    from sklearn.decomposition import PCA
+
+    pca = PCA(n_components=2, random_state=0)
+    points = pca.fit_transform(concept_vectors(backbone, vocab, concepts))
     words = [
         {"word": word, "language": language, "x": round(float(x), 4), "y": round(float(y), 4), "concept": number}
         for (number, language, word), (x, y) in zip(entries, points, strict=True)
     ]
-    return {"method": "pca", "explained": explained, "words": words, "pairs": _pairs(entries)}
+    first: dict[int, int] = {}  # of each concept; pairs are of it with each of the other words
+    for index, (number, _, _) in enumerate(entries):
+        first.setdefault(number, index)
+    pairs = [[first[number], index] for index, (number, _, _) in enumerate(entries) if first[number] != index]
+    explained = [round(float(share), 4) for share in pca.explained_variance_ratio_]
+    return {"method": "pca", "explained": explained, "words": words, "pairs": pairs}
 
 
 def concept_vectors(backbone: Backbone, vocab: Vocab, concepts: Concepts) -> NDArray[np.float32]:
@@ -49,23 +57,3 @@ def write_words(path: Path, concepts: Concepts, before: NDArray[np.float32], aft
 
     with atomic(path) as partial:
         save_file({"before": before, "after": after}, partial, {"concepts": json.dumps(concepts, ensure_ascii=False)})
-
-
-def _project(vectors: NDArray[np.float32]) -> tuple[NDArray[np.float64], list[float]]:
-    from sklearn.decomposition import PCA
-
-    pca = PCA(n_components=2, random_state=0)
-    points = pca.fit_transform(vectors)
-    return points, [round(float(share), 4) for share in pca.explained_variance_ratio_]
-
-
-def _pairs(entries: list[tuple[int, str, str]]) -> list[list[int]]:
-    """Return pairs of each concept's first word with each of its other words."""
-    first: dict[int, int] = {}
-    pairs = []
-    for index, (number, _, _) in enumerate(entries):
-        if number in first:
-            pairs.append([first[number], index])
-        else:
-            first[number] = index
-    return pairs

@@ -169,7 +169,12 @@ def _update(training: Training, draw: MixtureDraw, batches: list[Batch], counter
     tokens, rows = int(counts.pop("tokens")), int(counts.pop("rows"))
     languages = {key.removeprefix(_LANGUAGE): int(counts.pop(key)) for key in list(counts) if key.startswith(_LANGUAGE)}
     losses = {key: total / max(counts[key], 1) for key, total in totals.items()}
-    _check_finite(draw, source, {**losses, "gradient norm": norm})
+    for name, number in {**losses, "gradient norm": norm}.items():
+        if not math.isfinite(number):  # before it reaches the weights; every process sees the same numbers
+            raise RunError(
+                f"step {draw.step}, {source.name}: the {name} is {number}: training has diverged; restart with a "
+                "lower learning rate or a longer warm-up"
+            )
     rate = settings.rate(draw.step, training.last)
     for group in training.optimizer.param_groups:
         group["lr"] = rate
@@ -179,16 +184,6 @@ def _update(training: Training, draw: MixtureDraw, batches: list[Batch], counter
         draw.step, source.objective, source.corpus, losses, counts, tokens, rate, norm,
         seconds=0, waited=0, rows=rows, languages=languages,
     )  # fmt: skip
-
-
-def _check_finite(draw: MixtureDraw, source: MixtureSource, numbers: dict[str, float]) -> None:
-    """Stop before a diverged step reaches the weights; every process sees the same numbers."""
-    for name, number in numbers.items():
-        if not math.isfinite(number):
-            raise RunError(
-                f"step {draw.step}, {source.name}: the {name} is {number}: training has diverged; restart with a "
-                "lower learning rate or a longer warm-up"
-            )
 
 
 def _backward(training: Training, draw: MixtureDraw, batches: list[Batch], counts: Counts) -> Counts:
@@ -224,13 +219,17 @@ class StepCounts:
         """
         each = [_counts(batch) for batch in batches]
         if source.name not in self._first:
-            self._first[source.name] = self._agreed(source, tuple(each[0]))
+            everyone = self._gathered(tuple(each[0]))
+            for other in everyone:
+                if other != everyone[0]:
+                    raise RunError(_message(source, everyone[0], other))
+            self._first[source.name] = everyone[0]
         first = self._first[source.name]
-        other = next((tuple(counts) for counts in each if tuple(counts) != first), None)
+        differing = next((tuple(counts) for counts in each if tuple(counts) != first), None)
         sums = {name: sum(counts.get(name, 0.0) for counts in each) for name in first}
-        total = self.reduced({**sums, _DIFFERS: float(other is not None)})
+        total = self.reduced({**sums, _DIFFERS: float(differing is not None)})
         if total.pop(_DIFFERS):
-            found = next(names for names in self._gathered(other) if names is not None)
+            found = next(names for names in self._gathered(differing) if names is not None)
             raise RunError(_message(source, first, found))
         return total
 
@@ -240,13 +239,6 @@ class StepCounts:
             return dict(counts)
         values = torch.tensor(list(counts.values()), dtype=torch.float64, device=self._accelerator.device)
         return dict(zip(counts, self._accelerator.reduce(values, "sum").tolist(), strict=True))
-
-    def _agreed(self, source: MixtureSource, names: Names) -> Names:
-        everyone = self._gathered(names)
-        for other in everyone:
-            if other != everyone[0]:
-                raise RunError(_message(source, everyone[0], other))
-        return names
 
     def _gathered(self, value: T) -> list[T]:
         """Return the value of each process; all processes must call this."""
@@ -263,13 +255,12 @@ def _counts(batch: Batch) -> Counts:
 
 
 def _message(source: MixtureSource, first: Names, other: Names) -> str:
+    one, another = (
+        ", ".join(repr(name.removeprefix(_LANGUAGE)) for name in names if name not in {"tokens", "rows"}) or "nothing"
+        for names in (first, other)
+    )
     return (
-        f"{source.name}: its first batch counts {_listed(first)}, another one {_listed(other)}; "
+        f"{source.name}: its first batch counts {one}, another one {another}; "
         f"{source.objective}.batch must give the same `counts` and `languages`, in the same order, for every batch "
         "of a corpus (0 where there is none)"
     )
-
-
-def _listed(names: Names) -> str:
-    shown = [repr(name.removeprefix(_LANGUAGE)) for name in names if name not in {"tokens", "rows"}]
-    return ", ".join(shown) or "nothing"
