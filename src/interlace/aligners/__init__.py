@@ -8,27 +8,25 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.errors import DataError
 from interlace.core.files import atomic_folder, must_be_replaceable, must_exist
+from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 from interlace.text.lines import read_lines, write_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from interlace.alignment import WordPairs
     from interlace.alignment.lexicon import Lexicon
-    from interlace.core.progress import Progress
 
     Arrays = Mapping[str, NDArray[Any]]
 

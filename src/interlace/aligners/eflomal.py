@@ -6,18 +6,17 @@ It is licensed under the GPL, therefore it is run as a separate program. It has 
 from __future__ import annotations
 
 from collections import defaultdict
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
 from interlace.aligners.common.program import ExternalAligner, NumberedText, Program, run
+from interlace.core.progress import Progress
 from interlace.text.lines import write_lines
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from interlace.alignment.lexicon import Lexicon
-    from interlace.core.progress import Progress
     from interlace.core.ragged import Ragged
 
 

@@ -6,17 +6,16 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
 from interlace.aligners.common.program import ExternalAligner, NumberedText, Program, run
+from interlace.core.progress import Progress
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from interlace.alignment.lexicon import Lexicon
-    from interlace.core.progress import Progress
     from interlace.core.ragged import Ragged
 
 

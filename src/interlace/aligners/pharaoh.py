@@ -15,12 +15,12 @@ from interlace.alignment.formats import read_alignments
 from interlace.alignment.links import reverse_links
 from interlace.alignment.symmetrization import Heuristic, symmetrize
 from interlace.core.errors import SettingsError
+from interlace.core.progress import Progress
+from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
     from interlace.alignment import WordPairs
     from interlace.alignment.lexicon import Lexicon
-    from interlace.core.progress import Progress
-    from interlace.core.ragged import Ragged
 
 log = logging.getLogger(__name__)
 

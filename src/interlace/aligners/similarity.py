@@ -14,22 +14,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from interlace.aligners import Aligner, Alignments, FittedAligner
 from interlace.aligners.common.inputs import check_usable
-from interlace.alignment import CHUNK
+from interlace.alignment import CHUNK, WordPairs
 from interlace.core.errors import SettingsError, did_you_mean
+from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
 from interlace.core.settings import Settings
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from torch import Tensor
 
-    from interlace.alignment import WordPairs
     from interlace.alignment.lexicon import Lexicon
-    from interlace.core.progress import Progress
     from interlace.data import Sentences
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone

@@ -7,22 +7,20 @@ int32, counted from 0, sorted by source then target, without duplicates. Phrase 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.text.types import WordTypes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
     from interlace.text import TextPairs
 
 CHUNK = 20_000  # pairs processed at a time

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+Words = NDArray[np.int32]
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Words = NDArray[np.int32]
     Reach = tuple[Words, Words, Words, Words]  # first and last of each source word, then of each target word
 
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
+
+Links = NDArray[np.int32]  # (total, 2)
+Numbers = NDArray[np.int64]
+Flags = NDArray[np.uint8]
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Links = NDArray[np.int32]  # (total, 2)
-    Numbers = NDArray[np.int64]
-    Flags = NDArray[np.uint8]
     Pair = tuple[Links, Flags, Flags, Numbers, Numbers]  # union, marks, linked, open_, kept
 
 FORWARD, BACKWARD, BOTH, KEPT, SEEN = 1, 2, 3, 4, 8  # bits of a mark; BOTH is FORWARD | BACKWARD

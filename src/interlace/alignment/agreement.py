@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from dataclasses import astuple, dataclass
 from operator import add
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.alignment.links import contained_in, sorted_links
 from interlace.core.errors import DataError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from interlace.core.ragged import Ragged
+from interlace.core.ragged import Ragged
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.alignment.links import reverse_links, select_links
 from interlace.alignment.pharaoh import MAX_WORDS, LinkColumns, parse_pharaoh
@@ -18,12 +20,7 @@ from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.ragged import Ragged
 from interlace.text.lines import read_lines
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    Lengths = tuple[NDArray[np.integer], NDArray[np.integer]]  # words of each source and target sentence
+Lengths = tuple[NDArray[np.integer], NDArray[np.integer]]  # words of each source and target sentence
 
 _CHUNK = 50_000  # lines parsed at a time
 _MIN_EVIDENCE = 20  # aligned pairs without a word 0 from which words must be counted from 1

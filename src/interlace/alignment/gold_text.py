@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.alignment.formats import giza_rows, json_rows
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.text import Text, TextPairs
 from interlace.text.lines import read_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
 SEPARATOR = "|||"
 

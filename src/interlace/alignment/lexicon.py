@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.alignment.links import check_links, check_row_counts, sorted_links
 from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 from interlace.text.lines import read_lines, write_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
     from interlace.alignment import WordPairs
-    from interlace.core.ragged import Ragged
 
     _Counted = tuple[NDArray[np.int64], NDArray[np.float64]]  # keys and counts
 

@@ -5,15 +5,13 @@ Each link becomes one integer key that sorts as the link does: (row * width + so
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def sorted_links(rows: NDArray[Any], links: NDArray[Any], count: int) -> Ragged:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from interlace.alignment.phrase_table import PhraseTable
 from interlace.alignment.trie import Trie
@@ -22,13 +25,7 @@ from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.text.lines import read_lines, write_lines
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    Sides = tuple[Ragged, Ragged]
+Sides = tuple[Ragged, Ragged]
 
 SEPARATOR = "|||"
 _LINES = 50_000  # processed at a time

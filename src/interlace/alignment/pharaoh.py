@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.alignment import CHUNK
 from interlace.alignment.links import sorted_links
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
 
 _MARKS = b"-p?"  # sure, and two ways to write possible
 _DIGITS = 6  # maximum digits of a word index

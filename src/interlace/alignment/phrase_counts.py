@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import sorted_links
@@ -22,10 +24,6 @@ from interlace.alignment.trie import Trie, count_pairs, sum_up
 from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
     from interlace.alignment import WordPairs
 
     Sides = tuple[Ragged, Ragged]

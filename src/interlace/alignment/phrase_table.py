@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.alignment.phrases import PhraseRules
@@ -14,12 +17,6 @@ from interlace.core.ragged import Ragged
 from interlace.text.types import WordTypes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-    from typing import Literal
-
-    from numpy.typing import NDArray
-
     from interlace.alignment import WordPairs
 
 SCORES = ("phi(s|t)", "lex(s|t)", "phi(t|s)", "lex(t|s)")  # the columns of `PhraseTable.scores`, in Moses' order

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.alignment.links import check_links, check_row_counts, select_links
@@ -13,9 +13,6 @@ from interlace.core.errors import DataError
 from interlace.core.processors import processors
 from interlace.core.ragged import Ragged
 from interlace.core.settings import Settings
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _ROWS = 2_000  # pairs per task of a thread
 

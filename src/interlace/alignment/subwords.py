@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.alignment.links import sorted_links
 from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.ragged import Ragged
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from interlace.core.ragged import Ragged
-
-    Pieces = tuple[NDArray[np.int64], NDArray[np.int64]]  # (total,) of each link: its word's first subword, number
+Pieces = tuple[NDArray[np.int64], NDArray[np.int64]]  # (total,) of each link: its word's first subword, number
 
 Expansion = Literal["all", "first", "monotone"]
 EXPANSIONS: tuple[str, ...] = get_args(Expansion)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.alignment.links import sorted_links
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.processors import processors
 from interlace.core.ragged import Ragged
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Heuristic = Literal[
     "intersection",

@@ -11,19 +11,17 @@ pairs with their inner links (pair, links).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.int32]
-    Offsets = NDArray[np.int64]
-    Table = tuple[NDArray[np.int32], NDArray[np.int64]]  # slots, keys
+Numbers = NDArray[np.int32]
+Offsets = NDArray[np.int64]
+Table = tuple[NDArray[np.int32], NDArray[np.int64]]  # slots, keys
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio (Knuth, The Art of Computer Programming, 6.4)
 _MIN_SIZE = 1 << 12

@@ -6,11 +6,8 @@ A traceback is therefore always a bug of ours.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 class InterlaceError(Exception):

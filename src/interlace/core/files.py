@@ -7,14 +7,11 @@ import errno
 import os
 import secrets
 import shutil
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from interlace.core.errors import DataError, InterlaceError, did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # flag of `os.open`: do not follow a symbolic link
 _FULL = {errno.ENOSPC, errno.EDQUOT}

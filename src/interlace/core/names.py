@@ -8,14 +8,12 @@ from a checkpoint's configuration, a data file or Python.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import Annotated
 
 from pydantic import AfterValidator
 
 from interlace.core.errors import DataError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _MAX_LENGTH = 100  # characters; file systems take 255 bytes, and suffixes follow
 _LANGUAGE = re.compile(r"\w+(-\w+)*")

@@ -14,19 +14,18 @@ Legend: n queries, m candidates, H width, k neighbors, b queries of a block. Vec
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
+
+from interlace.core.ragged import Ragged
+from interlace.core.randomness import Generator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
     from torch import Tensor
-
-    from interlace.core.ragged import Ragged
-    from interlace.core.randomness import Generator
 
     Floats = NDArray[np.float32]
     Places = NDArray[np.int64]

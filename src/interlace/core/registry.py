@@ -14,16 +14,14 @@ import inspect
 import pkgutil
 import sys
 import traceback
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from types import ModuleType
+from typing import Any, Generic, TypeVar
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from types import ModuleType
 
 T = TypeVar("T")
 

@@ -8,6 +8,7 @@ Integers are stored in the smallest type: two bytes a link, one its confidence, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.alignment import CHUNK, WordPairs
 from interlace.core.errors import DataError
@@ -24,10 +26,6 @@ from interlace.data.store import SHARD_BYTES, ColumnFolder, narrow, read_meta, w
 from interlace.text.lines import read_lines, write_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from numpy.typing import NDArray
-
     from interlace.data import RowNumbers
 
 KIND = "aligned"

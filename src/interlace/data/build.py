@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,10 @@ from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs
 from interlace.data.corpus import Corpus, ParallelCorpus
-from interlace.data.filters import FilterChain, sides
+from interlace.data.filters import Filter, FilterChain, sides
 from interlace.text import Text, TextPairs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from interlace.data.filters import Filter
     from interlace.data.vocab import Vocab
     from interlace.readers import Reader
     from interlace.text.normalization import Normalization

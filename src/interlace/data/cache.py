@@ -9,16 +9,14 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable, Mapping
 from hashlib import blake2b, file_digest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from filelock import FileLock
 
 from interlace.core.files import atomic, atomic_folder, must_exist, remove_partials
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 FORMAT = 1  # of cached data; raise it to rebuild everything
 KEY = "key.json"

@@ -9,24 +9,21 @@ Words are those of `data.hashing`, which compares text without case, punctuation
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.settings import Settings
-from interlace.data.inspection import MAX_EXCERPTS, Excerpt, Finding
+from interlace.data.inspection import MAX_EXCERPTS, Excerpt, Finding, Where
 from interlace.text.scripts import UNSPACED, scripts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from interlace.data.hashing import HashedTokens
-    from interlace.data.inspection import Where
     from interlace.text import Text
 
     Hashes = NDArray[np.uint64]

@@ -6,22 +6,19 @@ own (`ParallelCorpus.with_alignments`), so that a new vocabulary or a new aligne
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, RowNumbers, Sentences
 from interlace.data.store import SHARD_BYTES, ColumnFolder, narrow, read_meta, write_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Self
-
-    from numpy.typing import NDArray
-
     from interlace.data.alignments import WordAlignments
     from interlace.data.phrases import PhraseStore
     from interlace.data.vocab import Vocab

@@ -16,6 +16,7 @@ Shapes: n lines; T subwords, C units, W words of all lines; each line is followe
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,22 +24,18 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.text import Text
 from interlace.text.scripts import is_unspaced
 from interlace.text.subwords import word_at
-from interlace.text.word_tokenizers import WORD_TOKENIZERS
+from interlace.text.word_tokenizers import WORD_TOKENIZERS, WordTokenizer
 from interlace.text.word_tokenizers.common.characters import code_points, is_space, line_starts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
     from tokenizers import Encoding, Tokenizer
-
-    from interlace.text.word_tokenizers import WordTokenizer
 
 _MAX_ODD_LINES = 0.2  # share of lines encoded twice above which offsets are used from the start
 _BLANK = 0x20

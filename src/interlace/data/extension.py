@@ -20,25 +20,19 @@ import json
 import math
 import unicodedata
 from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data.encoding import BYTES
 from interlace.data.tokenizer_training import sample_lines
-from interlace.data.vocab import Extension
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from tokenizers import Encoding
-
-    from interlace.data.vocab import Vocab
+from interlace.data.vocab import Extension, Vocab
 
 IdPair = tuple[int, int]
 

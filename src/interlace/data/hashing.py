@@ -9,22 +9,18 @@ Shapes: N characters, T words, L lines, G n-grams.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from interlace.data.filters import CharacterClasses
 from interlace.text.scripts import is_unspaced
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Hashes = NDArray[np.uint64]
-    Rows = NDArray[np.int64]
+Hashes = NDArray[np.uint64]
+Rows = NDArray[np.int64]
 
 _END = "\0"  # ends a line in the joined text
 _BETWEEN, _LETTER, _ALONE = 1, 2, 3  # what a character is: between words, part of a word, a word by itself

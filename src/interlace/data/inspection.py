@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -28,8 +28,6 @@ from interlace.text.lines import read_blocks
 from interlace.text.scripts import UNSPACED, is_unspaced
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from interlace.readers import Reader
     from interlace.text.word_tokenizers import WordTokenizer
 

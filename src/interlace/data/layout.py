@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from interlace.data import Pairs, Sentences
     from interlace.data.vocab import Vocab
 

@@ -18,19 +18,17 @@ Shapes: n sentences; T their subwords; S subwords of the stream with separators;
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, RowNumbers, Sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from interlace.data.corpus import Corpus, ParallelCorpus
 
 

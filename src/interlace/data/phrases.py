@@ -13,12 +13,14 @@ take more space than the corpus, because most spans have one.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.alignment.phrases import phrase_pairs
 from interlace.core.errors import DataError
@@ -29,10 +31,6 @@ from interlace.data.store import SHARD_BYTES, ColumnFolder, narrow, read_meta, w
 from interlace.text.running import running_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from numpy.typing import NDArray
-
     from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRules
     from interlace.data.alignments import WordAlignments
     from interlace.data.vocab import Vocab

@@ -9,17 +9,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.errors import DataError
-from interlace.core.randomness import Purpose, generator
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from interlace.core.randomness import Generator
+from interlace.core.randomness import Generator, Purpose, generator
 
 _CACHED = 2  # epochs: prefetched batches may already belong to the next one
 

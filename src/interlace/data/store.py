@@ -8,21 +8,19 @@ touched pages. Values are stored as int32, or as uint8 or uint16 (see `narrow`);
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from interlace.core.errors import DataError
 from interlace.core.files import atomic_folder, must_exist
 from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
     from interlace.data import RowNumbers
     from interlace.data.vocab import Vocab
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 import builtins
 import json
 import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from interlace.core.errors import DataError, MissingDependencyError
 from interlace.core.files import must_exist
 from interlace.text.lines import read_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _FILE = "tokenizer.json"
 # All files of tokenizers, also of those without `tokenizer.json`; `config.json` has the model type.

@@ -7,6 +7,7 @@ of a line as inside it: replacing words and scoring input embeddings rely on tha
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,13 +15,10 @@ import numpy as np
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from interlace.core.errors import DataError
-from interlace.core.randomness import Purpose, generator
+from interlace.core.randomness import Generator, Purpose, generator
 from interlace.data.sampling import temperature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from interlace.core.randomness import Generator
     from interlace.text.normalization import Normalization
 
 TokenizerKind = Literal["byte-bpe", "bpe", "wordpiece", "unigram"]

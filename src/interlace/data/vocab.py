@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from tokenizers import Tokenizer, normalizers
 
 from interlace.core.errors import DataError, did_you_mean
@@ -17,15 +20,9 @@ from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.ragged import Ragged
 from interlace.data.encoding import BYTES, Encoder
 from interlace.data.tokenizer_files import find_tokenizer, role_config, special_tokens
-from interlace.data.tokenizer_training import ROLES, normalization_steps, sample_lines, train_tokenizer
+from interlace.data.tokenizer_training import ROLES, TokenizerKind, normalization_steps, sample_lines, train_tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from interlace.data.tokenizer_training import TokenizerKind
     from interlace.text.normalization import Normalization
 
 MAX_LINES = 2_000_000

@@ -10,27 +10,25 @@ from __future__ import annotations
 import logging
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import atomic, must_exist
 from interlace.core.names import file_in
+from interlace.core.progress import Progress
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 from interlace.text.lines import read_lines, write_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from interlace.alignment.lexicon import Lexicon
-    from interlace.core.progress import Progress
 
 log = logging.getLogger(__name__)
 

@@ -6,18 +6,15 @@ same vector in both.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar
 
 from pydantic import Field
 
 from interlace.core.errors import DataError
+from interlace.core.progress import Progress
 from interlace.embeddings import CrossLingualVectors, EmbeddingMethod, EmbeddingSources
 from interlace.embeddings.common.skipgram import SkipGram, vectors_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from interlace.core.progress import Progress
 
 
 class Concat(EmbeddingMethod):

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlace.core.errors import DataError
+from interlace.core.progress import Progress
 from interlace.embeddings.common.mapping import MappedPair, MappingMethod, Refined
 
 if TYPE_CHECKING:
-    from interlace.core.progress import Progress
     from interlace.embeddings import CrossLingualVectors, EmbeddingSources
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import Field
 
 from interlace.core.errors import DataError
+from interlace.core.progress import Progress
 from interlace.embeddings.common.mapping import MappedPair, MappingMethod, Refined
 
 if TYPE_CHECKING:
-    from interlace.core.progress import Progress
     from interlace.embeddings import CrossLingualVectors, EmbeddingSources
 
 

@@ -10,28 +10,26 @@ Legend: B sequences of a batch, L tokens of the longest sequence, N predictions.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import SettingsError, did_you_mean
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 from interlace.data import LabeledExamples, Pairs, Sentences
-from interlace.data.layout import MAX_SPECIALS
+from interlace.data.layout import MAX_SPECIALS, Layout
 from interlace.data.questions import Questions
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import torch
-    from numpy.typing import NDArray
     from torch import Tensor, nn
 
     from interlace.alignment.lexicon import Lexicon
-    from interlace.data.layout import Layout
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.models.families import Traits

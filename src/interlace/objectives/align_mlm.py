@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.ragged import Ragged
@@ -26,7 +27,6 @@ from interlace.objectives.common.masking import PreparedMasked
 from interlace.objectives.mlm import Mlm
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from torch import Tensor, nn
 
     from interlace.data import Sentences

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.alignment.phrases import PhraseRules
@@ -39,7 +40,6 @@ from interlace.objectives.common.code_switching import (
 from interlace.objectives.common.masking import Masking, PreparedMasked
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from torch import nn
 
     from interlace.models.backbone import Backbone

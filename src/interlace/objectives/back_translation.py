@@ -17,18 +17,18 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import SettingsError
+from interlace.core.randomness import Generator
 from interlace.data.layout import SPECIALS, sentence_layout
 from interlace.objectives import Batch, Prepared, Preview, Resources, Term, language_id
 from interlace.objectives.common.seq2seq import Seq2SeqObjective, decoder_layout, require_decoder
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from torch import nn
 
-    from interlace.core.randomness import Generator
     from interlace.data import Sentences
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.randomness import Generator
 from interlace.data.layout import sentence_layout
 from interlace.objectives import Batch, Objective, Prepared, Resources, Term
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from torch import nn
 
-    from interlace.core.randomness import Generator
     from interlace.data import Sentences
     from interlace.models.backbone import Backbone
 

@@ -19,9 +19,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
 from interlace.core.ragged import Ragged
+from interlace.core.randomness import Generator
 from interlace.core.schedules import Schedule, value_at, values_of, within
 from interlace.core.settings import Settings
 from interlace.data import Sentences
@@ -32,9 +34,6 @@ from interlace.objectives.common.masking import Rate
 from interlace.objectives.common.seq2seq import Seq2SeqObjective, decoder_layout
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from interlace.core.randomness import Generator
     from interlace.data.vocab import Vocab
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # of Knuth's multiplicative hashing, odd

@@ -19,25 +19,23 @@ Legend: N predictions; n some of them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
+from interlace.core.randomness import Generator
 from interlace.objectives import Batch, BoolOrAuto, Resources, language_id
 from interlace.objectives.common.dictionaries import Dictionaries, Dictionary
 from interlace.objectives.common.masking import PreparedMasked
 from interlace.objectives.mlm import Mlm
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from interlace.core.randomness import Generator
     from interlace.data import Sentences
 
 

@@ -20,10 +20,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
+from interlace.core.randomness import Generator
 from interlace.data import Pairs, Sentences
 from interlace.data.layout import SPECIALS
 from interlace.objectives import Batch, Prepared, Resources
@@ -40,9 +42,6 @@ from interlace.objectives.common.masking import Masking
 from interlace.objectives.common.seq2seq import DecoderLayout, Seq2SeqObjective
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from interlace.core.randomness import Generator
     from interlace.data.vocab import Vocab
 
     Span = tuple[NDArray[np.int64], NDArray[np.int64]]  # (B,) start, (B,) stop

@@ -18,13 +18,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
 from interlace.alignment.subwords import Expansion
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
+from interlace.core.randomness import Generator
 from interlace.data import Pairs
-from interlace.data.layout import pair_layout
+from interlace.data.layout import Layout, pair_layout
 from interlace.objectives import (
     Batch,
     BoolOrAuto,
@@ -40,11 +42,8 @@ from interlace.objectives.common.links import one_to_one, require_links
 from interlace.objectives.common.masking import Masking, PreparedMasked
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from torch import Tensor, nn
 
-    from interlace.core.randomness import Generator
-    from interlace.data.layout import Layout
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
 

@@ -14,20 +14,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.randomness import Generator
 from interlace.data import Pairs, Sentences
-from interlace.data.layout import SPECIALS, sentence_layout
+from interlace.data.layout import SPECIALS, Layout, sentence_layout
 from interlace.objectives import Batch, Objective, Prepared, Preview, Term, place_texts, token_texts
 from interlace.objectives.common.links import one_to_one, require_links
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from torch import Tensor, nn
 
-    from interlace.core.randomness import Generator
-    from interlace.data.layout import Layout
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
 

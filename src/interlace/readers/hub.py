@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -21,13 +22,10 @@ from pydantic import Field
 from interlace.core.errors import DataError, MissingDependencyError, did_you_mean
 from interlace.readers import Reader
 from interlace.readers.common import text as common
-from interlace.readers.common.questions import JsonNode, question_pairs, read_question
+from interlace.readers.common.questions import AnsweredQuestion, JsonNode, question_pairs, read_question
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from interlace.readers.common.questions import AnsweredQuestion
     from interlace.text import Text, TextPairs
 
 PREFIX = "hub:"

@@ -8,14 +8,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from interlace.core.errors import DataError, MissingDependencyError, RunError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
 ZERO_SHOT, SUPERVISED = "zero-shot", "supervised"
 COLLAPSED = "\N{DOUBLE DAGGER}"  # marks a score of a collapsed fine-tuning

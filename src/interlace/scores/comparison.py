@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -28,9 +29,6 @@ from interlace.scores.statistics import (
     permutation_test,
     sign_flip_test,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
 OTHERS = ""  # as a language: the mean of the languages that a task is not fine-tuned on
 GAP = "difference"  # as a setting: supervised minus zero-shot, the transfer gap (Tang et al. 2022, section 3)

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.errors import DataError
+from interlace.core.randomness import Generator
 from interlace.scores.statistics import DRAWS, Interval, Significance, extreme_share
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
-
-    from interlace.core.randomness import Generator
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 BLEU_ORDERS = 4  # of n-grams
 BLEU_COLUMNS = 2 + 2 * BLEU_ORDERS  # length, reference length, matching n-grams, n-grams of the output

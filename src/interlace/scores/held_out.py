@@ -7,15 +7,13 @@ the suffix ", all" is over all words, the same for every system, so systems are 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from interlace.scores import Score, ScoreTable
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    Metrics = Mapping[str, Sequence[str]]
+Metrics = Mapping[str, Sequence[str]]
 
 ALL_WORDS = ", all"  # suffix of a metric
 HELD_OUT_SHARE = "held out"  # metric: percent of the words that training read no entry of

@@ -9,22 +9,17 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from interlace.core.errors import DataError
+from interlace.core.randomness import Generator
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from interlace.core.randomness import Generator
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 ALPHA = 0.05  # differences with a p-value below it are significant
 DRAWS = 10_000

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, PrivateAttr, model_validator
 
 from interlace.core.errors import SettingsError
@@ -20,8 +22,9 @@ from interlace.core.ragged import Ragged
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 from interlace.data import LabeledExamples
-from interlace.objectives import Batch, BoolOrAuto, Objective, Term, encoder_inputs
+from interlace.objectives import Batch, BoolOrAuto, Objective, Prepared, Term, encoder_inputs
 from interlace.tasks.common.files import (
+    Chunks,
     FileQuery,
     Files,
     MissingDataError,
@@ -34,18 +37,13 @@ from interlace.tasks.common.files import (
 from interlace.text import Text, TextPairs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
     from torch import Tensor, nn
 
     from interlace.data.layout import Layout
     from interlace.data.vocab import Vocab
     from interlace.embeddings import WordVectors
     from interlace.models.backbone import Backbone
-    from interlace.objectives import Prepared
     from interlace.scores.examples import Examples
-    from interlace.tasks.common.files import Chunks
 
     Predictions = NDArray[Any] | Ragged
     """One prediction per example, or one class per word (`Ragged`); `TaskHead.empty_predictions` if there is none."""

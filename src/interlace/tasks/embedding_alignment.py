@@ -10,9 +10,11 @@ changes that.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import DataError
@@ -28,10 +30,6 @@ from interlace.tasks.common.files import Files, find_file, find_parts
 from interlace.tasks.common.vectors import distinct_rows, mean_rows, single_words, spellable
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
 

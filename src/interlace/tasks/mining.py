@@ -10,9 +10,11 @@ Legend: n sources, m targets, P proposed pairs, g gold pairs.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import DataError
@@ -20,20 +22,25 @@ from interlace.core.neighbors import Margin, MarginScorer, nearest
 from interlace.core.randomness import Purpose, generator
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Scores
-from interlace.tasks.common.files import Files, ReaderSettings, encode, find_file, find_parts, masked, read_text
+from interlace.tasks.common.files import (
+    Chunks,
+    FileQuery,
+    Files,
+    ReaderSettings,
+    encode,
+    find_file,
+    find_parts,
+    masked,
+    read_text,
+)
 from interlace.tasks.common.vectors import SentenceVectorTask, words_per_line
 from interlace.text import Text
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
     from interlace.data import Sentences
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.tasks.common.files import Chunks, FileQuery
 
     Floats = NDArray[np.float64]
 

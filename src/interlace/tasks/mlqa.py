@@ -24,38 +24,35 @@ import re
 import string
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
+from interlace.core.randomness import Generator
 from interlace.data import Sentences
 from interlace.data.encoding import subwords_in_span
 from interlace.data.layout import pair_layout
 from interlace.data.questions import Questions, Windows, cut_windows
-from interlace.objectives import Term
+from interlace.objectives import Batch, Prepared, Term
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import FineTuneTask, HeadSettings, Scores, TaskHead, Tuning
-from interlace.tasks.common.files import Files, ReaderSettings, encode, log_notes
+from interlace.tasks.common.files import FileQuery, Files, ReaderSettings, encode, log_notes
 from interlace.text import Text, TextPairs
 from interlace.text.scripts import UNSPACED, is_unspaced, scripts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
     from torch import Tensor, nn
 
-    from interlace.core.randomness import Generator
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.objectives import Batch, Prepared
-    from interlace.tasks.common.files import FileQuery
 
 AnswerRules = Literal["mlqa", "squad"]
 SPAN = np.dtype([("start", np.int32), ("end", np.int32), ("score", np.float32)])

@@ -7,13 +7,23 @@ by `multi-bleu.perl`, Romanian without diacritics on both sides).
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, field_validator
 
 from interlace.core.errors import DataError
-from interlace.tasks import Scale
-from interlace.tasks.common.files import FileQuery, Files, MissingDataError, ReaderSettings, find_parts, read_text
+from interlace.tasks import Scale, Scores
+from interlace.tasks.common.files import (
+    Chunks,
+    FilePart,
+    FileQuery,
+    Files,
+    MissingDataError,
+    ReaderSettings,
+    find_parts,
+    read_text,
+)
 from interlace.tasks.common.translation import (
     SourceLines,
     TextMetric,
@@ -27,12 +37,8 @@ from interlace.text import TextPairs
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.tasks import Scores
-    from interlace.tasks.common.files import Chunks, FilePart
 
 
 class Mt(TranslationTask):

@@ -9,10 +9,13 @@ Legend: W words of all sentences, E entities.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import DataError, did_you_mean
@@ -23,11 +26,6 @@ from interlace.tasks.common.classification import TaggingTask
 from interlace.tasks.common.files import Files, ReaderSettings, log_notes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
     from interlace.data import LabeledExamples
     from interlace.data.vocab import Vocab
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.tasks.common.classification import PairClassificationTask
-from interlace.tasks.common.files import Files, ReaderSettings, log_notes
-
-if TYPE_CHECKING:
-    from interlace.tasks.common.files import Chunks, FileQuery
+from interlace.tasks.common.files import Chunks, FileQuery, Files, ReaderSettings, log_notes
 
 _UNTRANSLATED = "NS"  # in dev and test files, a sentence without a translation
 

@@ -9,6 +9,7 @@ and not comparable with it.
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -34,8 +35,6 @@ from interlace.tasks.common.prediction import InputLimits, inference
 from interlace.text import Text
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from interlace.data import Sentences
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone

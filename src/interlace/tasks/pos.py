@@ -8,6 +8,7 @@ predict them: 1.6 % of German's PUD, 2.4 % of French's.
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -21,8 +22,6 @@ from interlace.tasks.common.classification import TaggingTask
 from interlace.tasks.common.files import Files, ReaderSettings, find_parts, log_notes
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from interlace.data import LabeledExamples
     from interlace.data.vocab import Vocab
 

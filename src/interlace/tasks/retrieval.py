@@ -5,9 +5,11 @@ Sentence vectors are compared by cosine (Hu et al. 2020, XTREME's Tatoeba). Noth
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.neighbors import Margin, MarginScorer, ranks
@@ -15,18 +17,13 @@ from interlace.core.ragged import Ragged
 from interlace.data import Pairs
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Scores
-from interlace.tasks.common.files import Files, ReaderSettings, encode, find_parts, read_text
+from interlace.tasks.common.files import Chunks, FileQuery, Files, ReaderSettings, encode, find_parts, read_text
 from interlace.tasks.common.vectors import SentenceVectorTask, distinct_rows, words_per_line
 from interlace.text import TextPairs
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.tasks.common.files import Chunks, FileQuery
 
     Vectors = NDArray[np.float32]
 

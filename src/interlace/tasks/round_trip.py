@@ -6,6 +6,7 @@ come back perfectly, so the share of copied text is scored too.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
@@ -17,8 +18,6 @@ from interlace.tasks.common.translation import SourceLines, TextMetric, Translat
 from interlace.text import Text
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from interlace.data.vocab import Vocab
 
 

@@ -7,9 +7,11 @@ Dou & Neubig 2021) and compared with manual alignments (Och & Ney 2003, section 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.aligners.similarity import Similarity, SimilaritySettings
@@ -18,20 +20,15 @@ from interlace.alignment.agreement import Agreement, agreement_by_pair
 from interlace.alignment.formats import FORMATS, read_alignments
 from interlace.alignment.gold_text import read_gold_text
 from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import ProbeTask, Scale, Scores
-from interlace.tasks.common.files import FileQuery, Files, find_file, find_parts, log, log_notes
+from interlace.tasks.common.files import Chunks, FileQuery, Files, find_file, find_parts, log, log_notes
 from interlace.tasks.common.prediction import inference
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from interlace.core.ragged import Ragged
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.tasks.common.files import Chunks
     from interlace.text import TextPairs
 
 _MAX_BEYOND = 0.01  # share of links beyond a sentence's end above which a warning is logged

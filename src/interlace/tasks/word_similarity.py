@@ -7,11 +7,14 @@ across two: a target such as `en-de` has its first word in English and its secon
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import DataError, did_you_mean
@@ -22,11 +25,6 @@ from interlace.tasks.common.vectors import WordVectorSettings, centered, vectors
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
     from interlace.data.vocab import Vocab
     from interlace.embeddings import WordVectors
     from interlace.models.backbone import Backbone

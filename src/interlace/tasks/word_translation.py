@@ -7,10 +7,13 @@ By cosine and CSLS as in Conneau et al. 2018 (section 3.2), with the mean cosine
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import DataError
@@ -24,11 +27,6 @@ from interlace.tasks.common.vectors import WordVectorSettings, centered, vectors
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
     from interlace.data.vocab import Vocab
     from interlace.embeddings import WordVectors
     from interlace.models.backbone import Backbone

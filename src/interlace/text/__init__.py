@@ -5,6 +5,7 @@ Readers and the toy corpus produce `Text`; derived languages map it to new `Text
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import TYPE_CHECKING
@@ -12,8 +13,6 @@ from typing import TYPE_CHECKING
 from interlace.core.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from interlace.core.errors import DataError
 from interlace.core.files import atomic, must_exist
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
 
 _BLOCK = 1 << 20  # bytes read at a time
 _BOM = b"\xef\xbb\xbf"

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 from pydantic import Field
 
 from interlace.core.settings import Settings
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # Romanian writes s and t with a comma below; older text has the cedilla, alone or as a combining mark.
 _COMMA = str.maketrans("ŞşŢţ", "ȘșȚț")

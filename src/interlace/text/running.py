@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
 from interlace.text import Text
 from interlace.text.scripts import is_unspaced
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def running_text(rows: Ragged, spellings: list[str], language: str, word_tokenizer: str) -> Text:

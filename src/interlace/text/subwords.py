@@ -11,12 +11,10 @@ Legend: n lines; T subwords and W words of all lines; C characters (or bytes) of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 
 def word_at(

@@ -6,10 +6,8 @@ language needs one dictionary. Where a language cannot express a distinction, a 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
+from typing import NamedTuple
 
 
 class NounConcept(NamedTuple):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
@@ -26,12 +27,9 @@ from interlace.toy.languages import LANGUAGES, PIVOT, language, links, realize
 from interlace.toy.paraphrases import paraphrases
 from interlace.toy.questions import paragraph, passages
 from interlace.toy.sampling import sample, stream
-from interlace.toy.scenes import SPLITS
+from interlace.toy.scenes import SPLITS, Scene
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from interlace.toy.scenes import Scene
     from interlace.toy.sentences import ToySentence
 
 META = "toy.json"

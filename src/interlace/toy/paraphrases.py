@@ -7,18 +7,14 @@ English words, and the label is drawn at random. In other languages case, agreem
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 from itertools import count as naturals
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from interlace.toy.languages import PIVOT, language
 from interlace.toy.sampling import SceneEditor, generator, sample, stream
-from interlace.toy.scenes import problems, split_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from interlace.toy.scenes import Phrase, Scene
+from interlace.toy.scenes import Phrase, Scene, problems, split_of
 
 _ALIKE = frozenset({"the", "this"})  # swapping these two changes too little
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from interlace.text.scripts import is_unspaced
@@ -13,8 +14,6 @@ from interlace.toy.sampling import generator, sample, stream
 from interlace.toy.scenes import Scene, answerable_roles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from interlace.core.randomness import Generator
 
 _MOVES = frozenset("go travel return run arrive".split())

@@ -7,6 +7,7 @@ each word a frequency of its own, overall and in each context, as in natural tex
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
 from itertools import accumulate, pairwise
@@ -21,8 +22,6 @@ from interlace.toy.concepts import ADJECTIVES, GIVEN, NOUNS, NUMERALS, SURNAMES,
 from interlace.toy.scenes import SPLITS, Phrase, Scene, problems, split_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from interlace.core.randomness import Generator
 
 Item = TypeVar("Item")

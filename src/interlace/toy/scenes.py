@@ -17,13 +17,11 @@ Every choice is one that every language has to express:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 from zlib import crc32
 
 from interlace.toy.concepts import ADJECTIVES, DETERMINERS, GIVEN, NOUNS, NUMERALS, SURNAMES, TIMES, TOWNS, VERBS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TENSES = ("past", "present", "future")
 PARTICIPANTS = ("subject", "object", "recipient", "goal", "companion", "place")  # fields of a scene that are phrases

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
@@ -10,8 +11,6 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 from interlace.toy.concepts import CONCEPTS, GIVEN, SURNAMES, cells
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from interlace.toy.scenes import Phrase, Scene
 
 CLAUSE_ROLES = frozenset(

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
     from interlace.alignment import WordPairs
     from interlace.alignment.lexicon import Lexicon
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from io import SEEK_END
 from itertools import chain
 from pathlib import Path
@@ -18,26 +19,21 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.aligners import Aligner, StoredAlignments
 from interlace.aligners.common.inputs import Fold, Vocabularies, check_usable
-from interlace.alignment import CHUNK
+from interlace.alignment import CHUNK, WordPairs
 from interlace.alignment.formats import read_alignments
 from interlace.alignment.symmetrization import Heuristic, symmetrize
 from interlace.core.errors import DataError, InterlaceError, MissingDependencyError, SettingsError
-from interlace.core.progress import no_progress
+from interlace.core.progress import Progress, no_progress
 from interlace.core.ragged import Ragged
 from interlace.text.lines import write_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from interlace.alignment import WordPairs
     from interlace.alignment.lexicon import Lexicon
-    from interlace.core.progress import Progress
 
 Program = Annotated[
     str,

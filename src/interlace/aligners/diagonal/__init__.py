@@ -11,9 +11,12 @@ not depend on the number of threads.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.aligners import Aligner, Alignments, FittedAligner, checked_array
@@ -21,19 +24,13 @@ from interlace.aligners.common.inputs import TOO_LONG, Fold, Prior, Threads, Voc
 from interlace.alignment.links import sorted_links
 from interlace.alignment.symmetrization import Heuristic, symmetrize
 from interlace.core.errors import DataError
-from interlace.core.progress import no_progress
+from interlace.core.progress import Progress, no_progress
+from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from concurrent.futures import ThreadPoolExecutor
-
-    from numpy.typing import NDArray
-
     from interlace.aligners.diagonal.kernels import DiagonalModel
     from interlace.alignment import WordPairs
     from interlace.alignment.lexicon import Lexicon
-    from interlace.core.progress import Progress
-    from interlace.core.ragged import Ragged
 
 
 class Diagonal(Aligner):

@@ -7,26 +7,23 @@ the time. There are 1.5 slots per pair, which keeps searches short.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
+from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    Types = NDArray[np.int32]
-    Slots = NDArray[np.int64]
+Types = NDArray[np.int32]
+Slots = NDArray[np.int64]
 
 Fields = list[tuple[str, type[np.generic]]]
 Sides = tuple[Ragged, Ragged]  # rows of source and target types, int32, numbered as in the table

@@ -17,18 +17,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-from interlace.aligners.diagonal.cooccurrence import EMPTY, add_atomically, first_slot, place_in_row, slot_from
+from interlace.aligners.diagonal.cooccurrence import (
+    EMPTY,
+    Cooccurrence,
+    add_atomically,
+    first_slot,
+    place_in_row,
+    slot_from,
+)
+
+Types = NDArray[np.int32]
+Thetas = NDArray[np.float32]
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from interlace.aligners.diagonal.cooccurrence import Cooccurrence
-
-    Types = NDArray[np.int32]
-    Thetas = NDArray[np.float32]
-    Counts = NDArray[np.int64]
-    Floats = NDArray[np.float64]
     Pair = tuple[Floats, Floats]  # of source and target words
 
 FIXED = 1 << 30  # expected counts are integers in units of 1 / FIXED, so that sums do not depend on their order

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from interlace.aligners.common.inputs import MAX_CELLS
+from interlace.aligners.common.inputs import MAX_CELLS, Prior, Vocabularies
 from interlace.aligners.diagonal import kernels
-from interlace.aligners.diagonal.cooccurrence import PROBABILITIES, Cooccurrence, cooccurrence
+from interlace.aligners.diagonal.cooccurrence import PROBABILITIES, Cooccurrence, Fields, cooccurrence
 from interlace.core.processors import processors
+from interlace.core.progress import Progress
+from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from interlace.aligners.common.inputs import Prior, Vocabularies
-    from interlace.aligners.diagonal.cooccurrence import Fields
     from interlace.alignment import WordPairs
-    from interlace.core.progress import Progress
-    from interlace.core.ragged import Ragged
 
 log = logging.getLogger(__name__)
 

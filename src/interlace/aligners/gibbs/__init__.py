@@ -8,6 +8,7 @@ of all posteriors.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,17 +19,14 @@ from interlace.aligners.common.inputs import TOO_LONG, Fold, Prior, Threads, Voc
 from interlace.alignment.symmetrization import Heuristic
 from interlace.core.errors import DataError
 from interlace.core.processors import processors
-from interlace.core.progress import no_progress
+from interlace.core.progress import Progress, no_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from interlace.aligners.gibbs.model import GibbsModel
     from interlace.alignment import WordPairs
     from interlace.alignment.lexicon import Lexicon
-    from interlace.core.progress import Progress
 
 MAX_SWEEPS = 250  # with fertility: small texts converge within a hundred
 

@@ -12,19 +12,17 @@ All kernels release the GIL and are cached on disk.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Types = NDArray[np.int32]
-    Offsets = NDArray[np.int64]
-    Keys = NDArray[np.uint64]
-    Numbers = NDArray[np.uint32]
-    Floats = NDArray[np.float32]
+Types = NDArray[np.int32]
+Offsets = NDArray[np.int64]
+Keys = NDArray[np.uint64]
+Numbers = NDArray[np.uint32]
+Floats = NDArray[np.float32]
 
 WORDS, JUMPS, FERTILITY = 1, 2, 3  # models: translation; also jumps; also fertility
 NONE = -1

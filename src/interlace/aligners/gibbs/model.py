@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.aligners import Alignments, checked_array
 from interlace.aligners.gibbs import kernels
@@ -16,14 +19,8 @@ from interlace.alignment.symmetrization import symmetrize
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from concurrent.futures import ThreadPoolExecutor
-
-    from numpy.typing import NDArray
-
-    Cuts = list[tuple["Cut", "Cut"]]  # by view, of source and target
-    Directions = list[tuple["Direction", "Direction"]]  # by view: forward and backward
+Cuts = list[tuple["Cut", "Cut"]]  # by view, of source and target
+Directions = list[tuple["Direction", "Direction"]]  # by view: forward and backward
 
 MAX_JUMP = 100  # longer jumps are counted as this one
 FERTILITIES = 10  # number of links from which the fertility ratio is constant

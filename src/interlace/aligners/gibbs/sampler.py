@@ -7,6 +7,7 @@ words distinguish them; samplers of both kinds make different errors.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,25 +15,28 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from interlace.aligners.common.inputs import MAX_CELLS
+from interlace.aligners.common.inputs import MAX_CELLS, Prior
 from interlace.aligners.gibbs import kernels
 from interlace.aligners.gibbs.kernels import Found, SamplerCounts, Words
-from interlace.aligners.gibbs.model import FERTILITIES, MAX_JUMP, Direction, cell_starts, number_entries, tables_of
+from interlace.aligners.gibbs.model import (
+    FERTILITIES,
+    MAX_JUMP,
+    Cut,
+    Direction,
+    Directions,
+    cell_starts,
+    number_entries,
+    tables_of,
+)
 from interlace.core.processors import processors
+from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
-from interlace.core.randomness import Purpose, generator
+from interlace.core.randomness import Generator, Purpose, generator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from interlace.aligners.common.inputs import Prior
-    from interlace.aligners.gibbs.model import Cut, Directions
     from interlace.alignment import WordPairs
-    from interlace.core.progress import Progress
-    from interlace.core.randomness import Generator
 
 log = logging.getLogger(__name__)
 

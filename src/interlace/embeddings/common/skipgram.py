@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from pydantic import Field
@@ -18,9 +19,6 @@ from interlace.core.progress import Progress, no_progress
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
 from interlace.embeddings import WordVectors
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 class SkipGram(Settings):

@@ -6,16 +6,12 @@ is not switched. A candidate is (start, stop, place): a span of the matrix sente
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Table = NDArray[np.int32]
-    Numbers = NDArray[np.int64]
+Table = NDArray[np.int32]
+Numbers = NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True)

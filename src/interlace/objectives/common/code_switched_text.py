@@ -7,11 +7,13 @@ direction, repeated sentences are dropped, and a share of monolingual sentences 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.alignment.phrases import phrase_pairs
@@ -35,10 +37,6 @@ from interlace.objectives.common.code_switching import (
 from interlace.text.running import running_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from interlace.alignment import WordPairs
     from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRules
     from interlace.text import Text, TextPairs

@@ -13,26 +13,24 @@ side. Legend: n rows (pairs), p pieces, P phrase pairs, T tokens of all switched
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from interlace.alignment.phrases import PhraseRules, phrase_pairs
 from interlace.core.ragged import Ragged
+from interlace.core.randomness import Generator
 from interlace.core.settings import Settings
 from interlace.data import KnownPhrases, Pairs, Sentences
 from interlace.data.layout import SPECIALS, Layout, sentence_layout
 from interlace.text.scripts import UNSPACED, is_unspaced, scripts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from interlace.core.randomness import Generator
     from interlace.data.encoding import Surfaces
     from interlace.data.vocab import Vocab
 

@@ -9,6 +9,7 @@ Legend: m entries of a dictionary; n usable entries of all dictionaries; W disti
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from hashlib import blake2b
@@ -16,6 +17,7 @@ from string import Formatter
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, field_validator, model_validator
 
 from interlace.core.errors import DataError, did_you_mean
@@ -25,9 +27,6 @@ from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
     from torch import Tensor
 
     from interlace.alignment.lexicon import Lexicon

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from interlace.core.ragged import Ragged
     from interlace.data import Pairs
 
 

@@ -5,8 +5,8 @@ Legend: N predictions, B sequences, L tokens of the longest, H width, V vocabula
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -14,9 +14,6 @@ from torch.nn import functional
 from torch.utils.checkpoint import checkpoint
 
 from interlace.models.backbone import Backbone
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 MAX_LOGITS = 1 << 28  # logits in memory at once; the backward pass peaks at four times their four bytes each
 

@@ -15,15 +15,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
+from interlace.core.randomness import Generator
 from interlace.core.schedules import Schedule, value_at, within
 from interlace.objectives import Batch, Component, Prepared, Resources
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from interlace.core.randomness import Generator
     from interlace.data.layout import Layout
     from interlace.data.vocab import Vocab
 

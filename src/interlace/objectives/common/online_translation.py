@@ -9,14 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
-from interlace.models.search import ModelState, add_specials, eval_mode, generate
+from interlace.models.search import ModelState, TokenConstraints, add_specials, eval_mode, generate
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from interlace.models.search import TokenConstraints
     from interlace.models.settings import SearchSettings
 
 

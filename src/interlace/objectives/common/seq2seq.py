@@ -16,16 +16,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import SettingsError
+from interlace.core.ragged import Ragged
 from interlace.objectives import Batch, Objective, Prepared, Preview, Term, language_id, place_texts, token_texts
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from torch import Tensor, nn
 
-    from interlace.core.ragged import Ragged
     from interlace.data.layout import Layout
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import DataError, did_you_mean
@@ -12,10 +15,6 @@ from interlace.readers.common.text import one_line, plain_pairs
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from interlace.text import TextPairs
 
 NOT_FOUND = (-1, -1)  # the span of an answer that does not occur in the passage

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, TypeVar
+from pathlib import Path
+from typing import Literal, TypeVar
 
 from interlace import readers
 from interlace.core.errors import DataError, did_you_mean
@@ -12,11 +15,6 @@ from interlace.core.ragged import Ragged
 from interlace.text import Text, TextPairs
 from interlace.text.lines import read_lines
 from interlace.text.scripts import is_unspaced
-
-if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
 T = TypeVar("T")
 

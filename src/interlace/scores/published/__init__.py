@@ -7,17 +7,14 @@ often other splits, so their figures are shown with ours but never tested agains
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from interlace.core.errors import DataError, did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
 
 _FOLDER = Path(__file__).parent
 

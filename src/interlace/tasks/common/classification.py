@@ -14,33 +14,31 @@ there to compare (Conneau & Lample 2019 found them no better). A word is read fr
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.ragged import Ragged
+from interlace.core.randomness import Generator
 from interlace.data import LabeledExamples, Pairs, Sentences
 from interlace.data.layout import pair_layout, sentence_layout
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import FineTuneTask, Scores, TaskHead, Tuning
-from interlace.tasks.common.files import ReaderSettings, encode, log_notes
+from interlace.tasks.common.files import Chunks, ReaderSettings, encode, log_notes
 from interlace.tasks.common.vectors import Pooling, distinct_rows, words_per_line
 from interlace.text import Text, TextPairs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
     from torch import Tensor
 
-    from interlace.core.randomness import Generator
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Prepared
-    from interlace.tasks.common.files import Chunks
 
 _MAX_WORDS = 40  # words of a sentence shown in samples
 

@@ -8,10 +8,13 @@ an entry. The main metric is over held-out words.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from pathlib import Path
+from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.alignment.lexicon import read_translations
@@ -20,12 +23,6 @@ from interlace.scores.examples import Examples
 from interlace.tasks import ProbeTask
 from interlace.tasks.common.files import FileQuery, Files, find_parts
 from interlace.text.lines import read_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 log = logging.getLogger(__name__)
 

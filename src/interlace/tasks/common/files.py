@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
@@ -12,6 +13,7 @@ from string import Formatter
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator
 
 from interlace.core.errors import DataError, did_you_mean
@@ -23,10 +25,6 @@ from interlace.text import Text, TextPairs
 from interlace.text.codes import three_letters, two_letters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from interlace.data.vocab import Vocab
 
 SPLITS = ("train", "dev", "test", "translated")  # translated: test text translated into the source language

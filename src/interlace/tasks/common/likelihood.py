@@ -9,30 +9,27 @@ Legend: n sentences; S subwords of running text, ends of sentences included; B s
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
-from interlace.data import Sentences
+from interlace.data import Pairs, Sentences
 from interlace.data.layout import sentence_layout
-from interlace.objectives import Batch, Resources, encoder_inputs, resolve_language_ids
+from interlace.objectives import Batch, Objective, Prepared, Resources, encoder_inputs, resolve_language_ids
 from interlace.objectives.clm import Clm
 from interlace.objectives.mlm import Mlm
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     import torch
-    from numpy.typing import NDArray
 
-    from interlace.data import Pairs
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.objectives import Objective, Prepared
     from interlace.tasks.common.prediction import InputLimits
     from interlace.text import Text
 

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
-from interlace.core.randomness import Purpose, generator
+from interlace.core.randomness import Generator, Purpose, generator
 from interlace.data import Pairs
 from interlace.data.sampling import BucketPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import torch
     from accelerate import Accelerator
-    from numpy.typing import NDArray
     from torch import nn
 
-    from interlace.core.randomness import Generator
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, BoolOrAuto, Prepared
     from interlace.tasks import Predictions, TaskHead

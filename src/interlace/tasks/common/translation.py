@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from interlace.core.errors import DataError, MissingDependencyError, SettingsError, did_you_mean
@@ -26,10 +28,6 @@ from interlace.text.scripts import is_unspaced
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.models.translator import LineTranslation

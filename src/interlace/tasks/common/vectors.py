@@ -5,9 +5,11 @@ Legend: n sentences or words, k layers, H width.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
@@ -22,10 +24,6 @@ from interlace.tasks import ProbeTask
 from interlace.tasks.common.prediction import InputLimits, buckets, inference
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,8 +13,6 @@ from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from interlace.core.ragged import Ragged
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from interlace.text.word_tokenizers import WORD_TOKENIZERS, WordTokenizer
 from interlace.text.word_tokenizers.unicode import Unicode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from interlace.core.ragged import Ragged
 
 _OWN = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,6 @@ from interlace.text.word_tokenizers import WordTokenizer
 from interlace.text.word_tokenizers.common.spans import rejoined, trimmed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from interlace.core.ragged import Ragged
 
 _MAX_CHARACTERS = 10_000  # characters per call; Sudachi accepts 49,149 bytes

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field
 
 from interlace.core.ragged import Ragged
 from interlace.text.word_tokenizers import WordTokenizer
-from interlace.text.word_tokenizers.common.spans import placed
+from interlace.text.word_tokenizers.common.spans import Span, placed
 from interlace.text.word_tokenizers.unicode import Unicode
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from interlace.text.word_tokenizers.common.spans import Span
 
 
 class Moses(WordTokenizer):

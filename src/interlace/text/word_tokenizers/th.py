@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from interlace.text.word_tokenizers import WordTokenizer
@@ -9,8 +10,6 @@ from interlace.text.word_tokenizers.common.spans import placed, rejoined, trimme
 from interlace.text.word_tokenizers.unicode import Unicode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from interlace.core.ragged import Ragged
 
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from interlace.core.ragged import Ragged
 from interlace.text.scripts import is_unspaced
 from interlace.text.word_tokenizers import WordTokenizer
 from interlace.text.word_tokenizers.common.characters import code_points, line_starts, spans_by_line
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from interlace.core.ragged import Ragged
 
 _UNKNOWN, _BLANK, _RUN, _ALONE, _EXTENDS = range(5)
 _ZERO_WIDTH_SPACE = "\u200b"  # separates words in Khmer and Thai

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
+from interlace.core.ragged import Ragged
 from interlace.text.word_tokenizers import WordTokenizer
 from interlace.text.word_tokenizers.common.characters import code_points, is_space, line_starts, spans_by_line
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from interlace.core.ragged import Ragged
 
 
 class Whitespace(WordTokenizer):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,6 @@ from interlace.text.word_tokenizers import WordTokenizer
 from interlace.text.word_tokenizers.common.spans import rejoined, trimmed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from interlace.core.ragged import Ragged
 
 

@@ -7,6 +7,7 @@ gold alignments come from the roles that their words share.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,8 +16,6 @@ from interlace.core.registry import Registry
 from interlace.text import Text, TextPairs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from interlace.toy.scenes import Scene
     from interlace.toy.sentences import ToySentence
 

@@ -5,16 +5,13 @@ Legend: C characters of all lines, each line followed by one line feed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 _BEYOND = 0x3001  # every white space character is below
 _SPACES = np.array([chr(code).isspace() for code in range(_BEYOND)] + [False])

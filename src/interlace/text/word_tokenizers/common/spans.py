@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
 from interlace.text.word_tokenizers.common.characters import code_points, line_starts, spans_by_line
 from interlace.text.word_tokenizers.unicode import continues
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
 
 Span = tuple[int, int]
 
