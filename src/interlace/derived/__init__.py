@@ -10,6 +10,7 @@ Deshpande, Talukdar and Narasimhan (2021); Tang, Deshpande and Narasimhan (2022)
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -22,8 +23,6 @@ from interlace.core.settings import Settings
 from interlace.derived.common.texts import DerivedPairs, DerivedText, composed, derived_pairs, in_parts, unchanged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from interlace.text import Text, TextPairs
 
 __all__ = ["TRANSFORMATIONS", "Chain", "DerivedPairs", "DerivedText", "Transformation", "chain"]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import DataError
@@ -15,8 +16,6 @@ from interlace.derived.common.layout import WordSpans, reorder
 from interlace.derived.common.trees import FileState, file_states, forest_of, read_trees
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from interlace.text import Text
 
 

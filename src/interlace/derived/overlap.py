@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,6 @@ from interlace.derived.common.layout import pair_uniform, read_words, respelled
 from interlace.derived.transliterate import Transliterate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from interlace.text import Text
 
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache, partial
 from hashlib import shake_128
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.derived import DerivedText, Transformation
 from interlace.derived.common.layout import pair_uniform, relettered, respelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
-
     from interlace.text import Text
 
 Script = Literal["armenian", "cherokee", "deseret", "georgian"]

@@ -12,12 +12,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from interlace.models.families import Family
 
 NAME = "interlace"  # of the kernel among transformers' attention implementations

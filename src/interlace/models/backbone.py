@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
@@ -17,14 +18,11 @@ from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.data.tokenizer_files import without_code
 from interlace.models.attention import attention_arguments
 from interlace.models.checkpoint_files import CONFIG, quiet, write_config
-from interlace.models.families import family_of, traits_of
+from interlace.models.families import Traits, family_of, traits_of
 from interlace.models.languages import FOLDED_KEY, fold_weights
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from interlace.data.vocab import Vocab
-    from interlace.models.families import Traits
 
 Pooling = Literal["first", "mean", "max"]
 

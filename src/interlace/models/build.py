@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,8 +31,6 @@ from interlace.models.settings import Attention, DecoderSettings, ModelSettings,
 from interlace.models.token_embeddings import NewTokens, extend_embeddings, initialize_from_vectors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from torch import Tensor
 
     from interlace.data.vocab import Vocab

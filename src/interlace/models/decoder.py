@@ -12,17 +12,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.functional import pad, scaled_dot_product_attention
 
 from interlace.models.attention import Dropout, attention, causal_mask
 from interlace.models.families import family_of
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 CACHE_STEP = 16  # positions that are allocated at once
 

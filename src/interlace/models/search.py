@@ -13,6 +13,7 @@ first, then K), K beam size, N hypotheses of a source, T tokens of the longest h
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
@@ -25,8 +26,6 @@ from interlace.core.errors import CheckpointError, SettingsError, did_you_mean
 from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from torch import Tensor, nn
 
     from interlace.data.vocab import Vocab

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -29,17 +30,14 @@ from interlace.core.randomness import Purpose, torch_seed
 from interlace.models.attention import install_kernels
 from interlace.models.backbone import Backbone, cpu_copies, freeze_unused_bias
 from interlace.models.checkpoint_files import CONFIG, WEIGHTS, quiet, write_config
-from interlace.models.decoder import BertDecoder, CrossAttentionDecoder, ModernBertDecoder
+from interlace.models.decoder import BertDecoder, CrossAttentionDecoder, KVCache, ModernBertDecoder
 from interlace.models.families import SEQ2SEQ, family_of, language_ids
 from interlace.models.languages import equalize_segments
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from torch import Tensor
 
     from interlace.data.vocab import Vocab
-    from interlace.models.decoder import KVCache
 
 ENCODER_SIDE, DECODER_SIDE = "encoder", "decoder"  # prefixes of weights, or folders
 SEQ2SEQ_KEY = "interlace_seq2seq"  # of a configuration: whether both sides share embeddings

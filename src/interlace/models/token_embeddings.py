@@ -17,20 +17,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
 from interlace.core.randomness import Purpose, generator
 from interlace.embeddings import SUBWORDS, WordVectors, is_text_file, languages_in
-from interlace.models.settings import Shape
+from interlace.models.settings import ModelSettings, Shape
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from torch import Tensor
 
     from interlace.data.vocab import Extension, Vocab
     from interlace.models.backbone import Backbone
-    from interlace.models.settings import ModelSettings
 
 NewTokens = Literal["mean", "random"]
 

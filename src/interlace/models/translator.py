@@ -10,28 +10,34 @@ quarter for scores of the vocabulary; the rest is for temporary tensors. All fig
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from interlace.core.errors import DataError, SettingsError
+from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
-from interlace.models.search import EnsembleState, TokenConstraints, encode_source, encoder_inputs, eval_mode, generate
+from interlace.models.search import (
+    DecodingState,
+    EnsembleState,
+    Hypotheses,
+    TokenConstraints,
+    encode_source,
+    encoder_inputs,
+    eval_mode,
+    generate,
+)
 from interlace.models.settings import SearchSettings
 from interlace.text import Text
 from interlace.text.scripts import UNSPACED, scripts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from interlace.core.ragged import Ragged
     from interlace.data.vocab import Vocab
-    from interlace.models.search import DecodingState, Hypotheses
     from interlace.models.seq2seq import Seq2Seq
 
 log = logging.getLogger(__name__)

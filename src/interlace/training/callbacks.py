@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import math
 from collections import defaultdict, deque
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,9 +16,6 @@ from interlace.training import checkpoint
 from interlace.training.run_folder import append_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from accelerate import Accelerator
 
     from interlace.training.loop import Progress, Training, TrainingStep

@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -19,9 +21,6 @@ from interlace.core.errors import CheckpointError
 from interlace.core.files import atomic_folder, remove_partials
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from torch import Tensor, nn
     from torch.optim import Optimizer
 

@@ -26,32 +26,28 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from interlace.objectives.common.dictionaries import dictionary_scores
+from interlace.objectives.common.dictionaries import Dictionaries, dictionary_scores
 from interlace.objectives.common.seq2seq import Seq2SeqObjective
-from interlace.tasks.common.likelihood import perplexity, summed_loss
+from interlace.tasks.common.likelihood import HeldOutBatches, perplexity, summed_loss
 from interlace.tasks.common.vectors import layer_vectors
-from interlace.tasks.retrieval import both_ways
+from interlace.tasks.retrieval import Retrieval, both_ways
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
     from torch import Tensor
 
     from interlace.data import Pairs
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Objective
-    from interlace.objectives.common.dictionaries import Dictionaries
-    from interlace.tasks.common.likelihood import HeldOutBatches
-    from interlace.tasks.retrieval import Retrieval
     from interlace.training.loop import TrainingStep
 
 KIND = "diagnosis"  # of a line in `metrics.jsonl`

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interlace.tasks import ProbeTask
-from interlace.tasks.common.files import FileQuery, MissingDataError, find_parts, translated_files
+from interlace.tasks import ProbeTask, Scores, Task
+from interlace.tasks.common.files import (
+    FilePart,
+    FilePatterns,
+    FileQuery,
+    MissingDataError,
+    find_parts,
+    translated_files,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
     from accelerate import Accelerator
 
     from interlace.data.vocab import Vocab
     from interlace.embeddings import WordVectors
     from interlace.models.backbone import Backbone
-    from interlace.tasks import Scores, Task
-    from interlace.tasks.common.files import FilePart, FilePatterns
     from interlace.training.loop import TrainingStep
     from interlace.training.selection import Item
 

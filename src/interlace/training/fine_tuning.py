@@ -6,36 +6,39 @@ import logging
 import math
 import shutil
 import time
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.core.files import atomic_folder, remove_partials
 from interlace.core.ragged import Ragged
 from interlace.models.backbone import freeze_layers
-from interlace.objectives import Resources
-from interlace.tasks import FineTuneTask
+from interlace.objectives import Prepared, Resources
+from interlace.tasks import FineTuneTask, TaskHead, Tuning
 from interlace.tasks.common.prediction import MixedBatches, MixedSequences, bucket_plan, predict_all
 from interlace.training.loop import Progress, Training, TrainingModel, steps
 from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource
 from interlace.training.optimizer import OptimizerSettings
 from interlace.training.predictions import write_predictions, write_probe_outcomes
 from interlace.training.run_folder import read_json, write_json
-from interlace.training.selection import FineTuneRun, baseline_loss, collapsed, runs_of_task, selection_groups
+from interlace.training.selection import (
+    FineTuneRun,
+    Item,
+    SelectionGroup,
+    baseline_loss,
+    collapsed,
+    runs_of_task,
+    selection_groups,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from interlace.objectives import Prepared
-    from interlace.tasks import TaskHead, Tuning
     from interlace.training.evaluation_job import EvaluationJob, Score
-    from interlace.training.selection import Item, SelectionGroup
 
     Predicted = dict[int, Any]  # predictions for examples, by the object's `id`
 

@@ -14,22 +14,20 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from interlace.core.errors import RunError
 from interlace.core.randomness import Purpose, torch_seed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from accelerate import Accelerator
-    from torch import Tensor
     from torch.optim import Optimizer
 
     from interlace.models.backbone import Backbone

@@ -35,9 +35,12 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import atomic
@@ -45,17 +48,11 @@ from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.scores.examples import Examples, bootstrap
 from interlace.training.run_folder import read_json, write_json
-from interlace.training.selection import PER_LANGUAGE
+from interlace.training.selection import PER_LANGUAGE, Item
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
     from interlace.tasks import Scores
     from interlace.training.evaluation_job import EvaluationJob
-    from interlace.training.selection import Item
 
     Arrays = dict[str, NDArray[Any]]
 

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from interlace.objectives import token_texts
-from interlace.training.mixture import MixtureDraw
+from interlace.objectives import Batch, Objective, token_texts
+from interlace.training.mixture import Mixture, MixtureDraw
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from interlace.data.vocab import Vocab
-    from interlace.objectives import Batch, Objective
-    from interlace.training.mixture import Mixture
 
 MAX_TOKENS = 80  # of a sequence in a sample
 

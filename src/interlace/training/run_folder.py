@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
 from interlace.core.errors import RunError
 from interlace.core.files import atomic
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
 RECIPE, RUN, METRICS, SAMPLES, SCORES, EMBEDDING, ALIGNMENTS, WORDS, VECTORS, EVALUATION = (
     "recipe.json",

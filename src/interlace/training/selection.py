@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from interlace.tasks import FineTuneTask, ProbeTask
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from interlace.tasks import SelectionRule, Setting, Task
+from interlace.tasks import FineTuneTask, ProbeTask, SelectionRule, Setting, Task
 
 Item = tuple["Setting", str]  # a setting and the language that is scored in it
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.text.running import is_tight
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 KNOWN, RUN, TIGHT, CLOSER, MARK, LOOSE, EXTENDS, LETTER = (1 << bit for bit in range(8))
 """Bits of a character: classified already; merges with others of its kind into a word (letters, digits); of a script

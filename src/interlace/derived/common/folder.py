@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import accumulate, pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,24 +26,19 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_be_replaceable, must_exist
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
-from interlace.data.filters import FilterChain
+from interlace.data.filters import Filter, FilterChain
 from interlace.derived import Chain, DerivedText, chain
 from interlace.derived.common.formats import write_as
 from interlace.derived.common.layout import spaced
 from interlace.derived.common.sentences import with_joined_words
 from interlace.derived.common.texts import composed, overlaps
-from interlace.readers import READERS
+from interlace.readers import READERS, Reader
 from interlace.text import Text, TextPairs
 from interlace.text.lines import read_blocks, read_lines, write_lines, writing
 from interlace.text.scripts import scripts_of
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from interlace.data.filters import Filter
-    from interlace.readers import Reader
     from interlace.text.normalization import Normalization
 
 META = "meta.json"

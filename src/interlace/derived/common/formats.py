@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import DataError, SettingsError
@@ -12,9 +14,6 @@ from interlace.readers.conllu import Conllu
 from interlace.text.lines import write_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from pathlib import Path
-
     from interlace.readers import Reader
     from interlace.text import Text, TextPairs
 

@@ -6,22 +6,20 @@ first word of each line.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from interlace.derived.common.characters import CLOSER, LETTER, LOOSE, MARK, TIGHT
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Codes = NDArray[Any]
-    Ints = NDArray[np.int64]
-    Bits = NDArray[np.uint64]
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
-    Bytes = NDArray[np.uint8]
+Codes = NDArray[Any]
+Ints = NDArray[np.int64]
+Bits = NDArray[np.uint64]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Bytes = NDArray[np.uint8]
 
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # splitmix64 (Steele, Lea and Flood 2014)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)

@@ -8,11 +8,14 @@ Legend: L lines, W words of all lines, C characters.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.errors import DataError
 from interlace.core.files import must_exist
@@ -24,11 +27,6 @@ from interlace.text.types import distinct
 from interlace.text.word_tokenizers.common.characters import code_points, line_starts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
     from interlace.text import Text
 
 

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.ragged import Ragged
@@ -23,8 +24,6 @@ from interlace.derived.common.characters import traits
 from interlace.derived.common.layout import WordSpans, reorder
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from interlace.text import Text
 
 Split = Literal["marks", "period", "line"]

@@ -5,6 +5,7 @@ Legend: L lines, W words of all lines, P words of all parses.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, pairwise
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from unicodedata import category, normalize
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.errors import DataError
 from interlace.core.files import must_exist
@@ -22,10 +24,6 @@ from interlace.readers.conllu import Conllu
 from interlace.text.types import distinct
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
     from interlace.text import Text
 
 FileState = tuple[str, int, int]  # path, size, time of modification
