@@ -16,7 +16,7 @@ from interlace.aligners.diagonal.kernels import SCALE
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError
-from little_pairs import HOUSE, pairs_of, random_pairs
+from little_pairs import HOUSE, check_alignments, pairs_of, random_pairs
 
 
 def posteriors_of(source, target, theta, aligner):
@@ -184,17 +184,6 @@ def test_a_lexicon_links_words_that_the_text_never_had():
 # ---- odd input ----
 
 
-def check(pairs, aligned):
-    """Links of every line, within it, sorted and with a confidence."""
-    assert len(aligned) == len(pairs)
-    assert len(aligned.confidence) == len(aligned.links.values)
-    assert ((aligned.confidence > 0) & (aligned.confidence <= 1)).all()
-    for links, m, n in zip(aligned.links.to_lists(), pairs.source.lengths, pairs.target.lengths, strict=True):
-        assert links == sorted(links)
-        assert all(0 <= i < m and 0 <= j < n for i, j in links)
-        assert links or not m or not n
-
-
 lines = st.lists(st.sampled_from("abcdeABC"), max_size=7).map(" ".join)
 
 
@@ -211,12 +200,7 @@ def test_any_lines_get_links(known, new, agree, alpha, null):
     pairs = pairs_of([*known, ("a", "b")])
     fitted = aligner.fit(pairs)
     for some in (pairs, pairs_of(new)):
-        aligned = fitted.align(some)
-        if null == 0:
-            check(some, aligned)
-        else:
-            assert len(aligned) == len(some)
-            assert np.isfinite(aligned.confidence).all()
+        check_alignments(fitted.align(some), some)
 
 
 def test_pairs_too_long_to_learn_from_are_still_linked(caplog):

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlace import toy as world
-from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER, Alignments
+from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER
 from interlace.aligners.gibbs import Gibbs, sampler
 from interlace.alignment import WordPairs
 from interlace.alignment.agreement import agreement
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
-from little_pairs import HOUSE, pairs_of, random_pairs
+from little_pairs import HOUSE, check_alignments, pairs_of, random_pairs
 
 CROSSED = [("haus das", "the house"), ("buch ein", "a book")]
 
@@ -110,7 +110,7 @@ def test_huge_priors_and_the_sparsest_alpha_neither_overflow_nor_make_nan():
     lexicon = Lexicon.of([("s1", "t1", 1e9), ("s2", "t2", 1e300), ("s3", "t9", 0.0)])
     fitted = Gibbs(alpha=1e-4, null=0.001, jump_alpha=0.001, fertility_alpha=0.001).fit(pairs, lexicon)
     for aligned in (fitted.align_training_pairs(pairs), fitted.align(pairs)):
-        check(pairs, aligned)
+        check_alignments(aligned, pairs)
     assert all(np.isfinite(array).all() and (array >= 0).all() for array in fitted.arrays().values())
 
 
@@ -165,7 +165,7 @@ def test_of_too_much_text_a_part_is_learnt_from_and_all_is_linked(caplog):
         fitted = Gibbs(max_training_cells=3_000, sweeps=0.2).fit(pairs)
     assert "of 600 pairs, because of max_training_cells" in caplog.text
     own = fitted.align_training_pairs(pairs)
-    check(pairs, own)
+    check_alignments(own, pairs)
     assert equal(own, fitted.align(pairs))
     gold = Ragged.of([[(i, i) for i in range(8) if i < m and i < n] for m, n in zip(
         pairs.source.lengths, pairs.target.lengths, strict=True)], width=2)  # fmt: skip
@@ -177,18 +177,6 @@ def test_of_too_much_text_a_part_is_learnt_from_and_all_is_linked(caplog):
 
 
 # ---- odd input ----
-
-
-def check(pairs, aligned):
-    """Links of every line, within it, sorted, each once and with a confidence."""
-    assert isinstance(aligned, Alignments)
-    assert len(aligned) == len(pairs)
-    assert len(aligned.confidence) == len(aligned.links.values)
-    assert ((aligned.confidence > 0) & (aligned.confidence <= 1)).all()
-    for links, m, n in zip(aligned.links.to_lists(), pairs.source.lengths, pairs.target.lengths, strict=True):
-        assert links == sorted(links)
-        assert len({tuple(link) for link in links}) == len(links)
-        assert all(0 <= i < m and 0 <= j < n for i, j in links)
 
 
 lines = st.lists(st.sampled_from(["a", "b", "c", "Bc", "bca", ""]), max_size=6).map(" ".join)
@@ -204,9 +192,9 @@ lines = st.lists(st.sampled_from(["a", "b", "c", "Bc", "bca", ""]), max_size=6).
 def test_any_lines_get_links(known, new, views, symmetrization):
     pairs = pairs_of([*known, ("a", "b")])
     fitted = Gibbs(views=views, symmetrization=symmetrization, sweeps=0.001).fit(pairs)
-    check(pairs, fitted.align_training_pairs(pairs))
-    check(pairs, fitted.align(pairs))
-    check(pairs_of(new), fitted.align(pairs_of(new)))
+    check_alignments(fitted.align_training_pairs(pairs), pairs)
+    check_alignments(fitted.align(pairs), pairs)
+    check_alignments(fitted.align(pairs_of(new)), pairs_of(new))
 
 
 def test_pairs_too_long_to_hold_get_no_links_and_a_warning(caplog):
@@ -215,7 +203,7 @@ def test_pairs_too_long_to_hold_get_no_links_and_a_warning(caplog):
     fitted = Gibbs(sweeps=0.1).fit(pairs)
     assert "1 of 22 pairs have more than" in caplog.text
     for aligned in (fitted.align_training_pairs(pairs), fitted.align(pairs)):
-        check(pairs, aligned)
+        check_alignments(aligned, pairs)
         assert aligned.links.lengths[[20, 21]].tolist() == [0, 2]
     with pytest.raises(DataError, match="too long"):
         Gibbs().fit(pairs_of([endless, ("", "the")]))

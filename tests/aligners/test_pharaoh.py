@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import logging
 
-import numpy as np
 import pytest
 
 from interlace.aligners.pharaoh import Pharaoh
-from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError
 from little_pairs import word_pairs
 
@@ -112,12 +110,3 @@ def test_links_that_leave_the_text_are_left_out_and_said(write, caplog):
 def test_files_that_do_not_fit_are_refused(write, text, settings, message):
     with pytest.raises(DataError, match=message):
         Pharaoh(links=write(text), **settings).fit(PAIRS)
-
-
-def test_priors_are_of_no_use_and_nothing_is_to_be_aligned(write, caplog):
-    aligner = Pharaoh(links=write("0-0\n\n1-0\n"))
-    with caplog.at_level(logging.WARNING):
-        aligner.fit(PAIRS, Lexicon([], [], np.zeros((0, 2), np.int32), np.zeros(0)))
-    assert "ignoring the priors" in caplog.text
-    with pytest.raises(DataError, match="has words on both sides"):
-        aligner.fit(word_pairs(["", "a", ""], ["b", "", "c"]))

@@ -10,7 +10,6 @@ import pytest
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-from interlace.aligners import ALIGNERS
 from interlace.aligners.similarity import FittedSimilarity, Similarity, Units, truncate_layers
 from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.core.ragged import Ragged
@@ -256,11 +255,3 @@ def test_a_tokenizer_alone_is_no_encoder(vocab, tmp_path):
     vocab.save(tmp_path / "vocab")
     with pytest.raises(CheckpointError, match=r"no config\.json"):
         Similarity(start=str(tmp_path / "vocab")).fit(REAL)
-
-
-def test_nothing_is_learnt_and_nothing_saved(start, tmp_path):
-    with pytest.raises(DataError, match="has words on both sides"):
-        Similarity(start=start()).fit(word_pairs(["a", ""], ["", "b"]))
-    fitted = ALIGNERS.build({"name": "similarity", "start": start()}).fit(REAL)
-    with pytest.raises(DataError, match="has no model to save"):
-        fitted.save(tmp_path / "model")

@@ -1,13 +1,11 @@
-"""Links of words and of their subwords: worked by hand, and equal to loops over words."""
+"""Links of words and of their subwords, worked by hand."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from interlace.alignment.subwords import EXPANSIONS, to_subwords
+from interlace.alignment.subwords import to_subwords
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 
@@ -46,46 +44,6 @@ def test_words_without_subwords_lose_their_links():
 def test_subwords_of_no_word_are_passed_over():
     apart = Ragged.of([[-1, 0, 0, -1, 1, -1]])
     assert tuples(to_subwords(links([(0, 0), (1, 1)]), apart, apart, "first")) == [[(1, 1), (4, 4)]]
-
-
-counts = st.lists(st.integers(0, 4), max_size=5)  # subwords of each word
-
-
-@st.composite
-def corpora(draw):
-    """Pairs as the number of subwords of each word on both sides, and links between words."""
-    pairs = draw(st.lists(st.tuples(counts, counts), min_size=1, max_size=4))
-    between = [[(i, j) for i in range(len(source)) for j in range(len(target))] for source, target in pairs]
-    return pairs, [draw(st.sets(st.sampled_from(all_))) if all_ else set() for all_ in between]
-
-
-def words_of(sides):
-    return Ragged.of([np.repeat(np.arange(len(side)), side) for side in sides])
-
-
-def slowly(source, target, link, how):
-    """The links of the subwords of one link."""
-    pieces = [range(sum(side[:word]), sum(side[: word + 1])) for side, word in zip((source, target), link, strict=True)]
-    if not all(pieces):
-        return set()
-    if how == "all":
-        return {(a, b) for a in pieces[0] for b in pieces[1]}
-    if how == "first":
-        return {(pieces[0][0], pieces[1][0])}
-    longer = max(map(len, pieces))
-    return {tuple(side[step * len(side) // longer] for side in pieces) for step in range(longer)}
-
-
-@pytest.mark.parametrize("how", EXPANSIONS)
-@given(corpora())
-def test_columns_are_what_loops_find(how, corpus):
-    pairs, between = corpus
-    found = to_subwords(links(*between), *(words_of(side) for side in zip(*pairs, strict=True)), how)
-    assert found.values.dtype == np.int32
-    assert tuples(found) == [
-        sorted(set().union(*(slowly(source, target, link, how) for link in some)))
-        for (source, target), some in zip(pairs, between, strict=True)
-    ]
 
 
 def test_monotone_links_reach_every_subword_and_never_cross():

@@ -16,7 +16,7 @@ from interlace.core.errors import DataError
 from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
-from little_pairs import word_pairs
+from little_pairs import check_alignments, word_pairs
 
 PLAIN = (
     ["the old doctor reads a letter", "a cat sleeps", "the cat reads", "a doctor sleeps", "the old cat"] * 2,
@@ -82,22 +82,6 @@ def build(request, start, tmp_path):
     return make
 
 
-def check(aligned, pairs):
-    """The contract of `Alignments`."""
-    links, confidence = aligned.links, aligned.confidence
-    assert len(aligned) == len(links) == len(pairs)
-    assert (links.offsets[0], links.offsets[-1]) == (0, len(links.values))
-    assert (links.values.dtype, links.values.shape) == (np.int32, (len(links.values), 2))
-    assert (confidence.dtype, confidence.shape) == (np.float32, (len(links.values),))
-    assert (confidence > 0).all()
-    assert (confidence <= 1).all()
-    assert (links.values >= 0).all()
-    assert (links.values[:, 0] < np.repeat(pairs.source.lengths, links.lengths)).all()
-    assert (links.values[:, 1] < np.repeat(pairs.target.lengths, links.lengths)).all()
-    places = np.column_stack([links.rows(), links.values])
-    np.testing.assert_array_equal(np.unique(places, axis=0), places)  # sorted, each once
-
-
 def same(one, other):
     assert one.links == other.links
     np.testing.assert_allclose(one.confidence, other.confidence, rtol=1e-4)
@@ -117,7 +101,7 @@ def test_has_a_summary_and_described_settings(name):
 def test_returns_valid_links_for_every_line(build, case):
     pairs = word_pairs(*CASES[case])
     before = [pairs.source.flat.copy(), pairs.target.flat.copy()]
-    check(build(pairs).fit(pairs).align(pairs), pairs)
+    check_alignments(build(pairs).fit(pairs).align(pairs), pairs)
     np.testing.assert_array_equal(pairs.source.flat, before[0])
     np.testing.assert_array_equal(pairs.target.flat, before[1])
 
@@ -152,7 +136,7 @@ def test_links_do_not_depend_on_chunks(build, rows):
     assert [row for part in parts for row in part.links.to_lists()] == whole.links.to_lists()
     np.testing.assert_allclose(np.concatenate([part.confidence for part in parts]), whole.confidence, rtol=1e-4)
     for part, chunk in zip(parts, pairs.chunks(rows), strict=True):
-        check(part, chunk)
+        check_alignments(part, chunk)
     own = fitted.align_training_pairs(pairs)
     parts = [fitted.align_training_pairs(chunk) for chunk in pairs.chunks(rows)]
     assert [row for part in parts for row in part.links.to_lists()] == own.links.to_lists()
@@ -161,7 +145,7 @@ def test_links_do_not_depend_on_chunks(build, rows):
 
 def test_empty_input_has_no_links(build):
     pairs = word_pairs(*PLAIN)
-    check(build(pairs).fit(pairs).align(pairs.slice(4, 4)), pairs.slice(4, 4))
+    check_alignments(build(pairs).fit(pairs).align(pairs.slice(4, 4)), pairs.slice(4, 4))
 
 
 def test_saved_model_aligns_new_text(build, tmp_path):
@@ -177,7 +161,7 @@ def test_saved_model_aligns_new_text(build, tmp_path):
     unknown = ["quagga xyzzy", "the quagga reads", "", "a doctor", "doctor the"]
     new = word_pairs(unknown, ["plugh", "die quagga liest", "x", "ein", ""])
     for text in (pairs, new):
-        check(again.align(text), text)
+        check_alignments(again.align(text), text)
         one, other = fitted.align(text), again.align(text)
         assert one.links == other.links
         np.testing.assert_array_equal(one.confidence, other.confidence)
@@ -190,7 +174,7 @@ def test_lexicon_prior_is_used_or_rejected(build, caplog):
     priors = Lexicon(["Cat", "doctor", "quagga"], ["arzt", "Katze", "xyzzy"], entries, np.array([1.0, 7.5, 2.0]))
     with caplog.at_level(logging.WARNING):
         found = build(pairs).fit(pairs, priors).align(pairs)
-    check(found, pairs)
+    check_alignments(found, pairs)
     if build.name in {"similarity", "pharaoh", "fast_align"}:
         assert "priors" in caplog.text
 

@@ -1,6 +1,6 @@
 """Every family of backbone keeps one contract, seen from plain transformers: same checkpoint, same inputs, same logits.
 
-The checkpoints are tiny and random and made here; the tokenizers are trained on a few lines.
+The checkpoints are tiny and random; their tokenizers are trained on a few lines.
 """
 
 from __future__ import annotations
@@ -11,122 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import torch
-import transformers
 from safetensors.torch import load_file
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
 
 from interlace.core.errors import CheckpointError, SettingsError
 from interlace.data.vocab import Vocab
 from interlace.models.build import load
+from little_checkpoints import KINDS, LONGEST, save
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 LINES = ["the old doctor reads three letters", "der alte Arzt liest drei Briefe", "el viejo médico lee tres cartas"]
-SIZE = {"num_hidden_layers": 2, "num_attention_heads": 2, "hidden_size": 16, "intermediate_size": 32}
-LONGEST = 64
-
-
-def _finish(tokenizer: Tokenizer, names: dict[str, str]) -> transformers.PreTrainedTokenizerFast:
-    first, last = names["cls_token"], names["sep_token"]
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single=f"{first} $A {last}",
-        pair=f"{first} $A {last} $B {last}",
-        special_tokens=[(token, tokenizer.token_to_id(token)) for token in (first, last)],
-    )
-    inputs = ["input_ids", "attention_mask"]
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_input_names=inputs, **names)
-
-
-def wordpiece() -> transformers.PreTrainedTokenizerFast:
-    names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
-    names["mask_token"] = "[MASK]"
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    trainer = trainers.WordPieceTrainer(vocab_size=120, special_tokens=list(names.values()), show_progress=False)
-    tokenizer.train_from_iterator(LINES, trainer)
-    tokenizer.decoder = decoders.WordPiece()
-    return _finish(tokenizer, names)
-
-
-def unigram() -> transformers.PreTrainedTokenizerFast:
-    names = {"cls_token": "<s>", "pad_token": "<pad>", "sep_token": "</s>", "unk_token": "<unk>"}
-    names["mask_token"] = "<mask>"
-    tokenizer = Tokenizer(models.Unigram())
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-    trainer = trainers.UnigramTrainer(
-        vocab_size=60, special_tokens=list(names.values()), unk_token="<unk>", show_progress=False
-    )
-    tokenizer.train_from_iterator(LINES * 3, trainer)
-    tokenizer.decoder = decoders.Metaspace()
-    return _finish(tokenizer, names)
-
-
-def byte_bpe() -> transformers.PreTrainedTokenizerFast:
-    names = {"unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]"}
-    names["mask_token"] = "[MASK]"
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    trainer = trainers.BpeTrainer(
-        vocab_size=300,
-        special_tokens=list(names.values()),
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(LINES, trainer)
-    tokenizer.decoder = decoders.ByteLevel()
-    return _finish(tokenizer, names)
-
-
-def bert(words: Vocab) -> Any:
-    """With a pooler and a next-sentence head, as Google's checkpoints have."""
-    config = transformers.BertConfig(
-        vocab_size=words.size, max_position_embeddings=LONGEST, pad_token_id=words.pad, **SIZE
-    )
-    return transformers.BertForPreTraining(config)
-
-
-def xlm_r(words: Vocab) -> Any:
-    places = LONGEST + words.pad + 1
-    config = transformers.XLMRobertaConfig(
-        vocab_size=words.size, max_position_embeddings=places, type_vocab_size=1, pad_token_id=words.pad, **SIZE
-    )
-    model = transformers.XLMRobertaForMaskedLM(config)
-    model.roberta.pooler = transformers.XLMRobertaModel(config).pooler
-    return model
-
-
-def modernbert(words: Vocab) -> Any:
-    config = transformers.ModernBertConfig(
-        vocab_size=words.size, max_position_embeddings=LONGEST, pad_token_id=words.pad, local_attention=8, **SIZE
-    )
-    return transformers.ModernBertForMaskedLM(config)
-
-
-def xlm(words: Vocab) -> Any:
-    languages = {"en": 0, "de": 1}
-    config = transformers.XLMConfig(
-        vocab_size=words.size,
-        emb_dim=16,
-        n_layers=2,
-        n_heads=2,
-        max_position_embeddings=LONGEST,
-        pad_token_id=words.pad,
-        n_langs=2,
-        lang2id=languages,
-        id2lang={str(row): language for language, row in languages.items()},
-    )
-    return transformers.XLMWithLMHeadModel(config)
-
-
-KINDS = {
-    "bert": (wordpiece, bert),
-    "xlm-r": (unigram, xlm_r),
-    "modernbert": (byte_bpe, modernbert),
-    "xlm": (unigram, xlm),
-}
-SPEAKING = [kind for kind in KINDS if kind != "modernbert"]
+SPEAKING = [kind for kind in KINDS if kind != "mmbert"]
 
 
 @dataclass
@@ -153,19 +50,8 @@ class Checkpoint:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Checkpoint]:
     """One checkpoint a kind, every weight random and large enough to matter."""
-    found = {}
-    for kind, (train, build) in KINDS.items():
-        folder = tmp_path_factory.mktemp(kind)
-        train().save_pretrained(folder)
-        words = Vocab.load(folder)
-        torch.manual_seed(0)
-        model = build(words)
-        with torch.no_grad():
-            for parameter in model.parameters():
-                parameter.add_(torch.randn_like(parameter) * 0.3)
-        model.save_pretrained(folder)
-        found[kind] = Checkpoint(kind, folder, words)
-    return found
+    folders = {kind: save(kind, tmp_path_factory.mktemp(kind), noise=0.3) for kind in KINDS}
+    return {kind: Checkpoint(kind, folder, Vocab.load(folder)) for kind, folder in folders.items()}
 
 
 @pytest.fixture(params=list(KINDS))
@@ -220,8 +106,9 @@ def test_hidden_states_of_all_layers(checkpoint: Checkpoint) -> None:
 
 def test_input_embeddings_are_those_of_the_checkpoint(checkpoint: Checkpoint) -> None:
     backbone = load(checkpoint.folder)
-    assert backbone.vocab_size == checkpoint.words.size
-    assert torch.equal(backbone.input_embeddings, checkpoint.plain().get_input_embeddings().weight)
+    table = checkpoint.plain().get_input_embeddings().weight
+    assert backbone.vocab_size == len(table) >= checkpoint.words.size
+    assert torch.equal(backbone.input_embeddings, table)
 
 
 def test_accepts_sequences_up_to_max_length(checkpoint: Checkpoint) -> None:
@@ -252,7 +139,7 @@ def test_keeps_unused_weights(checkpoint: Checkpoint, tmp_path: Path) -> None:
     assert sorted(before) == sorted(after)
     assert all(torch.equal(before[name], after[name]) for name in before)
     poolers = [name for name in after if "pooler" in name]
-    assert len(poolers) == (2 if checkpoint.kind in ("bert", "xlm-r") else 0)
+    assert len(poolers) == (2 if checkpoint.kind in ("mbert", "xlm-r") else 0)
     if poolers:
         inputs = checkpoint.rows((5,))
         with torch.no_grad():
@@ -286,7 +173,7 @@ def test_position_ids_can_restart(checkpoint: Checkpoint) -> None:
     """A second side that restarts is read at a first side's places; ModernBERT's windows are not, so it says no."""
     inputs = checkpoint.rows((10,))
     backbone = load(checkpoint.folder)
-    assert backbone.traits.restarts == (checkpoint.kind != "modernbert")
+    assert backbone.traits.restarts == (checkpoint.kind != "mmbert")
     first = backbone.traits.first_position
     by_hand = torch.tensor([[0, 1, 2, 3, 4, 5, 0, 1, 2, 3]]) + first
     ours = predict(backbone, {**inputs, "position_ids": by_hand})
@@ -299,7 +186,7 @@ def test_position_ids_can_restart(checkpoint: Checkpoint) -> None:
 def test_rejects_inputs_of_other_families(checkpoint: Checkpoint) -> None:
     backbone = load(checkpoint.folder)
     inputs = checkpoint.rows((4,))
-    foreign = "token_type_ids" if checkpoint.kind in ("modernbert", "xlm") else "langs"
+    foreign = "token_type_ids" if checkpoint.kind in ("mmbert", "xlm") else "langs"
     with pytest.raises(SettingsError, match=foreign):
         backbone.encode({**inputs, foreign: torch.zeros_like(inputs["input_ids"])})
 
@@ -336,8 +223,8 @@ def test_language_ids_change_the_logits(speaking: Checkpoint) -> None:
     inputs = speaking.rows((7, 5))
     backbone = trained(speaking)
     name, rows = backbone.traits.language_input, backbone.traits.languages
-    assert list(rows) == ["en", "de", "sw"]
-    assert len(set(rows.values())) == 3
+    assert set(rows) >= {"en", "de", "sw"}
+    assert len(set(rows.values())) == len(rows)
     seen = [predict(backbone, {**inputs, name: torch.full_like(inputs["input_ids"], row)}) for row in rows.values()]
     assert not torch.allclose(seen[0], seen[1], atol=1e-2)
     assert not torch.allclose(seen[1], seen[2], atol=1e-2)
@@ -351,7 +238,7 @@ def test_languages_are_saved_and_loaded(speaking: Checkpoint, tmp_path: Path) ->
     inputs = speaking.rows((6,))
     inputs[str(again.traits.language_input)] = torch.full_like(inputs["input_ids"], again.traits.languages["sw"])
     close(predict(again, inputs), predict(backbone, inputs))
-    assert list(load(folder, languages=("de", "tr")).traits.languages) == ["en", "de", "sw", "tr"]
+    assert list(load(folder, languages=("de", "tr")).traits.languages) == [*again.traits.languages, "tr"]
 
 
 def test_folded_language_is_the_default_in_transformers(speaking: Checkpoint, tmp_path: Path) -> None:
@@ -405,14 +292,14 @@ def test_rejects_truncated_weights(checkpoint: Checkpoint, tmp_path: Path) -> No
 
 
 def test_rejects_tokenizer_of_another_model(checkpoint: Checkpoint, made: dict[str, Checkpoint]) -> None:
-    other = made["modernbert" if checkpoint.kind != "modernbert" else "bert"].words
-    with pytest.raises(CheckpointError, match=rf"{checkpoint.words.size} tokens.* {other.size}"):
+    other = made["mmbert" if checkpoint.kind != "mmbert" else "mbert"].words
+    with pytest.raises(CheckpointError, match=rf"{load(checkpoint.folder).vocab_size} tokens.* {other.size}"):
         load(checkpoint.folder, other)
 
 
 def test_modernbert_rejects_languages(made: dict[str, Checkpoint]) -> None:
     with pytest.raises(SettingsError, match="modernbert family cannot take language embeddings"):
-        load(made["modernbert"].folder, languages=("en",))
+        load(made["mmbert"].folder, languages=("en",))
 
 
 @pytest.mark.parametrize("attention", ["auto", "eager"])

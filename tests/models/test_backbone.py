@@ -134,11 +134,7 @@ MASK = torch.tensor([[1, 1, 1], [1, 1, 0]])
 
 @pytest.mark.parametrize(
     ("how", "expected"),
-    [
-        ("first", [[1.0, -4.0], [2.0, -1.0]]),
-        ("mean", [[3.0, -2.0], [3.0, -2.0]]),
-        ("max", [[5.0, 0.0], [4.0, -1.0]]),
-    ],
+    [("first", [[1.0, -4.0], [2.0, -1.0]]), ("mean", [[3.0, -2.0], [3.0, -2.0]]), ("max", [[5.0, 0.0], [4.0, -1.0]])],
 )
 def test_by_hand(how: str, expected: list[list[float]]) -> None:
     assert pool(STATES, MASK, how).tolist() == expected  # type: ignore[arg-type]

@@ -141,10 +141,7 @@ def test_languages_of_our_own_runs_are_continued_alike() -> None:
 @pytest.mark.parametrize(
     ("arrival", "message"),
     [
-        (
-            LanguageMapping(names={"zh_cn": "zhh"}),
-            r"model\.language_names\.zh_cn: .*no language 'zhh'.*'zh'",
-        ),
+        (LanguageMapping(names={"zh_cn": "zhh"}), r"model\.language_names\.zh_cn: .*no language 'zhh'.*'zh'"),
         (LanguageMapping(names={"de": "en"}), r"has its own 'de'"),
         (
             LanguageMapping(copies={"gsw": "nl"}),

@@ -137,22 +137,6 @@ def test_what_pads_a_source_changes_nothing(family: str, vocab: Any) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_all_weights_are_trained_and_one_table_serves_both_sides(family: str, vocab: Any) -> None:
-    model = pair(family, vocab)
-    model.train()
-    states, mask = source(model)
-    ids = torch.randint(3, 40, (3, 9))
-    states = model.encode({"input_ids": ids, "attention_mask": mask})
-    model.logits(model.decode(states, mask, target(model)).flatten(0, 1)).square().sum().backward()
-    idle = [name for name, parameter in model.named_parameters() if parameter.requires_grad and parameter.grad is None]
-    assert idle == []
-    assert model.shared
-    assert model.decoder.model.get_output_embeddings().weight is model.input_embeddings
-    assert sum(parameter.shape == (40, 16) for parameter in model.parameters()) == 1
-    torch.testing.assert_close(model.logits(states.flatten(0, 1)), model.encoder.logits(states.flatten(0, 1)))
-
-
-@pytest.mark.parametrize("family", FAMILIES)
 def test_dropout_drops_while_training_only(family: str, vocab: Any) -> None:
     model = pair(family, vocab, dropout=0.5, attention_dropout=0.5)
     states, mask = source(model)

@@ -57,10 +57,7 @@ def found_by(search, model, vocab, ids, limits):
         return search(decoding, first, limits, TokenConstraints.of(vocab, model.vocab_size))
 
 
-SEARCHES = {
-    "greedy": greedy_search,
-    "beam": lambda *args: beam_search(*args, 4, penalty=LengthPenalty()),
-}
+SEARCHES = {"greedy": greedy_search, "beam": lambda *args: beam_search(*args, 4, penalty=LengthPenalty())}
 
 
 @pytest.mark.parametrize("name", SEARCHES)

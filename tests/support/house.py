@@ -178,12 +178,7 @@ def figures(package: list[Module]) -> dict[str, float]:
         next((node.lineno for node in module.tree.body if isinstance(node, DEFINITIONS)), module.lines)
         for module in files
     )
-    return {
-        "lines": lines,
-        "files": len(files),
-        "private": 100 * private / len(files),
-        "header": 100 * header / lines,
-    }
+    return {"lines": lines, "files": len(files), "private": 100 * private / len(files), "header": 100 * header / lines}
 
 
 def heavy_imports(house: list[Module]) -> Iterator[str]:

@@ -22,12 +22,12 @@ ENGLISH = (
 )
 OTHER = [word[::-1] + "ö" for word in ENGLISH]
 TRAINED_ON = [" ".join(ENGLISH), "der alte Arzt liest drei Briefe", "a cat and a dog", "she sees it", "Öl ist da"]
-SIZE: dict[str, Any] = {"num_hidden_layers": 1, "num_attention_heads": 2, "hidden_size": 16, "intermediate_size": 32}
+SIZE: dict[str, Any] = {"num_hidden_layers": 2, "num_attention_heads": 2, "hidden_size": 16, "intermediate_size": 32}
 LONGEST = 64
 XLM_LANGUAGES = {"de": 0, "en": 1, "zh": 2}
 
 
-def save(kind: str, folder: Path) -> Path:
+def save(kind: str, folder: Path, noise: float = 0.1) -> Path:
     """Write the checkpoint of a kind, every weight random and large enough to matter."""
     make_tokenizer, make_model = KINDS[kind]
     tokenizer = make_tokenizer()
@@ -37,7 +37,7 @@ def save(kind: str, folder: Path) -> Path:
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "norm" not in name.lower():
-                parameter.add_(torch.randn_like(parameter) * 0.1)
+                parameter.add_(torch.randn_like(parameter) * noise)
     model.save_pretrained(folder)
     return folder
 
@@ -153,7 +153,7 @@ def xlm(tokenizer: Any) -> Any:
     config = make(
         vocab_size=len(tokenizer),
         emb_dim=16,
-        n_layers=1,
+        n_layers=2,
         n_heads=2,
         max_position_embeddings=LONGEST,
         pad_token_id=tokenizer.pad_token_id,

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from interlace.alignment import WordPairs
+from interlace.core.ragged import Ragged
 from interlace.text import TextPairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from interlace.aligners import Alignments
 
 HOUSE = [
     ("das haus", "the house"),
@@ -42,3 +45,25 @@ def random_pairs(count: int, seed: int = 0, types: int = 30, longest: int = 9) -
             other[0], other[1] = other[1], other[0]
         lines.append((" ".join(f"s{word}" for word in words), " ".join(f"t{word}" for word in other)))
     return pairs_of(lines)
+
+
+def linked_houses() -> tuple[WordPairs, Ragged]:
+    """the house = das Haus; the small house = das kleine; house ! = Haus (the mark is not linked)."""
+    pairs = word_pairs(["the house", "the small house", "house !"], ["das Haus", "das kleine", "Haus"])
+    return pairs, Ragged.of([[(0, 0), (1, 1)], [(0, 0), (1, 1)], [(0, 0)]], width=2)
+
+
+def check_alignments(aligned: Alignments, pairs: WordPairs) -> None:
+    """Assert the contract of `Alignments`: links of every line and within it, sorted, each once with a confidence."""
+    links, confidence = aligned.links, aligned.confidence
+    assert len(aligned) == len(links) == len(pairs)
+    assert (links.offsets[0], links.offsets[-1]) == (0, len(links.values))
+    assert (links.values.dtype, links.values.shape) == (np.int32, (len(links.values), 2))
+    assert (confidence.dtype, confidence.shape) == (np.float32, (len(links.values),))
+    assert (confidence > 0).all()
+    assert (confidence <= 1).all()
+    assert (links.values >= 0).all()
+    assert (links.values[:, 0] < np.repeat(pairs.source.lengths, links.lengths)).all()
+    assert (links.values[:, 1] < np.repeat(pairs.target.lengths, links.lengths)).all()
+    places = np.column_stack([links.rows(), links.values])
+    np.testing.assert_array_equal(np.unique(places, axis=0), places)

@@ -96,13 +96,7 @@ SETS = {
     ("en", "fr"): ("enfr.src-tgt", "enfr.gold", 447, 4038, 17438),
     ("de", "en"): ("bicici-de-en/test.{language}", "bicici-de-en/de-en.wa", 100, 1232, 1232),  # one beyond the end
     ("en", "hi"): ("wpt05-en-hi/test.{language3}", "wpt05-en-hi/test.eng.hin.wa", 90, 1408, 1408),  # one as well
-    ("en", "es"): (
-        "multi-jsonl/en-es/es_golden.train.jsonl",
-        "multi-jsonl/en-es/es_golden.train.jsonl",
-        90,
-        757,
-        757,
-    ),
+    ("en", "es"): ("multi-jsonl/en-es/es_golden.train.jsonl", "multi-jsonl/en-es/es_golden.train.jsonl", 90, 757, 757),
 }
 
 

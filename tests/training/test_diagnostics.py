@@ -65,13 +65,6 @@ def test_a_gap_by_hand():
     assert cosine_gap(source, source) == pytest.approx(1)
 
 
-def test_a_gap_is_over_all_other_combinations():
-    source, target = np.random.default_rng(0).normal(size=(2, 7, 3)).astype(np.float32)
-    cosines = source @ target.T
-    others = [cosines[i, j] for i in range(7) for j in range(7) if i != j]
-    assert cosine_gap(source, target) == pytest.approx(np.diag(cosines).mean() - np.mean(others), abs=1e-6)
-
-
 # ---- CKA ----
 
 

@@ -117,12 +117,7 @@ def test_few_wrong_examples_are_shown_from_all_over(tmp_path, vocab):
 
 
 def test_a_task_without_classes_has_outcomes_alone(tmp_path, vocab):
-    task = SimpleNamespace(
-        classes=(),
-        unit="%",
-        samples=lambda *_: [],
-        exports=lambda *_: {"answers": {"a": "a dog"}},
-    )
+    task = SimpleNamespace(classes=(), unit="%", samples=lambda *_: [], exports=lambda *_: {"answers": {"a": "a dog"}})
     path = outcomes_file(tmp_path, "mine", 0)
     scores = Scores({}, Examples(np.array([0.5, 1.0]), np.ones(2)))
     job = Cell("mine", task, vocab)

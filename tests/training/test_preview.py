@@ -77,13 +77,6 @@ def test_aligned_entries_are_listed_up_to_a_dozen():
     assert note.count("-") == 12
 
 
-@pytest.mark.parametrize(("text", "width"), [("old", 3), ("日本", 4), ("रे", 2), ("e\u0301", 1)])
-def test_columns_of_wide_letters_and_marks(text, width):
-    from interlace.training.preview import _width
-
-    assert _width(text) == width
-
-
 # ---- what the objectives really make ----
 
 

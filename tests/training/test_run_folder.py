@@ -38,9 +38,6 @@ def test_damaged_json_names_file_and_line(tmp_path):
 @pytest.mark.parametrize("below", ["", "/run"])
 def test_a_file_where_the_folder_should_be_is_named(tmp_path, below):
     (tmp_path / "taken").write_text("precious")
-    with (
-        pytest.raises(RunError, match="is or is below a file"),
-        locked(tmp_path / f"taken{below}"),
-    ):
+    with pytest.raises(RunError, match="is or is below a file"), locked(tmp_path / f"taken{below}"):
         pass
     assert (tmp_path / "taken").read_text() == "precious"

@@ -20,7 +20,7 @@ ZERO, TEST, TRAIN, ALL = "zero-shot", "translate-test", "translate-train", "tran
 
 def test_one_fine_tuning_serves_both_settings_of_the_source_language():
     assert runs_of_settings([ZERO, TEST], "en", ["de", "en", "de"]) == [
-        FineTuneRun(["en"], [(ZERO, "en"), (ZERO, "de"), (TEST, "de")]),
+        FineTuneRun(["en"], [(ZERO, "en"), (ZERO, "de"), (TEST, "de")])
     ]
 
 
