@@ -10,11 +10,9 @@ import sys
 import numpy as np
 import pytest
 
-from interlace import toy as world
 from interlace.aligners.common.program import MissingProgramError
 from interlace.aligners.eflomal import Eflomal
 from interlace.aligners.fast_align import FastAlign
-from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, MissingDependencyError, SettingsError
 from little_pairs import word_pairs
@@ -96,7 +94,7 @@ def test_fast_align_runs_once_a_direction(program, tmp_path):
 
 
 @pytest.mark.parametrize("aligner", [Eflomal, FastAlign])
-def test_a_program_that_is_not_there_is_named_with_a_way_out(aligner, monkeypatch, tmp_path):
+def test_missing_programs_are_named_with_a_remedy(aligner, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingDependencyError, match=r"which is not on the PATH; .* or set `program`"):
         aligner().fit(PAIRS)
@@ -119,12 +117,12 @@ def test_a_program_that_is_not_there_is_named_with_a_way_out(aligner, monkeypatc
         ),
     ],
 )
-def test_what_a_program_does_wrong_is_said(program, script, links, error, message):
+def test_failures_of_a_program_are_reported(program, script, links, error, message):
     with pytest.raises(error, match=message):
         FastAlign(program=program(script, links, links)).fit(PAIRS)
 
 
-def test_what_is_left_out_is_logged(program, caplog):
+def test_logs_one_sided_pairs_and_ignored_priors(program, caplog):
     fake = program(FAST_ALIGN, "\n\n\n", "\n\n\n")
     with caplog.at_level(logging.WARNING):
         FastAlign(program=fake).fit(PAIRS, Lexicon([], [], np.zeros((0, 2), np.int32), np.zeros(0)))
@@ -145,22 +143,11 @@ def test_only_the_fitted_pairs_are_linked(program):
 
 
 @pytest.mark.skipif(shutil.which("eflomal-align") is None, reason="eflomal is not installed")
-class TestTheProgram:
-    def test_it_finds_the_links_of_the_toy_corpus(self):
-        text = world.pairs("en", "es", world.sample(500))
-        pairs = WordPairs.of([text])
-        found = Eflomal(length=0.3).fit(pairs).align(pairs)
-        ours, gold = (
-            {(row, *link) for row, links in enumerate(side.to_lists()) for link in map(tuple, links)}
-            for side in (found.links, text.links)
-        )
-        assert 2 * len(ours & gold) / (len(ours) + len(gold)) > 0.7
-
-    def test_priors_decide_where_the_text_does_not(self):
-        """Without them it links along the diagonal; the lexicon says that words stand crossed."""
-        pairs = word_pairs(["a b"] * 5, ["x y"] * 5)
-        crossed = Lexicon(["a", "b"], ["x", "y"], np.array([[0, 1], [1, 0]], np.int32), np.array([1e5, 1e5]))
-        plain, informed = (Eflomal(symmetrization="union").fit(pairs, lexicon) for lexicon in (None, crossed))
-        assert {tuple(link) for link in plain.align(pairs).links.flat.tolist()} == {(0, 0), (1, 1)}
-        assert {tuple(link) for link in informed.align(pairs).links.flat.tolist()} <= {(0, 1), (1, 0)}
-        assert len(informed.align(pairs).links.flat) > 0
+def test_priors_of_the_program_decide_where_the_text_does_not():
+    """Without them it links along the diagonal; the lexicon says that words stand crossed."""
+    pairs = word_pairs(["a b"] * 5, ["x y"] * 5)
+    crossed = Lexicon(["a", "b"], ["x", "y"], np.array([[0, 1], [1, 0]], np.int32), np.array([1e5, 1e5]))
+    plain, informed = (Eflomal(symmetrization="union").fit(pairs, lexicon) for lexicon in (None, crossed))
+    assert {tuple(link) for link in plain.align(pairs).links.flat.tolist()} == {(0, 0), (1, 1)}
+    assert {tuple(link) for link in informed.align(pairs).links.flat.tolist()} <= {(0, 1), (1, 0)}
+    assert len(informed.align(pairs).links.flat) > 0

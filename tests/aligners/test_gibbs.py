@@ -117,7 +117,7 @@ def test_huge_priors_and_the_sparsest_alpha_neither_overflow_nor_make_nan():
 # ---- threads, seeds, chunks ----
 
 
-def test_threads_change_no_bit_and_seeds_do():
+def test_results_depend_on_the_seed_and_not_on_threads():
     pairs, new = random_pairs(120), random_pairs(40, seed=3)
     one = Gibbs(threads=1, sweeps=0.1).fit(pairs)
     for threads in (2, 3):
@@ -128,7 +128,7 @@ def test_threads_change_no_bit_and_seeds_do():
     assert not same(one.arrays(), Gibbs(threads=1, sweeps=0.1, seed=1).fit(pairs).arrays())
 
 
-def test_a_pair_is_linked_alike_whatever_stands_around_it(monkeypatch):
+def test_links_of_a_pair_do_not_depend_on_other_pairs(monkeypatch):
     fitted = Gibbs(sweeps=0.1).fit(random_pairs(100))
     new = pairs_of([(" ".join(["s1", "s2"] * 150), "t1 t2"), *[("s1 s2 s99 s3", "t2 t1 t3 t98")] * 2])
     whole = fitted.align(new)
@@ -138,7 +138,7 @@ def test_a_pair_is_linked_alike_whatever_stands_around_it(monkeypatch):
     assert equal(fitted.align(new), whole)
 
 
-def test_progress_is_told_to_its_end_and_a_stop_ends_all_samplers():
+def test_progress_reaches_its_end_and_an_interrupt_stops_all_samplers():
     seen = []
     Gibbs(threads=2, sweeps=0.01).fit(pairs_of(HOUSE), progress=lambda *news: seen.append(news))
     assert seen == [("sampling", done, len(seen)) for done in range(1, len(seen) + 1)]
@@ -209,7 +209,7 @@ def test_pairs_too_long_to_hold_get_no_links_and_a_warning(caplog):
         Gibbs().fit(pairs_of([endless, ("", "the")]))
 
 
-def test_a_view_of_fewer_than_no_letters_is_refused():
+def test_rejects_negative_view_lengths():
     with pytest.raises(SettingsError, match="number of letters"):
         Gibbs(views=[-1])
 

@@ -85,7 +85,7 @@ def test_a_backward_file_of_giza_is_turned_where_lengths_do_not_tell(write):
     assert aligner.fit(pairs).align(pairs).links.to_lists() == [[[0, 1]]]
 
 
-def test_links_that_leave_the_text_are_left_out_and_said(write, caplog):
+def test_drops_and_logs_links_beyond_the_text(write, caplog):
     with caplog.at_level(logging.WARNING):
         assert linked(links=write("0-0 3-1\n0-0\n1-0\n")) == [[[0, 0]], [], [[1, 0]]]
     assert "2 links beyond the end of a sentence dropped, first in line 1" in caplog.text
@@ -107,6 +107,6 @@ def test_links_that_leave_the_text_are_left_out_and_said(write, caplog):
         ),
     ],
 )
-def test_files_that_do_not_fit_are_refused(write, text, settings, message):
+def test_rejects_files_that_do_not_match_the_text(write, text, settings, message):
     with pytest.raises(DataError, match=message):
         Pharaoh(links=write(text), **settings).fit(PAIRS)

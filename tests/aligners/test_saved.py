@@ -35,7 +35,7 @@ def test_a_model_remembers_what_it_was_learnt_from(fitted, tmp_path):
     assert load_aligner(tmp_path / "bare").trained_on is None  # as in folders that older versions wrote
 
 
-def test_other_words_and_languages_are_told_apart(fitted, tmp_path):
+def test_reports_other_languages_and_word_tokenizers(fitted, tmp_path):
     fitted.save(tmp_path / "model", pairs())
     trained_on = load_aligner(tmp_path / "model").trained_on
     assert trained_on.mismatch(pairs()) == ""
@@ -58,21 +58,21 @@ def test_other_words_and_languages_are_told_apart(fitted, tmp_path):
         ('{"aligner": "gibbs", "settings": {"nul": 1}}', "unknown key 'nul'; did you mean 'null'"),
     ],
 )
-def test_a_damaged_description_is_named(fitted, tmp_path, text, said):
+def test_rejects_damaged_descriptions(fitted, tmp_path, text, said):
     fitted.save(tmp_path / "model")
     (tmp_path / "model" / ALIGNER_FILE).write_text(text)
     with pytest.raises((DataError, SettingsError), match=said):
         load_aligner(tmp_path / "model")
 
 
-def test_a_word_that_stands_twice_is_damage(fitted, tmp_path):
+def test_rejects_repeated_words(fitted, tmp_path):
     fitted.save(tmp_path / "model")
     (tmp_path / "model" / "source.words").write_text("the\nthe\n")
     with pytest.raises(DataError, match=r"damaged model.* duplicate"):
         load_aligner(tmp_path / "model")
 
 
-def test_arrays_that_do_not_fit_are_damage(fitted):
+def test_rejects_damaged_arrays(fitted):
     arrays, types = fitted.arrays(), fitted.types()
     for name, array in arrays.items():
         without = {key: value for key, value in arrays.items() if key != name}
@@ -89,7 +89,7 @@ def test_arrays_that_do_not_fit_are_damage(fitted):
         fitted.aligner.restore(arrays, types[0][:-1], types[1])
 
 
-def test_what_stands_in_the_way_is_not_replaced(fitted, tmp_path):
+def test_never_replaces_other_folders(fitted, tmp_path):
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "notes.txt").write_text("mine")
     with pytest.raises(DataError, match=f"no {ALIGNER_FILE}"):

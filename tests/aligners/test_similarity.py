@@ -59,7 +59,7 @@ def links(source, target, scale=1.0, **settings):
 #   c    0    1    .28
 
 
-def test_argmax_links_what_is_each_others_most_similar():
+def test_argmax_links_mutually_most_similar_words():
     found, confidence = links("a b c", "x y", method="argmax")
     assert found == [(0, 0), (2, 1)]
     np.testing.assert_allclose(confidence, [1, 1])
@@ -81,7 +81,7 @@ def test_a_discount_leads_itermax_to_words_not_yet_linked():
     assert links("a b", "x w", method="itermax")[0] == [(0, 0), (1, 1)]
 
 
-def test_match_gives_up_pairs_for_the_best_sum():
+def test_match_maximizes_the_sum():
     """a-x and b-w sum to 1.936, a-w and b-x to 1.76."""
     assert links("a b", "x w", method="match")[0] == [(0, 0), (1, 1)]
     assert links("b a c", "x", method="match")[0] == [(1, 0)]
@@ -194,7 +194,7 @@ def test_layers_above_the_asked_one_are_not_run(start, vocab):
 
 @pytest.mark.parametrize("method", ["softmax", "argmax", "itermax", "match"])
 @pytest.mark.parametrize("pooling", ["any", "mean"])
-def test_batches_and_chunks_change_nothing(start, method, pooling):
+def test_links_do_not_depend_on_batches_or_chunks(start, method, pooling):
     settings = {"start": start(), "method": method, "pooling": pooling}
     whole = Similarity(**settings).fit(REAL).align(REAL)
     small = Similarity(**settings, tokens_per_batch=16).fit(REAL)
@@ -241,17 +241,17 @@ def test_the_model_sees_the_language_of_each_side(start):
         ({"start": "./nowhere"}, DataError, "nowhere"),
     ],
 )
-def test_what_cannot_be_is_said(start, settings, error, message):
+def test_rejects_invalid_settings(start, settings, error, message):
     with pytest.raises(error, match=message):
         Similarity(**{"start": start(), **settings}).fit(REAL)
 
 
-def test_a_model_without_languages_cannot_be_fed_them(start):
+def test_rejects_language_ids_for_models_without_them(start):
     with pytest.raises(SettingsError, match="has no language embeddings"):
         Similarity(start=start("roberta"), language_ids=True).fit(REAL)
 
 
-def test_a_tokenizer_alone_is_no_encoder(vocab, tmp_path):
+def test_rejects_a_tokenizer_without_a_model(vocab, tmp_path):
     vocab.save(tmp_path / "vocab")
     with pytest.raises(CheckpointError, match=r"no config\.json"):
         Similarity(start=str(tmp_path / "vocab")).fit(REAL)

@@ -18,7 +18,7 @@ SURE = links([(0, 0), (1, 2)], [])
 POSSIBLE = links([(0, 0), (1, 2), (1, 1)], [(0, 3), (5, 5)])
 
 
-def test_a_corpus_worked_by_hand():
+def test_rates_of_a_corpus_by_hand():
     # 4 links: (0,0) is sure, (1,1) and the second pair's (0,3) are possible, (2,1) is neither; (1,2) is missed.
     score = agreement(FOUND, SURE, POSSIBLE)
     assert score == Agreement(links=4, sure=2, possible=5, in_sure=1, in_possible=3)
@@ -28,13 +28,13 @@ def test_a_corpus_worked_by_hand():
     assert str(score) == ("precision 75.0%, recall 50.0%, F1 60.0%, AER 33.3% (4 links; gold: 2 sure and 3 possible)")
 
 
-def test_sure_links_are_possible_without_being_said_to_be():
+def test_sure_links_count_as_possible():
     only_possible = links([(1, 1)], [(0, 3), (5, 5)])
     assert agreement(FOUND, SURE, only_possible) == agreement(FOUND, SURE, POSSIBLE)
     assert agreement(FOUND, SURE) == Agreement(links=4, sure=2, possible=2, in_sure=1, in_possible=1)
 
 
-def test_nothing_found_and_nothing_drawn_have_rates():
+def test_rates_without_found_or_gold_links():
     nothing = links([], [])
     missed, invented, both = agreement(nothing, SURE), agreement(FOUND, nothing, nothing), agreement(nothing, nothing)
     assert (missed.precision, missed.recall, missed.f1, missed.aer) == (1.0, 0.0, 0.0, 1.0)
@@ -46,7 +46,7 @@ def test_nothing_found_and_nothing_drawn_have_rates():
     assert "gold: 0 sure" in str(both)
 
 
-def test_parts_add_up():
+def test_agreement_of_parts_adds_up():
     parts = [
         agreement(FOUND.slice(row, row + 1), SURE.slice(row, row + 1), POSSIBLE.slice(row, row + 1)) for row in (0, 1)
     ]

@@ -78,7 +78,7 @@ def test_packed_files_and_windows_line_ends_are_the_same(put, tmp_path):
         ("0-0\u00a01-1", 1, "0-0\u00a01-1"),
     ],
 )
-def test_what_is_no_link_is_named(put, line, column, token):
+def test_rejects_invalid_links(put, line, column, token):
     with pytest.raises(DataError) as error:
         read_alignments(put("0-0", "", line, "0-0"), kind="pharaoh")
     assert f"links, line 3, column {column}: {token!r} is not a link" in str(error.value)
@@ -89,7 +89,7 @@ rows = st.lists(st.sets(st.tuples(words, words), max_size=6), max_size=6)
 
 
 @given(rows)
-def test_lines_are_what_a_loop_writes_and_are_read_back(pairs):
+def test_pharaoh_lines_are_read_back(pairs):
     pairs = [sorted(pair) for pair in pairs]
     lines = list(pharaoh_lines(links(*pairs)))
     assert lines == [" ".join(f"{i}-{j}" for i, j in pair) for pair in pairs]
@@ -97,7 +97,7 @@ def test_lines_are_what_a_loop_writes_and_are_read_back(pairs):
     assert (columns.links, columns.sure, duplicates) == (links(*pairs), links(*pairs), 0)
 
 
-def test_chunks_of_lines_make_no_difference(put, monkeypatch):
+def test_result_does_not_depend_on_chunks(put, monkeypatch):
     random.seed(0)
     lines = [" ".join(f"{i}{random.choice('-p')}{random.randrange(9)}" for i in range(n % 7)) for n in range(90)]
     whole = read_alignments(put(*lines))
@@ -111,19 +111,19 @@ def test_chunks_of_lines_make_no_difference(put, monkeypatch):
 # ---- the index of the first word ----
 
 
-def test_a_word_zero_says_from_zero(put):
+def test_a_word_zero_means_counting_from_zero(put):
     # Although (2-2) would be the last words, counted from 1.
     gold = read_alignments(put("0-0 2-2", "2-2"), lengths((3, 3), (2, 2)))
     assert (gold.base, gold.sure.to_lists()) == (0, [[[0, 0], [2, 2]], []])
     assert gold.notes == {"links beyond the end of a sentence dropped, first in line 2": 1}
 
 
-def test_the_last_word_says_from_one(put):
+def test_a_link_to_the_last_word_means_counting_from_one(put):
     gold = read_alignments(put("1-1 3-2", "1-2"), lengths((5, 9), (3, 2)))
     assert (gold.base, gold.sure.to_lists(), gold.notes) == (1, [[[0, 0], [2, 1]], [[0, 1]]], {})
 
 
-def test_what_tells_nothing_counts_from_zero_and_says_so(put):
+def test_counts_from_zero_without_evidence_and_notes_it(put):
     note = {"aligned pairs without evidence whether words count from 0 or 1: 0 assumed": 1}
     gold = read_alignments(put("1-1 2-2", ""), lengths((5, 9), (3, 2)))
     assert (gold.base, gold.sure.to_lists(), gold.notes) == (0, [[[1, 1], [2, 2]], []], note)
@@ -132,7 +132,7 @@ def test_what_tells_nothing_counts_from_zero_and_says_so(put):
     assert read_alignments(put("", "")).base == 0
 
 
-def test_many_pairs_without_a_word_zero_count_from_one_and_say_so(put):
+def test_many_pairs_without_a_word_zero_count_from_one(put):
     note = {"aligned pairs, none with a word 0: words assumed to count from 1": 20}
     gold = read_alignments(put(*["1-1 2-3"] * 20, ""))
     assert (gold.base, gold.notes) == (1, note)
@@ -227,7 +227,7 @@ def test_json_lines(put):
         ('{"src_words": [], "tgt_words": [], "alignment": ["0-0"]}', "expected two word indices"),
     ],
 )
-def test_damaged_json_is_named(put, line, message):
+def test_rejects_damaged_json(put, line, message):
     with pytest.raises(DataError, match=message):
         read_alignments(put('{"src_words": [], "tgt_words": [], "alignment": []}', line))
 
@@ -257,14 +257,14 @@ def test_giza_files(put):
 
 
 @pytest.mark.parametrize(("cut", "line"), [((0, 1), 3), ((0, 1, 3), 3), ((0, 1, 2, 2), 4)])
-def test_a_damaged_giza_file_is_named(put, cut, line):
+def test_rejects_damaged_giza_files(put, cut, line):
     with pytest.raises(DataError, match=f"line {line}: .*of GIZA"):
         read_alignments(put(*(GIZA[place] for place in cut)))
     with pytest.raises(DataError, match=r"line 3: expected 'NULL"):
         read_alignments(put(*GIZA[:2], "NULL ({ 9 }) a ({ 1 })"))
 
 
-def test_what_looks_like_no_format_is_named(put):
+def test_rejects_unknown_formats(put):
     with pytest.raises(DataError, match=r"line 2: 'hello' .* there are: pharaoh, talp, wpt"):
         read_alignments(put("", "hello"))
     with pytest.raises(SettingsError, match="no alignment format 'pharao'; did you mean 'pharaoh'"):
@@ -304,7 +304,7 @@ def test_plain_text_and_joined_text(put):
         read_gold_text()
 
 
-def test_words_that_would_not_count_as_one_are_mended(put):
+def test_joins_words_with_blanks(put):
     row = {"src_words": ["New York", "", "b"], "tgt_words": ["x"], "alignment": []}
     text = read_gold_text(put(json.dumps(row)))
     assert text.pairs.source.lines == ["New_York _ b"]

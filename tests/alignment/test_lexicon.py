@@ -18,7 +18,7 @@ def entries(lexicon):
     return {lexicon[entry][:2]: lexicon[entry][2] for entry in range(len(lexicon))}
 
 
-def test_links_are_counted_as_worked_by_hand():
+def test_counts_links_by_hand():
     pairs, links = linked_houses()
     lexicon = Lexicon.count(pairs, links)
     assert entries(lexicon) == {("house", "Haus"): 2, ("small", "kleine"): 1, ("the", "das"): 2}
@@ -43,7 +43,7 @@ def test_probabilities_count_words_without_links_as_linked_to_null():
     assert lexicon.null_forward.tolist() == [0, 0, 0]  # no target word stood alone
 
 
-def test_chunks_and_slices_give_what_the_whole_gives(monkeypatch):
+def test_counts_do_not_depend_on_chunks(monkeypatch):
     pairs, links = linked_houses()
     monkeypatch.setattr(WordPairs.chunks, "__defaults__", (2,))
     monkeypatch.setattr("interlace.alignment.lexicon._MAX_PENDING", 1)
@@ -56,13 +56,13 @@ def test_chunks_and_slices_give_what_the_whole_gives(monkeypatch):
 
 
 @pytest.mark.filterwarnings("error")
-def test_an_entry_that_nobody_counted_has_no_share():
+def test_an_entry_with_count_zero_has_probability_zero():
     lexicon = lexicon_of({"a x": 1, "b y": 0})
     assert (lexicon.forward.tolist(), lexicon.backward.tolist()) == ([1, 0], [1, 0])
     assert len(lexicon.top(1)) == 2
 
 
-def test_links_beyond_a_sentence_are_refused(monkeypatch):
+def test_rejects_links_beyond_a_sentence(monkeypatch):
     pairs, _ = linked_houses()
     with pytest.raises(DataError, match="3 source and 3 target sentences, but 1 rows of links"):
         Lexicon.count(pairs, Ragged.of([[]], width=2))
@@ -75,7 +75,7 @@ def lexicon_of(table):
     return Lexicon.of((*words.split(), count) for words, count in table.items())
 
 
-def test_cuts_keep_what_they_say():
+def test_filters_of_entries():
     lexicon = lexicon_of({"a x": 5, "a y": 2, "b y": 2, "b z": 1, ", ,": 9, "7 sieben": 3, "c z": 1})
     assert set(entries(lexicon.at_least(2))) == {("a", "x"), ("a", "y"), ("b", "y"), (",", ","), ("7", "sieben")}
     assert set(entries(lexicon.words())) == {("a", "x"), ("a", "y"), ("b", "y"), ("b", "z"), ("c", "z")}
@@ -85,7 +85,7 @@ def test_cuts_keep_what_they_say():
     assert set(entries(lexicon.words().mutual())) == {("a", "x"), ("b", "y"), ("c", "z")}
 
 
-def test_of_equals_the_rarer_target_comes_first():
+def test_ties_prefer_the_rarer_target():
     lexicon = lexicon_of({"a often": 1, "a rare": 1, "b often": 7})
     assert set(entries(lexicon.top(1))) == {("a", "rare"), ("b", "often")}
 
@@ -112,7 +112,7 @@ def test_a_dictionary_is_read_with_tabs_or_blanks(tmp_path):
         ("a\tb\t-1", "line 2: the third column is a count"),
     ],
 )
-def test_a_line_that_is_no_translation_is_named(tmp_path, line, message):
+def test_rejects_invalid_dictionary_lines(tmp_path, line, message):
     path = tmp_path / "d.txt"
     path.write_text(f"good gut\n{line}\n", encoding="utf-8")
     with pytest.raises(DataError, match=message):
@@ -120,7 +120,7 @@ def test_a_line_that_is_no_translation_is_named(tmp_path, line, message):
 
 
 @pytest.mark.parametrize("name", ["d.tsv", "d.tsv.gz"])
-def test_what_is_written_is_read_again(tmp_path, name):
+def test_written_lexicons_are_read_back(tmp_path, name):
     lexicon = lexicon_of({"a y": 1 / 3, "a x": 5, "b z": 1e-7, "ü 中": 2})
     lexicon.write(tmp_path / name)
     assert entries(Lexicon.read(tmp_path / name)) == entries(lexicon)

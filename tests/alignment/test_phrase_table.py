@@ -45,7 +45,7 @@ def same(found, expected):
     return found[4:] == expected[4:] and found[:4] == pytest.approx(expected[:4], rel=1e-6)
 
 
-def test_scores_are_those_worked_by_hand():
+def test_scores_by_hand():
     table = rows(PhraseTable.count(*linked_houses()))
     assert len(table) == 8
     assert table[("the",), ("das",)] == (1, 1, 1, 1, ((0, 0),), 2, 2, 2)
@@ -80,7 +80,7 @@ def test_scores_of_long_phrases_of_rare_words_have_a_logarithm():
     assert (table.scores > 0).all()
 
 
-def test_chunks_folders_and_the_order_of_links_change_nothing(tmp_path, monkeypatch):
+def test_tables_do_not_depend_on_chunks_spooling_or_link_order(tmp_path, monkeypatch):
     pairs, links = random_corpus(2, rows=200, words=40)
     whole = PhraseTable.count(pairs, links)
     turned = Ragged(links.values[::-1], links.offsets[-1] - links.offsets[::-1]).take(range(len(links))[::-1])
@@ -97,7 +97,7 @@ def test_chunks_folders_and_the_order_of_links_change_nothing(tmp_path, monkeypa
     assert rows(part) == rows(PhraseTable.count(again, links.take(range(50, 90))))
 
 
-def test_a_corpus_without_links_makes_an_empty_table(tmp_path):
+def test_a_corpus_without_links_has_an_empty_table(tmp_path):
     table = PhraseTable.count(word_pairs(["a b", ""], ["x", ""]), Ragged.of([[], []], width=2))
     assert (len(table), len(table.best), len(table.find(np.zeros(0, int)))) == (0, 0, 0)
     table.write(tmp_path / "table")
@@ -107,7 +107,7 @@ def test_a_corpus_without_links_makes_an_empty_table(tmp_path):
     assert len(PhraseTable.count(nothing, Ragged.of([], width=2), spool=tmp_path / "none")) == 0
 
 
-def test_wrong_links_and_settings_are_named():
+def test_rejects_invalid_links_and_settings():
     pairs, _ = linked_houses()
     with pytest.raises(DataError, match="pair 1: link 0-7"):
         PhraseTable.count(pairs, Ragged.of([[(0, 7)], [], []], width=2))
@@ -146,7 +146,7 @@ def test_the_best_has_the_greatest_share_then_count_then_lexical_weight_then_ord
     assert rows(table.best_of_each(5)) == rows(table)
 
 
-def test_a_top_is_what_best_of_each_leaves():
+def test_top_keeps_the_best_of_each_source_phrase():
     pairs, links = random_corpus(3)
     whole, cut = PhraseTable.count(pairs, links), PhraseTable.count(pairs, links, TableRules(top=2))
     assert rows(cut) == rows(whole.best_of_each(2))
@@ -173,7 +173,7 @@ def test_all_phrases_of_the_corpus_are_found_at_their_row():
     assert ((frequent.locate(pairs, spans) >= 0) == (table.counts[located, 2] >= 3)).all()
 
 
-def test_an_index_speaks_the_numbering_it_is_asked_in():
+def test_an_index_uses_the_given_word_numbers():
     table = PhraseTable.count(*linked_houses())
     words = Ragged.of([[2, 1, 0, -1], [0]])
     spans = Ragged.of([[(0, 1), (1, 2), (1, 3), (2, 4), (3, 4)], [(0, 1)]], width=2)
@@ -270,7 +270,7 @@ def test_tables_of_moses_are_read(tmp_path):
         ("y ||| y ||| 1 1 1 1", "the same phrase pair as in line 1"),
     ],
 )
-def test_a_line_that_is_no_phrase_pair_is_named(tmp_path, line, fault):
+def test_rejects_invalid_table_lines(tmp_path, line, fault):
     path = table_file(tmp_path, "y ||| y ||| 1 1 1 1", line, "z ||| z ||| 1 1 1 1")
     with pytest.raises(DataError, match=rf"table, line 2: {fault}"):
         PhraseTable.read(path)

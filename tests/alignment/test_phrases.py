@@ -86,7 +86,7 @@ def test_ten_thousand_random_pairs_equal_the_definition(unaligned_borders):
         assert extract(lengths, links, max_phrase_length=longest, unaligned_borders=unaligned_borders) == expected
 
 
-def test_a_long_sentence_with_a_single_link_outgrows_no_buffer():
+def test_long_sentences_with_a_single_link_fit_the_buffers():
     found = extract([(1_000, 1_000)], [[(500, 500)]], max_phrase_length=20)
     assert len(found[0]) == (20 * 21 // 2) ** 2  # every span that holds the word, on both sides
 
@@ -101,7 +101,7 @@ def test_the_result_does_not_depend_on_threads_or_on_the_slice():
     assert part.to_lists() == whole.slice(100, 200).to_lists()
 
 
-def test_a_link_beyond_its_sentence_is_named():
+def test_rejects_links_beyond_a_sentence():
     for link in [(2, 0), (0, 3), (-1, 0)]:
         with pytest.raises(DataError, match=rf"pair 2: link {link[0]}-{link[1]}, but the sentences have 2 and 3 words"):
             extract([(1, 1), (2, 3)], [[(0, 0)], [link]])
@@ -111,7 +111,7 @@ def test_a_link_beyond_its_sentence_is_named():
         PhraseRules(max_phrase_length=0)
 
 
-def test_links_that_are_not_sure_enough_take_no_part():
+def test_ignores_links_below_the_minimum_confidence():
     links = Ragged.of([[(0, 0), (0, 1), (1, 1)], [], [(0, 0)]], width=2)
     confidence = np.array([0.9, 0.2, 0.9, 0.4], np.float32)
     lengths = np.array([2, 1, 1])

@@ -31,7 +31,7 @@ SOURCE, TARGET = Ragged.of([[0, 0, 0, 1, 2, 2]]), Ragged.of([[0, 1, 1]])
         ("monotone", [(0, 1), (1, 1), (2, 2), (3, 0), (4, 0), (5, 0)]),
     ],
 )
-def test_a_pair_worked_by_hand(how, expected):
+def test_links_of_a_pair_by_hand(how, expected):
     assert tuples(to_subwords(links([(0, 1), (1, 0), (2, 0)]), SOURCE, TARGET, how)) == [expected]
 
 
@@ -41,7 +41,7 @@ def test_words_without_subwords_lose_their_links():
     assert tuples(found) == [[(0, 0), (1, 0), (2, 1)], []]
 
 
-def test_subwords_of_no_word_are_passed_over():
+def test_skips_subwords_of_no_word():
     apart = Ragged.of([[-1, 0, 0, -1, 1, -1]])
     assert tuples(to_subwords(links([(0, 0), (1, 1)]), apart, apart, "first")) == [[(1, 1), (4, 4)]]
 
@@ -55,7 +55,7 @@ def test_monotone_links_reach_every_subword_and_never_cross():
             assert (np.diff(found, axis=0) >= 0).all()
 
 
-def test_what_does_not_fit_is_refused():
+def test_rejects_unknown_expansions_and_other_sentence_counts():
     with pytest.raises(SettingsError, match=r"no expansion 'al' .*; did you mean 'all'"):
         to_subwords(links([]), SOURCE, TARGET, "al")
     with pytest.raises(DataError, match="of 2 pairs, but subwords of 1 source and 1 target sentences"):

@@ -75,7 +75,7 @@ B = [(0, 0), (1, 1), (2, 1), (4, 3), (5, 4)]  # backward: each source word chose
         ("source-to-target", B),
     ],
 )
-def test_a_pair_worked_by_hand(heuristic, expected):
+def test_heuristics_by_hand(heuristic, expected):
     assert one(F, B, heuristic) == expected
 
 
@@ -94,7 +94,7 @@ def test_the_scan_goes_by_target():
     assert one(forward, [(0, 2), (2, 0)], "grow-diag") == forward
 
 
-def test_what_is_taken_further_on_is_met_in_the_same_scan():
+def test_links_taken_later_in_a_scan_are_visited_in_it():
     # Around (0, 1) are (1, 0), before it, and (1, 2), further on. (1, 2) is met at once and takes (2, 1), which brings
     # source 2, so that nothing is left to bring for (2, 0), which (1, 0) meets in the next scan.
     forward = [(0, 1), (1, 0), (1, 2), (2, 0), (2, 1)]
@@ -102,7 +102,7 @@ def test_what_is_taken_further_on_is_met_in_the_same_scan():
 
 
 @pytest.mark.parametrize("far", [29, 30, 31, 32, 62, 63, 64, 95])
-def test_neighbours_are_found_where_numbers_of_bits_meet(far):
+def test_finds_neighbors_across_machine_words(far):
     square = [(source, target) for source in range(far, far + 3) for target in range(3)]
     forward = [link for link in square if sum(link) % 2 == far % 2]
     for middle in square:
@@ -115,7 +115,7 @@ sets = st.lists(st.tuples(words, words), max_size=14)
 
 @pytest.mark.parametrize("heuristic", HEURISTICS)
 @given(data=st.lists(st.tuples(sets, sets), min_size=1, max_size=4))
-def test_any_sets_are_combined_as_link_by_link(heuristic, data):
+def test_heuristics_equal_a_plain_reference(heuristic, data):
     found = symmetrize(links(*(f for f, _ in data)), links(*(b for _, b in data)), heuristic, threads=1)
     assert found.to_lists() == [[list(link) for link in slowly(f, b, heuristic)] for f, b in data]
 
@@ -127,7 +127,7 @@ def many(pairs, seed):
     )
 
 
-def test_threads_and_chunks_make_no_difference(monkeypatch):
+def test_result_does_not_depend_on_threads_or_slices(monkeypatch):
     forward, backward = many(200, 1), many(200, 2)
     whole = symmetrize(forward, backward, threads=1)
     monkeypatch.setattr("interlace.alignment.symmetrization._ROWS", 7)
@@ -147,7 +147,7 @@ def test_reversed_links_are_sorted_again():
     assert reverse_links(links([(0, 2), (1, 0)], [], [(4, 1)])).to_lists() == [[[0, 1], [2, 0]], [], [[1, 4]]]
 
 
-def test_what_does_not_fit_is_refused():
+def test_rejects_unknown_heuristics_and_invalid_links():
     with pytest.raises(SettingsError, match="no symmetrization heuristic 'grow'; did you mean 'grow-diag'"):
         symmetrize(links([]), links([]), "grow")
     with pytest.raises(DataError, match="links of 1 pairs forward and of 2 backward"):

@@ -39,7 +39,7 @@ def test_spooled_words_are_those_in_memory(tmp_path):
         ),
     ],
 )
-def test_texts_whose_words_differ_in_kind_are_not_counted_together(other, said, tmp_path):
+def test_rejects_texts_of_other_languages_or_word_tokenizers(other, said, tmp_path):
     for spool in (None, tmp_path):
         with pytest.raises(DataError, match=said):
             WordPairs.of([*CHUNKS, other], spool)
@@ -56,7 +56,7 @@ def test_a_spool_is_closed_where_reading_fails(tmp_path):
     gc.collect()  # an open file would complain here
 
 
-def test_slices_know_where_they_stand():
+def test_chunks_know_their_first_row():
     chunks = list(WordPairs.of(CHUNKS).chunks(2))
     assert [(len(chunk), chunk.first) for chunk in chunks] == [(2, 0), (1, 2)]
     assert chunks[1].source.to_lists() == [[1, 2]]

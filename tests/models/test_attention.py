@@ -42,7 +42,7 @@ def test_dropout_is_keyed_by_torchs_generator() -> None:
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.0, 1.0), (1e-6, 1.0), (1.0, 0.0)])
-def test_edges(share: float, expected: float) -> None:
+def test_dropout_of_none_or_all(share: float, expected: float) -> None:
     assert torch.equal(apply_dropout(torch.ones(9), share), torch.full((9,), expected))
 
 
@@ -58,14 +58,14 @@ def seen(lengths: tuple[int, ...], length: int = 6) -> torch.Tensor:
 
 @pytest.mark.parametrize("mask", [None, seen((6, 3))])
 @pytest.mark.parametrize("scaling", [None, 0.3])
-def test_attention_without_dropout_is_torchs(mask: torch.Tensor | None, scaling: float | None) -> None:
+def test_attention_without_dropout_equals_torch(mask: torch.Tensor | None, scaling: float | None) -> None:
     query, key, value = parts()
     ours, _ = attention(TRAINING, query, key, value, mask, scaling=scaling)
     theirs = functional.scaled_dot_product_attention(query, key, value, mask, scale=scaling)
     torch.testing.assert_close(ours, theirs.transpose(1, 2))
 
 
-def test_a_row_that_sees_nothing_stays_finite() -> None:
+def test_rows_without_visible_keys_stay_finite() -> None:
     query, key, value = parts()
     mask = seen((6, 3)).clone()
     mask[1, :, 4:] = False

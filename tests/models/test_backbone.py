@@ -45,7 +45,7 @@ def test_a_failed_export_leaves_the_old_folder(vocab: Any, tmp_path: Path) -> No
     assert torch.equal(load(folder).input_embeddings, first.input_embeddings)
 
 
-def test_a_folder_that_cannot_be_made(vocab: Any, tmp_path: Path) -> None:
+def test_rejects_folders_that_cannot_be_created(vocab: Any, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(CheckpointError, match="cannot be written"):
         from_shape(TINY, vocab).save_pretrained(tmp_path / "file" / "model", vocab)
@@ -71,7 +71,7 @@ def test_the_configuration_records_languages_and_dtype(vocab: Any, tmp_path: Pat
     assert config["architectures"] == ["BertForMaskedLM"]
 
 
-def test_other_things_are_never_replaced(vocab: Any, tmp_path: Path) -> None:
+def test_never_replaces_other_folders(vocab: Any, tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").write_text("three years of work")
     with pytest.raises(DataError, match="holds something that is no checkpoint"):
         from_shape(TINY, vocab).save_pretrained(tmp_path, vocab)
@@ -102,7 +102,7 @@ def trained(backbone):
     return {name for name, value in backbone.model.base_model.named_parameters() if value.requires_grad}
 
 
-def test_what_stands_above_the_frozen_layers_is_trained(backbone):
+def test_only_layers_above_the_frozen_ones_are_trained(backbone):
     everything = dict(backbone.model.base_model.named_parameters())
     embeddings = {name for name in everything if "embeddings" in name or "layer_norm_emb" in name}
     assert embeddings
@@ -120,7 +120,7 @@ def test_what_stands_above_the_frozen_layers_is_trained(backbone):
     assert not left[-1]  # ModernBERT's last norm stands behind all layers
 
 
-def test_no_more_layers_than_there_are(backbone):
+def test_rejects_freezing_more_layers_than_there_are(backbone):
     with pytest.raises(SettingsError, match=f"tuning.freeze = 4, but the model has {LAYERS} layers"):
         freeze_layers(backbone, LAYERS + 1)
 
@@ -136,7 +136,7 @@ MASK = torch.tensor([[1, 1, 1], [1, 1, 0]])
     ("how", "expected"),
     [("first", [[1.0, -4.0], [2.0, -1.0]]), ("mean", [[3.0, -2.0], [3.0, -2.0]]), ("max", [[5.0, 0.0], [4.0, -1.0]])],
 )
-def test_by_hand(how: str, expected: list[list[float]]) -> None:
+def test_pooling_by_hand(how: str, expected: list[list[float]]) -> None:
     assert pool(STATES, MASK, how).tolist() == expected  # type: ignore[arg-type]
 
 
@@ -148,7 +148,7 @@ def test_padding_never_counts(how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["first", "mean", "max"])
-def test_a_row_with_nothing_gives_zeros(how: str) -> None:
+def test_empty_rows_are_pooled_to_zeros(how: str) -> None:
     assert pool(STATES, torch.tensor([[1, 1, 1], [0, 0, 0]]), how)[1].tolist() == [0.0, 0.0]  # type: ignore[arg-type]
 
 

@@ -40,7 +40,7 @@ def logits(folder: Path, line: str) -> torch.Tensor:
         return AutoModelForMaskedLM.from_pretrained(folder, trust_remote_code=False).eval()(**inputs).logits[0]
 
 
-def test_old_text_is_read_and_predicted_as_before(start: tuple[Path, Vocab, Vocab], tmp_path: Path) -> None:
+def test_predictions_on_old_text_are_unchanged(start: tuple[Path, Vocab, Vocab], tmp_path: Path) -> None:
     folder, old, new = start
     line = "the " + " ".join(ENGLISH[8:11])
     assert max(new.encode([line]).ids.flat) < old.size
@@ -122,7 +122,7 @@ def test_rows_of_the_table(rows: int, base: int, new: int, expected: int) -> Non
     assert model.cls.predictions.bias.shape == (expected,)
 
 
-def test_rows_that_nobody_has_are_as_they_were() -> None:
+def test_unused_rows_are_unchanged() -> None:
     model = bert(16)
     model.get_input_embeddings().weight.data[10:] = torch.tensor([5.0, 7.0])
     extend_embeddings(model, by_hand(10, *[[1, 2]] * 7), "mean", 0)
@@ -131,7 +131,7 @@ def test_rows_that_nobody_has_are_as_they_were() -> None:
     torch.testing.assert_close(table[10:17], table[[1, 2]].mean(0).expand(7, 2))
 
 
-def test_a_character_that_nothing_spelt_is_drawn_about_the_mean() -> None:
+def test_new_characters_without_pieces_are_drawn_near_the_mean() -> None:
     model = bert(10)
     table = model.get_input_embeddings().weight
     table.data[:] = torch.tensor([3.0, -3.0]) + 0.01 * torch.randn(10, 2)
@@ -142,7 +142,7 @@ def test_a_character_that_nothing_spelt_is_drawn_about_the_mean() -> None:
     assert torch.equal(rows[11], rows[4])
 
 
-def test_tables_that_are_apart_grow_each_from_its_own() -> None:
+def test_untied_tables_grow_separately() -> None:
     model = bert(10, tie_word_embeddings=False)
     extend_embeddings(model, by_hand(10, [1, 3]), "mean", 0)
     for table in (model.get_input_embeddings().weight, model.get_output_embeddings().weight):

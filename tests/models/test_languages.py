@@ -76,7 +76,7 @@ def test_xlm_keeps_its_own_names() -> None:
     assert model.transformer.lang_embeddings.weight[2].abs().sum() == 0  # adds what no id adds: nothing
 
 
-def test_families_without_a_table_refuse() -> None:
+def test_rejects_families_without_language_embeddings() -> None:
     with pytest.raises(SettingsError, match="XLM checkpoint without them"):
         add_languages(xlm(n_langs=1), ["en"])
 
@@ -99,7 +99,7 @@ def xnli() -> Any:
     return xlm(n_langs=3, lang2id={"de": 0, "en": 1, "zh": 2})
 
 
-def test_a_recipes_name_stands_for_the_checkpoints_row() -> None:
+def test_a_language_name_can_map_to_another_of_the_checkpoint() -> None:
     model = xnli()
     before = table_of(model).clone()
     map_languages(model, ["en", "zh_cn"], LanguageMapping(names={"zh_cn": "zh"}))
@@ -118,7 +118,7 @@ def test_a_new_language_begins_as_the_mean_of_the_others() -> None:
     assert model.config.id2lang == {"0": "de", "1": "en", "2": "zh", "3": "sw", "4": "lt"}
 
 
-def test_a_new_language_begins_as_a_copy_and_goes_its_own_way() -> None:
+def test_a_new_language_can_start_as_a_copy() -> None:
     model = xnli()
     map_languages(model, ["gsw"], LanguageMapping(copies={"gsw": "de"}, mean=True))
     table = table_of(model)
@@ -127,7 +127,7 @@ def test_a_new_language_begins_as_a_copy_and_goes_its_own_way() -> None:
     assert not torch.equal(table[3], table[0])
 
 
-def test_languages_of_our_own_runs_are_continued_alike() -> None:
+def test_maps_languages_of_bert_checkpoints() -> None:
     """BERT's rows of segments are no languages: they have no part in the mean."""
     model = bert()
     add_languages(model, ["en", "de"])
@@ -149,7 +149,7 @@ def test_languages_of_our_own_runs_are_continued_alike() -> None:
         ),
     ],
 )
-def test_names_that_lead_nowhere(arrival: LanguageMapping, message: str) -> None:
+def test_rejects_unknown_language_names(arrival: LanguageMapping, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         map_languages(xnli(), ["gsw"], arrival)
 

@@ -38,7 +38,7 @@ penalties = st.builds(
 
 @given(st.integers(0, 10**6), st.lists(st.integers(0, 3), min_size=1, max_size=3), penalties)
 @settings(max_examples=40)
-def test_a_beam_as_wide_as_the_space_finds_what_looking_at_everything_finds(seed, limits, penalty):
+def test_an_exhaustive_beam_equals_enumeration(seed, limits, penalty):
     """Four subwords of which one is forbidden and one the end: at most 8 that go on, 15 hypotheses."""
     rules = TokenConstraints(end=END, pad=0, banned_ids=(0,))
     seeds = [seed + row for row in range(len(limits))]
@@ -54,7 +54,7 @@ def test_a_beam_as_wide_as_the_space_finds_what_looking_at_everything_finds(seed
 
 @given(st.integers(0, 10**6), st.integers(1, 5), penalties)
 @settings(max_examples=40)
-def test_stopping_surely_changes_nothing(seed, width, penalty):
+def test_the_sure_stop_does_not_change_the_best_hypothesis(seed, width, penalty):
     """A search that never stops by itself finds the same best one: what goes on could not have become better."""
     limit = 5
     args = (firsts(1), torch.tensor([limit]), RULES)
@@ -134,7 +134,7 @@ def searches():
 @pytest.mark.parametrize("name", ["greedy", "sampled", "top", "beam"])
 @given(data=st.data())
 @settings(max_examples=15)
-def test_a_row_is_found_alike_alone_and_in_any_company(name, data):
+def test_results_do_not_depend_on_other_rows(name, data):
     """Scores are rounded, so that there are ties: even these fall alike."""
     count = data.draw(st.integers(2, 6))
     limits = torch.tensor(data.draw(st.lists(st.integers(0, 7), min_size=count, max_size=count)))
@@ -147,7 +147,7 @@ def test_a_row_is_found_alike_alone_and_in_any_company(name, data):
 
 
 @pytest.mark.parametrize("name", ["greedy", "sampled", "top", "beam"])
-def test_a_row_is_never_longer_than_its_limit_and_holds_nothing_forbidden(name):
+def test_respects_length_limits_and_banned_tokens(name):
     limits = torch.arange(12) % 5
     found = searches()[name](Little(list(range(12)), 5), limits, torch.arange(12))
     assert (found.lengths[:, 0] <= limits).all()
@@ -170,7 +170,7 @@ def test_the_log_probability_is_that_of_the_whole_hypothesis_with_its_end(name):
             assert logprob == pytest.approx(expected, rel=1e-5)
 
 
-def test_rows_that_ended_are_not_walked_any_more():
+def test_finished_rows_are_not_decoded_further():
     little = Little(list(range(20)), 5)
     found = greedy_search(little, firsts(20), torch.full((20,), 15), RULES)
     lengths = found.lengths[:, 0]
@@ -185,7 +185,7 @@ def test_a_batch_of_no_rows_finds_nothing(name):
 
 
 @pytest.mark.parametrize("name", ["greedy", "sampled", "beam"])
-def test_a_model_that_computes_no_numbers_is_named(name):
+def test_rejects_nan_scores(name):
     class Broken(Little):
         def step(self, tokens):
             return super().step(tokens) * float("nan")
@@ -217,7 +217,7 @@ def test_draws_follow_the_distribution():
         assert ((seen - expected)[possible] ** 2 / expected[possible]).sum() < 13.3  # 1 % of four degrees of freedom
 
 
-def test_what_is_drawn_hangs_on_the_key_alone():
+def test_draws_depend_on_the_seed_only():
     limits = torch.tensor([3, 9, 5])
     one, same, other = (uniform_draws(limits, torch.Generator().manual_seed(seed)) for seed in (1, 1, 2))
     assert torch.equal(one, same)
@@ -239,7 +239,7 @@ def test_the_ends_of_the_numbers_find_subwords_that_may_be_said(number):
 
 
 @given(st.lists(st.lists(st.integers(0, 3), min_size=6, max_size=6), min_size=1, max_size=4), st.integers(1, 8))
-def test_of_equals_the_first_is_taken(rows, count):
+def test_ties_prefer_the_first(rows, count):
     values, places = top_k(torch.tensor(rows, dtype=torch.float32), count)
     for row, taken, at in zip(rows, values.tolist(), places.tolist(), strict=True):
         assert at == sorted(range(6), key=lambda place: (-row[place], place))[:count]

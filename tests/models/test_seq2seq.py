@@ -54,7 +54,7 @@ def scores(model: Seq2Seq, states: torch.Tensor, mask: Any, inputs: dict[str, to
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_steps_give_what_the_whole_row_gives(family: str, vocab: Any) -> None:
+def test_stepwise_decoding_equals_whole_rows(family: str, vocab: Any) -> None:
     model = pair(family, vocab)
     states, mask = source(model)
     inputs = target(model)
@@ -115,7 +115,7 @@ def test_rows_may_be_kept_moved_and_repeated(family: str, rows: list[int], vocab
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_no_subword_sees_a_later_one(family: str, vocab: Any) -> None:
+def test_decoder_does_not_see_later_tokens(family: str, vocab: Any) -> None:
     model = pair(family, vocab)
     states, mask = source(model)
     inputs = target(model)
@@ -127,7 +127,7 @@ def test_no_subword_sees_a_later_one(family: str, vocab: Any) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_what_pads_a_source_changes_nothing(family: str, vocab: Any) -> None:
+def test_source_padding_does_not_change_the_logits(family: str, vocab: Any) -> None:
     model = pair(family, vocab)
     states, mask = source(model)
     inputs = target(model)
@@ -146,7 +146,7 @@ def test_dropout_drops_while_training_only(family: str, vocab: Any) -> None:
     assert not torch.equal(scores(model, states, mask, inputs), scores(model, states, mask, inputs))
 
 
-def test_a_target_that_is_too_long_is_refused(vocab: Any) -> None:
+def test_rejects_targets_beyond_the_maximum_length(vocab: Any) -> None:
     model = pair("roberta", vocab, max_length=8)
     states, mask = torch.zeros(1, 3, 16), None
     with pytest.raises(SettingsError, match=r"target of 9 tokens.* at most 8"):

@@ -50,7 +50,7 @@ def scores(model: Seq2Seq) -> torch.Tensor:
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("table", ["shared", "own"])
 @pytest.mark.parametrize("tie", [True, False])
-def test_a_written_model_opens_as_it_was(family: str, table: Any, tie: bool, vocab: Any, tmp_path: Path) -> None:
+def test_saved_models_are_loaded_unchanged(family: str, table: Any, tie: bool, vocab: Any, tmp_path: Path) -> None:
     model = made(vocab, family, DecoderSettings(embeddings=table), tie=tie)
     again = load(model.save_pretrained(tmp_path / "model", vocab), vocab, model.traits.languages).eval()
     assert isinstance(again, Seq2Seq)
@@ -65,7 +65,7 @@ def test_a_written_model_opens_as_it_was(family: str, table: Any, tie: bool, voc
 
 @pytest.mark.parametrize("family", ["bert", "roberta"])
 @pytest.mark.parametrize("table", ["shared", "own"])
-def test_plain_transformers_opens_it_and_writes_the_same(family: str, table: Any, vocab: Any, tmp_path: Path) -> None:
+def test_logits_match_transformers(family: str, table: Any, vocab: Any, tmp_path: Path) -> None:
     model = made(vocab, family, DecoderSettings(embeddings=table))
     model.save_pretrained(tmp_path / "model", vocab)
     theirs, info = EncoderDecoderModel.from_pretrained(tmp_path / "model", output_loading_info=True)
@@ -92,7 +92,7 @@ def test_plain_transformers_opens_it_and_writes_the_same(family: str, table: Any
 
 @pytest.mark.parametrize("family", ["bert", "roberta"])
 @pytest.mark.parametrize("speaks", [False, True])
-def test_plain_generation_writes_what_greedy_steps_write(family: Any, speaks: bool, vocab: Any, tmp_path: Path) -> None:
+def test_greedy_decoding_matches_transformers(family: Any, speaks: bool, vocab: Any, tmp_path: Path) -> None:
     """With language embeddings, of which the decoder's are given once a row."""
     shape = Shape(family=family, layers=2, width=16, heads=2, max_length=48, init_std=0.5)
     settings = ModelSettings(shape=shape, languages="embeddings" if speaks else "none")
@@ -148,7 +148,7 @@ def test_a_plain_model_of_transformers_opens_here(vocab: Any, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("family", ["bert", "modernbert"])
-def test_damage_is_named(family: str, vocab: Any, tmp_path: Path) -> None:
+def test_rejects_damaged_weights(family: str, vocab: Any, tmp_path: Path) -> None:
     made(vocab, family).save_pretrained(tmp_path / "model", vocab)
     path = min(tmp_path.rglob("model.safetensors"))  # of a modernbert model, the decoder's
     tensors = load_file(path)
@@ -161,7 +161,7 @@ def test_damage_is_named(family: str, vocab: Any, tmp_path: Path) -> None:
         load(tmp_path / "model", vocab)
 
 
-def test_a_side_that_is_unknown_here_is_named(vocab: Any, tmp_path: Path) -> None:
+def test_rejects_unknown_model_types(vocab: Any, tmp_path: Path) -> None:
     made(vocab).save_pretrained(tmp_path / "model", vocab)
     path = tmp_path / "model" / "config.json"
     config = json.loads(path.read_text())
@@ -171,20 +171,20 @@ def test_a_side_that_is_unknown_here_is_named(vocab: Any, tmp_path: Path) -> Non
         load(tmp_path / "model", vocab)
 
 
-def test_another_vocabulary_is_refused(vocab: Any, tmp_path: Path) -> None:
+def test_rejects_another_vocabulary(vocab: Any, tmp_path: Path) -> None:
     made(vocab).save_pretrained(tmp_path / "model", vocab)
     vocab.size = 90
     with pytest.raises(CheckpointError, match="the model has 40 tokens, the vocabulary 90"):
         load(tmp_path / "model", vocab)
 
 
-def test_folding_a_language_is_refused(vocab: Any, tmp_path: Path) -> None:
+def test_rejects_folding_a_language(vocab: Any, tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"export\.fold_language: a translation model reads one language"):
         made(vocab).save_pretrained(tmp_path / "model", vocab, fold_language="en")
     assert not (tmp_path / "model").exists()
 
 
-def test_a_pooler_of_the_encoder_is_carried_through(vocab: Any, tmp_path: Path) -> None:
+def test_keeps_the_pooler_of_the_encoder(vocab: Any, tmp_path: Path) -> None:
     model = made(vocab)
     model.extra_weights = {
         "bert.pooler.dense.weight": torch.full((16, 16), 0.5),

@@ -114,7 +114,9 @@ def differs_all_over(ours: dict[str, torch.Tensor], theirs: dict[str, torch.Tens
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(("reads", "writes"), list(itertools.product(TAKES, TAKES)))
-def test_the_grid_of_starts(family: str, reads: Any, writes: Any, words: Any, grid: dict[str, list[str]]) -> None:
+def test_each_side_takes_the_asked_weights(
+    family: str, reads: Any, writes: Any, words: Any, grid: dict[str, list[str]]
+) -> None:
     """With a table each, so that both can be told apart: encoder from a masked model, decoder from a causal one."""
     one, two = grid[family]
     decoder = DecoderSettings(start=two, take=writes, embeddings="own")
@@ -151,7 +153,7 @@ def test_cross_attention_is_drawn_by_the_seed(family: str, words: Any, tmp_path:
 
 
 @pytest.mark.parametrize("reads", ["start", "fresh"])
-def test_the_side_that_takes_a_table_gives_it_to_both(reads: str, words: Any, tmp_path: Path) -> None:
+def test_a_taken_embedding_table_is_shared(reads: str, words: Any, tmp_path: Path) -> None:
     start = checkpoint(tmp_path, "bert", words, 7)
     table = load(start).input_embeddings
     if reads == "start":  # and the decoder takes nothing
@@ -199,7 +201,7 @@ def test_tables_grow_by_what_the_vocabulary_has_beyond_the_start(words: Any, tmp
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_translation_model_goes_on_whole(family: str, words: Any, tmp_path: Path) -> None:
+def test_training_continues_from_a_translation_model(family: str, words: Any, tmp_path: Path) -> None:
     model = build(settings_of(family, shape=shape(family)), words)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -219,20 +221,20 @@ def own() -> DecoderSettings:
     return DecoderSettings(embeddings="own")
 
 
-def test_two_tables_cannot_be_one(words: Any, tmp_path: Path) -> None:
+def test_rejects_sharing_two_tables(words: Any, tmp_path: Path) -> None:
     one, two = (checkpoint(tmp_path, "bert", words, seed) for seed in (7, 8))
     with pytest.raises(SettingsError, match=r"set model\.decoder\.embeddings = 'own'"):
         build(settings_of("bert", start=one, decoder=DecoderSettings(start=two)), words)
 
 
-def test_another_vocabulary_is_refused(words: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejects_another_vocabulary(words: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one, two = (checkpoint(tmp_path, "bert", words, seed) for seed in (7, 8))
     monkeypatch.setattr(Stand, "get_vocab", lambda _self, **_: {"a": 6})
     with pytest.raises(SettingsError, match=r"its vocabulary is not the model's \('a' has another id\)"):
         build(settings_of("bert", start=one, decoder=DecoderSettings(start=two)), words)
 
 
-def test_other_widths_are_refused_with_the_cure(words: Any, tmp_path: Path) -> None:
+def test_rejects_other_widths(words: Any, tmp_path: Path) -> None:
     one, wide = checkpoint(tmp_path, "bert", words, 7), checkpoint(tmp_path, "bert", words, 8, width=32)
     with pytest.raises(
         SettingsError, match=r"width 16, the decoder 32; give model\.decoder a start or a shape of that"
@@ -242,13 +244,13 @@ def test_other_widths_are_refused_with_the_cure(words: Any, tmp_path: Path) -> N
         build(settings_of("bert", shape=shape("bert"), decoder=DecoderSettings(start=wide)), words)
 
 
-def test_more_layers_than_the_start_has_are_refused(words: Any, tmp_path: Path) -> None:
+def test_rejects_more_layers_than_the_start_has(words: Any, tmp_path: Path) -> None:
     start = checkpoint(tmp_path, "bert", words, 7)
     with pytest.raises(SettingsError, match=r"model\.decoder\.layers = 3, but its start has 2"):
         build(settings_of("bert", start=start, decoder=DecoderSettings(layers=3)), words)
 
 
-def test_a_shape_and_a_start_are_one_too_many(words: Any) -> None:
+def test_rejects_a_shape_with_a_start(words: Any) -> None:
     with pytest.raises(SettingsError, match="give either 'shape', of a fresh decoder, or 'start'"):
         DecoderSettings.read({"shape": {}, "layers": 2}, "model.decoder")
     with pytest.raises(SettingsError, match="take = 'none' needs a 'start'"):
@@ -256,7 +258,7 @@ def test_a_shape_and_a_start_are_one_too_many(words: Any) -> None:
 
 
 @pytest.mark.parametrize("take", ["none", "embeddings"])
-def test_a_decoder_takes_nothing_where_there_is_no_start(take: Any) -> None:
+def test_rejects_take_without_a_start(take: Any) -> None:
     for table in ("own", "shared"):
         with pytest.raises(SettingsError, match="needs a start, but this decoder has a 'shape'"):
             DecoderSettings.read({"shape": {}, "take": take, "embeddings": table}, "model.decoder")
@@ -267,7 +269,7 @@ def test_a_decoder_takes_nothing_where_there_is_no_start(take: Any) -> None:
 
 
 @pytest.mark.parametrize("take", ["none", "embeddings"])
-def test_an_encoder_alone_may_take_less_too(take: Any, words: Any, tmp_path: Path) -> None:
+def test_an_encoder_alone_can_take_part_of_a_start(take: Any, words: Any, tmp_path: Path) -> None:
     start = checkpoint(tmp_path, "bert", words, 7)
     backbone = build_model(settings_of("bert", start=start, take=take), words, LANGUAGES, 1)
     (table, rest), theirs = parts(backbone.model), load(start).model.state_dict()

@@ -28,7 +28,7 @@ def test_start_and_shape_exclude_each_other() -> None:
         ({"layer": 3}, "did you mean 'layers'"),
     ],
 )
-def test_bad_shapes_name_what_is_wrong(fields: dict[str, Any], message: str) -> None:
+def test_rejects_invalid_shapes(fields: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         Shape.read(fields)
 
@@ -51,7 +51,7 @@ def test_inner_size(shape: Shape, inner: int) -> None:
     assert shape.inner == inner
 
 
-def test_every_setting_says_what_it_is() -> None:
+def test_every_setting_has_a_description() -> None:
     assert all(row[3] for model in (Shape, ModelSettings) for row in fields_of(model))
 
 

@@ -20,7 +20,6 @@ from interlace.models.search import (
     encode_source,
     encoder_inputs,
     eval_mode,
-    greedy_search,
 )
 from interlace.models.settings import LengthPenalty, SearchSettings
 from interlace.models.translator import (
@@ -50,37 +49,19 @@ def models(vocab):
     return {family: little_model(family, vocab) for family in FAMILIES}
 
 
-def found_by(search, model, vocab, ids, limits):
+def beams(model, vocab, ids, limits):
     with eval_mode(model):
         decoding = encode_source(model, encoder_inputs(model, ids, vocab, "en"), "de")
         first = torch.full((len(ids),), vocab.target("de"))
-        return search(decoding, first, limits, TokenConstraints.of(vocab, model.vocab_size))
-
-
-SEARCHES = {"greedy": greedy_search, "beam": lambda *args: beam_search(*args, 4, penalty=LengthPenalty())}
-
-
-@pytest.mark.parametrize("name", SEARCHES)
-@pytest.mark.parametrize("family", FAMILIES)
-def test_neither_company_nor_order_nor_padding_changes_what_is_found(family, name, models, vocab):
-    model, search = models[family], SEARCHES[name]
-    ids = vocab.encode(LINES, language="en").ids
-    limits = torch.tensor([20, 3, 30, 12, 0, 25])
-    alone = [found_by(search, model, vocab, ids.take([row]), limits[row : row + 1]) for row in range(len(ids))]
-    assert len({tuple(one.ranked()[0].tolist()) for one in alone}) > 3
-    for order in ([0, 1, 2, 3, 4, 5], [5, 2, 4, 0, 3, 1], [1, 1, 2], [4]):
-        together = found_by(search, model, vocab, ids.take(order), limits[order])
-        for place, row in enumerate(order):
-            for rank in range(together.lengths.shape[1]):
-                assert together.ranked(rank)[place].tolist() == alone[row].ranked(rank)[0].tolist()
-            np.testing.assert_allclose(together.logprobs[place], alone[row].logprobs[0], rtol=1e-4)
+        rules = TokenConstraints.of(vocab, model.vocab_size)
+        return beam_search(decoding, first, limits, rules, 4, penalty=LengthPenalty())
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_log_probability_is_that_of_teacher_forcing(family, models, vocab):
     model = models[family]
     ids = vocab.encode(LINES, language="en").ids
-    found = found_by(SEARCHES["beam"], model, vocab, ids, torch.full((len(ids),), 15))
+    found = beams(model, vocab, ids, torch.full((len(ids),), 15))
     inputs = encoder_inputs(model, ids, vocab, "en")
     with torch.no_grad():
         states = model.encode(inputs)
@@ -94,7 +75,7 @@ def test_a_log_probability_is_that_of_teacher_forcing(family, models, vocab):
             assert float(found.logprobs[row, 0]) == pytest.approx(float(expected), rel=1e-4)
 
 
-def test_nothing_special_is_said_and_the_unknown_only_where_asked(models, vocab):
+def test_bans_special_and_unknown_subwords(models, vocab):
     model = models["bert"]
     rules = TokenConstraints.of(vocab, model.vocab_size + 3)
     assert set(rules.banned_ids) == {*vocab.special_ids.tolist(), *range(vocab.size, vocab.size + 3)} - {vocab.end}
@@ -106,12 +87,12 @@ def test_nothing_special_is_said_and_the_unknown_only_where_asked(models, vocab)
         before = bias.clone()
         bias[vocab.unk], bias[vocab.pad], bias[vocab.target("en")] = 50.0, 60.0, 70.0
         ids = vocab.encode(LINES, language="en").ids
-        found = found_by(SEARCHES["beam"], model, vocab, ids, torch.full((len(ids),), 5))
+        found = beams(model, vocab, ids, torch.full((len(ids),), 5))
         bias.copy_(before)
     assert not set(found.ids[found.ids != vocab.pad].tolist()) & set(rules.banned_ids)
 
 
-def test_an_unknown_that_is_asked_for_is_written(vocab):
+def test_writes_unknown_subwords_on_request(vocab):
     model = little_model("bert", vocab)
     with torch.no_grad():
         model.decoder.model.get_output_embeddings().bias[vocab.unk] = 50.0
@@ -156,7 +137,7 @@ def test_models_of_other_families_translate_together(models, vocab):
     assert all([one.text for one in both] != [one.text for one in single] for single in singles)
 
 
-def test_models_with_other_vocabularies_do_not_translate_together(vocab):
+def test_rejects_ensembles_with_different_vocabularies(vocab):
     other = little_vocab(70)
     check_same_vocabulary([vocab, vocab], ["a", "b"])
     with pytest.raises(SettingsError, match=r"^a and b have different vocabularies"):
@@ -166,6 +147,7 @@ def test_models_with_other_vocabularies_do_not_translate_together(vocab):
 # ---- lines ----
 
 
+@pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(
     "search",
     [
@@ -174,10 +156,11 @@ def test_models_with_other_vocabularies_do_not_translate_together(vocab):
         SearchSettings(sample=True, top_k=5, seed=4, max_ratio=0.5),
     ],
 )
-def test_lines_are_translated_alike_however_they_are_batched(search, models, vocab):
-    model = models["modernbert"]
+def test_translations_do_not_depend_on_batches(search, family, models, vocab):
+    model = models[family]
     lines = [*LINES, "", "  ", *LINES[::-1]]
     whole = Translator([model], vocab, "en", "de", search).lines(lines)
+    assert len({one.text for one in whole}) > 3
     for rows, tokens in ((1, 10_000), (4, 10_000), (100, 40)):
         assert texts(Translator([model], vocab, "en", "de", search, rows=rows, tokens=tokens).lines(lines)) == texts(
             whole
@@ -197,7 +180,7 @@ def test_empty_lines_stay_in_place(models, vocab):
     assert Translator([models["bert"]], vocab, "en", "de").lines([]) == []
 
 
-def test_special_subwords_that_stand_in_a_line_are_text(models, vocab):
+def test_special_subwords_in_a_line_are_text(models, vocab):
     """A `</s>` would end the source, a `<2en>` ask for another language."""
     translator = Translator([models["bert"]], vocab, "en", "de")
     ids, _ = translator._parts(["a </s> cat <2en>"], 0, cut=True)
@@ -212,7 +195,7 @@ def test_batches_hold_rows_of_like_length_within_their_budget():
     assert [rows.tolist() for rows in batches(np.array([], np.int64), 22, 3)] == []
 
 
-def test_a_part_that_was_held_in_another_mode_is_in_it_again(vocab):
+def test_evaluation_mode_restores_every_part(vocab):
     model = little_model("bert", vocab).train()
     held = model.decoder
     held.eval()
@@ -231,7 +214,7 @@ def model(vocab):
     return little_model("modernbert", vocab)
 
 
-def test_half_of_the_free_memory_is_for_subwords_and_a_quarter_for_scores():
+def test_memory_budget_by_hand():
     token = cache_bytes(512, 6)
     budget = BatchBudget.within(40 * GIB, token)
     assert budget.tokens == 20 * GIB // token == 97_090
@@ -241,12 +224,12 @@ def test_half_of_the_free_memory_is_for_subwords_and_a_quarter_for_scores():
     assert (both.tokens, both.scores) == (10 * GIB // token, 5 * GIB // 16)
 
 
-def test_it_is_never_less_than_on_a_cpu_and_never_more_than_kernels_count(model):
+def test_memory_budget_has_limits(model):
     assert BatchBudget.within(0, 1000) == BatchBudget(TOKENS, SCORES) == BatchBudget.of([model])
     assert BatchBudget.within(1000 * GIB, 1000).scores == MAX_SCORES
 
 
-def test_on_a_gpu_what_torch_keeps_for_itself_is_free_too(monkeypatch):
+def test_memory_reserved_by_torch_counts_as_free(monkeypatch):
     shape = SimpleNamespace(num_hidden_layers=6)
     model = SimpleNamespace(device=torch.device("cuda", 0), width=512, decoder=SimpleNamespace(config=shape))
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _device: (30 * GIB, 80 * GIB))
@@ -269,7 +252,7 @@ class Tight(Translator):
         return super()._generate(ids, limits, draws)
 
 
-def test_what_does_not_fit_is_done_in_smaller_batches_and_comes_out_alike(model, vocab):
+def test_batches_shrink_when_memory_runs_out(model, vocab):
     lines = [*LINES, "", *LINES[::-1]]
     tight = Tight([model], vocab, "en", "de")
     expected = Translator([model], vocab, "en", "de").lines(lines)
@@ -280,7 +263,7 @@ def test_what_does_not_fit_is_done_in_smaller_batches_and_comes_out_alike(model,
     assert sum(np.array(tight.taken) > tight.room) == failed  # what was learnt holds for the lines to come
 
 
-def test_a_sentence_that_does_not_fit_alone_is_told(model, vocab):
+def test_rejects_a_sentence_larger_than_the_memory(model, vocab):
     tight = Tight([model], vocab, "en", "de")
     tight.room = 20
     with pytest.raises(SettingsError, match=r"a sentence of \d+ tokens with a beam of 5"):
@@ -310,12 +293,12 @@ def cut(line, most):
         ("आज ठंड है। हम घर जाते हैं।", 12, ["आज ठंड है।", "हम घर जाते हैं।"]),
     ],
 )
-def test_a_line_is_cut_where_it_means_least(line, most, expected):
+def test_splits_lines_at_the_best_places(line, most, expected):
     assert cut(line, most) == expected
 
 
 @given(st.text(alphabet='ab .,。"\t', max_size=60), st.integers(1, 9))
-def test_nothing_is_lost_and_no_piece_is_too_long(line, most):
+def test_pieces_keep_all_text_within_the_limit(line, most):
     found = cut(line, most)
     assert "".join("".join(found).split()) == "".join(line.split())
     assert all(piece and piece == piece.strip() for piece in found)
@@ -333,7 +316,7 @@ def test_pieces_are_joined_as_the_language_writes():
     assert join_pieces(["a b", "c"], "xx") == "a b c"
 
 
-def test_a_document_on_one_line_takes_time_by_its_length():
+def test_splitting_takes_linear_time():
     """Looking at all that stands before each place would take the square of it: minutes."""
     begun = time.process_time()
     assert len(cut('"' * 120_000, 60)) == 2000

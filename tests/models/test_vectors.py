@@ -100,14 +100,14 @@ def test_rows_can_be_the_vectors_as_they_are(vocab: Vocab, folder: Path) -> None
     )
 
 
-def test_a_head_of_its_own_begins_with_them_too(vocab: Vocab, folder: Path) -> None:
+def test_an_untied_head_starts_with_the_vectors(vocab: Vocab, folder: Path) -> None:
     settings = settings_of(folder, shape=shape(tie=False))
     model, drawn = build_model(settings, vocab, (), 3).model, plain(settings, vocab).model
     assert is_begun(model.get_input_embeddings().weight, drawn.get_input_embeddings().weight, vocab)
     assert is_begun(model.get_output_embeddings().weight, drawn.get_output_embeddings().weight, vocab)
 
 
-def test_a_file_of_vectors_does_as_well(vocab: Vocab, folder: Path, tmp_path: Path) -> None:
+def test_vectors_can_be_a_file(vocab: Vocab, folder: Path, tmp_path: Path) -> None:
     WordVectors(SUBWORDS, WORDS, VECTORS).write(tmp_path / "some.vec")
     model = build_model(settings_of(tmp_path / "some.vec"), vocab, (), 3)
     assert torch.equal(model.input_embeddings, build_model(settings_of(folder), vocab, (), 3).input_embeddings)
@@ -119,7 +119,7 @@ def test_a_file_of_vectors_does_as_well(vocab: Vocab, folder: Path, tmp_path: Pa
 @pytest.mark.parametrize("family", ["bert", "modernbert"])
 @pytest.mark.parametrize("table", ["shared", "own"])
 @pytest.mark.parametrize("decoder", [{}, {"shape": shape("bert", layers=2)}])
-def test_both_sides_begin_with_them(
+def test_encoder_and_decoder_start_with_the_vectors(
     family: str, table: Any, decoder: dict[str, Any], vocab: Vocab, folder: Path
 ) -> None:
     settings = settings_of(folder, family, decoder=DecoderSettings(embeddings=table, **decoder))
@@ -159,7 +159,7 @@ def test_special_subwords_stay_drawn_even_where_there_is_a_vector(vocab: Vocab, 
     )
 
 
-def test_a_file_that_hardly_fits_is_told_of(vocab: Vocab, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_warns_if_few_vectors_are_used(vocab: Vocab, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     names = [*WORDS[:2], *map(str, range(100, 130))]
     WordVectors(SUBWORDS, names, np.ones((len(names), 8), np.float32)).save(tmp_path)
     build_model(settings_of(tmp_path), vocab, (), 3)
@@ -178,31 +178,31 @@ def test_a_file_that_hardly_fits_is_told_of(vocab: Vocab, tmp_path: Path, caplog
         ({"vectors_spread": "own"}, "needs 'vectors'"),
     ],
 )
-def test_settings_that_give_a_table_twice_or_never(settings: dict[str, Any], message: str) -> None:
+def test_rejects_conflicting_settings(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingsError, match=message):
         ModelSettings.read(settings, "model")
 
 
-def test_vectors_of_another_width(vocab: Vocab, folder: Path) -> None:
+def test_rejects_vectors_of_another_width(vocab: Vocab, folder: Path) -> None:
     settings = settings_of(folder, shape=shape(width=16))
     with pytest.raises(SettingsError, match=r"width 8, the model 16; set model\.shape\.width, or embeddings\.skip"):
         build_model(settings, vocab, (), 3)
 
 
-def test_vectors_of_no_subword_that_there_is(vocab: Vocab, tmp_path: Path) -> None:
+def test_rejects_vectors_without_known_subwords(vocab: Vocab, tmp_path: Path) -> None:
     WordVectors(SUBWORDS, ["one", "two"], VECTORS[:2]).save(tmp_path)
     with pytest.raises(DataError, match=r"its 2 vectors \(such as 'one', 'two'\).*vocab\.start"):
         build_model(settings_of(tmp_path), vocab, (), 3)
 
 
 @pytest.mark.parametrize("value", [0, np.nan])
-def test_vectors_without_a_size(value: float, vocab: Vocab, tmp_path: Path) -> None:
+def test_rejects_zero_and_infinite_vectors(value: float, vocab: Vocab, tmp_path: Path) -> None:
     WordVectors(SUBWORDS, WORDS, np.full((3, 8), value, np.float32)).save(tmp_path)
     with pytest.raises(DataError, match="all zero, or contain values that are not finite"):
         build_model(settings_of(tmp_path), vocab, (), 3)
 
 
-def test_places_without_vectors_of_subwords(folder: Path, tmp_path: Path) -> None:
+def test_rejects_folders_without_subword_vectors(folder: Path, tmp_path: Path) -> None:
     WordVectors("de", ["Hund"], VECTORS[:1]).save(tmp_path / "words" / "vectors")
     (tmp_path / "empty").mkdir()
     for name, message in {

@@ -27,14 +27,14 @@ def run(observer, steps):
         observer(SimpleNamespace(index=index))
 
 
-def test_it_evaluates_now_and_then_and_at_the_end():
+def test_evaluates_every_few_steps_and_at_the_end():
     made, rows = evaluation([9.0, 8.0, 7.0], every=4, last=10)
     run(made, range(1, 11))
     assert [row["step"] for row in rows] == [4, 8, 10]
     assert (made.best, made.best_step) == (7.0, 10)
 
 
-def test_it_stops_when_patience_is_at_its_end():
+def test_stops_when_patience_runs_out():
     made, _ = evaluation([5.0, 6.0, 4.0, 4.0, 4.0])
     run(made, range(1, 9))
     assert not made.progress.stop
@@ -44,7 +44,7 @@ def test_it_stops_when_patience_is_at_its_end():
 
 
 @pytest.mark.parametrize("values", [[], [5.0]])
-def test_its_state_comes_back(values):
+def test_evaluation_state_is_restored(values):
     made, _ = evaluation(values)
     run(made, range(1, 2 * len(values) + 1))
     again, _ = evaluation([])
@@ -64,7 +64,7 @@ def saver(folder, processes=1, every=2, keep=2):
     return CheckpointCallback(folder, every, keep, training, Progress(drawn=(3,)))
 
 
-def test_it_saves_now_and_then_at_the_end_and_when_stopped(tmp_path):
+def test_saves_every_few_steps_at_the_end_and_when_stopped(tmp_path):
     made = saver(tmp_path, keep=10)
     run(made, range(1, 4))
     made.progress.stop = True
@@ -75,7 +75,7 @@ def test_it_saves_now_and_then_at_the_end_and_when_stopped(tmp_path):
 
 
 @pytest.mark.parametrize("main", [True, False])
-def test_what_no_checkpoint_holds_is_forgotten_with_each_in_every_process(tmp_path, main):
+def test_every_process_forgets_unsaved_state_at_each_checkpoint(tmp_path, main):
     """So that a run which goes on from there is like one that was not stopped."""
     made, forgotten = saver(tmp_path), []
     made.training.accelerator.is_main_process = main
@@ -87,7 +87,7 @@ def test_what_no_checkpoint_holds_is_forgotten_with_each_in_every_process(tmp_pa
     assert forgotten == [2, 4, 6, 7]
 
 
-def test_another_number_of_processes_is_told(tmp_path, caplog):
+def test_warns_of_another_number_of_processes(tmp_path, caplog):
     run(saver(tmp_path), [2])
     with caplog.at_level(logging.WARNING):
         assert saver(tmp_path).resume() == 2
@@ -116,25 +116,25 @@ def warnings(caplog):
     return of
 
 
-def test_it_warns_once_when_the_window_is_full_of_copies(warnings):
+def test_warns_once_when_the_window_is_full_of_copies(warnings):
     (told,) = warnings([0.9, 0.9, None, 0.96, 0.96, 0.9, 0.9], window=4)
     assert told.startswith("step 5: in 4 steps with source de, 93% of the tokens")
 
 
-def test_a_few_copies_are_no_collapse(warnings):
+def test_does_not_warn_of_a_few_copies(warnings):
     assert warnings([1.0, 0.5] * 10, window=4) == []
     assert warnings([1.0] * 3, window=4) == []
     assert warnings([0.8] * 9, window=4) == []
 
 
 @pytest.mark.parametrize(("ratio", "said"), [(0.05, "0.05 .* too short"), (2.5, "2.5 .* too long")])
-def test_it_warns_of_translations_that_are_far_too_short_or_too_long(warnings, ratio, said):
+def test_warns_of_much_too_short_or_long_translations(warnings, ratio, said):
     (told,) = warnings([0.0] * 6, ratio=ratio, window=4)
     assert re.match(f"step 4: in 4 steps with source de, translations have {said}", told)
     assert len(warnings([1.0] * 6, ratio=ratio, window=4)) == 2  # each once
     assert warnings([0.0] * 6, ratio=0.3, window=4) == []
 
 
-def test_one_direction_that_collapses_beside_a_sound_one_is_told(warnings):
+def test_warns_of_one_collapsed_direction(warnings):
     (told,) = warnings([1.0, 0.1] * 10, corpora=("de", "ro"), window=4)
     assert told.startswith("step 7: in 4 steps with source ro, 100% of the tokens")

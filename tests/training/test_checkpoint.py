@@ -22,7 +22,7 @@ def train(model, optimizer, steps):
         optimizer.zero_grad()
 
 
-def test_training_goes_on_bit_for_bit(tmp_path):
+def test_resumed_training_is_bit_for_bit_equal(tmp_path):
     straight, one = learner()
     train(straight, one, 3)
     path = checkpoint.save(tmp_path, 3, straight, one, {"drawn": [3]})
@@ -45,7 +45,7 @@ def test_shared_tensors_are_written_once_and_stay_shared(tmp_path):
 
 @pytest.mark.parametrize("name", [checkpoint.WEIGHTS, checkpoint.OPTIMIZER, checkpoint.STATE])
 @pytest.mark.parametrize("damage", ["truncate", "flip", "remove"])
-def test_damage_is_named_with_the_cure(tmp_path, name, damage):
+def test_rejects_damaged_checkpoints(tmp_path, name, damage):
     model, optimizer = learner()
     train(model, optimizer, 1)
     path = checkpoint.save(tmp_path, 7, model, optimizer, {})
@@ -62,7 +62,7 @@ def test_damage_is_named_with_the_cure(tmp_path, name, damage):
         checkpoint.load(path, *learner())
 
 
-def test_another_models_checkpoint_is_refused(tmp_path):
+def test_rejects_checkpoints_of_another_model(tmp_path):
     path = checkpoint.save(tmp_path, 1, *learner(), {})
     with pytest.raises(CheckpointError, match="shape"):
         checkpoint.load(path, *learner(width=5))
@@ -70,7 +70,7 @@ def test_another_models_checkpoint_is_refused(tmp_path):
         checkpoint.load(path, nn.Sequential(nn.Linear(3, 4)))
 
 
-def test_a_half_written_checkpoint_does_not_count(tmp_path):
+def test_ignores_half_written_checkpoints(tmp_path):
     checkpoint.save(tmp_path, 1, *learner(), {})
     (tmp_path / ".step-00000002.partial").mkdir()
     assert checkpoint.steps_in(tmp_path) == [1]
@@ -78,7 +78,7 @@ def test_a_half_written_checkpoint_does_not_count(tmp_path):
     assert checkpoint.steps_in(tmp_path) == [1, 2]
 
 
-def test_no_space_leaves_the_old_one_and_says_so(tmp_path, monkeypatch):
+def test_a_full_disk_leaves_the_old_checkpoint(tmp_path, monkeypatch):
     checkpoint.save(tmp_path, 1, *learner(), {})
 
     def full(*_):
@@ -97,7 +97,7 @@ def test_pruning_keeps_the_newest_and_the_best(tmp_path):
     assert checkpoint.steps_in(tmp_path) == [1, 4, 5]
 
 
-def test_the_optimizers_step_goes_where_the_weights_are(tmp_path):
+def test_optimizer_state_moves_to_the_device_of_the_weights(tmp_path):
     model, optimizer = learner()
     train(model, optimizer, 1)
     path = checkpoint.save(tmp_path, 1, model, optimizer, {})
@@ -108,7 +108,7 @@ def test_the_optimizers_step_goes_where_the_weights_are(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["[]", "{}", '{"step": 1, "hashes": {}}'])
-def test_a_state_without_what_it_must_hold_is_damage(tmp_path, content):
+def test_rejects_incomplete_states(tmp_path, content):
     path = checkpoint.save(tmp_path, 1, *learner(), {})
     (path / checkpoint.STATE).write_text(content)
     with pytest.raises(CheckpointError, match=r"step-00000001.*damaged.*remove"):

@@ -57,7 +57,7 @@ def pairs(vocab, one, other):
 # ---- the gap of cosines ----
 
 
-def test_a_gap_by_hand():
+def test_cosine_gap_by_hand():
     source = np.array([[1, 0], [0, 1]], np.float32)
     target = np.array([[0.6, 0.8], [0.8, 0.6]], np.float32)
     # translations have 0.6 both times, the two other combinations 0.8
@@ -87,7 +87,7 @@ def hsic(one, other):
     return np.mean(terms)
 
 
-def test_debiased_cka_leaves_out_what_a_row_has_in_common_with_itself():
+def test_debiased_cka_equals_the_definition():
     source, target = np.random.default_rng(1).normal(size=(2, 6, 3)).astype(np.float32)
     target[:, 0] = source[:, 0]
     one, other = (side.astype(np.float64) @ side.T for side in (source, target))
@@ -96,7 +96,7 @@ def test_debiased_cka_leaves_out_what_a_row_has_in_common_with_itself():
 
 
 @pytest.mark.parametrize("debiased", [True, False])
-def test_cka_sees_no_rotation_no_scale_and_no_shift(debiased):
+def test_cka_ignores_rotation_scale_and_shift(debiased):
     rng = np.random.default_rng(2)
     source = rng.normal(size=(20, 5)).astype(np.float32)
     turn = np.linalg.qr(rng.normal(size=(5, 5)))[0]
@@ -118,7 +118,7 @@ def guesses(labels, guessed, objective="masked"):
     return batch
 
 
-def test_the_accuracy_of_a_translation_model_is_that_of_what_it_writes():
+def test_accuracy_of_a_translation_model():
     """Row by row, each position alone: what is the likeliest subword behind what was written so far?"""
     pairs = Pairs(sentences(["the old doctor", "the doctor reads three letters"]),
                   sentences(["der alte Arzt", "der Arzt liest drei Briefe"], "de"))  # fmt: skip
@@ -170,7 +170,7 @@ def test_many_predictions_are_scored_in_parts(monkeypatch, backbone, vocab):
 
 
 @pytest.mark.parametrize(("tokens", "batches"), [(1, 1), (10, 1), (11, 2), (1000, 3)])
-def test_the_beginning_of_held_out_text(tokens, batches):
+def test_first_batches_hold_the_asked_tokens(tokens, batches):
     held_out = HeldOutBatches("en", Mlm(), [guesses([1] * 10, [1] * 10)] * 3)
     assert len(first_batches(held_out, tokens).batches) == batches
 
@@ -178,7 +178,7 @@ def test_the_beginning_of_held_out_text(tokens, batches):
 # ---- all together ----
 
 
-def test_words_are_found_where_their_rows_are_alike(backbone, vocab):
+def test_finds_translations_with_equal_rows(backbone, vocab):
     entries = [(one, other) for one, other in zip(ENGLISH, GERMAN, strict=True)][:6]
     lexicon = Lexicon.of((one, other, 1.0) for one, other in entries)
     with torch.no_grad():
@@ -195,7 +195,7 @@ def test_words_are_found_where_their_rows_are_alike(backbone, vocab):
     assert diagnose(backbone, probes, CPU) == {"alignment/en-de": 83.333, "alignment/mean": 83.333}
 
 
-def test_the_same_text_on_both_sides_is_found_and_in_another_order_is_not(backbone, vocab):
+def test_finds_equal_sentences_at_their_row_only(backbone, vocab):
     text = lines(ENGLISH)
     same, moved = (ProbePairs(pairs(vocab, text, other), "dev") for other in (text, text[1:] + text[:1]))
     found, lost = (
@@ -209,7 +209,7 @@ def test_the_same_text_on_both_sides_is_found_and_in_another_order_is_not(backbo
         assert lost[f"cka/mean/{layer}"] < 0.5
 
 
-def test_the_settings_of_retrieval_say_which_vectors_are_compared(backbone, vocab):
+def test_compares_the_vectors_of_the_retrieval_settings(backbone, vocab):
     rows = ProbePairs(pairs(vocab, lines(ENGLISH), lines(GERMAN)), "dev")
 
     def gap(**settings):
@@ -221,7 +221,7 @@ def test_the_settings_of_retrieval_say_which_vectors_are_compared(backbone, voca
     assert everything["gap/en-de"] == gap(layer=0)
 
 
-def test_nothing_is_drawn_and_the_model_is_left_as_it_was(backbone, vocab):
+def test_diagnosis_changes_neither_model_nor_random_state(backbone, vocab):
     mlm = Mlm(max_length=16)
     prepared = mlm.prepare(Resources(vocab, backbone.traits))
     probes = DiagnosticProbes(
@@ -249,7 +249,7 @@ def test_means_are_over_corpora_and_by_layer(backbone, vocab):
 # ---- when ----
 
 
-def test_it_measures_before_the_first_step_now_and_then_and_after_the_last():
+def test_measures_before_the_first_step_and_after_the_last():
     rows = []
     made = DiagnosticsCallback(
         lambda: {"gap/en-de": 0.5}, every=4, last=10, record=rows.append, origins={"en-de": {"pairs": 9}}

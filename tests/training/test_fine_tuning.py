@@ -48,19 +48,19 @@ def cell(root):
     return make
 
 
-def test_every_language_is_scored_and_what_words_decide_is_learnt(cell):
+def test_learns_and_scores_every_language(cell):
     rows = score_job(cell(epochs=4))
     assert [(row["language"], row["n"], row["source"]) for row in rows] == [("en", 20, "en"), ("de", 20, "en")]
     assert min(row["score"] for row in rows) > 95
 
 
-def test_rows_say_how_far_they_hang_on_the_examples(cell, tmp_path):
+def test_rows_have_confidence_intervals(cell, tmp_path):
     rows = score_job(replace(cell(epochs=1), output=tmp_path / "run", key="k"))
     assert all(row["low"] <= row["score"] <= row["high"] for row in rows)
     assert list((tmp_path / "run" / "predictions").iterdir())
 
 
-def test_what_learnt_left_to_right_is_tuned_with_both_sides_in_view(cell):
+def test_causal_models_are_fine_tuned_bidirectionally(cell):
     made = cell(epochs=1)
     loaded = []
 
@@ -114,14 +114,14 @@ def test_the_best_epoch_is_kept(cell, checks):
     assert [row["tuning"]["step"] for row in rows] == [2 * row["tuning"]["steps"] // 3 for row in rows]
 
 
-def test_the_last_weights_may_count_instead(cell, checks):
+def test_the_last_weights_can_be_kept(cell, checks):
     weights, tested = checks({})
     rows = score_job(cell(epochs=3, select="last"))
     assert [np.array_equal(head, weights[0]) for head, _ in tested] == [True]
     assert {row["tuning"]["rule"] for row in rows} == {"last"}
 
 
-def test_each_language_may_choose_its_own_weights(cell, checks, root):
+def test_each_language_can_select_its_weights(cell, checks, root):
     (root / "dev.de.conllu").write_bytes((root / "test.de.conllu").read_bytes())
     weights, tested = checks({"en": 50.0, "de": 80.0}, {"en": 90.0, "de": 70.0}, {"en": 80.0, "de": 10.0})
     rows = score_job(cell(epochs=3, select="per-language-dev"))
@@ -131,14 +131,14 @@ def test_each_language_may_choose_its_own_weights(cell, checks, root):
     assert [row["tuning"]["dev"][row["language"]] for row in rows] == [90.0, 80.0]
 
 
-def test_the_mean_of_all_languages_may_choose(cell, checks, root):
+def test_the_mean_of_all_languages_can_select(cell, checks, root):
     (root / "dev.de.conllu").write_bytes((root / "test.de.conllu").read_bytes())
     weights, tested = checks({"en": 50.0, "de": 80.0}, {"en": 90.0, "de": 30.0}, {"en": 60.0, "de": 60.0})
     score_job(cell(epochs=3, select="mean-dev"))
     assert [np.array_equal(head, weights[0]) for head, _ in tested] == [True]
 
 
-def test_several_learning_rates_are_tried_and_one_is_chosen(cell, checks):
+def test_selects_one_of_several_learning_rates(cell, checks):
     weights, tested = checks(50.0, 95.0, 60.0, 70.0)
     rows = score_job(cell(epochs=2, learning_rate=[1e-2, 3e-3]))
     assert len(weights) == 4
@@ -146,7 +146,7 @@ def test_several_learning_rates_are_tried_and_one_is_chosen(cell, checks):
     assert {row["tuning"]["learning_rate"] for row in rows} == {1e-2}
 
 
-def test_languages_of_longer_text_are_read_as_often_as_the_others(cell, root):
+def test_languages_with_longer_text_are_read_equally_often(cell, root):
     """Batches are full of subwords, so that German, with six times the words a sentence, fills six times as many."""
     line = "".join(f"{number}\tsees\t_\tVERB" + "\t_" * 6 + "\n" for number in range(1, 25))
     (root / "train.de.conllu").write_text(f"{line}\n" * 80)
@@ -157,13 +157,13 @@ def test_languages_of_longer_text_are_read_as_often_as_the_others(cell, root):
     assert rows == {language: pytest.approx(4 * 80, rel=0.3) for language in rows}
 
 
-def test_patience_ends_a_rate(cell, checks):
+def test_patience_stops_a_learning_rate(cell, checks):
     weights, _ = checks(90.0, 50.0, 50.0, 95.0)
     score_job(cell(epochs=4, patience=2))
     assert len(weights) == 3
 
 
-def test_patience_ends_each_language_for_itself(cell, checks, root):
+def test_patience_stops_each_language_separately(cell, checks, root):
     """English is done after the second check, so that its third counts for nothing, whether German goes on or not."""
     (root / "dev.de.conllu").write_bytes((root / "test.de.conllu").read_bytes())
     weights, _ = checks({"en": 90.0, "de": 50.0}, {"en": 50.0, "de": 60.0}, {"en": 95.0, "de": 70.0})
@@ -173,7 +173,7 @@ def test_patience_ends_each_language_for_itself(cell, checks, root):
 
 
 @pytest.mark.parametrize("positions", [8, 32])
-def test_a_batch_holds_the_rows_that_the_model_reads_of_its_subwords(cell, root, positions):
+def test_batches_are_sized_by_truncated_rows(cell, root, positions):
     """Of 80 sentences of 24 words, with two specials, 5 come to 130 padded subwords; cut at 8 positions, 16 do."""
     line = "".join(f"{number}\tthe\t_\tDET" + "\t_" * 6 + "\n" for number in range(1, 25))
     (root / "train.en.conllu").write_text(f"{line}\n" * 80)
@@ -185,19 +185,19 @@ def test_a_batch_holds_the_rows_that_the_model_reads_of_its_subwords(cell, root,
     assert [step.tokens for step in seen] == {8: [128] * 5, 32: [130] * 16}[positions]
 
 
-def test_several_rates_without_a_rule_are_refused():
+def test_rejects_several_learning_rates_without_selection():
     with pytest.raises(SettingsError, match="cannot choose among several learning rates"):
         Tuning(learning_rate=[1e-5, 2e-5], select="last")
 
 
 @pytest.mark.parametrize("looks", [{"checks": 4}, {"patience": 2}])
-def test_looks_that_nothing_judges_are_refused(looks):
+def test_rejects_checks_without_selection(looks):
     with pytest.raises(SettingsError, match=f"tuning.{next(iter(looks))} has no effect"):
         Tuning(select="last", **looks)
     assert Tuning(select="mean-dev", **looks)
 
 
-def test_a_collapsed_model_is_told_and_stopped(cell, root, caplog):
+def test_collapsed_models_are_stopped_and_logged(cell, root, caplog):
     assert not any(row["tuning"]["collapsed"] for row in score_job(cell(epochs=4)))
     rng = np.random.default_rng(1)
     lines = [f"1\t{word}\t_\t{tag}" + "\t_" * 6 + "\n\n" for word in WORDS["en"] for tag in ("NOUN", "NOUN", "VERB")]
@@ -211,7 +211,7 @@ def test_a_collapsed_model_is_told_and_stopped(cell, root, caplog):
 
 
 @pytest.mark.parametrize(("rate", "collapses"), [(1e-9, True), (1e-2, False)])
-def test_a_reader_that_learns_no_more_than_where_answers_stand_has_collapsed(cell, root, rate, collapses):
+def test_detects_collapsed_question_answering(cell, root, rate, collapses):
     rng = np.random.default_rng(0)
     for split, count in (("train", 60), ("dev", 10), ("test", 10)):
         asked = []
@@ -229,7 +229,7 @@ def test_a_reader_that_learns_no_more_than_where_answers_stand_has_collapsed(cel
     assert (row["score"] > 90) is not collapses
 
 
-def test_of_a_probe_the_examples_are_counted_that_were_measured(cell, root):
+def test_probes_count_measured_examples(cell, root):
     (root / "test.en-de.txt").write_text("the sees\ncat sees\nquixotic sees\n")
     task = TASKS.build({"name": "embedding_alignment", "files": "test.en-de.txt"})
     (row,) = score_job(replace(cell(), name="embedding_alignment", task=task))
@@ -237,7 +237,7 @@ def test_of_a_probe_the_examples_are_counted_that_were_measured(cell, root):
 
 
 @pytest.mark.parametrize("frozen", [None, 0, 1])
-def test_the_lowest_layers_may_be_kept_as_they_are(cell, frozen):
+def test_the_lowest_layers_can_be_frozen(cell, frozen):
     made = cell(epochs=1, freeze=frozen)
     backbone = made.load()
     before = {name: value.detach().clone() for name, value in backbone.named_parameters()}
@@ -247,7 +247,7 @@ def test_the_lowest_layers_may_be_kept_as_they_are(cell, frozen):
     assert any(".layer.0." in name for name in changed) == (frozen != 1)
 
 
-def test_heads_may_read_a_lower_layer(cell):
+def test_heads_can_read_a_lower_layer(cell):
     rows = {layer: score_job(cell(epochs=1, layer=layer))[0]["tuning"]["dev"] for layer in (None, 1, 0)}
     assert rows[None] == rows[1]
     with pytest.raises(SettingsError, match=r"tuning\.layer = 2, but the model has 1 layers"):
@@ -256,7 +256,7 @@ def test_heads_may_read_a_lower_layer(cell):
         score_job(cell(freeze=2))
 
 
-def test_the_source_counts_too_where_a_language_is_measured_by_itself(cell):
+def test_monolingual_probes_measure_the_source_too(cell):
     """Translations of the source into itself are nothing; its own perplexity is as good as any."""
     for name, languages in (("perplexity", ["en", "de"]), ("word_similarity", ["en", "de"]), ("retrieval", ["de"])):
         task = TASKS.build({"name": name})
@@ -265,7 +265,7 @@ def test_the_source_counts_too_where_a_language_is_measured_by_itself(cell):
     assert [fit.items for fit in fine_tune_runs(replace(cell(), task=told))] == [[("zero-shot", "de")]]
 
 
-def test_a_rate_that_diverges_leaves_the_others_be(cell, monkeypatch, caplog):
+def test_a_diverging_learning_rate_does_not_stop_the_others(cell, monkeypatch, caplog):
     from interlace.training.fine_tuning import FineTuner
     from little_jobs import score_job
 
@@ -285,12 +285,12 @@ def test_a_rate_that_diverges_leaves_the_others_be(cell, monkeypatch, caplog):
         score_job(cell(epochs=2, learning_rate=3e-3))
 
 
-def test_languages_without_data_are_named_together_with_the_cure(cell):
+def test_names_all_languages_without_data(cell):
     with pytest.raises(DataError, match=r"(?s)in 'fr'.*in 'es'.*evaluate\.tasks\.pos\.targets=\[\"de\"\]"):
         score_job(cell(targets=("de", "fr", "es")))
 
 
-def test_tags_that_nothing_was_learnt_of_are_told(cell, root, caplog):
+def test_warns_of_labels_missing_in_training(cell, root, caplog):
     """German has 80 words here, and no VERB is left in the English training text."""
     path = root / "train.en.conllu"
     path.write_text(path.read_text().replace("\tVERB", "\tNOUN"))
@@ -307,7 +307,7 @@ def test_tags_that_nothing_was_learnt_of_are_told(cell, root, caplog):
     ("taken", "rule", "cure"),
     [("train.en", "last", ""), ("dev.en", "source-dev", ""), ("dev.de", "mean-dev", '["es"]\'')],
 )
-def test_no_cure_is_named_that_does_not_help(cell, root, taken, rule, cure):
+def test_proposes_only_targets_with_data(cell, root, taken, rule, cure):
     """Without the source nothing is scored, and a language whose development set is gone is none of the others."""
     for split in ("dev", "test"):
         (root / f"{split}.es.conllu").write_bytes((root / "test.de.conllu").read_bytes())
@@ -359,7 +359,7 @@ def inference(tmp_path):
     return make
 
 
-def test_translated_text_makes_up_for_a_language_that_is_not_understood(inference):
+def test_scores_machine_translated_test_text(inference):
     rows = {(row["setting"], row["language"]): row for row in score_job(inference("zero-shot", "translate-test"))}
     assert set(rows) == {("zero-shot", "en"), ("zero-shot", "de"), ("translate-test", "de")}
     assert rows["zero-shot", "en"]["score"] == rows["translate-test", "de"]["score"] == 100
@@ -384,7 +384,7 @@ def test_a_missing_translation_is_found_before_training(inference, tmp_path):
         score_job(inference("zero-shot", "translate-test"))
 
 
-def test_tags_say_nothing_of_a_translation(cell):
+def test_rejects_translated_text_for_tagging(cell):
     made = cell()
     task = made.task.model_copy(update={"settings": ["translate-test"]})
     with pytest.raises(SettingsError, match="translate-test is for tasks with one label a text"):

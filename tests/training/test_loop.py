@@ -76,7 +76,7 @@ def test_the_loop_starts_where_progress_stands(vocab):
     assert found == [3, 4]
 
 
-def test_a_diverged_step_stops_before_it_reaches_the_weights(vocab):
+def test_divergence_stops_before_the_weights_change(vocab):
     made = training(vocab, 4, 1)
     run = steps(made, Progress())
     next(run)
@@ -97,7 +97,7 @@ class Forgetful(Mlm):
         return replace(batch, counts={**batch.counts, "other": 1})
 
 
-def test_terms_that_are_not_those_of_the_batch_are_named(vocab):
+def test_rejects_loss_terms_without_counts(vocab):
     made = training(vocab, 4, 1)
     learner = Forgetful()
     made.mixture.sources[0] = replace(made.mixture.sources[0], learner=learner)
@@ -114,7 +114,7 @@ class Moody(Mlm):
         return replace(batch, counts={**batch.counts, "mood": 1}) if step > 2 else batch
 
 
-def test_an_objective_that_changes_what_it_counts_stops_before_it_reaches_the_weights(vocab):
+def test_changed_counts_stop_before_the_weights_change(vocab):
     made = training(vocab, 4, 1)
     made.mixture.sources[0] = replace(made.mixture.sources[0], learner=Moody())
     run = steps(made, Progress())
@@ -167,7 +167,7 @@ def two(monkeypatch, sends, names):
         (batch({}, languages=()), "another one nothing"),
     ],
 )
-def test_a_batch_that_counts_other_things_than_the_first_is_named(later, named):
+def test_rejects_batches_with_other_counts_than_the_first(later, named):
     first = batch({"mlm": 3, "share": 1})
     message = f"mine/en: its first batch counts .*{named}; mine.batch must give the same"
     counting = alone()
@@ -178,18 +178,18 @@ def test_a_batch_that_counts_other_things_than_the_first_is_named(later, named):
         alone().of(SOURCE, [first, later])
 
 
-def test_what_processes_send_is_added_up_by_place(monkeypatch):
+def test_counts_of_processes_are_summed_by_place(monkeypatch):
     counting = two(monkeypatch, [7, 1, 2, 7, 0], ("tokens", "rows", "mlm", "tokens in en"))
     assert counting.of(SOURCE, [batch({"mlm": 3})]) == {"tokens": 17, "rows": 3, "mlm": 5, "tokens in en": 12}
 
 
-def test_processes_whose_first_batches_differ_stop_before_they_add(monkeypatch):
+def test_rejects_processes_with_different_first_counts(monkeypatch):
     counting = two(monkeypatch, [0] * 5, ("tokens", "rows", "mlm", "other", "tokens in en"))
     with pytest.raises(RunError, match="counts 'mlm', 'en', another one 'mlm', 'other', 'en'; mine"):
         counting.of(SOURCE, [batch({"mlm": 3})])
 
 
-def test_a_process_learns_that_another_one_counts_otherwise(monkeypatch):
+def test_all_processes_stop_when_one_counts_differently(monkeypatch):
     names = ("tokens", "rows", "mlm", "tokens in en")
     counting = two(monkeypatch, [0, 0, 0, 0, 0], names)
     counting.of(SOURCE, [batch({"mlm": 3})])

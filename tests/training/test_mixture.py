@@ -28,7 +28,7 @@ def test_a_run_can_start_anywhere():
     assert rest == whole[25:]
 
 
-def test_a_source_may_give_the_same_batches_again():
+def test_sources_can_repeat_batches():
     repeated = MixtureSource("back_translation", "en", None, None, range(10), repeats=3)
     mixture = Mixture([repeated, source("mlm")], seed=0)
     draws = list(mixture.draws(0, 40, (), slots=2))
@@ -37,12 +37,12 @@ def test_a_source_may_give_the_same_batches_again():
     assert list(mixture.draws(11, 40, draws[10].drawn, slots=2)) == draws[11:]
 
 
-def test_an_empty_mixture_says_so():
+def test_rejects_an_empty_mixture():
     with pytest.raises(SettingsError, match="no objective has a corpus"):
         Mixture([], 0)
 
 
-def test_all_weights_zero_says_at_which_step():
+def test_rejects_steps_with_all_weights_zero():
     with pytest.raises(SettingsError, match="at step 1 the weights"):
         next(Mixture([source("mlm", weight="0")], 0).draws(0, 5, (), 1))
 
@@ -56,7 +56,7 @@ def test_objectives_alternate_and_their_corpora_are_drawn():
     assert np.mean(german) == pytest.approx(0.75, abs=0.04)
 
 
-def test_who_is_switched_off_loses_its_turn():
+def test_objectives_with_weight_zero_lose_their_turn():
     sources = [source("mlm"), source("tlm", weight="0:0,10:0,11:1"), source("clm")]
     drawn = [sources[draw.source].objective for draw in Mixture(sources, 0, alternate=True).draws(0, 20, (), 1)]
     assert drawn[:10] == ["mlm", "clm"] * 5
@@ -82,7 +82,7 @@ def test_a_language_in_several_corpora_is_one_language():
     assert [one.language for one in (*sources, source("tlm", "web:en-de"))] == ["en", "de", "de", "en-de"]
 
 
-def test_no_corpus_is_read_more_often_than_allowed():
+def test_limits_passes_over_a_corpus():
     sources = [source("mlm", "en", batches=1000), source("mlm", "de", batches=1000), source("mlm", "is", batches=20)]
     free, capped_shares = Mixture(sources, 0, alpha="0"), Mixture(sources, 0, alpha="0", max_passes=2)
     assert share_of(free, 0, 1000, 2) == pytest.approx(1 / 3, abs=0.04)
@@ -99,7 +99,7 @@ def test_passes_count_the_slots_and_the_other_objectives():
     assert last[0] > 500
 
 
-def test_more_passes_than_allowed_are_refused_with_the_least_that_would_do():
+def test_rejects_limits_that_are_too_low():
     mixture = Mixture([source("mlm", batches=10), source("mlm", "de", batches=10)], 0, max_passes=2)
     with pytest.raises(SettingsError, match=r"'mlm' takes 100 batches and its corpora give 40; .* allow 5 passes"):
         next(mixture.draws(0, 50, (), 2))

@@ -42,7 +42,7 @@ def rows(vocab, count, length=62):
 
 
 @pytest.mark.parametrize("change", [{"train.tokens_per_batch": "8192"}, {"seed": "5"}])
-def test_no_setting_of_the_run_changes_what_is_measured(vocab, backbone, change):
+def test_held_out_batches_do_not_depend_on_run_settings(vocab, backbone, change):
     def batches(changes):
         recipe = read_recipe("tiny/mlm", changes)
         materials = SimpleNamespace(vocab=vocab, dev={"en": rows(vocab, 40)})
@@ -63,7 +63,7 @@ def test_every_masked_subword_shows_the_mask(vocab, backbone):
     assert share == pytest.approx(0.15, abs=0.04)
 
 
-def test_no_rows_are_told(vocab, backbone):
+def test_rejects_held_out_text_without_a_full_row(vocab, backbone):
     mlm = Mlm()
     with pytest.raises(DataError, match="'en' does not fill one row of 256 subwords"):
         hold_out("en", rows(vocab, 0), mlm, mlm.prepare(Resources(vocab, backbone.traits)))
@@ -104,7 +104,7 @@ def sentences(vocab, *lines):
     )
 
 
-def test_words_and_characters_of_what_is_predicted(vocab, causal_model):
+def test_counts_predicted_words_and_characters(vocab, causal_model):
     text = sentences(vocab, "a few words", "to learn")
     row = Streams(text, int(text.lengths.sum()) + 2, vocab.end).take([0])  # both sentences, each with its end
     clm = Clm(max_length=64)
@@ -124,7 +124,7 @@ def test_three_units_by_hand(causal_model):
     assert found["perplexity/mean"] == found["perplexity/geometric"] == pytest.approx(8, rel=1e-4)
 
 
-def test_bits_of_a_character_do_not_hang_on_how_finely_words_are_cut(vocab, causal_model):
+def test_bits_per_character_do_not_depend_on_subwords(vocab, causal_model):
     """Certain of everything, or knowing nothing: the same text costs what its subwords cost together."""
     text = sentences(vocab, *[TEXT] * 8)
     rows = Streams(text, 30, vocab.end)

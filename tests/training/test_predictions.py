@@ -86,7 +86,7 @@ def test_classes_outcomes_and_confusion(tmp_path, xnli):
     assert shown(path)["samples"][1]["predicted"] == "none"
 
 
-def test_languages_stand_beside_each_other_and_are_replaced_one_by_one(tmp_path, xnli):
+def test_languages_are_stored_and_replaced_separately(tmp_path, xnli):
     cell, examples = xnli
     predicted(tmp_path, cell, examples, np.array([0, 1, 2], np.int32))
     predicted(tmp_path, cell, examples, np.array([0, 0, 0], np.int32), language="es")
@@ -96,7 +96,7 @@ def test_languages_stand_beside_each_other_and_are_replaced_one_by_one(tmp_path,
     assert shown(path, "es")["wrong"] == 2
 
 
-def test_what_another_model_predicted_is_dropped(tmp_path, xnli):
+def test_drops_predictions_of_another_model(tmp_path, xnli):
     cell, examples = xnli
     predicted(tmp_path, cell, examples, np.array([0, 1, 2], np.int32), language="es")
     path = predicted(
@@ -107,7 +107,7 @@ def test_what_another_model_predicted_is_dropped(tmp_path, xnli):
     assert (list(kept["languages"]), kept["setting"], kept["seed"]) == (["de"], "zero-shot", 0)
 
 
-def test_few_wrong_examples_are_shown_from_all_over(tmp_path, vocab):
+def test_samples_are_spread_over_the_examples(tmp_path, vocab):
     lines = [f"he sleeps {number}" for number in range(100)]
     side = vocab.encode_text(Text.of(lines, "en"))
     examples = LabeledExamples(Pairs(side, side), labels=np.zeros(100, np.int32))
@@ -128,7 +128,7 @@ def test_a_task_without_classes_has_outcomes_alone(tmp_path, vocab):
     assert shown(path) == {"n": 2, "wrong": 1, "samples": []}
 
 
-def test_hypotheses_of_one_premise_are_drawn_together(tmp_path, xnli, vocab):
+def test_hypotheses_of_one_premise_share_a_group(tmp_path, xnli, vocab):
     cell, _ = xnli
     sides = [
         vocab.encode_text(Text.of(lines, "en"))
@@ -139,7 +139,7 @@ def test_hypotheses_of_one_premise_are_drawn_together(tmp_path, xnli, vocab):
     assert read_outcomes(path, "de").groups.tolist() == [0, 1, 0]
 
 
-def test_tags_tell_where_sentences_end(tmp_path, vocab):
+def test_the_identity_depends_on_sentence_ends(tmp_path, vocab):
     cell = Cell("ner", TASKS.build({"name": "ner", "types": ["PER"]}), vocab)
     sentences = vocab.encode_text(Text.of(["the cat sees", "he sleeps"], "en"))
     found = set()
@@ -149,7 +149,7 @@ def test_tags_tell_where_sentences_end(tmp_path, vocab):
     assert len(found) == 2
 
 
-def test_a_probe_that_tells_outcomes_keeps_them_and_gets_an_interval(tmp_path, vocab):
+def test_stores_outcomes_of_probes_with_an_interval(tmp_path, vocab):
     cell = Cell("retrieval", TASKS.build("retrieval"), vocab)
     got = Examples(np.array([1.0, 0.5, 0.0]), np.ones(3), "three lines")
     found = write_probe_outcomes(tmp_path, cell, ("zero-shot", "de"), Scores({"p@1": 50.0}, got))
@@ -160,7 +160,7 @@ def test_a_probe_that_tells_outcomes_keeps_them_and_gets_an_interval(tmp_path, v
     assert write_probe_outcomes(tmp_path, cell, ("zero-shot", "es"), Scores({"p@1": 1.0})) == {}
 
 
-def test_scores_and_weights_come_back_by_language(tmp_path):
+def test_reads_scores_and_weights_by_language(tmp_path):
     path = outcomes_file(tmp_path, "pos", 2, "translate-train")
     assert path.relative_to(tmp_path).as_posix() == "predictions/pos.translate-train.2.safetensors"
     write_outcomes(path, {"de": ([1, 3], [2, 4]), "zh-Hant": (np.ones(1), np.ones(1))})
@@ -182,7 +182,7 @@ def test_languages_keep_their_keys_and_identities(tmp_path):
     assert [read_outcomes(path, language, "model").identity for language in ("de", "es")] == ["these", "those"]
 
 
-def test_what_another_model_got_is_dropped_and_never_read_as_this_ones(tmp_path):
+def test_drops_outcomes_of_another_model(tmp_path):
     path = outcomes_file(tmp_path, "pos", 0)
     keep(path, "es", examples(1), "old")
     keep(path, "de", examples(1), "new")
@@ -193,7 +193,7 @@ def test_what_another_model_got_is_dropped_and_never_read_as_this_ones(tmp_path)
 
 
 @pytest.mark.parametrize("setting", ["translate-train", "supervised"])
-def test_fine_tunings_of_their_own_stand_beside_each_other(setting, tmp_path):
+def test_outcomes_of_separate_fine_tunings_are_kept(setting, tmp_path):
     path = outcomes_file(tmp_path, "xnli", 0, setting)
     keep(path, "de", examples(1), "tuned on de")
     keep(path, "es", examples(0), "tuned on es")
@@ -215,7 +215,7 @@ def test_names_never_leave_the_folder(tmp_path):
     assert path.parent == tmp_path / "predictions"
 
 
-def test_what_cannot_be_read_says_why(tmp_path):
+def test_rejects_unreadable_outcomes(tmp_path):
     path = tmp_path / "a.safetensors"
     with pytest.raises(DataError, match=r"a.safetensors: no such file"):
         read_outcomes(path, "de")
@@ -228,14 +228,14 @@ def test_what_cannot_be_read_says_why(tmp_path):
 
 
 @pytest.mark.parametrize(("score", "weight"), [([1.0], [1.0, 1.0]), ([], []), ([0.0], [0.0]), ([[1.0]], [[1.0]])])
-def test_rows_that_do_not_fit_are_refused(tmp_path, score, weight):
+def test_rejects_inconsistent_rows(tmp_path, score, weight):
     path = tmp_path / "a.safetensors"
     write_outcomes(path, {"de": (score, weight)})
     with pytest.raises(DataError, match="de: expected rows of one length with some weight"):
         read_outcomes(path, "de")
 
 
-def test_a_perplexity_is_kept_with_its_measure_and_has_an_interval(tmp_path):
+def test_stores_perplexity_with_its_measure(tmp_path):
     path = outcomes_file(tmp_path, "perplexity", 0)
     keep(path, "de", Examples(np.array([4.0, 9.0]), np.array([2.0, 3.0]), "two", measure="perplexity"), "model")
     found = read_outcomes(path, "de")
@@ -245,7 +245,7 @@ def test_a_perplexity_is_kept_with_its_measure_and_has_an_interval(tmp_path):
     assert ends == {"low": pytest.approx(np.exp(2), abs=1e-3), "high": pytest.approx(np.exp(3), abs=1e-3)}
 
 
-def test_what_is_no_ratio_is_kept_with_its_counts(tmp_path):
+def test_stores_counts_of_corpus_metrics(tmp_path):
     path = outcomes_file(tmp_path, "mt", 0)
     counts = np.array(
         [[3.0, 3.0, 3.0, 2.0, 1.0, 0.0, 3.0, 2.0, 1.0, 0.0], [4.0, 5.0, 2.0, 1.0, 0.0, 0.0, 4.0, 3, 2, 1]]

@@ -30,7 +30,7 @@ def lines(rendering, row=0):
     return {line.name: line.cells for line in rendering.rows[row]}
 
 
-def test_what_is_predicted_stands_below_what_is_read():
+def test_shows_predictions_below_inputs():
     words = "<s> the <mask> doctor sea </s>".split()
     assert drawn(batch(words, (2, 4), ("old", "reads"))).text() == [
         "reads     <s>  the  [M]  doctor  sea    </s>",
@@ -45,12 +45,12 @@ def test_padding_is_not_shown():
     assert lines(drawn(found))["reads"] == {0: "<s>", 1: "old", 2: "</s>"}
 
 
-def test_from_left_to_right_the_next_subword_stands_below():
+def test_causal_previews_show_the_next_subword():
     found = batch("<s> the old </s>".split(), (0, 1), ("the", "old"))
     assert lines(drawn(found, "clm"))["next"] == {0: "the", 1: "old"}
 
 
-def test_languages_are_told_where_they_mix_and_not_where_they_stand_side_by_side():
+def test_shows_languages_only_where_they_mix():
     beside = batch("<s> old </s> alte </s>".split(), sides=np.array([[0, 0, 0, 1, 1]]))
     mixed = batch("<s> the alte doctor </s>".split(), sides=np.array([[0, 0, 1, 0, 0]]))
     alone = batch("<s> alte Arzt </s>".split(), sides=np.array([[1, 1, 1, 1]]))
@@ -88,7 +88,7 @@ def real(name, *, seed=0, rows=1, embeddings=False, **settings):
 
 @pytest.mark.parametrize("name", ["mlm", "align_mlm", "dict_mlm"])
 @pytest.mark.parametrize("seed", range(3))
-def test_what_is_read_with_what_is_predicted_is_the_sentence(name, seed):
+def test_inputs_and_predictions_give_the_sentence(name, seed):
     settings = {"probability": 0.0} if name == "dict_mlm" else {}
     for corpus, words in (("en", SOURCE), ("de", TARGET)):
         found = lines(real(name, seed=seed, masking={"rate": 0.5}, **settings)[corpus])

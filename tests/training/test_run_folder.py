@@ -10,7 +10,7 @@ from interlace.core.errors import RunError
 from interlace.training.run_folder import append_line, cut_metrics, locked, read_json
 
 
-def test_a_folder_in_use_is_refused(tmp_path):
+def test_rejects_a_folder_in_use(tmp_path):
     code = "import sys, pathlib\nfrom interlace.training.run_folder import locked\n"
     code += "with locked(pathlib.Path(sys.argv[1])): pass"
     with locked(tmp_path):
@@ -36,7 +36,7 @@ def test_damaged_json_names_file_and_line(tmp_path):
 
 
 @pytest.mark.parametrize("below", ["", "/run"])
-def test_a_file_where_the_folder_should_be_is_named(tmp_path, below):
+def test_rejects_a_file_in_place_of_the_folder(tmp_path, below):
     (tmp_path / "taken").write_text("precious")
     with pytest.raises(RunError, match="is or is below a file"), locked(tmp_path / f"taken{below}"):
         pass

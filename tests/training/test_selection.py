@@ -24,7 +24,7 @@ def test_one_fine_tuning_serves_both_settings_of_the_source_language():
     ]
 
 
-def test_a_model_a_language_and_one_for_all():
+def test_runs_per_language_and_for_all_languages():
     assert runs_of_settings([TRAIN], "en", ["de", "fr"]) == [
         FineTuneRun(["de"], [(TRAIN, "de")]),
         FineTuneRun(["fr"], [(TRAIN, "fr")]),
@@ -41,7 +41,7 @@ def judges(rule, settings):
     ]
 
 
-def test_who_judges():
+def test_development_languages_of_each_rule():
     zero = [(ZERO, "en"), (ZERO, "de")]
     assert judges("source-dev", [ZERO]) == [(zero, ["en"])]
     assert judges("mean-dev", [ZERO]) == [(zero, ["en", "de"])]
@@ -59,7 +59,7 @@ def test_translated_test_text_is_judged_like_training_text():
     assert judges("mean-dev", [TEST]) == [([(TEST, "de")], ["en"])]
 
 
-def test_the_first_of_equal_checks_is_kept_and_none_is_never_better():
+def test_keeps_the_first_of_equal_checks_and_ignores_nan():
     group = SelectionGroup([(ZERO, "de")], ["en", "de"])
     given = [(float("nan"), 1.0), (20.0, 40.0), (40.0, 20.0), (10.0, 60.0)]
     assert [group.improves({"en": en, "de": de}, greater=True) for en, de in given] == [False, True, False, True]
@@ -67,7 +67,7 @@ def test_the_first_of_equal_checks_is_kept_and_none_is_never_better():
     assert group.bad_checks == 0
 
 
-def test_less_may_be_better():
+def test_lower_scores_can_be_better():
     group = SelectionGroup([(ZERO, "de")], ["de"])
     assert [group.improves({"de": score}, greater=False) for score in (30.0, 40.0, 20.0)] == [True, False, True]
 
@@ -91,7 +91,7 @@ def test_collapse(predictions, gold, loss, expected):
     assert collapsed(np.array(predictions), np.array(gold), loss, np.log(3)) is expected
 
 
-def test_what_is_no_label_cannot_be_judged():
+def test_only_labels_can_collapse():
     assert not collapsed(np.array([1.0, 1.0]), np.array([0, 1]), 9.0, 1.0)
     assert baseline_loss([]) == np.inf
 
