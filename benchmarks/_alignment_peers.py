@@ -1,6 +1,6 @@
-"""Aligners of others, which run apart from us: found where they are installed, their links read back.
+"""Run eflomal and systran-align (fast_align) as external programs and read their links.
 
-Words go to them as numbers, lower-cased, without the pairs that have a side without words.
+Both get lower-cased words as numbers, without pairs that have an empty side.
 """
 
 from __future__ import annotations
@@ -34,61 +34,55 @@ for row in systran_align.Aligner(*names).align_batch(*map(list, sides)):
 
 @dataclass(frozen=True)
 class Eflomal:
-    """The program eflomal (Östling & Tiedemann 2016), with its defaults. It draws anew each time."""
+    """The program eflomal (Östling & Tiedemann 2016) with its defaults; it takes no seed."""
 
     program: str
 
     @classmethod
     def find(cls, python: str | None) -> Eflomal | None:
-        """The program beside this interpreter or on the PATH."""
-        beside = f"{Path(python).parent}{os.pathsep}" if python else ""
-        program = shutil.which("eflomal-align", path=beside + os.environ.get("PATH", ""))
+        """Look for the program in the folder of an interpreter and on the PATH."""
+        folder = f"{Path(python).parent}{os.pathsep}" if python else ""
+        program = shutil.which("eflomal-align", path=folder + os.environ.get("PATH", ""))
         return cls(program) if program else None
 
     def command(self, folder: Path) -> list[str]:
-        """From the files `source` and `target` of a folder to `forward` and `backward`."""
+        """Return the command that aligns `source` and `target` of a folder into `forward` and `backward`."""
         files = {"-s": "source", "-t": "target", "-f": "forward", "-r": "backward"}
-        return [
-            self.program,
-            "--overwrite",
-            *(part for key, name in files.items() for part in (key, str(folder / name))),
-        ]
+        paths = (part for option, name in files.items() for part in (option, str(folder / name)))
+        return [self.program, "--overwrite", *paths]
 
     def links(self, pairs: WordPairs) -> tuple[Ragged, Ragged]:
-        """What each target word and what each source word chose."""
-        numbered = shown(pairs)
+        """Return the links of the forward and of the backward direction."""
+        text = numbered_text(pairs)
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            numbered.write(folder / "source", folder / "target")
+            text.write(folder / "source", folder / "target")
             run("eflomal", self.command(folder))
-            forward, backward = (numbered.read_links("eflomal", folder / way) for way in ("forward", "backward"))
-        return forward, backward
+            return text.read_links("eflomal", folder / "forward"), text.read_links("eflomal", folder / "backward")
 
 
 @dataclass(frozen=True)
 class Systran:
-    """systran-align: fast_align (Dyer et al. 2013) as a Python extension, which joins both directions itself."""
+    """systran-align: fast_align (Dyer et al. 2013) as a Python extension, with its own symmetrization."""
 
     python: str
 
     @classmethod
     def find(cls, python: str | None) -> Systran | None:
-        """The extension, if this interpreter has it."""
+        """Check that an interpreter has the extension."""
         if not python:
             return None
-        asked = subprocess.run([python, "-c", "import systran_align"], check=False, capture_output=True)
-        return None if asked.returncode else cls(python)
+        done = subprocess.run([python, "-c", "import systran_align"], check=False, capture_output=True)
+        return None if done.returncode else cls(python)
 
     def links(self, pairs: WordPairs) -> Ragged:
-        """Its links, the same each time."""
-        numbered = shown(pairs)
+        text = numbered_text(pairs)
         with tempfile.TemporaryDirectory() as name:
             files = [Path(name, file) for file in ("text", "forward", "backward", "links")]
-            numbered.write_joined(files[0])
+            text.write_joined(files[0])
             run("systran-align", [self.python, "-c", SYSTRAN, *map(str, files[:3])], files[3])
-            return numbered.read_links("systran-align", files[3])
+            return text.read_links("systran-align", files[3])
 
 
-def shown(pairs: WordPairs) -> NumberedText:
-    """What peers are shown of the pairs."""
+def numbered_text(pairs: WordPairs) -> NumberedText:
     return NumberedText(pairs, (pairs.source.lengths > 0) & (pairs.target.lengths > 0), "lower")

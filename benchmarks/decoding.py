@@ -1,20 +1,20 @@
-"""Claim: translating lines of mixed length, fed in file order, is at least 1.5 times as fast as transformers'
-`generate` with the same model, beam, batch size and length cap.
+"""Compare the speed of beam search and greedy search with transformers' `generate`.
+
+Target: 1.5 times as fast on lines of mixed length in file order, with the same model, beam size, batch size and maximum
+length.
 
     python benchmarks/decoding.py [--beams 5 1] [--batch 32] [--rounds 4] [--lines 512] [--threads 1] [--cpu-time]
     python benchmarks/decoding.py --model RUN/model --from en --to de
 
-The model is an encoder-decoder of BERT's family (3 and 3 layers, width 256, vocabulary 10k), which plain transformers
-opens as `EncoderDecoderModel`. By default its weights are random, and a translation ends on both sides at the length
-of the reference, by the same rule put on both searches: what a trained model's ends are, and what the cap is there
-for, would hang on its training. With `--model` a trained one ends where it likes, and both sides stop by the same rule
-(`early_stopping` is False in one, `likely` in the other; both `full` with `--full`).
+The model is a BERT encoder-decoder (3 and 3 layers, width 256, vocabulary 10k), which transformers opens as
+`EncoderDecoderModel`. By default its weights are random, and both searches end each translation at the length of the
+reference. With `--model`, a trained model decides, and both searches use the same stopping rule (`early_stopping` is
+False in one, `likely` in the other; `full` in both with `--full`).
 
-`generate` gets batches of so many lines in the order of the file, each padded to its longest; for ours `--lines` lines
-are a window that is sorted by length, and rows leave a batch when they have ended. Turns of so many lines alternate in
-one process, so that a slow spell of the machine meets both. Text is Multi30k's English test set, with the lengths of
-the German one, where `INTERLACE_DATA` names the folder of real data, XNLI's premises and hypotheses with `--xnli` (more
-mixed in length); else lines of made-up words. A line says how many translations are the same on both sides.
+`generate` gets padded batches in file order; interlace sorts a window of `--lines` lines by length and removes finished
+sentences from the batch. Rounds of so many lines alternate in one process. The text is Multi30k's English test set, or
+XNLI's premises and hypotheses with `--xnli`, in `INTERLACE_DATA`; else random words. The output shows how many
+translations are identical.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from _where import where
+from _common import environment
 from transformers import EncoderDecoderModel, LogitsProcessor, LogitsProcessorList, logging
 
 from interlace.core.randomness import Purpose, generator
@@ -49,16 +49,15 @@ if TYPE_CHECKING:
     from interlace.models.seq2seq import Seq2Seq
 
 SHAPE = Shape(family="bert", layers=3, width=256, heads=4, max_length=256)
-NEVER = float("-inf")
 
 
-def text(source: str) -> tuple[list[str], list[str]]:
-    """Lines and their references."""
+def parallel_text(name: str) -> tuple[list[str], list[str]]:
+    """Return lines and their references."""
     root = Path(os.environ.get("INTERLACE_DATA", "absent"))
-    if source == "multi30k" and root.is_dir():
+    if name == "multi30k" and root.is_dir():
         sides = [root / f"parallel/multi30k/test_2016_flickr.{language}.gz" for language in ("en", "de")]
         return list(read_lines(sides[0])), list(read_lines(sides[1]))
-    if source == "xnli" and root.is_dir():
+    if name == "xnli" and root.is_dir():
         rows = [line.split("\t") for line in read_lines(root / "parallel/xnli-multiway/xnli.11way.dev.tsv.gz")]
         return [row[rows[0].index("en")] for row in rows[1:]], [row[rows[0].index("de")] for row in rows[1:]]
     rng = generator(Purpose.SAMPLE, 0)
@@ -70,49 +69,46 @@ def text(source: str) -> tuple[list[str], list[str]]:
 
 
 @dataclass
-class Ends:
-    """Ends each row at its length, in our search."""
+class FixedLengths:
+    """Decoding state of interlace that ends each sequence at its length."""
 
     inner: Any
     lengths: torch.Tensor
     end: int
-    said: int = 0
+    position: int = 0
 
     def step(self, tokens: torch.Tensor) -> torch.Tensor:
-        """The scores, but that a row ends where it should."""
-        scores = forced(self.inner.step(tokens), self.lengths <= self.said, self.end)
-        self.said += 1
+        scores = force_end(self.inner.step(tokens), self.lengths <= self.position, self.end)
+        self.position += 1
         return scores
 
-    def select(self, rows: torch.Tensor) -> Ends:
-        """Those of the named rows."""
-        return Ends(self.inner.select(rows), self.lengths[rows], self.end, self.said)
+    def select(self, rows: torch.Tensor) -> FixedLengths:
+        return FixedLengths(self.inner.select(rows), self.lengths[rows], self.end, self.position)
 
 
-class EndsOfGenerate(LogitsProcessor):
-    """The same for `generate`."""
+class FixedLengthsProcessor(LogitsProcessor):
+    """Does the same in `generate`."""
 
     def __init__(self, lengths: torch.Tensor, end: int) -> None:
         self.lengths, self.end = lengths, end
 
     def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-        """The scores, but that a row ends where it should."""
         lengths = self.lengths.repeat_interleave(len(scores) // len(self.lengths))
-        return forced(scores, lengths <= input_ids.shape[1] - 1, self.end)
+        return force_end(scores, lengths <= input_ids.shape[1] - 1, self.end)
 
 
-def forced(scores: torch.Tensor, ends: torch.Tensor, end: int) -> torch.Tensor:
-    """The scores, with the end as the only thing to say, at no cost, where `ends` says so."""
-    scores[ends] = NEVER
+def force_end(scores: torch.Tensor, ends: torch.Tensor, end: int) -> torch.Tensor:
+    """Allow only the end token, with log probability 0, in the selected sequences."""
+    scores[ends] = float("-inf")
     scores[ends, end] = 0.0
     return scores
 
 
 @dataclass
-class Sides:
-    """Both ways to translate, over the same rows of subwords.
+class Comparison:
+    """Both searches on the same source sequences.
 
-    lengths: at which a row ends, or None where the model says.
+    lengths: lengths of the translations, or None to let the model decide.
     """
 
     ours: Seq2Seq
@@ -125,11 +121,11 @@ class Sides:
     beam: int
     full: bool
 
-    def mine(self, rows: np.ndarray) -> list[list[int]]:
-        """Our search: sorted by length, each row with its own cap."""
+    def interlace(self, rows: np.ndarray) -> list[list[int]]:
+        """Translate in batches of similar length, with a maximum length per sequence."""
         search = SearchSettings(beam=self.beam, stop="full" if self.full else "likely", length_penalty=1.0)
-        rules = TokenConstraints.of(self.vocab, self.ours.vocab_size)
-        said: dict[int, list[int]] = {}
+        constraints = TokenConstraints.of(self.vocab, self.ours.vocab_size)
+        found: dict[int, list[int]] = {}
         ids = self.ids.take(rows)
         with torch.inference_mode(), eval_mode(self.ours):
             for part in batches(ids.lengths, 1 << 30, self.batch):
@@ -139,43 +135,35 @@ class Sides:
                     self.languages[1],
                 )
                 if self.lengths is not None:
-                    decoding = Ends(decoding, self.lengths[rows[part]], self.vocab.end)
+                    decoding = FixedLengths(decoding, self.lengths[rows[part]], self.vocab.end)
                 limits = torch.from_numpy(search.limits(ids.lengths[part], SHAPE.max_length - 1))
                 first = torch.full((len(part),), self.vocab.target(self.languages[1]))
-                found = generate(search, decoding, first, limits, rules)
-                said |= dict(zip(part.tolist(), found.ranked().to_lists(), strict=True))
-        return [said[row] for row in range(len(rows))]
+                beams = generate(search, decoding, first, limits, constraints)
+                found |= dict(zip(part.tolist(), beams.ranked().to_lists(), strict=True))
+        return [found[row] for row in range(len(rows))]
 
-    def generated(self, rows: np.ndarray) -> list[list[int]]:
-        """`generate`, batch after batch in the order of the file; the cap of a batch is that of its longest row."""
-        said = []
-        never = list(TokenConstraints.of(self.vocab, self.ours.vocab_size).banned_ids)
+    def transformers(self, rows: np.ndarray) -> list[list[int]]:
+        """Translate batches in file order; the maximum length of a batch is that of its longest sequence."""
+        found = []
+        banned = list(TokenConstraints.of(self.vocab, self.ours.vocab_size).banned_ids)
         for start in range(0, len(rows), self.batch):
             part = rows[start : start + self.batch]
             inputs = encoder_inputs(self.ours, self.ids.take(part), self.vocab, self.languages[0])
-            cap = int(SearchSettings().limits(self.ids.lengths[part], SHAPE.max_length - 1).max())
-            ends = [] if self.lengths is None else [EndsOfGenerate(self.lengths[part], self.vocab.end)]
-            made = self.theirs.generate(
-                **inputs, num_beams=self.beam, do_sample=False, max_new_tokens=cap + 1, length_penalty=1.0,
-                early_stopping=self.full, suppress_tokens=never, eos_token_id=self.vocab.end,
+            limit = int(SearchSettings().limits(self.ids.lengths[part], SHAPE.max_length - 1).max())
+            processors = [] if self.lengths is None else [FixedLengthsProcessor(self.lengths[part], self.vocab.end)]
+            generated = self.theirs.generate(
+                **inputs, num_beams=self.beam, do_sample=False, max_new_tokens=limit + 1, length_penalty=1.0,
+                early_stopping=self.full, suppress_tokens=banned, eos_token_id=self.vocab.end,
                 pad_token_id=self.vocab.pad, decoder_start_token_id=self.vocab.target(self.languages[1]),
-                logits_processor=LogitsProcessorList(ends),
+                logits_processor=LogitsProcessorList(processors),
             )  # fmt: skip
-            said += [
-                [token for token in row[1:] if token not in (self.vocab.end, self.vocab.pad)] for row in made.tolist()
-            ]
-        return said
+            special = (self.vocab.end, self.vocab.pad)
+            found += [[token for token in row[1:] if token not in special] for row in generated.tolist()]
+        return found
 
 
-def timed(work: Callable[[np.ndarray], Any], rows: np.ndarray, clock: Callable[[], float]) -> tuple[float, Any]:
-    """Seconds that it takes, and what it gives."""
-    start = clock()
-    found = work(rows)
-    return clock() - start, found
-
-
-def made(lines: list[str], references: list[str], folder: Path) -> tuple[Seq2Seq, Vocab]:
-    """A model with random weights, the same at every call, that never ends by itself."""
+def random_model(lines: list[str], references: list[str], folder: Path) -> tuple[Seq2Seq, Vocab]:
+    """Save a model with the same random weights at every call, which never predicts the end."""
     vocab = Vocab.learn({"en": lines + references}, size=10_000).with_target_languages(["en", "de"])
     encoder = from_shape(SHAPE, vocab)
     model = join(encoder, fresh_decoder(encoder.model.config, 0)).eval()
@@ -184,77 +172,79 @@ def made(lines: list[str], references: list[str], folder: Path) -> tuple[Seq2Seq
     return model, vocab
 
 
-def measure(sides: Sides, options: Any, clock: Callable[[], float]) -> None:
-    """A row of figures for one beam."""
-    count = len(sides.ids)
-    for work in (sides.mine, sides.generated):
-        work(np.arange(min(count, options.batch)))  # warm
+def measure(comparison: Comparison, options: Any, clock: Callable[[], float]) -> None:
+    """Print the rates for one beam size."""
+    count = len(comparison.ids)
+    searches = [comparison.transformers, comparison.interlace]
+    for search in searches:
+        search(np.arange(min(count, options.batch)))  # warm-up
     rates: list[tuple[float, float]] = []
     same = compared = 0
     for turn in range(options.rounds):
         rows = np.arange(turn * options.lines, (turn + 1) * options.lines) % count
-        order = (sides.mine, sides.generated) if turn % 2 else (sides.generated, sides.mine)
-        done = {work.__name__: timed(work, rows, clock) for work in order}
-        said = {name: found for name, (_, found) in done.items()}
-        same += sum(one == other for one, other in zip(said["mine"], said["generated"], strict=True))
+        found, tokens_per_second = {}, {}
+        for search in reversed(searches) if turn % 2 else searches:
+            start = clock()
+            translations = search(rows)
+            seconds = clock() - start
+            found[search.__name__] = translations
+            tokens_per_second[search.__name__] = sum(map(len, translations)) / seconds
+        same += sum(one == other for one, other in zip(found["interlace"], found["transformers"], strict=True))
         compared += len(rows)
-        subwords = sum(map(len, said["mine"]))
-        rates.append((subwords / done["mine"][0], sum(map(len, said["generated"])) / done["generated"][0]))
+        rates.append((tokens_per_second["interlace"], tokens_per_second["transformers"]))
         if options.verbose:
-            print(f"    turn {turn}: {rates[-1][0]:.0f} {rates[-1][1]:.0f}", flush=True)
-    ratios = [mine / theirs for mine, theirs in rates]
-    mine, theirs = (statistics.median(side) for side in zip(*rates, strict=True))
+            print(f"    round {turn}: {rates[-1][0]:.0f} {rates[-1][1]:.0f}", flush=True)
+    ratios = [ours / theirs for ours, theirs in rates]
+    ours, theirs = (statistics.median(side) for side in zip(*rates, strict=True))
     print(
-        f"  beam {sides.beam}: {mine:8.0f} {theirs:8.0f}   {statistics.median(ratios):5.2f} "
-        f"(least {min(ratios):.2f}, most {max(ratios):.2f}); {same} of {compared} translations the same",
+        f"  beam {comparison.beam}: {ours:8.0f} {theirs:8.0f}   {statistics.median(ratios):5.2f} "
+        f"(min {min(ratios):.2f}, max {max(ratios):.2f}); {same} of {compared} translations identical",
         flush=True,
     )
 
 
 def main() -> None:
-    """Measure each beam."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--beams", type=int, nargs="+", default=[5, 1])
-    parser.add_argument("--batch", type=int, default=32, help="lines of a batch, on both sides")
-    parser.add_argument("--lines", type=int, default=512, help="lines of a turn")
+    parser.add_argument("--batch", type=int, default=32, help="lines per batch")
+    parser.add_argument("--lines", type=int, default=512, help="lines per round")
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--cpu-time", action="store_true")
     parser.add_argument("--full", action="store_true", help="stop at a full beam")
     parser.add_argument("--xnli", action="store_true")
     parser.add_argument("--verbose", action="store_true")
-    parser.add_argument("--save-model", type=Path, default=None, help="a trained model of BERT's or RoBERTa's family")
+    parser.add_argument("--model", type=Path, default=None, help="trained model of the BERT or RoBERTa family")
     parser.add_argument("--from", dest="source", default="en")
     parser.add_argument("--to", dest="target", default="de")
     options = parser.parse_args()
     if options.threads:
         torch.set_num_threads(options.threads)
     logging.set_verbosity_error()
-    print(where(), flush=True)
+    print(environment(), flush=True)
     clock = time.process_time if options.cpu_time else time.perf_counter
-    lines, references = text("xnli" if options.xnli else "multi30k")
+    lines, references = parallel_text("xnli" if options.xnli else "multi30k")
     with tempfile.TemporaryDirectory() as folder:
-        model, vocab = (
-            made(lines, references, Path(folder))
-            if options.model is None
-            else (load(options.model), Vocab.load(options.model))
-        )
+        if options.model is None:
+            model, vocab = random_model(lines, references, Path(folder))
+        else:
+            model, vocab = load(options.model), Vocab.load(options.model)
         theirs = EncoderDecoderModel.from_pretrained(options.model or folder).eval()
     ids = vocab.encode(lines, language=options.source).ids
     lengths = None
     if options.model is None:
-        caps = SearchSettings().limits(ids.lengths, SHAPE.max_length - 1)
-        lengths = torch.from_numpy(np.minimum(vocab.encode(references, language=options.target).lengths, caps))
+        limits = SearchSettings().limits(ids.lengths, SHAPE.max_length - 1)
+        lengths = torch.from_numpy(np.minimum(vocab.encode(references, language=options.target).lengths, limits))
+    low, high = np.percentile(ids.lengths, [5, 95])
     print(
-        f"{len(ids)} lines of {ids.lengths.mean():.1f} subwords, {np.percentile(ids.lengths, 5):.0f} to "
-        f"{np.percentile(ids.lengths, 95):.0f} of nine in ten; subwords/s: ours, generate, ratio",
+        f"{len(ids)} lines, {ids.lengths.mean():.1f} tokens on average (5 % to 95 %: {low:.0f} to {high:.0f}); "
+        "tokens/s: interlace, generate, ratio",
         flush=True,
     )
+    languages = (options.source, options.target)
     for beam in options.beams:
-        sides = Sides(
-            model, theirs, vocab, ids, lengths, (options.source, options.target), options.batch, beam, options.full
-        )
-        measure(sides, options, clock)
+        comparison = Comparison(model, theirs, vocab, ids, lengths, languages, options.batch, beam, options.full)
+        measure(comparison, options, clock)
 
 
 if __name__ == "__main__":

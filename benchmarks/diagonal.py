@@ -1,16 +1,16 @@
-"""Claims: `diagonal` links both directions and joins them in at most half the time of systran-align (fast_align as a
-Python extension), and in time linear in the pairs; a second process has links of a small text within a second.
+"""Compare the speed of the aligner `diagonal` and systran-align (fast_align as a Python extension).
+
+Targets: `diagonal` aligns both directions and symmetrizes them in at most half the time of systran-align; time is
+linear in the number of pairs; a second process aligns a small text within a second.
 
     python benchmarks/diagonal.py [--peer-python PYTHON] [--growth PAIRS,PAIRS,..]
 
-systran-align is no dependency: `--peer-python` names an interpreter that has it; without, that claim is left out. Both
-begin with words in memory, but the peer reads them from a file, which it can do in no other way. Peer and we are timed
-in turn, several times; the ratio is the median over turns.
-`--growth` measures time and peak memory, in fresh processes, at these numbers of pairs: the text repeated, with every
-tenth word exchanged for another of the text, mapped from a file. It says whether time stays linear.
+`--peer-python` names an interpreter that has systran-align; without it, that target is skipped. Both start with words
+in memory, but systran-align reads them from a file, its only input. Runs alternate, and the ratio is a median.
+`--growth` measures only time and peak memory, in new processes, for these numbers of pairs: the text is repeated, with
+every tenth word replaced by another.
 
-The text is Multi30k's English and German captions where `INTERLACE_DATA` names the folder of real data, else pairs of
-made-up words. Words are what the word tokenizer `unicode` finds, lower-cased.
+The text is Multi30k's English and German captions in `INTERLACE_DATA`, else random words.
 """
 
 from __future__ import annotations
@@ -23,20 +23,27 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
+from _common import (
+    Target,
+    caption_pairs,
+    measure_in_new_process,
+    process_memory,
+    repeat_pairs,
+    report,
+    startup_seconds,
+)
 
 from interlace.aligners.diagonal import Diagonal
-from interlace.alignment import WordPairs
-from interlace.core.ragged import Ragged
-from interlace.core.randomness import Purpose, generator
-from interlace.readers.lines import PlainLines
 
-TURNS = 5
-FASTER, START, LINEAR = 2.0, 1.0, 1.5  # the claims
-PEER = """
+if TYPE_CHECKING:
+    from interlace.alignment import WordPairs
+
+ROUNDS = 5
+MIN_RATIO, MAX_STARTUP, MAX_GROWTH = 2.0, 1.0, 1.5
+SYSTRAN = """
 import json, sys, tempfile, time
 import systran_align
 pairs = [json.loads(line) for line in sys.stdin]
@@ -52,7 +59,7 @@ with tempfile.TemporaryDirectory() as folder:
     systran_align.Aligner(*names[1:]).align_batch(list(source), list(target))
     print(time.perf_counter() - start)
 """
-FIRST = """
+SMALL_TEXT = """
 import time
 start = time.perf_counter()
 import numpy as np
@@ -66,118 +73,56 @@ print(time.perf_counter() - start)
 """
 
 
-def text() -> WordPairs:
-    """About 29 thousand pairs."""
-    folder = os.environ.get("INTERLACE_DATA")
-    if folder:
-        files = [Path(folder, "parallel", "multi30k", f"train.{language}.gz") for language in ("en", "de")]
-        return WordPairs.of(PlainLines(word_tokenizer="unicode").read_chunks(files, ["en", "de"]))
-    rng = generator(Purpose.SAMPLE, 0)
-    shares = 1 / (10 + rng.permutation(10_000))  # Zipf's law
-    lengths = rng.integers(4, 22, 29_000)
-    words = rng.choice(10_000, size=lengths.sum(), p=shares / shares.sum()).astype(np.int32)
-    source = Ragged.from_lengths(words, lengths)
-    moved = np.lexsort((source.columns() + rng.normal(0, 1, len(words)), source.rows()))  # each word by a place or so
-    types = [[f"{side}{number}" for number in range(10_000)] for side in "st"]
-    return WordPairs(source, Ragged(words[moved], source.offsets), types[0], types[1])
-
-
-def link(pairs: WordPairs, **settings: int) -> float:
-    """Seconds to learn from all pairs and link them."""
+def align_seconds(pairs: WordPairs, **settings: int) -> float:
     start = time.perf_counter()
     Diagonal(**settings).fit(pairs).align(pairs)
     return time.perf_counter() - start
 
 
-def against_peer(pairs: WordPairs, peer: str | None) -> float | None:
-    """How many times as fast as the peer, if there is one."""
+def compare_with_systran(pairs: WordPairs, python: str | None) -> float | None:
+    """Print the times of both, and return the median ratio."""
     folded = [[word.lower() for word in types] for types in (pairs.source_types, pairs.target_types)]
     rows = zip(pairs.source.to_lists(), pairs.target.to_lists(), strict=True)
-    spelt = ([[types[word] for word in side] for types, side in zip(folded, row, strict=True)] for row in rows)
-    lines = "".join(json.dumps(row) + "\n" for row in spelt if all(row))
+    words = ([[types[word] for word in side] for types, side in zip(folded, row, strict=True)] for row in rows)
+    lines = "".join(json.dumps(row) + "\n" for row in words if all(row))
     ours, theirs = [], []
-    for _ in range(TURNS):
-        ours.append(link(pairs))
-        if peer:
-            run = subprocess.run([peer, "-c", PEER], input=lines, capture_output=True, text=True, check=True)
+    for _ in range(ROUNDS):
+        ours.append(align_seconds(pairs))
+        if python:
+            run = subprocess.run([python, "-c", SYSTRAN], input=lines, capture_output=True, text=True, check=True)
             theirs.append(float(run.stdout))
-    print(f"diagonal        {statistics.median(ours):6.2f} s   one thread {link(pairs, threads=1):.2f} s")
-    if not peer:
-        print("systran-align   left out: name an interpreter that has it with --peer-python")
+    print(f"diagonal        {statistics.median(ours):6.2f} s   one thread {align_seconds(pairs, threads=1):.2f} s")
+    if not python:
+        print("systran-align   skipped: set --peer-python to an interpreter that has it")
         return None
     print(f"systran-align   {statistics.median(theirs):6.2f} s")
     return statistics.median(other / own for own, other in zip(ours, theirs, strict=True))
 
 
-def first_links() -> float:
-    """Seconds until a new process has linked a small text, with its imports; the least of several after the first."""
-    runs = [subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, check=True) for _ in range(6)]
-    return min(float(run.stdout) for run in runs[1:])
-
-
-# ---- growth ----
-
-
-def grown(pairs: WordPairs, size: int, folder: Path) -> WordPairs:
-    """The pairs again and again, with every tenth word exchanged for another of the text, mapped from files."""
-    rng = generator(Purpose.SAMPLE, 2)
-    sides = []
-    for name, side in (("source", pairs.source), ("target", pairs.target)):
-        with (folder / name).open("wb") as file:
-            for start in range(0, size, len(side)):
-                words = side.flat[: side.offsets[min(len(side), size - start)]].copy()
-                places = np.flatnonzero(rng.random(len(words)) < 0.1)
-                words[places] = rng.choice(side.flat, len(places))
-                file.write(words.tobytes())
-        lengths = np.resize(side.lengths, size)
-        sides.append(Ragged.from_lengths(np.memmap(str(folder / name), np.int32, mode="r"), lengths))
-    return replace(pairs, source=sides[0], target=sides[1])
-
-
 def measure(size: int) -> None:
-    """What the fresh process does: learn from and link so many pairs, and print time and memory."""
-    pairs = text()
-    link(pairs.slice(0, 100))
+    """Train on and align so many pairs, and print time and memory (in a new process)."""
+    pairs = caption_pairs()
+    align_seconds(pairs.slice(0, 100))
     with tempfile.TemporaryDirectory() as folder:
-        many = grown(pairs, size, Path(folder))
-        before, start = status("RssAnon"), time.perf_counter()
+        many = repeat_pairs(pairs, size, Path(folder))
+        before, start = process_memory("RssAnon"), time.perf_counter()
         fitted = Diagonal().fit(many)
-        learnt, peak = time.perf_counter() - start, status("VmHWM") - before - status("RssFile")
-        met = len(fitted.arrays()["targets"])
+        training = time.perf_counter() - start
+        peak = process_memory("VmHWM") - before - process_memory("RssFile")
+        types = len(fitted.arrays()["targets"])
         start = time.perf_counter()
         for chunk in many.chunks():
             fitted.align(chunk)
-        linked = time.perf_counter() - start
-    each = (learnt + linked) / size
+        aligning = time.perf_counter() - start
+    per_pair = (training + aligning) / size
     print(
-        f"{size:9,} pairs   learnt in {learnt:6.2f} s   linked in {linked:6.2f} s   {each * 1e6:4.0f} us a pair   "
-        f"{peak:5.0f} MiB   {met:,} pairs of types ({peak * 2**20 / met:.0f} bytes each)",
-        flush=True,
+        f"{size:9,} pairs   training {training:6.2f} s   aligning {aligning:6.2f} s   {per_pair * 1e6:4.0f} us per pair"
+        f"   {peak:5.0f} MiB   {types:,} pairs of types ({peak * 2**20 / types:.0f} bytes each)"
     )
-    print(json.dumps(each))
-
-
-def status(field: str) -> float:
-    """MiB of this process, as Linux tells it."""
-    rows = dict(row.split(":", 1) for row in Path("/proc/self/status").read_text().split("\n") if ":" in row)
-    return int(rows[field].split()[0]) / 1024
-
-
-def growth(sizes: str) -> float:
-    """Time and memory at each size; how much longer a pair takes in the greatest than in the smallest."""
-    seconds = []
-    for size in sizes.split(","):
-        run = subprocess.run(
-            [sys.executable, __file__, "--measure", size], stdout=subprocess.PIPE, text=True, check=True
-        )
-        row, per_pair = run.stdout.strip().split("\n")
-        print(row, flush=True)
-        seconds.append(json.loads(per_pair))
-    return seconds[-1] / seconds[0]
+    print(json.dumps(per_pair))
 
 
 def main() -> int:
-    """Measure, and say whether the claims hold."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peer-python")
     parser.add_argument("--growth", metavar="PAIRS,PAIRS,..")
@@ -187,18 +132,16 @@ def main() -> int:
         measure(options.measure)
         return 0
     if options.growth:
-        claims = [("time a pair, greatest over smallest", growth(options.growth), LINEAR, -1)]
-    else:
-        pairs = text()
-        print(f"{len(pairs):,} pairs, {os.cpu_count()} cores")
-        link(pairs.slice(0, 100))  # compiles, or loads what is compiled
-        faster = against_peer(pairs, options.peer_python)
-        claims = [("times systran-align", faster, FASTER, 1), ("seconds to the first links", first_links(), START, -1)]
-    found = [claim for claim in claims if claim[1] is not None]
-    for what, value, limit, sign in found:
-        holds = "holds" if value * sign >= limit * sign else "DOES NOT HOLD"
-        print(f"{what}: {value:.2f}, at {'least' if sign > 0 else 'most'} {limit} claimed: {holds}")
-    return int(any(value * sign < limit * sign for _, value, limit, sign in found))
+        seconds = [measure_in_new_process(__file__, int(size)) for size in options.growth.split(",")]
+        return report([Target("time per pair, largest over smallest", seconds[-1] / seconds[0], MAX_GROWTH)])
+    pairs = caption_pairs()
+    print(f"{len(pairs):,} pairs, {os.cpu_count()} cores")
+    align_seconds(pairs.slice(0, 100))  # compiles, or loads compiled code
+    ratio = compare_with_systran(pairs, options.peer_python)
+    return report([
+        Target("time of systran-align over diagonal", ratio, MIN_RATIO, at_least=True),
+        Target("seconds to the first links", startup_seconds(SMALL_TEXT), MAX_STARTUP),
+    ])  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,14 +1,17 @@
-"""Claim: one core builds 1.5 million real tokens/s of `weam` batches, links of words turned to places included.
+"""Measure how fast one core builds `weam` batches, including the conversion of word links to token positions.
+
+Target: 1.5 million real tokens/s.
 
     python benchmarks/weam_batches.py
 
-Everything from the epoch plan to the finished arrays is timed, by turns with `tlm` on the same pairs. Two shapes: short
-captions in batches of many rows, and long sentences. Words have 1.4 subwords, a word has about one link, as symmetrised
-aligners give; the pairs and their links lie in memory, as those of a corpus that is mapped and warm do.
+Times cover everything from the epoch plan to the finished arrays; rounds alternate with `tlm` on the same pairs. There
+are short captions in batches of many rows, and long sentences. Words have 1.4 subwords and about one link, as from
+symmetrized aligners. The pairs and their links are in memory.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -36,45 +39,39 @@ if TYPE_CHECKING:
 
 BUDGET, ROUNDS, BATCHES, SIZE = 16_384, 7, 20, 20_000
 VOCAB: Any = SimpleNamespace(
-    pad=0,
-    begin=1,
-    end=2,
-    mask=3,
-    size=SIZE,
-    separator_ids=(2,),
-    special_ids=np.arange(4),
+    pad=0, begin=1, end=2, mask=3, size=SIZE, separator_ids=(2,), special_ids=np.arange(4),
     regular_ids=np.arange(4, SIZE),
-)
+)  # fmt: skip
 
 
-def sentences(rng: np.random.Generator, words: np.ndarray[Any, Any], language: str) -> Sentences:
-    """Lines of the named numbers of words, in subwords of a random vocabulary."""
+def random_sentences(rng: np.random.Generator, words: np.ndarray[Any, Any], language: str) -> Sentences:
+    """Draw sentences with these numbers of words."""
     pieces = rng.choice([1, 2, 3], p=[0.7, 0.2, 0.1], size=words.sum())
     row = np.repeat(np.arange(len(words)), words)
     lengths = np.bincount(row, weights=pieces, minlength=len(words)).astype(np.int64)
-    belongs = np.repeat(Ragged.from_lengths(row, words).columns(), pieces).astype(np.int32)
-    ids = rng.choice(VOCAB.regular_ids, size=len(belongs)).astype(np.int32)
-    return Sentences(Ragged.from_lengths(ids, lengths), Ragged.from_lengths(belongs, lengths), language)
+    word_of_token = np.repeat(Ragged.from_lengths(row, words).columns(), pieces).astype(np.int32)
+    ids = rng.choice(VOCAB.regular_ids, size=len(word_of_token)).astype(np.int32)
+    return Sentences(Ragged.from_lengths(ids, lengths), Ragged.from_lengths(word_of_token, lengths), language)
 
 
-def pairs(count: int, mean: float) -> Pairs:
-    """Translations of about as many words, linked near the diagonal; one word in ten has none, one in ten two."""
+def random_pairs(count: int, mean: float) -> Pairs:
+    """Draw pairs of similar length with links near the diagonal; a word has no link or two in 10 % of cases each."""
     rng = generator(Purpose.SAMPLE, 0)
     source = np.clip(rng.gamma(6.0, mean / 6, size=count).astype(int), 2, 100)
     target = np.clip(source + rng.integers(-2, 3, size=count), 2, 100)
-    of = Ragged.from_lengths(np.zeros(source.sum(), np.int8), source)
-    row, i = of.rows(), of.columns()
+    words = Ragged.from_lengths(np.zeros(source.sum(), np.int8), source)
+    row, i = words.rows(), words.columns()
     copies = rng.choice([0, 1, 2], p=[0.1, 0.8, 0.1], size=len(row))
     row, i = np.repeat(row, copies), np.repeat(i, copies)
     j = np.clip(i + rng.integers(-1, 2, size=len(i)), 0, target[row] - 1)
     keys = np.unique((row * 128 + i) * 128 + j)
     flat = np.stack([keys // 128 % 128, keys % 128], axis=1).astype(np.int32)
     links = Ragged.from_lengths(flat, np.bincount(keys // 128**2, minlength=count))
-    return Pairs(sentences(rng, source, "en"), sentences(rng, target, "de"), links)
+    return Pairs(random_sentences(rng, source, "en"), random_sentences(rng, target, "de"), links)
 
 
 def rate(objective: Objective, corpus: Pairs, first: int) -> float:
-    """Million real tokens/s of a few batches."""
+    """Return million real tokens/s of some batches."""
     plan = BucketPlan(corpus.lengths, BUDGET, overhead=3, max_length=256)
     prepared = objective.prepare(Resources(VOCAB, Traits("bert", 512)))
     mixture = Mixture([MixtureSource("objective", "en-de", objective, prepared, BucketedBatches(corpus, plan))], seed=0)
@@ -84,8 +81,8 @@ def rate(objective: Objective, corpus: Pairs, first: int) -> float:
 
 
 def main() -> None:
-    """Time all by turns and print the median, least and most of each."""
-    objectives_by_direction = {
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    objectives = {
         "tlm": Tlm(),
         "tlm, rate 0.3": Tlm(masking={"rate": 0.3}),
         "weam": Weam(),
@@ -93,14 +90,14 @@ def main() -> None:
         "weam, one to one": Weam(normalization="one_to_one"),
         "word_aligned": WordAligned(),
     }
-    for what, corpus in {"captions": pairs(200_000, 11), "long sentences": pairs(50_000, 28)}.items():
-        rates: dict[str, list[float]] = {name: [] for name in objectives_by_direction}
+    for kind, corpus in {"captions": random_pairs(200_000, 11), "long sentences": random_pairs(50_000, 28)}.items():
+        rates: dict[str, list[float]] = {name: [] for name in objectives}
         for turn in range(ROUNDS + 1):
-            for name, learner in objectives_by_direction.items():
-                rates[name].append(rate(learner, corpus, turn * BATCHES))
-        for name, (_, *found) in rates.items():
-            median = statistics.median(found)
-            print(f"{what:15} {name:22} {median:6.2f} million real tokens/s ({min(found):.2f} to {max(found):.2f})")
+            for name, objective in objectives.items():
+                rates[name].append(rate(objective, corpus, turn * BATCHES))
+        for name, (_, *timed) in rates.items():  # the first round compiles
+            median = statistics.median(timed)
+            print(f"{kind:15} {name:22} {median:6.2f} million real tokens/s ({min(timed):.2f} to {max(timed):.2f})")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The comparison with `generate` is of the same work: the same model, ends, caps and translations."""
+"""Benchmark of decoding: both searches translate alike."""
 
 from __future__ import annotations
 
@@ -26,41 +26,40 @@ def decoding():
 
 
 @pytest.fixture(scope="module")
-def sides(decoding, tmp_path_factory):
-    """Lines of 3 to 12 words, and the lengths at which both sides end."""
+def comparison(decoding, tmp_path_factory):
+    """Lines of 3 to 12 words with given lengths of their translations."""
     folder = tmp_path_factory.mktemp("model")
     words = "the old doctor reads three letters in a small house".split()
     rng = np.random.default_rng(0)
     lines = [" ".join(rng.choice(words, size=rng.integers(3, 13))) for _ in range(12)]
     torch.manual_seed(0)
-    ours, vocab = decoding.made(lines, lines, folder)
+    ours, vocab = decoding.random_model(lines, lines, folder)
     theirs = EncoderDecoderModel.from_pretrained(folder).eval()
     ids = vocab.encode(lines, language="en").ids
     lengths = torch.from_numpy(rng.integers(2, 9, size=len(ids)))
 
-    def made(beam, *, forced=True):
-        ends = lengths if forced else None
-        return decoding.Sides(ours, theirs, vocab, ids, ends, ("en", "de"), 4, beam, full=False)
+    def made(beam):
+        return decoding.Comparison(ours, theirs, vocab, ids, lengths, ("en", "de"), 4, beam, full=False)
 
     return made
 
 
 @pytest.mark.parametrize("beam", [1, 3])
-def test_both_decoders_generate_the_same(sides, beam):
-    compared, rows = sides(beam), np.arange(12)
-    mine, theirs = compared.mine(rows), compared.generated(rows)
-    assert [len(row) for row in mine] == [len(row) for row in theirs] == compared.lengths.tolist()
-    assert sum(one == other for one, other in zip(mine, theirs, strict=True)) >= 11  # but for equal scores
-    assert len({tuple(row[:2]) for row in mine}) > 1  # what is said hangs on what is read
+def test_both_searches_give_the_same_translations(comparison, beam):
+    compared, rows = comparison(beam), np.arange(12)
+    ours, theirs = compared.interlace(rows), compared.transformers(rows)
+    assert [len(row) for row in ours] == [len(row) for row in theirs] == compared.lengths.tolist()
+    assert sum(one == other for one, other in zip(ours, theirs, strict=True)) >= 11  # scores may tie
+    assert len({tuple(row[:2]) for row in ours}) > 1  # translations depend on the source
 
 
-def test_ratios_of_alternating_runs(decoding, sides, capsys):
-    """A clock that counts calls: each piece of work takes one tick."""
+def test_ratios_of_alternating_rounds(decoding, comparison, capsys):
+    """The clock counts its calls, so each search takes one second."""
     ticks = iter(range(100))
     options = argparse.Namespace(rounds=4, lines=6, batch=4, verbose=False)
-    decoding.measure(sides(1), options, lambda: float(next(ticks)))
-    said = capsys.readouterr().out
-    assert "beam 1:" in said
-    assert "1.00 (least 1.00, most 1.00)" in said
-    assert next(ticks) == 16  # two works a turn, a beginning and an end each
-    assert "of 24 translations the same" in said
+    decoding.measure(comparison(1), options, lambda: float(next(ticks)))
+    output = capsys.readouterr().out
+    assert "beam 1:" in output
+    assert "1.00 (min 1.00, max 1.00)" in output
+    assert next(ticks) == 16  # start and end of two searches in four rounds
+    assert "of 24 translations identical" in output
