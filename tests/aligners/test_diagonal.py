@@ -78,7 +78,7 @@ def learnt(fitted):
 
 
 @pytest.mark.parametrize("agree", [True, False])
-def test_the_probabilities_are_those_of_a_plain_reference(agree):
+def test_probabilities_equal_a_plain_reference(agree):
     pairs = random_pairs(40)
     aligner = Diagonal(agree=agree, tension_rate=0, fold="none")
     mine, expected = learnt(aligner.fit(pairs)), reference(pairs, aligner)
@@ -174,7 +174,7 @@ def test_a_lexicon_decides_where_the_text_does_not():
     assert ignored.align(pairs).links[0].tolist() == [[0, 0], [1, 1]]
 
 
-def test_a_lexicon_links_words_that_the_text_never_had():
+def test_a_lexicon_links_words_missing_in_the_text():
     fitted = Diagonal().fit(pairs_of(HOUSE), lexicon_of(("hund", "dog"), ("rot", "red")))
     new = pairs_of([("hund rot", "red dog")])
     assert fitted.align(new).links[0].tolist() == [[0, 1], [1, 0]]

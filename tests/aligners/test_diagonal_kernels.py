@@ -25,7 +25,7 @@ NOTHING = np.zeros((0, 2), np.int32)
 
 
 @given(st.floats(1e-3, 1e7))
-def test_exp_digamma_is_the_exponential_of_digamma(x):
+def test_exp_digamma_equals_scipy(x):
     assert kernels.exp_digamma(x) == pytest.approx(np.exp(digamma(x)), rel=1e-8)
 
 
@@ -48,7 +48,7 @@ def test_nearness_falls_off_exponentially_from_the_diagonal(m, n, tension):
         assert kernels.nearness(ends, 1, i, j) == pytest.approx(np.exp(-distance), rel=1e-9)
 
 
-def test_threads_that_add_to_one_place_lose_nothing():
+def test_atomic_addition_from_threads():
     from numba import njit
 
     add = add_atomically
@@ -84,7 +84,7 @@ def test_the_table_holds_the_type_pairs_that_meet(rows):
     assert table.slots["count"].sum() == 0
 
 
-def test_known_pairs_are_packed_as_those_of_a_text():
+def test_packs_known_pairs_like_those_of_a_text():
     table = collected([([0, 2], [5, 3]), ([2], [9])], 3)
     entries, _ = entries_of(table.starts, table.targets)
     again = table_of(entries, 3, [])
@@ -92,7 +92,7 @@ def test_known_pairs_are_packed_as_those_of_a_text():
     assert entries_of(again.starts, again.targets)[0].tolist() == entries.tolist()
 
 
-def test_what_never_met_ends_in_an_empty_slot():
+def test_unseen_pairs_have_an_empty_slot():
     table = collected([([0, 2], [5, 3])], 3)
     for source, target in ((0, 9), (1, 5), (2, 0)):
         slot = place_in_row(table.starts, table.targets, source, target)

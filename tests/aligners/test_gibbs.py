@@ -40,7 +40,7 @@ def house():
 # ---- what it finds ----
 
 
-def test_it_is_the_default_and_links_words_to_their_translations(house):
+def test_the_default_aligner_links_translations(house):
     assert ALIGNERS.get(DEFAULT_ALIGNER) is Gibbs
     pairs = pairs_of(HOUSE * 4)
     for aligned in (house.align_training_pairs(pairs), house.align(pairs)):
@@ -55,7 +55,7 @@ def test_translations_outweigh_order():
         assert aligned.links.to_lists()[20:] == [[[0, 1], [1, 0]]] * 4
 
 
-def test_unknown_words_are_linked_by_where_they_stand_and_case_is_folded(house):
+def test_unknown_words_are_linked_by_position_and_case_is_folded(house):
     found = house.align(pairs_of([("das flugzeug", "the plane"), ("DAS HAUS", "The House")]))
     assert found.links.to_lists() == [[[0, 0], [1, 1]]] * 2
     assert Gibbs(fold="none").fit(pairs_of([("Das das", "The the")] * 3)).types() == (["Das", "das"], ["The", "the"])
@@ -72,7 +72,7 @@ def f1(aligned, gold):
     return agreement(aligned.links, gold).f1
 
 
-def test_counts_from_a_bigger_text_lift_a_small_one():
+def test_counts_of_a_larger_text_improve_a_small_one():
     big, _ = world_pairs("en", "hi", 0, 1_000)
     small, gold = world_pairs("en", "hi", 1_000, 25)
     aligner = Gibbs()
@@ -97,7 +97,7 @@ def test_a_dictionary_decides_where_the_text_does_not():
         assert same(Gibbs(views=views, prior_weight=0).fit(pairs, crossed).arrays(), plain.arrays())
 
 
-def test_a_dictionary_links_words_that_the_text_never_had():
+def test_a_dictionary_links_words_missing_in_the_text():
     lines = [*HOUSE * 2, *CROSSED * 4]
     lexicon = Lexicon.of([("hund", "dog", 9.0), ("rot", "red", 9.0)])
     new = pairs_of([("hund rot", "red dog")])
@@ -105,7 +105,7 @@ def test_a_dictionary_links_words_that_the_text_never_had():
     assert [0, 1] not in Gibbs().fit(pairs_of(lines)).align(new).links[0].tolist()
 
 
-def test_huge_priors_and_the_sparsest_alpha_neither_overflow_nor_make_nan():
+def test_extreme_priors_stay_finite():
     pairs = random_pairs(40)
     lexicon = Lexicon.of([("s1", "t1", 1e9), ("s2", "t2", 1e300), ("s3", "t9", 0.0)])
     fitted = Gibbs(alpha=1e-4, null=0.001, jump_alpha=0.001, fertility_alpha=0.001).fit(pairs, lexicon)
@@ -159,7 +159,7 @@ def test_progress_reaches_its_end_and_an_interrupt_stops_all_samplers():
 # ---- more text than is held ----
 
 
-def test_of_too_much_text_a_part_is_learnt_from_and_all_is_linked(caplog):
+def test_large_text_is_sampled_for_training_and_aligned_whole(caplog):
     pairs = random_pairs(600)
     with caplog.at_level(logging.INFO):
         fitted = Gibbs(max_training_cells=3_000, sweeps=0.2).fit(pairs)

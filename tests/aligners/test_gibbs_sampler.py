@@ -33,7 +33,7 @@ def test_words_are_cut_to_their_first_letters():
     assert Cut.of([], 3)(np.array([-1, -1], np.int32)).tolist() == [-1, -1]
 
 
-def test_a_view_numbers_the_pairs_of_cut_types_and_has_its_cells_both_ways():
+def test_a_view_numbers_pairs_of_cut_types():
     source, target = Ragged.of([[2, 0], [], [1]]), Ragged.of([[1, 0, 3], [1], [2]])
     view = View.of(source, target, (Cut.of(SOURCE, 4), Cut.of(TARGET, 1)), NO_ENTRIES)  # haus, das; h, t
     forward, backward = view.ways
@@ -46,7 +46,7 @@ def test_a_view_numbers_the_pairs_of_cut_types_and_has_its_cells_both_ways():
     assert forward.to.tolist() == backward.by.tolist() == [1, 0, 1, 1, 0]
 
 
-def test_pairs_of_a_prior_are_the_first_entries_whether_they_occur_or_not():
+def test_pairs_of_a_prior_are_the_first_entries():
     extra = np.array([[2, 3], [0, 0]], np.int32)
     view = View.of(Ragged.of([[0]]), Ragged.of([[0]]), (Cut.of(SOURCE, 0), Cut.of(TARGET, 0)), extra)
     assert view.entries.tolist() == extra.tolist()
@@ -142,7 +142,7 @@ def test_a_sweep_counts_jumps_fertilities_and_posteriors(way, model):
 
 @settings(max_examples=40)
 @given(st.integers(0, 1 << 32), st.integers(1, 5), st.sampled_from([0.1, 0.01, 1e-4]))
-def test_counts_are_always_those_of_the_links(seed, sweeps, alpha):
+def test_counts_equal_those_of_the_links(seed, sweeps, alpha):
     rng = np.random.default_rng(seed)
     view = view_of(*random_rows(rng), types=(5, 6))
     prior = rng.integers(0, 3, len(view.entries)).astype(float)
@@ -169,7 +169,7 @@ def test_parameters_are_means_over_the_second_half_of_the_last_sweeps():
     assert len(states) == 8
 
 
-def test_only_pairs_that_were_linked_are_kept():
+def test_keeps_linked_pairs_only():
     view = view_of([[0, 1]] * 9, [[0, 1]] * 9, types=(2, 2))
     chain = Sampler(
         view, 0, np.array([1e3, 0, 0, 1e3]), SamplerPriors(0.001, 0.001, 0.5, 0.5), np.random.default_rng(0)
@@ -225,7 +225,7 @@ def words_of(*shapes):
     return WordPairs(*sides, ["a"], ["b"])
 
 
-def test_pairs_that_get_no_links_lose_their_words_and_keep_their_row(caplog):
+def test_unusable_pairs_keep_an_empty_row(caplog):
     pairs = words_of((2, 3), (0, 4), (3_000, 3_000), (5, 0), (1, 1))
     assert sampler.cells_of(pairs).tolist() == [6, 0, 0, 0, 1]
     kept = sampler.usable(pairs)
@@ -237,7 +237,7 @@ def test_pairs_that_get_no_links_lose_their_words_and_keep_their_row(caplog):
     assert sampler.usable(whole) is whole
 
 
-def test_of_too_many_cells_evenly_spaced_pairs_are_used(caplog):
+def test_samples_evenly_spaced_pairs_of_large_text(caplog):
     pairs = words_of(*[(10, 10), (0, 3)] * 40)
     assert sampler.sample(pairs, 4_000) is None
     with caplog.at_level(logging.INFO):
