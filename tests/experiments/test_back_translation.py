@@ -16,6 +16,10 @@ WHOLE = Shard(1, 1)
 LINES = ["un doi trei", "", "patru", "cinci sase sapte", "opt", "noua zece"]
 
 
+def translate(interpreter, text, into, **settings):
+    return back_translate(interpreter, text, into, BackTranslationSettings(**settings))
+
+
 class Backwards:
     """Stands in for an interpreter: says the words of a line from the last to the first."""
 
@@ -48,70 +52,65 @@ def sides(into):
     return [(into / f"train.{language}").read_text(encoding="utf-8").split("\n")[:-1] for language in ("ro", "en")]
 
 
-def test_writes_parallel_lines_and_counts_dropped_ones(mono, tmp_path):
-    found = back_translate(Backwards(), mono, tmp_path / "made", BackTranslationSettings())
+def test_writes_parallel_lines_with_a_tag_and_counts_dropped_ones(mono, tmp_path):
+    found = translate(Backwards(), mono, tmp_path / "made")
     assert sides(tmp_path / "made") == [
         ["un doi trei", "patru", "cinci sase sapte", "noua zece"],
         ["TREI DOI UN", "PATRU", "SAPTE SASE CINCI", "ZECE NOUA"],
     ]
     assert found["pairs"] == 4
+    translate(Backwards(), mono, tmp_path / "made", tag="<BT>")
+    real, made = sides(tmp_path / "made")
+    assert all(line.startswith("<BT> ") for line in made)
+    assert not any("<BT>" in line for line in real)
     assert {rule: count for rule, count in found["dropped"].items() if count} == {"empty": 1, "unfinished": 1}
 
 
 def test_filters_drop_copies_and_unequal_lengths(mono, tmp_path):
     says = {"un doi trei": "un doi trei", "noua zece": "so very much longer than what was said"}
-    settings = BackTranslationSettings(
-        filters={"identical": {}, "ratio": {"max_ratio": 2, "slack": 0}}, unfinished=True
-    )
-    found = back_translate(Backwards(lambda line: says.get(line, "one two three")), mono, tmp_path / "made", settings)
+    filters = {"identical": {}, "ratio": {"max_ratio": 2, "slack": 0}}
+    asked = Backwards(lambda line: says.get(line, "one two three"))
+    found = translate(asked, mono, tmp_path / "made", filters=filters, unfinished=True)
     assert {rule: count for rule, count in found["dropped"].items() if count} == {
         "empty": 1, "identical": 1, "ratio": 3
     }  # fmt: skip
     assert sides(tmp_path / "made")[0] == ["cinci sase sapte"]
 
 
-def test_tag_precedes_translated_lines(mono, tmp_path):
-    back_translate(Backwards(), mono, tmp_path / "made", BackTranslationSettings(tag="<BT>"))
-    real, made = sides(tmp_path / "made")
-    assert all(line.startswith("<BT> ") for line in made)
-    assert not any("<BT>" in line for line in real)
-
-
 def test_resumes_after_interruption_and_skips_finished_work(mono, tmp_path):
     into = tmp_path / "made"
     with pytest.raises(KeyboardInterrupt):
-        back_translate(Backwards(stop=3), mono, into, BackTranslationSettings())
+        translate(Backwards(stop=3), mono, into)
     assert not (into / "train.en").exists()
     rest = Backwards()
-    made = back_translate(rest, mono, into, BackTranslationSettings())
+    made = translate(rest, mono, into)
     assert rest.asked == LINES[3:]
     assert made["pairs"] == 4
     again = Backwards()
-    assert back_translate(again, mono, into, BackTranslationSettings()) == made
+    assert translate(again, mono, into) == made
     assert again.asked == []
 
 
 def test_changed_filters_reuse_translations(mono, tmp_path):
-    back_translate(Backwards(), mono, tmp_path / "made", BackTranslationSettings())
+    translate(Backwards(), mono, tmp_path / "made")
     again = Backwards()
-    found = back_translate(again, mono, tmp_path / "made", BackTranslationSettings(filters={}, unfinished=True))
+    found = translate(again, mono, tmp_path / "made", filters={}, unfinished=True)
     assert (again.asked, found["pairs"]) == ([], 5)
     mono.path.write_text("altfel\n", encoding="utf-8")  # other text is translated
-    assert back_translate(again, WHOLE.lines_of(mono.path), tmp_path / "made", BackTranslationSettings())["pairs"] == 1
+    assert translate(again, WHOLE.lines_of(mono.path), tmp_path / "made")["pairs"] == 1
     assert again.asked == ["altfel"]
 
 
 def test_rejects_truncated_translations(mono, tmp_path):
     into = tmp_path / "made"
-    whole = back_translate(Backwards(), mono, into, BackTranslationSettings())
+    whole = translate(Backwards(), mono, into)
     rows = (into / "translations.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
     (into / "translations.tsv").write_text("".join(rows[:-1]), encoding="utf-8")
-    other = BackTranslationSettings(filters={})  # other rules read them again
     with pytest.raises(DataError, match=r"translations\.tsv: has fewer rows .*; remove it to translate again"):
-        back_translate(Backwards(), mono, into, other)
+        translate(Backwards(), mono, into, filters={})  # other rules read them again
     (into / "translations.tsv").unlink()
     again = Backwards()
-    assert back_translate(again, mono, into, BackTranslationSettings()) == whole
+    assert translate(again, mono, into) == whole
     assert again.asked == LINES
 
 
@@ -119,18 +118,18 @@ def test_rejects_folders_with_other_files(mono, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/notes").write_text("x", encoding="utf-8")
     with pytest.raises(DataError, match="mine: holds other files than back-translations"):
-        back_translate(Backwards(), mono, tmp_path / "mine", BackTranslationSettings())
+        translate(Backwards(), mono, tmp_path / "mine")
     with pytest.raises(DataError, match="no pair is left: 6 dropped by empty"):
-        back_translate(Backwards(lambda _: ""), mono, tmp_path / "made", BackTranslationSettings())
+        translate(Backwards(lambda _: ""), mono, tmp_path / "made")
     assert not list((tmp_path / "made").glob("train.*"))
 
 
 def test_warns_when_replacing_another_direction(mono, tmp_path, caplog):
-    back_translate(Backwards(), mono, tmp_path / "made", BackTranslationSettings())
+    translate(Backwards(), mono, tmp_path / "made")
     turned = Backwards()
     turned.translator.source, turned.translator.target = turned.translator.target, turned.translator.source
     assert "replacing" not in caplog.text
-    back_translate(turned, mono, tmp_path / "made", BackTranslationSettings())
+    translate(turned, mono, tmp_path / "made")
     assert "made: replacing back-translations from ro to en" in caplog.text
 
 
@@ -146,14 +145,14 @@ def test_rejects_invalid_settings():
 
 @pytest.mark.parametrize("parts", [2, 3, 6])
 def test_concatenated_shards_equal_the_whole(parts, mono, tmp_path):
-    back_translate(Backwards(), mono, tmp_path / "whole", BackTranslationSettings(filters={}, unfinished=True))
+    translate(Backwards(), mono, tmp_path / "whole", filters={}, unfinished=True)
     joined = [[], []]
     for number in range(1, parts + 1):
         text, into = Shard(number, parts).lines_of(mono.path), tmp_path / f"part{number}"
         if not any(LINES[text.first : text.last]):
             continue  # the empty line alone, of which no pair is made
         asked = Backwards()
-        back_translate(asked, text, into, BackTranslationSettings(filters={}, unfinished=True))
+        translate(asked, text, into, filters={}, unfinished=True)
         assert asked.numbers == list(range(text.first, text.last))
         joined = [before + found for before, found in zip(joined, sides(into), strict=True)]
     assert joined == sides(tmp_path / "whole")
@@ -164,17 +163,15 @@ def test_another_shard_is_translated_again(mono, tmp_path):
     mono.path.write_text("unu\nunu\n", encoding="utf-8")
     for number in (1, 2):
         asked = Backwards()
-        back_translate(
-            asked, Shard(number, 2).lines_of(mono.path), tmp_path / "made", BackTranslationSettings(filters={})
-        )
+        translate(asked, Shard(number, 2).lines_of(mono.path), tmp_path / "made", filters={})
         assert asked.numbers == [number - 1]
 
 
 def test_resumes_on_text_with_appended_lines(mono, tmp_path):
     with pytest.raises(KeyboardInterrupt):
-        back_translate(Backwards(stop=3), mono, tmp_path / "made", BackTranslationSettings())
+        translate(Backwards(stop=3), mono, tmp_path / "made")
     with mono.path.open("a", encoding="utf-8") as file:
         file.write("unu\n")
     rest = Backwards()
-    back_translate(rest, WHOLE.lines_of(mono.path), tmp_path / "made", BackTranslationSettings())
+    translate(rest, WHOLE.lines_of(mono.path), tmp_path / "made")
     assert rest.asked == [*LINES[3:], "unu"]

@@ -19,6 +19,7 @@ from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, change_recipe, read_recipe, tokenizer_of
 from interlace.experiments.records import Lineage
 from interlace.models.build import build_model, load
+from run_records import StoppedError, about, stop_at
 from toy_settings import SHORT, TOY
 
 RECIPE = {
@@ -87,8 +88,8 @@ def test_every_token_has_one_vector_and_the_tokenizer_is_saved(data):
     met = {vocab.tokenizer.id_to_token(number) for number in vocab.encode(["a cat and dog", "ein hund!"]).ids.flat}
     assert met < set(vectors.words) <= set(vocab.tokenizer.get_vocab())
     assert vocab.encode(["The CAT"]).ids == vocab.encode(["the cat"]).ids  # it lower-cases by itself
-    about = json.loads((data / "run/run.json").read_text())
-    assert (about["words"], about["width"]) == ({"subwords": len(vectors)}, 8)
+    facts = about(data / "run")
+    assert (facts["words"], facts["width"]) == ({"subwords": len(vectors)}, 8)
 
 
 def test_rejects_word_settings_for_a_token_run(data):
@@ -121,12 +122,8 @@ def test_run_is_initialized_with_vectors(data, caplog):
     drawn = build_model(settings, vocab, ("en",), recipe.seed).input_embeddings.detach()
     scale = float(drawn.square().mean().sqrt()) / np.sqrt((learnt.vectors**2).mean())
     np.testing.assert_allclose(model.input_embeddings.detach().numpy()[rows], scale * learnt.vectors, atol=1e-6)
-    about = json.loads((data / "run/run.json").read_text())
-    assert about["initialization"]["vectors"] == {
-        "rows": len(rows),
-        "of": vocab.size,
-        "scale": pytest.approx(scale, abs=1e-6),
-    }
+    counted = {"rows": len(rows), "of": vocab.size, "scale": pytest.approx(scale, abs=1e-6)}
+    assert about(data / "run")["initialization"]["vectors"] == counted
     assert f"{len(rows)} of {vocab.size} token embeddings" in caplog.text
     card = (folder / "README.md").read_text()
     assert f"{len(rows)} of {vocab.size} rows of the input embeddings" in card
@@ -149,13 +146,8 @@ def test_resumed_run_keeps_its_vectors(data):
     vectors = learn_vectors(recipe_of(data), data / "emb")
     recipe = model_of(data, vectors)
     recipe = change_recipe(recipe, {"train.steps": "4", "train.checkpoint_every": "1"})
-
-    def stop(step):
-        if step.index == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        pretrain(recipe, data / "run", stop)
+    with pytest.raises(StoppedError):
+        pretrain(recipe, data / "run", stop_at(2))
     began = json.loads((data / "run" / "run_state.json").read_text())["initialization"]
     kept = WordVectors.load(vectors, SUBWORDS)
     WordVectors(SUBWORDS, kept.words[:3], kept.vectors[:3] * 5).save(vectors)
@@ -168,27 +160,14 @@ def test_resumed_run_keeps_its_vectors(data):
         pretrain(recipe, data / "run")
     (vectors / "tokenizer.json").write_text(tokenizer)
     pretrain(recipe, data / "run")
-    assert json.loads((data / "run" / "run.json").read_text())["initialization"] == began
+    assert about(data / "run")["initialization"] == began
 
 
-def test_rejects_run_folders_and_binary_files(data):
-    vectors = learn_vectors(recipe_of(data), data / "emb")
-    with pytest.raises(DataError, match="a run; name its vectors"):
-        pretrain(model_of(data, vectors.parent), data / "run")
-    (data / "cc.bin").write_bytes(b"no text")
-    with pytest.raises(DataError, match=r"cc\.bin: expected a folder .* fastText's text format"):
-        pretrain(model_of(data, data / "cc.bin"), data / "run")
-
-
-def test_lineage_includes_the_vectors(data):
-    vectors = learn_vectors(recipe_of(data), data / "emb")
-    recipe = model_of(data, vectors)
+def test_lineage_and_tokenizer_are_those_of_the_vectors(data):
+    recipe = model_of(data, learn_vectors(recipe_of(data), data / "emb"))
     assert [each.name for each in Lineage.of(recipe).recipes] == ["initialization", "emb"]
     assert Lineage.of(recipe).unknown == []
     assert Lineage.of(model_of(data, "some.vec")).unknown == ["some.vec"]
-
-
-def test_tokenizer_comes_from_a_folder_but_not_from_a_file(data):
     assert tokenizer_of(model_of(data, "runs/emb/vectors")) == "runs/emb/vectors"
     assert tokenizer_of(model_of(data, "runs/emb/vectors", vocab={"start": "other"})) == "other"
     assert tokenizer_of(model_of(data, "some.vec.gz")) is None
@@ -198,12 +177,17 @@ def test_tokenizer_comes_from_a_folder_but_not_from_a_file(data):
 
 
 def test_rejects_invalid_vectors_before_training(data):
-    with pytest.raises(DataError, match=r"emb/vectors/subwords\.safetensors: no such file of vectors"):
-        pretrain(model_of(data, data / "emb/vectors"), data / "run")
     vectors = learn_vectors(recipe_of(data), data / "emb")
-    wide = MODEL["model"] | {"vectors": str(vectors), "shape": {"width": 16, "heads": 1, "layers": 1}}
-    with pytest.raises(SettingsError, match="width 8, the model 16"):
-        pretrain(model_of(data, vectors, model=wide), data / "run")
+    (data / "cc.bin").write_bytes(b"no text")
+    wide = {"vectors": str(vectors), "shape": {"width": 16, "heads": 1, "layers": 1}}
+    for given, changes, message in (
+        (data / "none/vectors", {}, r"none/vectors/subwords\.safetensors: no such file of vectors"),
+        (vectors.parent, {}, "a run; name its vectors"),
+        (data / "cc.bin", {}, r"cc\.bin: expected a folder .* fastText's text format"),
+        (vectors, {"model": wide}, "width 8, the model 16"),
+    ):
+        with pytest.raises((DataError, SettingsError), match=message):
+            pretrain(model_of(data, given, **changes), data / "run")
     assert not (data / "run/metrics.jsonl").exists()
 
 
@@ -230,12 +214,9 @@ def test_tiny_recipes_train_unsupervised_translation(tmp_path):
     vectors = pretrain(read_recipe("tiny/emb", small | learnt), tmp_path / "emb")
     changes = small | SHORT | {"model.vectors": json.dumps(str(vectors))}
     pretrain(read_recipe("tiny/unmt:from-emb", changes), tmp_path / "run")
-    about = json.loads((tmp_path / "run/run.json").read_text())
-    words = WordVectors.load(vectors, SUBWORDS)
-    assert about["initialization"]["vectors"]["rows"] == len(words) > 200
-    assert (
-        about["initialization"]["vectors"]["of"] == Vocab.load(vectors).size + 2
-    )  # one asks for English, one for German
+    counted, words = about(tmp_path / "run")["initialization"]["vectors"], WordVectors.load(vectors, SUBWORDS)
+    assert counted["rows"] == len(words) > 200
+    assert counted["of"] == Vocab.load(vectors).size + 2  # one asks for English, one for German
     assert read_recipe("tiny/unmt:from-emb").model.shape == read_recipe("tiny/unmt-mlm").model.shape
     for section in ("toy", "normalization", "vocab"):
         assert getattr(read_recipe("tiny/unmt-mlm"), section) == getattr(read_recipe("tiny/emb"), section)

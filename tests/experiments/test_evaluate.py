@@ -33,6 +33,8 @@ def scored_by(monkeypatch, scored):
     """Have this in the place of scoring, whatever files there are."""
     monkeypatch.setattr(evaluate, "score_within_memory", scored)
     monkeypatch.setattr(evaluate, "readable", lambda _, fit: (fit, None))
+    monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
+    monkeypatch.setattr(evaluate, "data_root", lambda _: Path("nowhere"))
 
 
 @pytest.fixture
@@ -48,7 +50,6 @@ def made(monkeypatch, tmp_path):
         ]
 
     scored_by(monkeypatch, scored)
-    monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
     monkeypatch.setattr(evaluate, "data_root", lambda _: tmp_path)
     return cells
 
@@ -62,29 +63,6 @@ def mine(target, tmp_path):
     return target.with_recipe(change_recipe(target.recipe, more))
 
 
-@pytest.mark.parametrize("name", ["train.en", "dev.en", "test.de"])
-def test_changed_file_is_scored_again(mine, made, tmp_path, name):
-    """Nobody who mends a test set wants the score of the old one."""
-    run(mine, ["pos"], seeds=1)
-    run(mine, ["pos"], seeds=1)
-    assert len(made) == 1
-    (tmp_path / f"{name}.conllu").write_text("mended")
-    assert {row["score"] for row in run(mine, ["pos"], seeds=1)} == {2}
-
-
-def changed(target, made, more, name, path):
-    """Whether a task under more settings is scored anew once this file has changed."""
-    asked = target.with_recipe(
-        change_recipe(target.recipe, {f"evaluate.tasks.{name}.{key}": more[key] for key in more})
-    )
-    for _ in range(2):
-        run(asked, [name], seeds=1)
-    count = len(made)
-    path.write_text("mended\n")
-    run(asked, [name], seeds=1)
-    return len(made) > count
-
-
 @pytest.mark.parametrize(
     ("name", "more", "file"),
     [
@@ -94,10 +72,13 @@ def changed(target, made, more, name, path):
         ("word_translation", {"targets": '["de"]', "candidates": "text"}, "text/train.en.txt"),
         ("word_translation", {"targets": '["de"]', "training_dictionaries": "dict/trained"}, "dict/trained"),
         ("embedding_alignment", {"targets": '["de"]', "candidates": "text"}, "text/train.de.txt"),
+        ("pos", {"targets": '["de"]'}, "pos/train.en.conllu"),
+        ("pos", {"targets": '["de"]'}, "pos/dev.en.conllu"),
+        ("pos", {"targets": '["de"]'}, "pos/test.de.conllu"),
         ("pos", {"targets": '["de"]', "decontaminate": "true", "tuning.select": "last"}, "pos/dev.en.conllu"),
     ],
 )
-def test_every_file_of_a_task_is_checked(target, made, tmp_path, name, more, file):
+def test_changed_files_are_scored_again(target, made, tmp_path, name, more, file):
     for folder, names in {
         "parallel": [f"{split}.en-de.{side}" for split in ("dev", "test") for side in ("en", "de")],
         "text": ["train.en.txt", "train.de.txt"],
@@ -107,28 +88,32 @@ def test_every_file_of_a_task_is_checked(target, made, tmp_path, name, more, fil
         (tmp_path / folder).mkdir()
         for each in names:
             (tmp_path / folder / each).write_text(each)
-    assert changed(target, made, more, name, tmp_path / file)
+    changes = {f"evaluate.tasks.{name}.{key}": value for key, value in more.items()}
+    asked = target.with_recipe(change_recipe(target.recipe, changes))
+    for _ in range(2):
+        run(asked, [name], seeds=1)
+    count = len(made)
+    (tmp_path / file).write_text("mended\n")
+    run(asked, [name], seeds=1)
+    assert len(made) > count
 
 
-def test_settings_key_depends_on_settings_but_not_on_the_model(mine, made, tmp_path):
+def test_settings_key_depends_on_settings_alone(mine, made, tmp_path):
     def settings(target):
         return {row["settings_key"] for row in run(target, ["pos"], seeds=2)}
 
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "model.safetensors").write_bytes(b"two")
-    other = replace(mine, model=str(tmp_path / "other"), into=tmp_path / "others")
-    longer = mine.with_recipe(change_recipe(mine.recipe, {"evaluate.tasks.pos.tuning.epochs": "7"}))
-    assert settings(mine) == settings(other) != settings(longer)
-    assert len(settings(mine)) == 1
-
-
-def test_settings_key_does_not_depend_on_the_data_root(mine, made, tmp_path):
-    def settings(root, into):
-        (tmp_path / root).mkdir()
-        placed = replace(mine, recipe=mine.recipe.model_copy(update={"toy": None, "data_root": str(tmp_path / root)}))
-        return {row["settings_key"] for row in run(replace(placed, into=tmp_path / into), ["pos"], seeds=1)}
-
-    assert settings("here", "one") == settings("there", "two")
+    (tmp_path / "elsewhere").mkdir()
+    moved = mine.recipe.model_copy(update={"toy": None, "data_root": str(tmp_path / "elsewhere")})
+    here = mine.recipe.model_copy(update={"toy": None, "data_root": str(tmp_path)})
+    longer = change_recipe(mine.recipe, {"evaluate.tasks.pos.tuning.epochs": "7"})
+    first = settings(mine)
+    assert len(first) == 1
+    assert settings(replace(mine, model=str(tmp_path / "other"), into=tmp_path / "others")) == first
+    assert settings(mine.with_recipe(longer)) != first
+    keys = [settings(replace(mine, recipe=at, into=tmp_path / f"of {n}")) for n, at in enumerate((here, moved))]
+    assert keys[0] == keys[1]
 
 
 def test_scores_are_kept_without_their_files(mine, made, tmp_path):
@@ -138,9 +123,8 @@ def test_scores_are_kept_without_their_files(mine, made, tmp_path):
     run(mine, ["pos"], seeds=1)
     (tmp_path / "away").rename(tmp_path / "test.de.conllu")
     book = mine.into / "scores.json"
-    book.write_text(
-        json.dumps([{key: row[key] for key in row if key != "files_key"} for row in json.loads(book.read_text())])
-    )
+    rows = [{key: row[key] for key in row if key != "files_key"} for row in json.loads(book.read_text())]
+    book.write_text(json.dumps(rows))
     run(mine, ["pos"], seeds=1)
     assert len(made) == 1
 
@@ -150,6 +134,7 @@ def test_stored_scores_are_not_recomputed(target, made):
     assert made == [("pos", 0), ("pos", 1), *[("retrieval", 0)] * 3]  # a probe has one seed, and a turn a language
     assert run(target, ["pos", "retrieval"], seeds=2) == first
     assert run(target, ["pos"], seeds=3)[:8] == first[:8]  # four languages a seed
+    assert {row["seed"] for row in run(target, ["pos"], seeds=1)} == {0}
     assert made[5:] == [("pos", 2)]
 
 
@@ -168,12 +153,6 @@ def test_rejects_and_keeps_a_damaged_score_file(target, made, text, said):
         run(target, ["retrieval"])
     assert not made
     assert (target.into / "scores.json").read_text() == text
-
-
-def test_returns_only_requested_seeds(target, made):
-    run(target, ["pos"], seeds=3)
-    assert {row["seed"] for row in run(target, ["pos"], seeds=1)} == {0}
-    assert len(made) == 3
 
 
 def test_changed_model_is_scored_again(target, made, tmp_path):
@@ -265,8 +244,6 @@ def test_failing_tasks_do_not_stop_the_others(target, monkeypatch):
         return [{"task": cell.name, "seed": 0, "setting": "zero-shot", "language": fit.items[0][1], "score": 1}]
 
     scored_by(monkeypatch, scored)
-    monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
-    monkeypatch.setattr(evaluate, "data_root", lambda _: Path("nowhere"))
     with pytest.raises(
         evaluate.IncompleteError, match="pos: nothing in 'hi'; retrieval: nothing in 'es'; every"
     ) as caught:
@@ -297,19 +274,12 @@ def test_error_of_every_seed_is_logged_once(target, made, monkeypatch, caplog):
 
 
 def test_scores_record_contamination_and_unknown_training_text(target, made, monkeypatch):
-    leak = {
-        "task": "retrieval",
-        "language": "de",
-        "exact": 0.0,
-        "ngram": 1.5,
-        "n": 8,
-        "unknown": ["mbert"],
-        "shown": [],
-    }
+    told = {"exact": 0.0, "ngram": 1.5, "n": 8, "unknown": ["mbert"]}
+    leak = {"task": "retrieval", "language": "de", "shown": [], **told}
     monkeypatch.setattr(evaluate, "stored_contamination", lambda *_: [leak])
     rows = run(replace(target, trained=target.recipe), ["retrieval"])
     found = {row["language"]: row.get("contamination") for row in rows}
-    assert found["de"] == {"exact": 0.0, "ngram": 1.5, "n": 8, "unknown": ["mbert"]}
+    assert found["de"] == told
     assert found["es"] is None
 
 
@@ -324,52 +294,51 @@ def test_probe_loads_the_model_once_for_all_languages(target, monkeypatch):
     scored_by(monkeypatch, scored)
     monkeypatch.setattr(evaluate, "load", lambda model, _vocab: loads.append(model) or MagicMock())
     monkeypatch.setattr(score_store, "find_checkpoint", lambda model: looks.append(model) or real(model))
-    monkeypatch.setattr(evaluate.Vocab, "load", lambda _: None)
-    monkeypatch.setattr(evaluate, "data_root", lambda _: Path("nowhere"))
     assert len(run(target, ["retrieval"])) == 3
     assert len(loads) == 1
     assert len(looks) == 1  # of a model of the hub, each look may ask the network
 
 
+def translating(**more):
+    data = {"name": "r", "corpora": {"pairs": {"pairs": ["en-de"], "train": ["a.{language}"]}}}
+    return Recipe.read({**data, "objectives": {"translation": {}}, **more})
+
+
+def target_of(recipe):
+    return Target("r/model", recipe, Path("r"), recipe)
+
+
 def test_max_source_length_follows_training_in_each_direction(tmp_path):
-    corpora = {"pairs": {"pairs": ["en-de"], "train": ["a.{language}"]}}
     objectives = {
         "translation": {"directions": "forward", "max_length": 16},
         "back_translation": {"corpora": ["en-de:en"], "max_length": 32},
         "denoise": {"max_length": 60},
     }
     evaluated = {"tasks": {"mt": {}, "short": {"task": "mt", "max_length": 12}}}
-    trained = Recipe.read({"name": "r", "corpora": corpora, "objectives": objectives, "evaluate": evaluated})
-    finished = Target("r/model", trained, Path("r"), trained)
-    assert _task(finished, "mt").max_length == {"en-de": 16, "de-en": 32}
-    assert _task(finished, "short").max_length == 12
-    alone = replace(finished, trained=None, model=str(tmp_path))
+    trained = translating(objectives=objectives, evaluate=evaluated)
+    assert _task(target_of(trained), "mt").max_length == {"en-de": 16, "de-en": 32}
+    assert _task(target_of(trained), "short").max_length == 12
+    alone = replace(target_of(trained), trained=None, model=str(tmp_path))
     assert _task(alone, "mt").max_length is None  # nobody knows: the model's own
     ModelMetadata.of(trained).write(tmp_path)
     assert _task(alone, "mt").max_length == {"en-de": 16, "de-en": 32}
 
 
-def test_scores_all_learned_directions_by_default(tmp_path):
-    data = {"name": "r", "corpora": {"pairs": {"pairs": ["en-de"], "train": ["a.{language}"]}}}
-    data |= {"objectives": {"translation": {}}, "evaluate": {"tasks": {"mt": {}, "pos": {}}}}
-    recipe = Recipe.read(data)
+def test_scores_all_learned_directions_by_default():
+    recipe = translating(evaluate={"tasks": {"mt": {}, "pos": {}}})
     both = ["en-de", "de-en"]
-    assert _task(Target("r/model", recipe, Path("r"), recipe), "mt").targets == both
-    assert _task(Target("r/model", recipe, Path("r"), recipe), "pos").targets is None
-    assert requested_items(recipe, "mt") == {
-        ("zero-shot", direction) for direction in both
-    }  # a study looks for the same
-    named = Recipe.read(data | {"evaluate": {"targets": ["de"], "tasks": {"mt": {}}}})
-    assert _task(Target("r/model", named, Path("r"), named), "mt").targets is None
+    assert _task(target_of(recipe), "mt").targets == both
+    assert _task(target_of(recipe), "pos").targets is None
+    assert requested_items(recipe, "mt") == {("zero-shot", each) for each in both}  # a study looks for the same
+    named = translating(evaluate={"targets": ["de"], "tasks": {"mt": {}}})
+    assert _task(target_of(named), "mt").targets is None
     assert requested_items(named, "mt") == {("zero-shot", "de")}
 
 
 def test_warns_about_untrained_directions(caplog, tmp_path):
-    corpora = {"pairs": {"pairs": ["en-de"], "train": ["a.{language}"]}}
     evaluated = {"targets": ["en-de", "de-en"], "tasks": {"mt": {}}}
-    objectives = {"translation": {"directions": "forward"}}
-    trained = Recipe.read({"name": "r", "corpora": corpora, "objectives": objectives, "evaluate": evaluated})
-    _task(Target("r/model", trained, Path("r"), trained), "mt")
+    trained = translating(objectives={"translation": {"directions": "forward"}}, evaluate=evaluated)
+    _task(target_of(trained), "mt")
     assert "mt: the model was not trained to translate de-en; learned directions: en-de" in caplog.text
     caplog.clear()
     _task(Target(str(tmp_path), trained, None, None), "mt")  # a model of somebody else's

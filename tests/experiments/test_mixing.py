@@ -15,6 +15,7 @@ from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.models.families import Traits
 from interlace.text.lines import write_lines
+from run_records import about, records
 from toy_settings import TOY
 
 SMALL = TOY | {
@@ -34,8 +35,7 @@ def run(tmp_path):
     def train(name, changes, folder="run"):
         into = tmp_path / folder
         pretrain(read_recipe(name, SMALL | changes), into)
-        rows = [json.loads(line) for line in (into / "metrics.jsonl").read_text().splitlines()]
-        return into, [row for row in rows if row["kind"] == "step"], rows[-1]["scores"]
+        return into, records(into, "step"), records(into, "evaluation")[-1]["scores"]
 
     return train
 
@@ -54,7 +54,7 @@ def test_masked_and_causal_objectives_alternate(run):
     assert {name.partition("/")[0] for name in scores} == {
         "perplexity", "causal_perplexity", "perplexity_per_word", "bits_per_character"
     }  # fmt: skip
-    facts = json.loads((into / "run.json").read_text())
+    facts = about(into)
     mixture = facts["mixture"]
     assert sum(mixture["steps"].values()) == 12
     assert sum(mixture["languages"].values()) == sum(mixture["tokens"].values()) == facts["tokens"]
@@ -66,16 +66,15 @@ def test_masked_and_causal_objectives_alternate(run):
 
 def test_causal_run_reports_perplexity_and_samples(run):
     into, _, scores = run("tiny/clm", {"train.steps": "3"})
-    facts = json.loads((into / "run.json").read_text())
+    facts = about(into)
     assert facts["perplexity_unit"] == "per subword"
     assert {"perplexity/en", "perplexity_per_word/en", "bits_per_character/en", "perplexity/mean"} < set(scores)
     sample = json.loads((into / "samples.json").read_text())[0]["rows"][0]
     assert sample["changed"] == []
     assert sample["targets"][:3] == sample["tokens"][1:4]
     model = AutoModelForCausalLM.from_pretrained(into / "model", trust_remote_code=False)
-    ids = AutoTokenizer.from_pretrained(into / "model", trust_remote_code=False)("the", return_tensors="pt").input_ids[
-        :, :-1
-    ]
+    tokenizer = AutoTokenizer.from_pretrained(into / "model", trust_remote_code=False)
+    ids = tokenizer("the", return_tensors="pt").input_ids[:, :-1]
     written = model.generate(ids, max_new_tokens=5, do_sample=False)
     assert written.shape[1] > ids.shape[1]
 
@@ -84,29 +83,36 @@ def test_packing_fills_sequences_with_whole_sentences_and_pairs(run):
     changes = {"train.steps": "8", "train.tokens_per_batch": "512"}
     changes |= {"model.shape.max_length": "128", "objectives.tlm.max_length": "128"}
     _, single, _ = run("tiny/mlm-tlm", changes)
-    _, filled, _ = run(
-        "tiny/mlm-tlm", changes | {f"objectives.{name}.packed": "true" for name in ("mlm", "tlm")}, "filled"
-    )
-    a_row = [
-        {
-            name: sum(step["tokens"] for step in steps if step["objective"] == name)
-            / sum(step["rows"] for step in steps if step["objective"] == name)
-            for name in ("mlm", "tlm")
-        }
-        for steps in (single, filled)
-    ]
+    packed = {f"objectives.{name}.packed": "true" for name in ("mlm", "tlm")}
+    _, filled, _ = run("tiny/mlm-tlm", changes | packed, "filled")
+
+    def tokens_a_row(steps, name):
+        chosen = [step for step in steps if step["objective"] == name]
+        return sum(step["tokens"] for step in chosen) / sum(step["rows"] for step in chosen)
+
+    a_row = [{name: tokens_a_row(steps, name) for name in ("mlm", "tlm")} for steps in (single, filled)]
     assert a_row[0]["mlm"] == 64 > a_row[1]["mlm"] > 52  # none is cut, so some room is left
     assert a_row[0]["tlm"] < 64 < a_row[1]["tlm"] < 128
 
 
-def test_packing_rejects_corpora_of_too_long_sentences(run):
-    with pytest.raises(DataError, match=r"rows of 'en' are longer than 6 tokens; raise mlm\.max_length"):
-        run("tiny/mlm", {"train.steps": "3", "objectives.mlm.max_length": "8", "objectives.mlm.packed": "true"})
-
-
-def test_rejects_too_many_passes_before_training(run):
-    with pytest.raises(SettingsError, match=r"max_passes = 0\.1: objective 'mlm' takes 3 batches"):
-        run("tiny/mlm", {"train.steps": "3", "train.max_passes": "0.1", "train.tokens_per_batch": "8192"})
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        (
+            {"objectives.mlm.max_length": "8", "objectives.mlm.packed": "true"},
+            DataError,
+            r"rows of 'en' are longer than 6 tokens; raise mlm\.max_length",
+        ),
+        (
+            {"train.max_passes": "0.1", "train.tokens_per_batch": "8192"},
+            SettingsError,
+            r"max_passes = 0\.1: objective 'mlm' takes 3 batches",
+        ),
+    ],
+)
+def test_rejects_long_sentences_and_too_many_passes(run, changes, error, message):
+    with pytest.raises(error, match=message):
+        run("tiny/mlm", {"train.steps": "3"} | changes)
 
 
 @pytest.mark.parametrize("weight", ["3", "0:0,10:0.5"])
@@ -171,11 +177,8 @@ def test_monolingual_objectives_read_both_sides_of_pairs(root):
 
 
 def test_objective_reads_a_pair_or_one_side(root):
-    named = {
-        "mlm": {"corpora": ["en-es"]},
-        "clm": {"corpora": ["en-de:de"]},
-        "align_mlm": {"corpora": ["en-es", "web"]},
-    }
+    named = {"mlm": ["en-es"], "clm": ["en-de:de"], "align_mlm": ["en-es", "web"]}
+    named = {name: {"corpora": corpora} for name, corpora in named.items()}
     found = sources(pairs_only(root, named))
     assert found["mlm"] == ["en-es:en", "en-es:es"]
     assert found["clm"] == ["en-de:de"]
@@ -219,17 +222,11 @@ def test_sides_match_monolingual_corpora(root):
 def test_languages_are_sampled_by_temperature_across_pairs(root):
     recipe = pairs_only(root, {"mlm": {}}, train={"language_alpha": "0.5", "steps": 4000})
     mixture = build_mixture(recipe, prepare(recipe), TRAITS)
+    assert len({source.plan.plan.corpus for source in mixture.sources}) == 4  # each is shuffled by a key of its own
     drawn = np.bincount([draw.source for draw in mixture.draws(0, 4000, (), 1)]) / 4000
     roots = np.sqrt([120, 80, 40])  # en, de, es
     english, german, spanish = roots / roots.sum()
     assert drawn == pytest.approx([english * 2 / 3, german, english / 3, spanish], abs=0.025)
-
-
-def test_corpora_are_shuffled_independently(root):
-    recipe = pairs_only(root, {"align_mlm": {}})
-    mixture = build_mixture(recipe, prepare(recipe), TRAITS)
-    keys = [source.plan.plan.corpus for source in mixture.sources]
-    assert len(set(keys)) == 4
 
 
 def test_evaluates_each_side_of_held_out_pairs(root):
@@ -240,27 +237,19 @@ def test_evaluates_each_side_of_held_out_pairs(root):
 
 def test_all_objectives_train_on_one_group_of_pairs(root):
     model = {"shape": {"layers": 1, "width": 16, "heads": 2, "max_length": 64}}
-    train = {
-        "steps": 8,
-        "alternate": True,
-        "tokens_per_batch": 128,
-        "threads": 1,
-        "precision": "no",
-        "evaluate_tokens": 256,
-    }
-    train["diagnostics"] = {"every": 8, "pairs": 8}
+    train = {"steps": 8, "alternate": True, "tokens_per_batch": 128, "threads": 1, "precision": "no"}
+    train |= {"evaluate_tokens": 256, "diagnostics": {"every": 8, "pairs": 8}}
     objectives = {"mlm": {}, "alm": {}, "weam": {}, "align_mlm": {"dictionary": {"share": 1.0, "min_count": 1}}}
     recipe = pairs_only(root, objectives, model=model, train=train)
     pretrain(recipe, root / "run")
-    facts = json.loads((root / "run" / "run.json").read_text())
+    facts = about(root / "run")
     read = {name.partition("/")[0] for name in facts["mixture"]["steps"]}
     assert read == set(objectives)
     assert set(facts["mixture"]["languages"]) == {"en", "de", "es"}
     assert {row["corpus"] for row in facts["data"]} == {"en-de", "en-es"}
-    rows = [json.loads(line) for line in (root / "run" / "metrics.jsonl").read_text().splitlines()]
-    for row in rows:
-        if row["kind"] == "step" and row["objective"] in {"mlm", "align_mlm"}:
+    for row in records(root / "run", "step"):
+        if row["objective"] in {"mlm", "align_mlm"}:
             assert row["languages"] == {row["corpus"][-2:]: row["tokens"]}
-    assert {"perplexity/en-de:en", "perplexity/en-de:de"} < set(rows[-1]["scores"])
+    assert {"perplexity/en-de:en", "perplexity/en-de:de"} < set(records(root / "run", "evaluation")[-1]["scores"])
     kept = {path.name for path in (root / "run" / "dictionaries").iterdir()}
     assert kept == {"align_mlm.en-de.tsv", "align_mlm.en-es.tsv"}

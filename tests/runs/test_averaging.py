@@ -82,7 +82,7 @@ def test_one_checkpoint_is_the_model_itself(run, tmp_path):
     average_checkpoints(run, tmp_path / "mean", 3)  # an averaged model gives way to another
 
 
-def test_one_that_was_killed_does_not_stand_in_the_way(run, tmp_path, monkeypatch):
+def test_interrupted_average_leaves_nothing(run, tmp_path, monkeypatch):
     into = tmp_path / "mean"
 
     def killed(*_):
@@ -95,19 +95,6 @@ def test_one_that_was_killed_does_not_stand_in_the_way(run, tmp_path, monkeypatc
     assert not into.exists()
     average_checkpoints(run, into, 2)
     assert (into / averaging.AVERAGED).is_file()
-
-
-def test_where_nothing_may_be_written_is_told_before_anything_is_read(tmp_path):
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine/notes").write_text("x")
-    with pytest.raises(DataError, match="mine: holds something that is no averaged run"):
-        average_checkpoints(tmp_path / "nowhere", tmp_path / "mine")
-
-
-def test_a_run_without_checkpoints_is_named(run, tmp_path):
-    shutil.rmtree(run / "checkpoints")
-    with pytest.raises(SettingsError, match="no checkpoints"):
-        average_checkpoints(run, tmp_path / "mean", 1)
 
 
 @pytest.fixture
@@ -126,7 +113,7 @@ def stopped(small, tmp_path, monkeypatch):
     return make
 
 
-def test_a_best_checkpoint_that_stands_apart_is_none_of_the_last(stopped, tmp_path, caplog):
+def test_best_checkpoint_before_the_last_is_not_averaged(stopped, tmp_path, caplog):
     run = stopped(best=4, keep=2)
     assert sorted(path.name[-2:] for path in (run / "checkpoints").iterdir()) == ["04", "08", "10"]
     with pytest.raises(SettingsError, match=r"has 2 checkpoints \(steps 8, 10\) and the best one, step 4"):
@@ -137,7 +124,7 @@ def test_a_best_checkpoint_that_stands_apart_is_none_of_the_last(stopped, tmp_pa
     assert "includes it" not in caplog.text
 
 
-def test_a_best_checkpoint_among_the_last_is_averaged_where_it_is_asked_for(stopped, tmp_path, caplog):
+def test_best_checkpoint_among_the_last_is_averaged(stopped, tmp_path, caplog):
     run = stopped(best=6, keep=3)
     average_checkpoints(run, tmp_path / "mean", 2)
     assert "are later: 8, 10; --average 3 includes it" in caplog.text
@@ -147,26 +134,30 @@ def test_a_best_checkpoint_among_the_last_is_averaged_where_it_is_asked_for(stop
     assert json.loads((tmp_path / "mean/averaged.json").read_text())["steps"] == [6, 8, 10]
 
 
-def test_what_cannot_be_averaged_is_refused(run, tmp_path):
+def test_rejects_runs_and_folders_that_cannot_be_used(run, tmp_path):
     into = tmp_path / "mean"
-    with pytest.raises(SettingsError, match=r"--average 5: .*has 3 checkpoints \(steps 2, 4, 6\).*train.keep=5"):
-        average_checkpoints(run, into, 5)
-    with pytest.raises(DataError, match="no such folder"):
-        average_checkpoints(tmp_path / "nowhere", into)
-    with pytest.raises(DataError, match="model: holds something that is no averaged run"):
-        average_checkpoints(run, run / "model", 2)
+    for source, target, count, error, message in (
+        (run, into, 5, SettingsError, r"--average 5: .*has 3 checkpoints \(steps 2, 4, 6\).*train.keep=5"),
+        (tmp_path / "nowhere", into, 2, DataError, "no such folder"),
+        (tmp_path / "nowhere", run / "model", 2, DataError, "model: holds something that is no averaged run"),
+    ):
+        with pytest.raises(error, match=message):
+            average_checkpoints(source, target, count)
     weights = run / "checkpoints/step-00000004/model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"x")
     with pytest.raises(CheckpointError, match="damaged"):
         average_checkpoints(run, into, 2)
+    shutil.rmtree(run / "checkpoints")
+    with pytest.raises(SettingsError, match="no checkpoints"):
+        average_checkpoints(run, into, 1)
     (run / "run.json").unlink()
     with pytest.raises(RunError, match="not finished"):
         average_checkpoints(run, into, 1)
     assert not into.exists()
 
 
-def test_an_averaged_run_knows_what_its_run_knew(tmp_path, small):
-    """How text was normalised, which directions were learnt, how long a source was; and it is scored as a run is."""
+def test_averaged_run_has_the_metadata_of_its_run(tmp_path, small):
+    """Normalization, learned directions, longest sources; and it is evaluated as a run is."""
     changes = {
         "train.steps": "4",
         "train.checkpoint_every": "2",

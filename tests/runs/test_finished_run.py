@@ -1,6 +1,7 @@
 """What a finished run leaves behind opens with plain transformers and says the same."""
 
 import json
+import re
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from interlace.core.errors import RunError
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
 from interlace.models.build import load
+from run_records import about, records
 
 FIELDS = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
 
@@ -21,7 +23,7 @@ def run(small, tmp_path):
     return tmp_path / "run"
 
 
-def test_plain_transformers_opens_it_and_folded_language_needs_no_ids(run):
+def test_opens_with_transformers_and_a_folded_language_needs_no_ids(run):
     tokenizer = AutoTokenizer.from_pretrained(run / "model", trust_remote_code=False)
     model = AutoModelForMaskedLM.from_pretrained(run / "model", trust_remote_code=False).eval()
     inputs = tokenizer(["the cat sees two books", "in"], padding=True, return_tensors="pt")
@@ -37,29 +39,35 @@ def test_plain_transformers_opens_it_and_folded_language_needs_no_ids(run):
     torch.testing.assert_close(plain[real], ours[real], rtol=1e-4, atol=1e-5)
 
 
-def test_its_records_are_whole(run):
-    about = json.loads((run / "run.json").read_text())
-    assert about["steps"] == 3
-    assert about["finished"]
-    assert about["shares"].keys() <= {"mlm/en", "mlm/xx", "tlm/en-xx"}
-    assert sum(about["shares"].values()) == pytest.approx(1, abs=1e-3)
-    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    assert [row["step"] for row in rows if row["kind"] == "step"] == [1, 2, 3]
-    scores = rows[-1]["scores"]
+def test_records_are_complete_and_the_snippet_of_the_card_runs(run, tmp_path):
+    facts, scores = about(run), records(run, "evaluation")[-1]["scores"]
+    assert facts["steps"] == 3
+    assert facts["finished"]
+    assert facts["shares"].keys() <= {"mlm/en", "mlm/xx", "tlm/en-xx"}
+    assert sum(facts["shares"].values()) == pytest.approx(1, abs=1e-3)
+    assert [row["step"] for row in records(run, "step")] == [1, 2, 3]
     assert scores["perplexity/mean"] == pytest.approx((scores["perplexity/en"] + scores["perplexity/xx"]) / 2, rel=1e-4)
     samples = json.loads((run / "samples.json").read_text())
     assert [sample["objective"] for sample in samples] == ["mlm", "mlm", "tlm"]
-    for sample in samples:
-        for row in sample["rows"]:
-            assert len(row["at"]) == len(row["targets"]) > 0
-            assert len(row["sides"]) == len(row["tokens"])
+    for row in (row for sample in samples for row in sample["rows"]):
+        assert len(row["at"]) == len(row["targets"]) > 0
+        assert len(row["sides"]) == len(row["tokens"])
+    card = (run / "model" / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
+    found: dict = {}
+    exec(code.replace("FOLDER-OR-HUB-NAME", str(run / "model")), found)  # noqa: S102 - what the card tells people to run
+    assert len(found["tokenizer"]) == found["model"].config.vocab_size
+    files = [file for row in facts["data"] for file in row["files"]]
+    assert {file["name"] for file in files} == {"train.en", "train.xx", "dev.en", "dev.xx", "pairs.en", "pairs.xx"}
+    assert all(file["digest"] in card for file in files)
+    assert str(tmp_path) not in card
 
 
-def test_the_run_can_be_made_again_from_its_own_recipe(run):
+def test_own_recipe_of_the_run_is_the_same(run):
     assert read_recipe(str(run / "recipe.json")).dump() == json.loads((run / "recipe.json").read_text())
 
 
-def test_tensorboard_gets_losses_and_evaluations(small, tmp_path):
+def test_writes_to_tensorboard(small, tmp_path):
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -67,14 +75,13 @@ def test_tensorboard_gets_losses_and_evaluations(small, tmp_path):
     pretrain(read_recipe(str(small), changes), tmp_path / "run")
     events = EventAccumulator(str(next((tmp_path / "run").rglob("events.*")).parent))
     events.Reload()
-    rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
-    means = [(row["step"], row["scores"]["perplexity/mean"]) for row in rows if row["kind"] == "evaluation"]
+    means = [(row["step"], row["scores"]["perplexity/mean"]) for row in records(tmp_path / "run", "evaluation")]
     found = [(event.step, event.value) for event in events.Scalars("perplexity/mean")]
     assert found == [(step, pytest.approx(mean, rel=1e-5)) for step, mean in means]
     assert [event.step for event in events.Scalars("learning_rate")] == [1, 2, 3, 4]
 
 
-def test_the_exported_tokenizer_normalises_as_the_recipe_says(small, tmp_path):
+def test_exported_tokenizer_normalizes_as_the_recipe_says(small, tmp_path):
     changes = {"train.steps": "1", "normalization.lower_case": "true", "normalization.remove_accents": "true"}
     tokenizer = AutoTokenizer.from_pretrained(
         pretrain(read_recipe(str(small), changes), tmp_path / "run"), trust_remote_code=False
@@ -82,12 +89,12 @@ def test_the_exported_tokenizer_normalises_as_the_recipe_says(small, tmp_path):
     assert tokenizer("The CÁT")["input_ids"] == tokenizer("the cat")["input_ids"]
 
 
-def test_a_warm_up_longer_than_the_run_is_told(small, tmp_path, caplog):
+def test_warns_about_a_warm_up_longer_than_the_run(small, tmp_path, caplog):
     pretrain(read_recipe(str(small), {"train.steps": "1", "train.optimizer.warmup": "5"}), tmp_path / "run")
     assert "warm-up takes 5 steps and the run 1" in caplog.text
 
 
-def test_a_setting_that_is_new_since_the_run_does_not_make_it_another(run, small, tmp_path):
+def test_settings_added_since_the_run_are_no_difference(run, small, tmp_path):
     kept = json.loads((run / "recipe.json").read_text())
     del kept["train"]["stop_by"]
     (run / "recipe.json").write_text(json.dumps(kept))

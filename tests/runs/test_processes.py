@@ -1,14 +1,14 @@
-"""Two processes with one micro-batch each equal one process with two, dropout on, with all objectives of the room."""
+"""Two processes with one micro-batch each equal one process with two, dropout on, with all objectives."""
 
 import json
 import subprocess
 
 import pytest
 import torch
-from safetensors.torch import load_file
 
 from interlace.objectives import OBJECTIVES
 from interlace.text.lines import write_lines
+from run_records import about, weights
 
 GUEST = '''
 """A masked language model with a head of its own, so that steps of a mixture touch different parameters."""
@@ -50,10 +50,6 @@ EVERYTHING = [
 ]
 
 
-def checkpoint(run):
-    return load_file(run / "checkpoints" / f"step-{STEPS:08}" / "model.safetensors")
-
-
 @pytest.mark.slow
 @pytest.mark.distributed
 def test_two_processes_equal_two_micro_batches(python, small, tmp_path):
@@ -68,10 +64,10 @@ def test_two_processes_equal_two_micro_batches(python, small, tmp_path):
     subprocess.run([python, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
     two = [python, *TORCHRUN, *arguments, str(tmp_path / "two"), "--set", "train.micro_batches=1"]
     subprocess.run(two, check=True, capture_output=True)
-    mixtures = [json.loads((tmp_path / run / "run.json").read_text())["mixture"] for run in ("one", "two")]
+    mixtures = [about(tmp_path / run)["mixture"] for run in ("one", "two")]
     assert mixtures[0] == mixtures[1]
     assert set(mixtures[0]["objectives"]) == {"headed", *NAMES}
-    one, other = checkpoint(tmp_path / "one"), checkpoint(tmp_path / "two")
+    one, other = (weights(tmp_path / run, STEPS) for run in ("one", "two"))
     assert set(one) == set(other)
     assert any("headed" in name for name in one)
     for name, weight in one.items():

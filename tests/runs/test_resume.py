@@ -1,12 +1,16 @@
-"""A run killed at any moment ends, by the same command, with the weights of one that was not."""
+"""A run that was killed, or stops early, ends by the same command with the weights of one that was not interrupted."""
 
-import hashlib
 import json
 import signal
 import subprocess
 import sys
 
 import pytest
+import torch
+
+from interlace.experiments import pretrain as experiment
+from interlace.experiments.recipe import read_recipe
+from run_records import StoppedError, about, stop_at, weights
 
 # Each driver runs the recipe and kills its own process at one point.
 KILLERS = {
@@ -60,10 +64,6 @@ def pretrain(python, small):
     return run
 
 
-def weights(run):
-    return hashlib.sha256((run / "model" / "model.safetensors").read_bytes()).hexdigest()
-
-
 def losses(run):
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     return [(row["kind"], row["step"], row.get("losses"), row.get("scores")) for row in rows]
@@ -81,11 +81,12 @@ def test_killed_runs_end_like_whole_ones(python, pretrain, small, tmp_path):
         assert not (run / "run.json").exists()
         again = pretrain(run)
         assert "resuming from step" in again.stderr, where
-        assert weights(run) == weights(whole), where
+        one, other = ((each / "model" / "model.safetensors").read_bytes() for each in (run, whole))
+        assert one == other, where
         assert losses(run) == losses(whole), where
 
 
-def test_a_finished_run_is_left_as_it_is(pretrain, tmp_path):
+def test_finished_run_is_not_repeated(pretrain, tmp_path):
     run = tmp_path / "run"
     pretrain(run, "--set", "train.steps=2")
     before = (run / "run.json").read_text()
@@ -94,7 +95,7 @@ def test_a_finished_run_is_left_as_it_is(pretrain, tmp_path):
     assert (run / "run.json").read_text() == before
 
 
-def test_another_recipe_is_refused_with_what_differs(pretrain, tmp_path):
+def test_rejects_the_run_of_another_recipe(pretrain, tmp_path):
     run = tmp_path / "run"
     pretrain(run, "--set", "train.steps=2")
     other = pretrain(run, "--set", "train.steps=3", check=False)
@@ -102,3 +103,33 @@ def test_another_recipe_is_refused_with_what_differs(pretrain, tmp_path):
     assert "train.steps was 2, is 3" in " ".join(other.stderr.split())
     pretrain(run, "--set", "train.steps=2", "--set", "evaluate.seeds=7")  # training does not read how it is evaluated
     assert json.loads((run / "recipe.json").read_text())["evaluate"]["seeds"] == 7
+
+
+# ---- early stopping ----
+
+EARLY = {"train.evaluate_every": "2", "train.patience": "2", "train.checkpoint_every": "4", "train.keep": "1"}
+
+
+def table(weights):
+    return next(value for name, value in weights.items() if "word_embeddings" in name)
+
+
+def test_early_stopping_exports_the_best_weights_after_an_interruption_too(small, tmp_path, monkeypatch):
+    recipe, whole, cut = read_recipe(str(small), EARLY), tmp_path / "whole", tmp_path / "cut"
+
+    def run(into, perplexities, watch=lambda _: None):
+        given = iter(perplexities)
+        monkeypatch.setattr(experiment, "perplexities", lambda *_: {"perplexity/mean": next(given)})
+        experiment.pretrain(recipe, into, watch)
+
+    run(whole, [10.0, 5.0, 6.0, 7.0])
+    assert about(whole)["steps"] == 8
+    assert "has not fallen for 2 evaluations" in about(whole)["stopped"]
+    assert sorted(path.name for path in (whole / "checkpoints").iterdir()) == ["step-00000004", "step-00000008"]
+    assert torch.equal(table(weights(whole)), table(weights(whole, 4)))
+    assert not torch.equal(table(weights(whole)), table(weights(whole, 8)))
+    with pytest.raises(StoppedError):
+        run(cut, [10.0, 5.0, 6.0], stop_at(7))
+    run(cut, [6.0, 7.0])  # from step 4 on, where the newest checkpoint stands
+    assert about(cut)["steps"] == 8
+    assert torch.equal(table(weights(cut)), table(weights(whole)))

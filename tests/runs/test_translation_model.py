@@ -1,10 +1,5 @@
 """Runs of recipes that make a translation model: begun from a masked model, stopped and gone on with, opened again."""
 
-from __future__ import annotations
-
-import json
-from typing import TYPE_CHECKING, Any
-
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -20,20 +15,12 @@ from interlace.models.build import build_model, load
 from interlace.models.seq2seq import Seq2Seq
 from interlace.tasks.perplexity import Perplexity
 from interlace.tasks.pos import Pos
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from interlace.training.loop import TrainingStep
+from run_records import StoppedError, records, stop_at
 
 OBJECTIVES = {"mlm": {"max_length": 32}, "translation": {"max_length": 32}}
 
 
-class Stopped(Exception):  # noqa: N818 - it stands for a person
-    """What a test stops a run by."""
-
-
-def translating(small: Path, family: str = "bert", **model: Any) -> Recipe:
+def translating(small, family="bert", **model):
     data = read_recipe(str(small)).dump()
     languages = "none" if family == "modernbert" else "embeddings"
     shape = {**data["model"]["shape"], "family": family}
@@ -41,41 +28,21 @@ def translating(small: Path, family: str = "bert", **model: Any) -> Recipe:
     return Recipe.read({**data, "model": model, "objectives": OBJECTIVES}, "here")
 
 
-def stop_at(number: int) -> Any:
-    def watch(step: TrainingStep) -> None:
-        if step.index == number:
-            raise Stopped
-
-    return watch
-
-
 @pytest.mark.parametrize("family", ["bert", "modernbert"])
-def test_a_stopped_run_goes_on_to_the_same_model(family: str, small: Path, tmp_path: Path) -> None:
+def test_resumed_run_ends_with_the_same_model(family, small, tmp_path):
     recipe = translating(small, family)
     whole = pretrain(recipe, tmp_path / "whole")
-    with pytest.raises(Stopped):
+    with pytest.raises(StoppedError):
         pretrain(recipe, tmp_path / "halves", stop_at(7))
     halves = pretrain(recipe, tmp_path / "halves")
     for path in whole.rglob("*.safetensors"):
         ours, theirs = load_file(path), load_file(halves / path.relative_to(whole))
         assert ours.keys() == theirs.keys()
         assert all(torch.equal(ours[name], theirs[name]) for name in ours)
-    rows = [json.loads(line) for line in (tmp_path / "halves" / "metrics.jsonl").read_text().splitlines()]
-    learnt = {row["objective"] for row in rows if row["kind"] == "step"}
-    assert learnt == {"mlm", "translation"}
+    assert {row["objective"] for row in records(tmp_path / "halves", "step")} == {"mlm", "translation"}
 
 
-def test_a_finished_model_opens_with_its_vocabulary(small: Path, tmp_path: Path) -> None:
-    model = pretrain(translating(small), tmp_path / "run")
-    vocab = Vocab.load(model)
-    assert list(vocab.targets) == ["en", "xx"]
-    found = load(model, vocab)
-    assert isinstance(found, Seq2Seq)
-    assert found.vocab_size == vocab.size
-    assert list(found.decoder_languages) == ["en", "xx"]
-
-
-def test_scores_are_of_the_weights_of_both_sides(small: Path, tmp_path: Path) -> None:
+def test_model_key_depends_on_the_weights_of_both_sides(small, tmp_path):
     """A model of two folders has no weights beside its configuration; what is scored anew hangs on all of them."""
     model = pretrain(translating(small, "modernbert"), tmp_path / "run")
     before = model_key(str(model))
@@ -88,14 +55,19 @@ def test_scores_are_of_the_weights_of_both_sides(small: Path, tmp_path: Path) ->
         save_file(tensors, path)
 
 
-def test_what_is_fine_tuned_of_it_is_its_encoder(small: Path, tmp_path: Path) -> None:
-    model = str(pretrain(translating(small), tmp_path / "run"))
-    assert not isinstance(_load(model, Pos()), Seq2Seq)
-    assert isinstance(_load(model, Perplexity()), Seq2Seq)
+def test_finished_model_opens_with_its_vocabulary_and_its_encoder_is_fine_tuned(small, tmp_path):
+    model = pretrain(translating(small), tmp_path / "run")
+    vocab = Vocab.load(model)
+    found = load(model, vocab)
+    assert isinstance(found, Seq2Seq)
+    assert found.vocab_size == vocab.size
+    assert list(vocab.targets) == list(found.decoder_languages) == ["en", "xx"]
+    assert not isinstance(_load(str(model), Pos()), Seq2Seq)
+    assert isinstance(_load(str(model), Perplexity()), Seq2Seq)
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
-def test_it_begins_from_a_masked_model_of_another_run(family: str, small: Path, tmp_path: Path) -> None:
+def test_starts_from_a_masked_model_of_another_run(family, small, tmp_path):
     shape = {"model.shape.family": family, "model.languages": "none" if family == "modernbert" else "embeddings"}
     masked = pretrain(read_recipe(str(small), {"train.steps": "2", **shape}), tmp_path / "mlm")
     recipe = translating(small, family, start=str(masked))
@@ -106,15 +78,15 @@ def test_it_begins_from_a_masked_model_of_another_run(family: str, small: Path, 
     begun = build_model(recipe.model, vocab, recipe.languages, recipe.seed, seq2seq=True)
     assert torch.equal(begun.input_embeddings[: before.size], load(masked).input_embeddings)
     model = pretrain(recipe, tmp_path / "run")
-    found: Any = load(model, Vocab.load(model))
+    found = load(model, Vocab.load(model))
     assert (found.vocab_size, found.shared) == (before.size + 2, True)
     again = Recipe.read({**recipe.dump(), "model": {**recipe.model.dump(), "start": str(model)}}, "here")
-    gone_on: Any = build_model(again.model, prepare(again).vocab, again.languages, 9, seq2seq=True)
+    gone_on = build_model(again.model, prepare(again).vocab, again.languages, 9, seq2seq=True)
     ours, theirs = gone_on.state_dict(), found.state_dict()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
-def test_what_says_nothing_is_refused(small: Path) -> None:
+def test_rejects_settings_without_effect(small):
     with pytest.raises(SettingsError, match=r"\[model\.decoder\]: no objective of the recipe trains a decoder"):
         read_recipe(str(small), {"model.decoder.layers": "1"})
     data = translating(small).dump()

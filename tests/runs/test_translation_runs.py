@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
 
 from interlace.core.errors import SettingsError
 from interlace.data.vocab import Vocab
@@ -22,6 +21,7 @@ from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.models.build import build_model, load
 from interlace.tasks.mt import Mt
 from interlace.tasks.round_trip import RoundTrip
+from run_records import StoppedError, about, records, stop_at, weights
 
 BOTH = """
 [objectives.denoise]
@@ -46,35 +46,15 @@ def unsupervised(small, tmp_path):
     return small
 
 
-def records(run, kind):
-    return [
-        row for line in (run / "metrics.jsonl").read_text().splitlines() if (row := json.loads(line))["kind"] == kind
-    ]
-
-
-def weights(run, step=8):
-    return load_file(run / "checkpoints" / f"step-{step:08}" / "model.safetensors")
-
-
-class KilledError(Exception):
-    """Stands for a signal."""
-
-
-def test_a_killed_run_that_uses_translations_again_ends_like_a_whole_one(unsupervised, tmp_path):
+def test_resumed_run_reuses_the_same_translations(unsupervised, tmp_path):
     recipe = read_recipe(str(unsupervised))
     pretrain(recipe, tmp_path / "whole")
+    with pytest.raises(StoppedError):
+        pretrain(recipe, tmp_path / "killed", stop_at(6))
     seen = []
-
-    def kill(step):
-        seen.append(step.index)
-        if step.index == 6:
-            raise KilledError
-
-    with pytest.raises(KilledError):
-        pretrain(recipe, tmp_path / "killed", kill)
     pretrain(recipe, tmp_path / "killed", lambda step: seen.append(step.index))
-    assert seen == [1, 2, 3, 4, 5, 6, 5, 6, 7, 8]  # from the checkpoint of step 4
-    one, other = weights(tmp_path / "whole"), weights(tmp_path / "killed")
+    assert seen == [5, 6, 7, 8]  # from the checkpoint of step 4
+    one, other = weights(tmp_path / "whole", 8), weights(tmp_path / "killed", 8)
     assert set(one) == set(other)
     assert all(torch.equal(weight, other[name]) for name, weight in one.items())
     rows = [records(tmp_path / run, "step") for run in ("whole", "killed")]
@@ -85,9 +65,9 @@ def test_a_killed_run_that_uses_translations_again_ends_like_a_whole_one(unsuper
     assert all(row["losses"]["length_ratio"] > 0 for row in back)
     scores = records(tmp_path / "whole", "evaluation")[-1]["scores"]
     assert {"perplexity/en-xx", "perplexity/xx-en", "perplexity/mean"} < set(scores)
-    about = json.loads((tmp_path / "whole" / "run.json").read_text())
-    assert about["perplexity_unit"] == "per subword written"
-    assert set(about["mixture"]["tokens"]) <= {f"{name}/{text}" for name in recipe.objectives for text in ("en", "xx")}
+    facts = about(tmp_path / "whole")
+    assert facts["perplexity_unit"] == "per subword written"
+    assert set(facts["mixture"]["tokens"]) <= {f"{name}/{text}" for name in recipe.objectives for text in ("en", "xx")}
     sample = json.loads((tmp_path / "whole" / "samples.json").read_text())[0]["rows"][0]
     first = sample["sides"].index(1)
     assert sample["tokens"][first].startswith("<2")
@@ -95,7 +75,7 @@ def test_a_killed_run_that_uses_translations_again_ends_like_a_whole_one(unsuper
     assert sample["targets"][:-1] == sample["tokens"][first + 1 :]
 
 
-def test_what_is_only_measured_cannot_be_learnt_from(unsupervised):
+def test_rejects_training_on_held_out_corpora(unsupervised):
     text = unsupervised.read_text()
     unsupervised.write_text(text.replace("[objectives.denoise]", "[objectives.translation]\n[objectives.denoise]"))
     with pytest.raises(SettingsError, match="reads sentence pairs, but the recipe has none"):
@@ -103,37 +83,34 @@ def test_what_is_only_measured_cannot_be_learnt_from(unsupervised):
     unsupervised.write_text(text.replace("[objectives.denoise]", '[objectives.denoise]\ncorpora = ["held"]'))
     with pytest.raises(SettingsError, match="no corpus 'held'"):
         read_recipe(str(unsupervised))
-    data = Recipe.read(read_recipe_data(text, unsupervised)).dump()
+    unsupervised.write_text(text)
+    data = read_recipe(str(unsupervised)).dump()
     data["corpora"]["held"]["dev"] = []
     with pytest.raises(SettingsError, match="give 'train', or 'dev' alone"):
         Recipe.read(data)
 
 
-def read_recipe_data(text, path):
-    path.write_text(text)
-    return read_recipe(str(path)).dump()
+def mixture_of(recipe):
+    materials = prepare(recipe)
+    model = build_model(recipe.model, materials.vocab, recipe.languages, 0, seq2seq=True)
+    return materials, build_mixture(recipe, materials, model.traits)
 
 
 def test_weights_of_objectives_follow_their_schedules(unsupervised):
     recipe = read_recipe(str(unsupervised), {"objectives.denoise.weight": '"0:1,400:1,401:0.25,600:0.25,601:0"'})
-    materials = prepare(recipe)
-    model = build_model(recipe.model, materials.vocab, recipe.languages, 0, seq2seq=True)
-    mixture = build_mixture(recipe, materials, model.traits)
+    _, mixture = mixture_of(recipe)
     draws = [mixture.sources[draw.source].objective for draw in mixture.draws(0, 700, (), 1)]
     shares = [draws[start:stop].count("denoise") / (stop - start) for start, stop in ((0, 400), (401, 600), (601, 700))]
     assert shares == pytest.approx([0.5, 0.2, 0], abs=0.07)
 
 
-def test_rows_that_do_not_fit_are_left_out_and_told(unsupervised, tmp_path, caplog):
+def test_skips_and_reports_too_long_rows(unsupervised, tmp_path, caplog):
     lines = (tmp_path / "train.en").read_text().splitlines()
     (tmp_path / "train.en").write_text("".join(f"{line} {line if row % 3 else ''}\n" for row, line in enumerate(lines)))
     text = unsupervised.read_text().replace("max_length = 32\nweight", "max_length = 10\nweight")
     unsupervised.write_text(text)
-    recipe = read_recipe(str(unsupervised))
-    materials = prepare(recipe)
-    model = build_model(recipe.model, materials.vocab, recipe.languages, 0, seq2seq=True)
     with caplog.at_level(logging.INFO):
-        mixture = build_mixture(recipe, materials, model.traits)
+        materials, mixture = mixture_of(read_recipe(str(unsupervised)))
     source = next(source for source in mixture.sources if source.name == "denoise/en")
     lengths = materials.train["en"].lengths
     told = f"denoise: skipping long rows: {(lengths > 8).sum()} of 200 rows of 'en' are longer than 8 tokens"
@@ -143,7 +120,7 @@ def test_rows_that_do_not_fit_are_left_out_and_told(unsupervised, tmp_path, capl
     assert 0 < len(rows) < 200
 
 
-def test_switched_fragments_masks_and_translations_share_a_run(small, tmp_path):
+def test_trains_on_every_kind_of_example(small, tmp_path):
     """All kinds of examples in one model: phrases found for those that need them, text and pairs, both heads."""
     changes = {
         "align.name": "diagonal",
@@ -165,7 +142,7 @@ def test_switched_fragments_masks_and_translations_share_a_run(small, tmp_path):
     assert "perplexity/xx-en" not in scores  # nothing learns it
 
 
-def test_a_run_may_stop_and_choose_its_weights_by_bleu(unsupervised, tmp_path, monkeypatch):
+def test_stops_and_chooses_weights_by_bleu(unsupervised, tmp_path, monkeypatch):
     """Of real translations; what they are worth is said here, so that the best is known."""
     bleu, asked, measure = iter([1.0, 2.0, 5.0, 7.0, 3.0, 1.0, 1.0, 1.0]), [], Mt.measure
 
@@ -186,26 +163,19 @@ def test_a_run_may_stop_and_choose_its_weights_by_bleu(unsupervised, tmp_path, m
     }
     recipe = read_recipe(str(unsupervised), changes)
     pretrain(recipe, tmp_path / "run")
-    assert {(direction, beam, training) for direction, _, beam, training in asked} == {
-        ("xx-en", 1, True),
-        ("en-xx", 1, True),
-    }
+    assert {(direction, *more) for direction, _, *more in asked} == {("xx-en", 1, True), ("en-xx", 1, True)}
     assert all(10 < lines < 120 for _, lines, *_ in asked)
     scores = [row["scores"] for row in records(tmp_path / "run", "evaluation")]
     assert [row["bleu/mean"] for row in scores] == [1.5, 6, 2, 1]
     assert all(row["perplexity/mean"] > 1 for row in scores)
-    about = json.loads((tmp_path / "run/run.json").read_text())
-    assert "BLEU has not risen for 2 evaluations" in about["stopped"]
-    tables = [
-        next(weight for name, weight in file.items() if "word_embeddings" in name)
-        for file in (load_file(tmp_path / "run/model/model.safetensors"), weights(tmp_path / "run", 4))
-    ]
-    assert torch.equal(*tables)
+    assert "BLEU has not risen for 2 evaluations" in about(tmp_path / "run")["stopped"]
+    files = weights(tmp_path / "run"), weights(tmp_path / "run", 4)
+    assert torch.equal(*(next(file[name] for name in file if "word_embeddings" in name) for file in files))
     card = (tmp_path / "run/model/README.md").read_text()
     assert "and BLEU of greedy translations, after step 4" in card
 
 
-def test_a_run_without_a_translation_may_stop_by_round_trips(unsupervised, tmp_path, monkeypatch):
+def test_stops_by_round_trips_as_one_process_or_three(unsupervised, tmp_path, monkeypatch):
     """Each of three processes translates its own lines, and each comes to the score of all of them."""
     changes = {
         "train.stop_by": "round-trip",
@@ -245,20 +215,17 @@ def said(line):
     return SimpleNamespace(text=" ".join(words[: len(words) - len(line) % 2]), pieces=1)
 
 
-def test_round_trips_need_a_way_back(small):
+def test_rejects_stopping_by_what_is_not_translated(small):
     objectives = '{ translation = { max_length = 32, directions = "forward" } }'
     with pytest.raises(SettingsError, match=r"stop_by = 'round-trip': en-xx is learned but its reverse is not"):
         read_recipe(str(small), {"train.stop_by": "round-trip", "objectives": objectives})
-
-
-def test_what_translates_nothing_cannot_be_stopped_by_bleu(small):
     with pytest.raises(SettingsError, match=r"train\.stop_by = 'bleu': no objective of the recipe translates"):
         read_recipe(str(small), {"train.stop_by": "bleu"})
 
 
 @pytest.mark.slow
 @pytest.mark.distributed
-def test_two_processes_translate_their_own_rows_and_end_with_one_model(python, unsupervised, tmp_path):
+def test_two_processes_end_with_the_model_of_one(python, unsupervised, tmp_path):
     arguments = ["-m", "interlace", "pretrain", str(unsupervised), "--output"]
     subprocess.run([python, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
     torchrun = [python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
@@ -266,7 +233,7 @@ def test_two_processes_translate_their_own_rows_and_end_with_one_model(python, u
     sets = [part for change in ["train.micro_batches=1", *judged] for part in ("--set", change)]
     two = [*torchrun, *arguments, str(tmp_path / "two"), *sets]
     subprocess.run(two, check=True, capture_output=True)
-    one, other = weights(tmp_path / "one"), weights(tmp_path / "two")
+    one, other = weights(tmp_path / "one", 8), weights(tmp_path / "two", 8)
     assert set(one) == set(other)
     for name, weight in one.items():
         torch.testing.assert_close(weight, other[name], rtol=1e-4, atol=1e-6, msg=name)
