@@ -1,10 +1,7 @@
 """From a checkpoint to a checkpoint: every shipped recipe on a tiny checkpoint of its family, and what comes out."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -20,9 +17,6 @@ from interlace.experiments.recipe import RECIPES, read_recipe
 from interlace.models.build import load
 from interlace.text import TextPairs
 from little_checkpoints import ENGLISH, KINDS, LONGEST, save
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 OTHER = [word[::-1] + "o" for word in ENGLISH]  # letters that all of their tokenizers can spell
 FAMILY_OF = {
@@ -50,12 +44,12 @@ SHORT = {
 
 
 @pytest.fixture(scope="module")
-def starts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+def starts(tmp_path_factory):
     return {kind: save(kind, tmp_path_factory.mktemp("start") / kind) for kind in KINDS}
 
 
 @pytest.fixture(scope="module")
-def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def text(tmp_path_factory):
     """Translations word by word, as the recipes want their files."""
     folder = tmp_path_factory.mktemp("text")
     for split, count in (("train", 60), ("dev", 40)):
@@ -66,28 +60,22 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def adapted(name: str, start: Path, text: Path, changes: dict[str, str] | None = None):
+def adapted(name, start, text, changes=None):
     """The recipe, short, on the tiny checkpoint."""
     rows = {f"objectives.{objective}.max_length": str(LONGEST) for objective in read_recipe(name).objectives}
     return read_recipe(name, SHORT | rows | {"model.start": str(start), "data_root": str(text)} | (changes or {}))
 
 
-def shipped() -> set[str]:
-    return {name for name in RECIPES.names() if name.startswith("adapt/") and "multi30k" not in name}
-
-
-def test_cases_cover_every_recipe_with_a_checkpoint() -> None:
-    assert shipped() == set(FAMILY_OF)
+def test_cases_cover_every_recipe_with_a_checkpoint():
+    shipped = {name for name in RECIPES.names() if name.startswith("adapt/") and "multi30k" not in name}
+    assert shipped == set(FAMILY_OF)
 
 
 @pytest.mark.parametrize(("name", "kind"), FAMILY_OF.items())
-def test_output_is_a_transformers_checkpoint(name, kind, starts, text, tmp_path) -> None:
+def test_output_is_a_transformers_checkpoint(name, kind, starts, text, tmp_path):
     start = starts[kind]
     model = pretrain(adapted(name, start, text), tmp_path / "run")
-    before, after = (
-        AutoTokenizer.from_pretrained(start, trust_remote_code=False),
-        AutoTokenizer.from_pretrained(model, trust_remote_code=False),
-    )
+    before, after = (AutoTokenizer.from_pretrained(each, trust_remote_code=False) for each in (start, model))
     line = f"{' '.join(ENGLISH[:5])} {' '.join(OTHER[:3])}"
     assert after(line)["input_ids"] == before(line)["input_ids"]
     assert len(after) == len(before)
@@ -95,57 +83,42 @@ def test_output_is_a_transformers_checkpoint(name, kind, starts, text, tmp_path)
     plain, info = AutoModelForMaskedLM.from_pretrained(model, output_loading_info=True, trust_remote_code=False)
     assert not info["missing_keys"]
     assert not info["mismatched_keys"]
-    _same_configuration(start, model)
-    _trained_and_carried(start, model, POOLER.get(kind))
     assert plain(**after(line, return_tensors="pt", return_token_type_ids=False)).logits.isfinite().all()
-
-
-def _same_configuration(start: Path, model: Path) -> None:
-    old, new = (json.loads((folder / "config.json").read_text()) for folder in (start, model))
     told = ("architectures", "dtype", "interlace_languages", "transformers_version")
-    assert {key: value for key, value in new.items() if key not in told} == {
-        key: value for key, value in old.items() if key not in told
-    }
-
-
-def _trained_and_carried(start: Path, model: Path, pooler: str | None) -> None:
+    configs = [json.loads((folder / "config.json").read_text()) for folder in (start, model)]
+    old, new = ({key: value for key, value in config.items() if key not in told} for config in configs)
+    assert new == old
     old, new = (load_file(folder / "model.safetensors") for folder in (start, model))
     assert sorted(old) == sorted(new)
     tables = [name for name in old if "embeddings" in name and old[name].shape[0] > LONGEST]
     assert any(not torch.equal(old[name], new[name]) for name in tables)
-    if pooler is not None:
+    if pooler := POOLER.get(kind):  # is carried over
         assert torch.equal(old[pooler], new[pooler])
         ids = torch.tensor([[2, 5, 6, 3]])
         assert AutoModel.from_pretrained(model, trust_remote_code=False).eval()(ids).pooler_output.isfinite().all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_extends_the_vocabulary(kind, starts, text, tmp_path) -> None:
+def test_extends_the_vocabulary(kind, starts, text, tmp_path):
     changes = {"vocab.extend": "30", "vocab.extend_min_count": "2"}
     model = pretrain(adapted("adapt/mbert:alm", starts[kind], text, changes), tmp_path / "run")
     old, new = Vocab.load(starts[kind]), Vocab.load(model)
     assert new.size == old.size + 30
     line = " ".join(OTHER[:6])
-    assert AutoTokenizer.from_pretrained(model, trust_remote_code=False)(line, add_special_tokens=False)[
-        "input_ids"
-    ] == (new.encode([line]).ids[0].tolist())
+    tokenizer = AutoTokenizer.from_pretrained(model, trust_remote_code=False)
+    assert tokenizer(line, add_special_tokens=False)["input_ids"] == new.encode([line]).ids[0].tolist()
     assert new.encode([line]).ids[0].max() >= old.size
     assert AutoModelForMaskedLM.from_pretrained(model, trust_remote_code=False).config.vocab_size >= new.size
     again = pretrain(adapted("adapt/mbert:alm", model, text), tmp_path / "again")  # and goes on like any other
     assert Vocab.load(again).fingerprint == new.fingerprint
 
 
-def test_warns_about_ignored_vocabulary_size(starts, text, tmp_path, caplog) -> None:
+def test_warns_about_ignored_vocabulary_size(starts, text, tmp_path, caplog):
     pretrain(adapted("adapt/mbert:alm", starts[next(iter(KINDS))], text, {"vocab.size": "800"}), tmp_path / "run")
     assert re.search(r"vocab\.size = 800 has no effect: .* has [0-9,]+ tokens; set vocab\.extend", caplog.text)
 
 
-def test_vocabulary_extension_needs_a_tokenizer() -> None:
-    with pytest.raises(SettingsError, match=r"vocab\.extend needs a tokenizer to extend"):
-        read_recipe("tiny/mlm", {"vocab.extend": "10"})
-
-
-def test_maps_and_adds_languages_of_an_xlm_checkpoint(starts, text, tmp_path) -> None:
+def test_maps_and_adds_languages_of_an_xlm_checkpoint(starts, text, tmp_path):
     folder = tmp_path / "text"
     folder.mkdir()
     for split in ("train", "dev"):
@@ -172,25 +145,26 @@ def test_maps_and_adds_languages_of_an_xlm_checkpoint(starts, text, tmp_path) ->
     assert plain(ids, langs=torch.full_like(ids, 3)).logits.isfinite().all()
 
 
-def test_rejects_languages_missing_from_the_checkpoint(starts, text, tmp_path) -> None:
+def test_rejects_languages_missing_from_the_checkpoint(starts, text, tmp_path):
     changes = {"model.language_names.en": "eng"}
     with pytest.raises(SettingsError, match=r"model\.language_names\.en.*no language 'eng'; did you mean 'en'"):
         pretrain(adapted("adapt/xlm-tlm", starts["xlm"], text, changes), tmp_path / "run")
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("name", "changes", "message"),
     [
-        ({"model.language_names.zh_cn": "zh"}, "need a 'start'"),
-        ({"model.language_copies.gsw": "de", "model.languages": "embeddings"}, "need a 'start'"),
+        ("tiny/mlm", {"vocab.extend": "10"}, r"vocab\.extend needs a tokenizer to extend"),
+        ("tiny/mlm-tlm", {"model.language_names.zh_cn": "zh"}, "need a 'start'"),
+        ("tiny/mlm-tlm", {"model.language_copies.gsw": "de", "model.languages": "embeddings"}, "need a 'start'"),
     ],
 )
-def test_rejects_language_names_without_a_checkpoint(changes, message) -> None:
+def test_rejects_settings_that_need_a_checkpoint(name, changes, message):
     with pytest.raises(SettingsError, match=message):
-        read_recipe("tiny/mlm-tlm", {"model.shape.family": '"bert"'} | changes)
+        read_recipe(name, {"model.shape.family": '"bert"'} | changes)
 
 
-def test_chinese_translation_passes_filters_and_is_tokenized() -> None:
+def test_chinese_translation_passes_filters_and_is_tokenized():
     recipe = read_recipe("adapt/mbert:alm")
     english = "Today we read three long letters, and the old doctor brought another one."
     chinese = "今天我们读了三封长信，老医生又带来了一封。"
@@ -200,7 +174,7 @@ def test_chinese_translation_passes_filters_and_is_tokenized() -> None:
     assert all(rule.keep(pairs).all() for rule in build_filters(recipe.filters))
 
 
-def test_offline_error_says_how_to_download_the_checkpoint(text, tmp_path, monkeypatch) -> None:
+def test_offline_error_says_how_to_download_the_checkpoint(text, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     recipe = read_recipe("adapt/mbert:alm", {"data_root": str(text)})
     with pytest.raises((CheckpointError, DataError), match=r"'google-bert/bert-base-multilingual-cased'.*hf download"):

@@ -1,9 +1,5 @@
 """What a study takes for asked is what an evaluation scores."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import pytest
 
 from interlace.experiments.evaluate import Target, _job
@@ -11,10 +7,7 @@ from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.experiments.studies.folder import requested_items
 from interlace.training.fine_tuning import fine_tune_runs
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-EVALUATIONS: dict[str, dict[str, Any]] = {
+EVALUATIONS = {
     "as the recipe says": {},
     "of the recipe's targets": {"targets": ["es"]},
     "of the task's targets": {
@@ -30,9 +23,7 @@ EVALUATIONS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("evaluation", EVALUATIONS.values(), ids=EVALUATIONS)
 @pytest.mark.parametrize("name", ["pos", "xnli", "retrieval", "perplexity", "word_similarity", "mt"])
-def test_requested_items_match_scored_items(
-    name: str, evaluation: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_requested_items_match_scored_items(name, evaluation, tmp_path, monkeypatch):
     monkeypatch.setattr("interlace.experiments.evaluate.data_root", lambda _: tmp_path)  # no toy corpus is made
     data = read_recipe("tiny/mlm").dump()
     data["evaluate"] |= evaluation

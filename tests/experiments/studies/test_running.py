@@ -42,10 +42,17 @@ def told(tmp_path, cell):
     return json.loads((tmp_path / "study" / "cells" / cell / "cell.json").read_text())
 
 
+def scores(tmp_path):
+    return StudyFolder(tmp_path / "study").read_scores()
+
+
 def test_pretrains_and_evaluates_every_cell_once(run, tmp_path):
     standings = []
+    assert [cell.name for cell in run(only="b").cells] == ["b,seed=0", "b,seed=1"]
+    assert calls(tmp_path, "a,seed=0") == []
     outcome = run(on_progress=standings.append)
     assert outcome.failed == {}
+    assert len(calls(tmp_path, "b,seed=0")) == 2  # was done before
     for cell in ("a,seed=0", "b,seed=0", "a,seed=1", "b,seed=1"):
         assert commands(tmp_path, cell) == ["pretrain", "evaluate"]
         assert told(tmp_path, cell)["state"] == "finished"
@@ -58,7 +65,7 @@ def test_results_are_tidy_tables(run, tmp_path):
     import pyarrow.parquet as pq
 
     run({"axes.train.steps": "[5]", "evaluate.seeds": "2"})
-    rows = StudyFolder(tmp_path / "study").read_scores()
+    rows = scores(tmp_path)
     assert len(rows) == 4 * 3 * 2 * 2  # cells, languages, fine-tunings, metrics
     [one] = rows.filter(cell="b,steps=5,seed=1", language="de", seed=1, main=True)
     assert one.score == 52.0
@@ -75,42 +82,26 @@ def test_length_ratio_has_no_better_direction(run, tmp_path):
 
     changes = {"evaluate.tasks": '["mt"]', "set.evaluate.tasks.mt.targets": '["en-de"]'}
     run(changes, only="a")
-    scores = dict.fromkeys(("bleu", "chrf", "copied words", "length ratio"), 1.0)
-    row = {
-        "task": "mt",
-        "seed": 0,
-        "source": "en",
-        "language": "en-de",
-        "metric": "bleu",
-        "score": 1.0,
-        "scores": scores,
-    }
+    row = {"task": "mt", "seed": 0, "source": "en", "language": "en-de", "metric": "bleu", "score": 1.0}
+    row["scores"] = dict.fromkeys(("bleu", "chrf", "copied words", "length ratio"), 1.0)
     (tmp_path / "study" / "cells" / "a,seed=0" / "scores.json").write_text(json.dumps([row]))
     run(changes, only="a")
     rows = pq.read_table(tmp_path / "study" / "results.parquet").to_pylist()
-    assert {row["metric"]: row["greater_is_better"] for row in rows} == {
-        "bleu": True,
-        "chrf": True,
-        "copied words": False,
-        "length ratio": None,
-    }
+    better = {row["metric"]: row["greater_is_better"] for row in rows}
+    assert better == {"bleu": True, "chrf": True, "copied words": False, "length ratio": None}
 
 
 def test_failed_cell_is_retried_and_does_not_stop_others(run, tmp_path):
+    killed = run({"systems.a.set.about": "die"}, only="a,seed=0").failed
+    assert killed["a,seed=0"].startswith("killed by SIGKILL (out of memory?)")
     outcome = run({"systems.a.set.about": "refuse"}, jobs=2)
     assert outcome.failed == {f"a,seed={seed}": "error: text.en: no such file" for seed in (0, 1)}
     assert told(tmp_path, "a,seed=0")["error"] == "error: text.en: no such file"
     assert "some lines first" in (tmp_path / "study" / "cells" / "a,seed=0" / "log.txt").read_text()
-    assert {row.system for row in StudyFolder(tmp_path / "study").read_scores()} == {"b"}
+    assert {row.system for row in scores(tmp_path)} == {"b"}
     assert run().failed == {}  # `about` is no setting, so these are the same cells
-    assert commands(tmp_path, "a,seed=0") == ["pretrain", "pretrain", "evaluate"]
+    assert commands(tmp_path, "a,seed=0") == ["pretrain"] * 3 + ["evaluate"]
     assert commands(tmp_path, "b,seed=0") == ["pretrain", "evaluate"]
-
-
-def test_reports_the_signal_that_killed_a_cell(run):
-    outcome = run({"systems.a.set.about": "die"})
-    assert outcome.failed["a,seed=0"].startswith("killed by SIGKILL (out of memory?)")
-    assert "b,seed=0" not in outcome.failed
 
 
 def test_interrupts_children_and_resumes(run, tmp_path):
@@ -131,25 +122,16 @@ def test_interrupts_children_and_resumes(run, tmp_path):
     assert run().failed == {}
 
 
-def test_runs_selected_cells_first(run, tmp_path):
-    assert [cell.name for cell in run(only="b").cells] == ["b,seed=0", "b,seed=1"]
-    assert calls(tmp_path, "a,seed=0") == []
-    run()
-    assert len(calls(tmp_path, "b,seed=0")) == 2
-
-
 def test_rejects_cells_of_other_settings(run, tmp_path):
     run()
     changed = {"systems.b.set.train.steps": "9"}
-    with pytest.raises(
-        RunError,
-        match=r"2 of 4 cells began with other settings:\n  b,seed=0: train.steps was 1560, is 9\n.*\n.*--archive",
-    ):
+    message = r"2 of 4 cells began with other settings:\n  b,seed=0: train.steps was 1560, is 9\n.*\n.*--archive"
+    with pytest.raises(RunError, match=message):
         run(changed)
     assert run(changed, put_aside=True).failed == {}
     assert (tmp_path / "study" / "aside" / "b,seed=0.0" / "scores.json").exists()
     assert commands(tmp_path, "b,seed=0") == ["pretrain", "evaluate"]
-    assert {row.steps for row in StudyFolder(tmp_path / "study").read_scores() if row.system == "b"} == {9}
+    assert {row.steps for row in scores(tmp_path) if row.system == "b"} == {9}
     assert len(calls(tmp_path, "a,seed=0")) == 2
 
 
@@ -157,30 +139,23 @@ def test_changed_evaluation_keeps_the_model(run, tmp_path):
     run()
     run({"evaluate.seeds": "2"})
     assert commands(tmp_path, "a,seed=0") == ["pretrain", "evaluate", "evaluate"]
-    assert {row.seed for row in StudyFolder(tmp_path / "study").read_scores()} == {0, 1}
+    assert {row.seed for row in scores(tmp_path)} == {0, 1}
     run({"evaluate.seeds": "1", "evaluate.tasks": '["pos"]'})
-    assert {(row.task, row.seed) for row in StudyFolder(tmp_path / "study").read_scores()} == {("pos", 0)}
+    assert {(row.task, row.seed) for row in scores(tmp_path)} == {("pos", 0)}
 
 
-def test_results_omit_removed_languages_and_settings(run, tmp_path):
+def test_results_omit_removed_languages_settings_and_systems(run, grid, tmp_path):
     """Their scores stay in the cells, where they may be asked for again."""
-    both = {"evaluate.tasks": '["pos"]', "set.evaluate.tasks.pos.settings": '["zero-shot", "supervised"]'}
-    run(both)
-    rows = StudyFolder(tmp_path / "study").read_scores()
-    assert {(row.setting, row.language) for row in rows} == {
+    run({"evaluate.tasks": '["pos"]', "set.evaluate.tasks.pos.settings": '["zero-shot", "supervised"]'})
+    assert {(row.setting, row.language) for row in scores(tmp_path)} == {
         *(("zero-shot", language) for language in ("en", "de", "es")),
         *(("supervised", language) for language in ("de", "es")),
     }
     run({"evaluate.tasks": '["pos"]', "set.evaluate.tasks.pos.targets": '["de"]'})
-    rows = StudyFolder(tmp_path / "study").read_scores()
-    assert {(row.setting, row.language) for row in rows} == {("zero-shot", "en"), ("zero-shot", "de")}
-
-
-def test_results_omit_removed_systems(run, grid, tmp_path):
-    run()
+    assert {(row.setting, row.language) for row in scores(tmp_path)} == {("zero-shot", "en"), ("zero-shot", "de")}
     grid.write_text(grid.read_text().replace('[systems.b]\nrecipe = "tiny/mlm-tlm"\nlabel = "B"\n', ""))
     run()
-    assert {row.system for row in StudyFolder(tmp_path / "study").read_scores()} == {"a"}
+    assert {row.system for row in scores(tmp_path)} == {"a"}
 
 
 def test_evaluations_share_one_pretraining_run(run, tmp_path):
@@ -188,7 +163,7 @@ def test_evaluations_share_one_pretraining_run(run, tmp_path):
     assert commands(tmp_path, "a,layer=0,seed=0") == ["pretrain", "evaluate"]
     [call] = calls(tmp_path, "a,layer=1,seed=0")
     assert call["arguments"][:2] == ["evaluate", str(tmp_path / "study" / "cells" / "a,layer=0,seed=0")]
-    assert {row.tokens for row in StudyFolder(tmp_path / "study").read_scores()} == {1000}
+    assert {row.tokens for row in scores(tmp_path)} == {1000}
 
 
 def test_cells_fail_with_the_cell_they_depend_on(run):
@@ -203,7 +178,7 @@ def test_checkpoint_is_only_evaluated(run, tmp_path):
     run_folder = tmp_path / "study" / "cells" / "c"
     expected = ["evaluate", "some/model", "--recipe", str(run_folder / "evaluate.json"), "--tasks", "retrieval"]
     assert call["arguments"] == [*expected, "--seeds", "1", "--output", str(run_folder)]
-    rows = StudyFolder(tmp_path / "study").read_scores()
+    rows = scores(tmp_path)
     assert {(row.model, row.pretraining_seed, row.tokens) for row in rows} == {("some/model", None, None)}
 
 
@@ -281,11 +256,7 @@ def test_unwritable_cell_does_not_stop_others(run, tmp_path, monkeypatch, fault)
 
     monkeypatch.setattr(StudyFolder, "write_state", fail_in_one)
     assert run(jobs=2).failed == {"a,seed=0": str(fault)}
-    assert {row.cell for row in StudyFolder(tmp_path / "study").read_scores()} == {
-        "b,seed=0",
-        "a,seed=1",
-        "b,seed=1",
-    }
+    assert {row.cell for row in scores(tmp_path)} == {"b,seed=0", "a,seed=1", "b,seed=1"}
 
 
 def test_cell_damaged_at_its_end_does_not_stop_others(run, tmp_path, monkeypatch):
@@ -298,11 +269,7 @@ def test_cell_damaged_at_its_end_does_not_stop_others(run, tmp_path, monkeypatch
 
     monkeypatch.setattr(StudyFolder, "write_state", damage)
     assert "cell.json: damaged: Expecting property name" in run().failed["a,seed=0"]
-    assert {row.cell for row in StudyFolder(tmp_path / "study").read_scores()} == {
-        "b,seed=0",
-        "a,seed=1",
-        "b,seed=1",
-    }
+    assert {row.cell for row in scores(tmp_path)} == {"b,seed=0", "a,seed=1", "b,seed=1"}
 
 
 def test_remaining_time_is_estimated_by_system():

@@ -28,28 +28,37 @@ def finished(grid, tmp_path, stand_in):
     return study, folder, into
 
 
+def compared(into):
+    return json.loads((into / "comparisons.json").read_text())
+
+
 def units(into):
-    return {(row["resampled"], row["language"]) for row in json.loads((into / "comparisons.json").read_text())}
+    return {(row["resampled"], row["language"]) for row in compared(into)}
 
 
-def test_writes_tables_and_comparisons(finished):
+def keep_outcomes(run, task, count):
+    ones = np.ones(count), np.ones(count)
+    write_outcomes(outcomes_file(run, task, 0), dict.fromkeys(("en", "de", "es"), ones))
+
+
+def test_writes_tables_and_comparisons(finished, caplog):
     study, folder, into = finished
     names = [table.name for table in summarize(study, folder, into)]
+    assert "not compared" not in caplog.text  # without stored outcomes there is nothing to compare over examples
     assert names == ["main", "retrieval", "differences.retrieval"]
     assert sorted(path.name for path in (into / "tables").iterdir()) == sorted(
         f"{name}.{kind}" for name in names for kind in ("md", "tex", "html")
     )
     over_seeds = {("seeds", language) for language in ("", "en", "de", "es")}
     assert units(into) == over_seeds | {("languages", "")}
-    row = next(row for row in json.loads((into / "comparisons.json").read_text()) if row["language"] == "de")
+    row = next(row for row in compared(into) if row["language"] == "de")
     assert (row["system"], row["against"], row["difference"], row["n"], row["cohens_d"]) == ("B", "a", 0.0, 2, 0.0)
 
 
 def test_bootstraps_over_examples_with_stored_outcomes(finished):
     study, folder, into = finished
     for run in finished_runs(study, folder, into):
-        ones = np.ones(5), np.ones(5)
-        write_outcomes(outcomes_file(run, "retrieval", 0), dict.fromkeys(("en", "de", "es"), ones))
+        keep_outcomes(run, "retrieval", 5)
     summarize(study, folder, into)
     assert {("examples", language) for language in ("en", "de", "es")} <= units(into)
     assert "other examples" in (into / "tables" / "differences.retrieval.md").read_text()
@@ -61,10 +70,9 @@ def test_incomparable_task_is_reported_and_does_not_stop_others(grid, tmp_path, 
     run_study(study, folder, into)
     for run in finished_runs(study, folder, into):
         for task, length in (("retrieval", 5), ("pos", 5 + run.name.startswith("b"))):
-            ones = np.ones(length), np.ones(length)
-            write_outcomes(outcomes_file(run, task, 0), dict.fromkeys(("en", "de", "es"), ones))
+            keep_outcomes(run, task, length)
     summarize(study, folder, into)
-    rows = [row for row in json.loads((into / "comparisons.json").read_text()) if row["resampled"] == "examples"]
+    rows = [row for row in compared(into) if row["resampled"] == "examples"]
     assert {row["task"] for row in rows if row["reason"] is None} == {"retrieval"}
     failed = [row for row in rows if row["reason"]]
     assert [(row["task"], row["setting"], row["language"]) for row in failed] == [
@@ -83,23 +91,15 @@ def test_unpaired_system_does_not_stop_others(grid, tmp_path, stand_in):
     run_study(study, folder, into)
     for run in finished_runs(study, folder, into):
         if not run.name.startswith("d"):  # what it got was not kept
-            ones = np.ones(some := 5 + run.name.startswith("b")), np.ones(some)
-            write_outcomes(outcomes_file(run, "retrieval", 0), dict.fromkeys(("en", "de", "es"), ones))
+            keep_outcomes(run, "retrieval", 5 + run.name.startswith("b"))
     summarize(study, folder, into)
-    rows = [row for row in json.loads((into / "comparisons.json").read_text()) if row["resampled"] == "examples"]
+    rows = [row for row in compared(into) if row["resampled"] == "examples"]
     why = {row["system"]: row["reason"] for row in rows}
     assert set(why) == {"B", "c", "d"}
     assert why["c"] is None
     assert "found 6 and 5" in why["B"]
     assert "no such file" in why["d"]
     assert {row["holm"] for row in rows if row["system"] == "c"} == {1.0}
-
-
-def test_skips_tasks_without_stored_outcomes(finished, caplog):
-    study, folder, into = finished
-    summarize(study, folder, into)
-    assert "examples" not in {unit for unit, _ in units(into)}
-    assert "not compared" not in caplog.text
 
 
 def test_captions_list_missing_runs(grid, tmp_path, stand_in):
@@ -115,17 +115,12 @@ def test_study_without_scores_has_no_tables(grid, tmp_path):
     assert summarize(*read_study(str(grid)), tmp_path / "none") == []
 
 
-def test_report_lists_pretrained_runs(finished):
+def test_report_lists_scored_runs_and_checkpoints(finished):
     study, folder, into = finished
-    assert [run.name for run in finished_runs(study, folder, into)] == ["a,seed=0", "b,seed=0", "a,seed=1", "b,seed=1"]
-
-
-def test_report_lists_scored_checkpoints(finished):
-    """They have no recipe, as nothing was pre-trained."""
-    study, folder, into = finished
-    first, second, *_ = finished_runs(study, folder, into)
+    first, second, *_ = runs = finished_runs(study, folder, into)
+    assert [run.name for run in runs] == ["a,seed=0", "b,seed=0", "a,seed=1", "b,seed=1"]
     for run in (first, second):
-        (run / "recipe.json").unlink(missing_ok=True)
+        (run / "recipe.json").unlink(missing_ok=True)  # a checkpoint has none, as nothing was pre-trained
     (second / "scores.json").unlink()
     names = [run.name for run in finished_runs(study, folder, into)]
     assert first.name in names
