@@ -78,7 +78,7 @@ def test_a_language_in_several_corpora_is_one_language():
     """sqrt(9) : sqrt(4 + 12) = 3 : 4; German's four sevenths are split as 4 : 12."""
     sources = [source("mlm", "en", 9), source("mlm", "de", 4), source("mlm", "web:en-de:de", 12)]
     mixture = Mixture([*sources, source("tlm", "de", 50)], 0, alpha="0.5")  # other objectives have shares of their own
-    assert mixture._shares(1, None) == pytest.approx([3 / 7, 1 / 7, 3 / 7, 1])
+    assert mixture.shares(1) == pytest.approx([3 / 7, 1 / 7, 3 / 7, 1])
     assert [one.language for one in (*sources, source("tlm", "web:en-de"))] == ["en", "de", "de", "en-de"]
 
 

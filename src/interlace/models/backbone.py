@@ -115,12 +115,7 @@ class Backbone(nn.Module):
         return self.input_embeddings.device
 
     def save_pretrained(
-        self,
-        folder: Path,
-        vocab: Vocab,
-        *,
-        fold_language: str | None = None,
-        dtype: torch.dtype = torch.float32,
+        self, folder: Path, vocab: Vocab, *, fold_language: str | None = None, dtype: torch.dtype = torch.float32
     ) -> Path:
         """Write an ordinary checkpoint with its tokenizer that plain transformers can load, atomically.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,23 +66,18 @@ def build_model(
             of the settings, encoder and decoder do not match, or the vectors have another width.
         DataError: there are no vectors, or none of a token of the vocabulary.
     """
-    build = _build_seq2seq if seq2seq else partial(_build_encoder, causal=causal)
-    built = build(settings, vocab, languages, seed)
+    if seq2seq:
+        built: Backbone = _build_seq2seq(settings, vocab, languages, seed)
+    else:
+        built = _whole_start(settings, vocab, languages, seed, causal=causal)
+        built = built.encoder if isinstance(built, Seq2Seq) else built
+        built = built if settings.take == "whole" else reinitialized(built, settings.take, seed)
     if settings.vectors is not None:
         fresh, decoder = [built.model], settings.decoder  # transformers models whose weights come from no checkpoint
         if isinstance(built, Seq2Seq) and (decoder is None or decoder.start is None or decoder.take == "none"):
             fresh.append(built.decoder.model)
         initialize_from_vectors(built, fresh, settings, vocab)
     return built
-
-
-def _build_encoder(
-    settings: ModelSettings, vocab: Vocab, languages: Sequence[str], seed: int, *, causal: bool
-) -> Backbone:
-    backbone = _whole_start(settings, vocab, languages, seed, causal=causal)
-    if isinstance(backbone, Seq2Seq):
-        backbone = backbone.encoder
-    return backbone if settings.take == "whole" else reinitialized(backbone, settings.take, seed)
 
 
 def _build_seq2seq(settings: ModelSettings, vocab: Vocab, languages: Sequence[str], seed: int) -> Seq2Seq:
@@ -264,21 +258,12 @@ def encoder_config(shape: Shape, vocab: Vocab) -> Any:
     import transformers
 
     common: dict[str, Any] = {
-        "vocab_size": vocab.size,
-        "hidden_size": shape.width,
-        "num_hidden_layers": shape.layers,
-        "num_attention_heads": shape.heads,
-        "intermediate_size": shape.inner,
-        "pad_token_id": vocab.pad,
-        "bos_token_id": vocab.begin,
-        "eos_token_id": vocab.end,
-        "tie_word_embeddings": shape.tie,
+        "vocab_size": vocab.size, "hidden_size": shape.width, "num_hidden_layers": shape.layers,
+        "num_attention_heads": shape.heads, "intermediate_size": shape.inner, "pad_token_id": vocab.pad,
+        "bos_token_id": vocab.begin, "eos_token_id": vocab.end, "tie_word_embeddings": shape.tie,
         "initializer_range": shape.init_std,
-    }
-    dropout: dict[str, Any] = {
-        "hidden_dropout_prob": shape.dropout,
-        "attention_probs_dropout_prob": shape.attention_dropout,
-    }
+    }  # fmt: skip
+    dropout: Any = {"hidden_dropout_prob": shape.dropout, "attention_probs_dropout_prob": shape.attention_dropout}
     if shape.family == "bert":
         return transformers.BertConfig(max_position_embeddings=shape.max_length, **dropout, **common)
     if shape.family == "roberta":
@@ -288,15 +273,10 @@ def encoder_config(shape: Shape, vocab: Vocab) -> Any:
         positions = shape.max_length + vocab.pad + 1
         return transformers.RobertaConfig(max_position_embeddings=positions, type_vocab_size=1, **dropout, **common)
     return transformers.ModernBertConfig(
-        max_position_embeddings=shape.max_length,
-        cls_token_id=vocab.begin,
-        sep_token_id=vocab.end,
-        attention_dropout=shape.attention_dropout,
-        embedding_dropout=shape.dropout,
-        mlp_dropout=shape.dropout,
-        local_attention=shape.local_attention,
-        **common,
-    )
+        max_position_embeddings=shape.max_length, cls_token_id=vocab.begin, sep_token_id=vocab.end,
+        attention_dropout=shape.attention_dropout, embedding_dropout=shape.dropout, mlp_dropout=shape.dropout,
+        local_attention=shape.local_attention, **common,
+    )  # fmt: skip
 
 
 # ---- checkpoints ----
@@ -388,15 +368,9 @@ def _open(folder: Path, config: dict[str, Any], attention: Attention, seed: int)
         with quiet(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(torch_seed(Purpose.INIT, seed))
             model, info = opener.from_pretrained(
-                folder,
-                config=own,
-                dtype=torch.float32,
-                attn_implementation=None if attention == "auto" else attention,
-                use_safetensors=True,
-                local_files_only=True,
-                trust_remote_code=False,
-                output_loading_info=True,
-            )
+                folder, config=own, dtype=torch.float32, attn_implementation=None if attention == "auto" else attention,
+                use_safetensors=True, local_files_only=True, trust_remote_code=False, output_loading_info=True,
+            )  # fmt: skip
     except (RuntimeError, OSError, ValueError, SafetensorError) as error:
         reason = str(error).partition("\n")[0]
         if attention != "auto" and "attention" in reason:
@@ -411,8 +385,7 @@ def _open(folder: Path, config: dict[str, Any], attention: Attention, seed: int)
 def _load_seq2seq(
     folder: Path, config: dict[str, Any], vocab: Vocab | None, adapt: Callable[[Any], None], attention: Attention
 ) -> Seq2Seq:
-    own = config["model_type"] == SEQ2SEQ[1]
-    encoder, decoder, shared = (_open_two_folders if own else _open_encoder_decoder)(folder, config)
+    encoder, decoder, shared = _open_sides(folder, config)
     for model in (encoder.model, decoder.model):
         if vocab is not None:
             check_vocab(model.config.to_dict(), vocab, folder)
@@ -423,10 +396,19 @@ def _load_seq2seq(
     return join(Backbone(encoder.model, encoder.extra_weights), decoder, share=shared)
 
 
-def _open_encoder_decoder(folder: Path, config: dict[str, Any]) -> tuple[Backbone, CrossAttentionDecoder, bool]:
+def _open_sides(folder: Path, config: dict[str, Any]) -> tuple[Backbone, CrossAttentionDecoder, bool]:
     """Return encoder, decoder, and whether they share embeddings."""
-    files = weight_files(folder)
-    weights = {}
+    embeddings = config.get(SEQ2SEQ_KEY, {}).get("embeddings")
+    if config["model_type"] == SEQ2SEQ[1]:  # a folder for each side
+        encoder = load(folder / ENCODER_SIDE)
+        decoder = _random_decoder(read_config(folder / DECODER_SIDE), folder)
+        files = weight_files(folder / DECODER_SIDE)
+        tensors = read_weights(files, files)
+        if embeddings == "shared":
+            tensors["model.model.embeddings.tok_embeddings.weight"] = encoder.input_embeddings.data
+        fill(decoder, tensors, str(folder / DECODER_SIDE))
+        return encoder, decoder, embeddings == "shared"
+    files, weights = weight_files(folder), {}
     for side in (ENCODER_SIDE, DECODER_SIDE):
         names = [name for name in files if name.startswith(f"{side}.")]
         weights[side] = {name.removeprefix(f"{side}."): each for name, each in read_weights(files, names).items()}
@@ -439,24 +421,10 @@ def _open_encoder_decoder(folder: Path, config: dict[str, Any]) -> tuple[Backbon
     }
     decoder = _random_decoder(config[DECODER_SIDE], folder)
     fill(decoder.model, weights[DECODER_SIDE], f"{folder}, {DECODER_SIDE}")
-    if SEQ2SEQ_KEY in config:
-        return encoder, decoder, config[SEQ2SEQ_KEY]["embeddings"] == "shared"
-    table = decoder.model.get_input_embeddings().weight
-    own = encoder.input_embeddings
+    if embeddings is not None:
+        return encoder, decoder, embeddings == "shared"
+    table, own = decoder.model.get_input_embeddings().weight, encoder.input_embeddings
     return encoder, decoder, table.shape == own.shape and torch.equal(table, own)
-
-
-def _open_two_folders(folder: Path, config: dict[str, Any]) -> tuple[Backbone, CrossAttentionDecoder, bool]:
-    """Return encoder, decoder, and whether they share embeddings."""
-    encoder = load(folder / ENCODER_SIDE)
-    decoder = _random_decoder(read_config(folder / DECODER_SIDE), folder)
-    files = weight_files(folder / DECODER_SIDE)
-    tensors = read_weights(files, files)
-    shared = config.get(SEQ2SEQ_KEY, {}).get("embeddings") == "shared"
-    if shared:
-        tensors["model.model.embeddings.tok_embeddings.weight"] = encoder.input_embeddings.data
-    fill(decoder, tensors, str(folder / DECODER_SIDE))
-    return encoder, decoder, shared
 
 
 def fill(model: Any, tensors: Mapping[str, Tensor], where: str) -> None:

@@ -31,7 +31,11 @@ def find_checkpoint(start: str | Path) -> Path:
         return path
     if path.exists():
         raise CheckpointError(f"{path}: is a file; a checkpoint is a folder with {CONFIG} and {WEIGHTS}")
-    parts, nearest = str(start).split("/"), _nearest(path)
+    parts, below = str(start).split("/"), path
+    while not below.parent.is_dir():
+        below = below.parent
+    folders = [folder.name for folder in below.parent.iterdir() if folder.is_dir() and folder.name[0] != "."]
+    nearest = did_you_mean(below.name, folders)
     # no hub name looks like it, or its parent exists
     if str(start).startswith((".", "/", "~")) or len(parts) > 2 or (len(parts) > 1 and path.parent.is_dir()):
         raise CheckpointError(f"{path}: no such folder{nearest}")
@@ -131,10 +135,3 @@ def _shards(folder: Path) -> list[Path]:
         f"{folder}: {found}; convert a checkpoint of pickles with transformers' AutoModelForMaskedLM.from_pretrained "
         "and save_pretrained"
     )
-
-
-def _nearest(path: Path) -> str:
-    while not path.parent.is_dir():
-        path = path.parent
-    folders = [folder.name for folder in path.parent.iterdir() if folder.is_dir()]
-    return did_you_mean(path.name, [name for name in folders if not name.startswith(".")])

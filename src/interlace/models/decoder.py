@@ -120,12 +120,7 @@ class CrossAttentionDecoder(nn.Module, ABC):
         return self.family.logits(self.model, states)
 
     def forward(
-        self,
-        source: Tensor,
-        mask: Tensor | None,
-        ids: Tensor,
-        languages: Tensor | None,
-        first: Tensor | None = None,
+        self, source: Tensor, mask: Tensor | None, ids: Tensor, languages: Tensor | None, first: Tensor | None = None
     ) -> Tensor:
         """Return the (B, T, H) states of all tokens of `ids` (B, T), each of which attends to itself and earlier ones.
 

@@ -124,8 +124,7 @@ class EnsembleState:
         """Return (R, V) logarithms of the mean probabilities, given the (R,) tokens chosen last."""
         logs = [member.step(tokens).log_softmax(1) for member in self.members]
         size = max(log.shape[1] for log in logs)  # embeddings may be padded beyond the vocabulary
-        logs = [torch.nn.functional.pad(log, (0, size - log.shape[1]), value=float("-inf")) for log in logs]
-        mean = torch.stack(logs).logsumexp(0)
+        mean = torch.stack([pad(log, (0, size - log.shape[1]), value=NEVER) for log in logs]).logsumexp(0)
         return mean - torch.tensor(float(len(logs)), device=mean.device).log()
 
     def select(self, rows: Tensor) -> EnsembleState:
@@ -370,7 +369,14 @@ def beam_search(
         before = live.sums.shape[1]
         live, parents = live.extended(candidates)
         row_limits = mask.limits.view(-1, before)[:, 0].to(device)
-        done = _done(live, finished, row_limits, penalty, stop)
+        best, worst = live.sums[:, 0], finished.scores[:, -1]
+        if stop == "full":
+            done = (worst > NEVER) | (best == NEVER)
+        else:
+            bound = best / penalty.divisors(torch.full_like(row_limits, live.length + 1))
+            if stop == "sure":  # a sum only falls, but its divisor may grow up to the maximum length
+                bound = torch.maximum(bound, best / penalty.divisors(row_limits + 1))
+            done = ~(worst < bound)  # negated, so that a source at its limit is finished whatever its scores are
         if bool(done.any()):
             for part, own in zip(found, finished, strict=True):
                 part[rows[done]] = own[done]
@@ -385,17 +391,6 @@ def beam_search(
     ids = found.ids[:, :, :longest]
     padding = torch.arange(longest, device=device) >= found.lengths[:, :, None]
     return Hypotheses(ids.masked_fill(padding, constraints.pad), found.lengths, found.logprobs)
-
-
-def _done(live: _LiveBeams, finished: _FinishedBeams, limits: Tensor, penalty: LengthPenalty, stop: Stop) -> Tensor:
-    """Return (B,) which sources are finished."""
-    best, worst = live.sums[:, 0], finished.scores[:, -1]
-    if stop == "full":
-        return (worst > NEVER) | (best == NEVER)
-    bound = best / penalty.divisors(torch.full_like(limits, live.length + 1))
-    if stop == "sure":  # a sum only falls, but its divisor may grow up to the maximum length
-        bound = torch.maximum(bound, best / penalty.divisors(limits + 1))
-    return ~(worst < bound)  # negated, so that a source at its limit is finished whatever its scores are
 
 
 class _Candidates(NamedTuple):

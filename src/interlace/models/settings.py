@@ -135,8 +135,8 @@ class ModelSettings(Settings):
             raise ValueError("give either 'start' or 'shape', not both: a checkpoint has its own shape")
         if self.start is None and self.take != "whole":
             raise ValueError(f"take = {self.take!r} needs a 'start'")
-        decoder = self.decoder
-        if self.start is None and decoder is not None and decoder.start is None and decoder.take != "whole":
+        decoder = self.decoder or DecoderSettings()
+        if self.start is None and decoder.start is None and decoder.take != "whole":
             raise ValueError(f"decoder.take = {decoder.take!r} needs a 'start' of encoder or decoder")
         if self.languages == "embeddings" and self.shape is not None and self.shape.family == "modernbert":
             raise ValueError("languages = 'embeddings': the modernbert family cannot take language embeddings")
@@ -144,18 +144,12 @@ class ModelSettings(Settings):
             raise ValueError("language_names and language_copies need a 'start'")
         if self.language_copies and self.languages == "none":
             raise ValueError("language_copies needs languages = 'embeddings'")
-        self._check_vectors()
-
-    def _check_vectors(self) -> None:
-        """Check that nothing else initializes the embeddings that `vectors` do."""
-        decoder = self.decoder
         if self.vectors is None and self.vectors_spread != "drawn":
             raise ValueError(f"vectors_spread = {self.vectors_spread!r} needs 'vectors'")
-        if self.vectors is None:
-            return
-        if self.start is not None:
+        if self.vectors is not None and self.start is not None:
             raise ValueError("give either 'start' or 'vectors', not both: a checkpoint has its own embeddings")
-        if decoder and decoder.start is not None and decoder.take != "none" and decoder.embeddings == "shared":
+        shared = decoder.start is not None and decoder.take != "none" and decoder.embeddings == "shared"
+        if self.vectors is not None and shared:
             message = "'vectors' and decoder.start both initialize the shared embeddings"
             raise ValueError(f"{message}; set decoder.embeddings = 'own'")
 

@@ -194,12 +194,13 @@ class Translator:
         """Return the hypotheses of each piece, generated in batches of similar length."""
         made: list[list[Hypothesis]] = [[] for _ in range(len(ids))]
         waiting = batches(ids.lengths, self.tokens, self.rows)
+        places = np.arange(len(ids)) - np.searchsorted(numbers, numbers)  # of pieces in their lines
         with eval_mode(*self.models):
             while waiting:
                 rows = waiting.pop(0)
                 limits = self.settings.limits(ids.lengths[rows], self.max_target)
                 try:
-                    found = self._generate(ids.take(rows), limits, self._draws(limits, numbers, rows))
+                    found = self._generate(ids.take(rows), limits, numbers[rows], places[rows])
                 except torch.OutOfMemoryError:
                     found = None  # continue outside of `except`, where the tensors of the search are freed
                 if found is None:
@@ -225,7 +226,16 @@ class Translator:
         self.tokens = half * (int(ids.lengths[rows].max()) + 2)
         log.info("batch size reduced from %s to %s sentences: out of memory", f"{len(rows):,}", f"{half:,}")
 
-    def _generate(self, ids: Ragged, limits: NDArray[np.int64], draws: torch.Tensor | None) -> Hypotheses:
+    def _generate(
+        self, ids: Ragged, limits: NDArray[np.int64], lines: NDArray[np.int64], pieces: NDArray[np.int64]
+    ) -> Hypotheses:
+        """Return the hypotheses of a batch of pieces; the random numbers of sampling are keyed by line and piece."""
+        draws = None
+        if self.settings.sample:
+            width, seed = int(limits.max()) + 1, self.settings.seed
+            keys = zip(lines.tolist(), pieces.tolist(), strict=True)
+            drawn = [generator(Purpose.DECODE, seed, line, piece).random(width) for line, piece in keys]
+            draws = torch.from_numpy(np.array(drawn, np.float32))
         states = [
             encode_source(model, encoder_inputs(model, ids, self.vocab, self.source), self.target)
             for model in self.models
@@ -233,18 +243,6 @@ class Translator:
         state: DecodingState = states[0] if len(states) == 1 else EnsembleState(tuple(states))
         first = torch.full((len(ids),), self.first, device=self.models[0].device)
         return generate(self.settings, state, first, torch.from_numpy(limits), self.constraints, draws)
-
-    def _draws(
-        self, limits: NDArray[np.int64], numbers: NDArray[np.int64], rows: NDArray[np.int64]
-    ) -> torch.Tensor | None:
-        """Return the random numbers of sampling, keyed by line and piece."""
-        if not self.settings.sample:
-            return None
-        width = int(limits.max()) + 1
-        firsts = np.searchsorted(numbers, numbers[rows])
-        keys = zip(numbers[rows].tolist(), (rows - firsts).tolist(), strict=True)
-        drawn = [generator(Purpose.DECODE, self.settings.seed, line, piece).random(width) for line, piece in keys]
-        return torch.from_numpy(np.array(drawn, np.float32))
 
     def _decoded(self, found: Hypotheses, limits: NDArray[np.int64]) -> Iterator[list[Hypothesis]]:
         """Yield the hypotheses of each piece as text."""
@@ -357,9 +355,16 @@ def split_line(line: str, starts: NDArray[np.int64], limit: int) -> list[str]:
     places: list[int] = starts.tolist()
     cuts, begin = [0], 0
     while len(places) - begin > limit:
-        end = _cut(line, places, begin, begin + limit)
-        cuts.append(places[end])
-        begin = end
+        late = begin + max(1, limit // _LATE)
+        stops = [stop for stop in range(begin + limit, begin, -1) if places[stop] > places[stop - 1]]
+        good = (
+            stop
+            for marks in (_SENTENCE_END, _CLAUSE_END, None)
+            for stop in stops
+            if stop >= late and _is_boundary(line, places[begin], places[stop], marks)
+        )
+        begin = next(good, stops[0] if stops else begin + limit)
+        cuts.append(places[begin])
     cut = [line[start:stop].strip() for start, stop in zip(cuts, [*cuts[1:], len(line)], strict=True)]
     return [piece for piece in cut if piece]
 
@@ -368,17 +373,6 @@ def join_pieces(translations: list[str], language: str) -> str:
     """Return the translations of a line's pieces as one line of the language."""
     scripts = scripts_of(language)
     return ("" if scripts and scripts <= UNSPACED else " ").join(translations)
-
-
-def _cut(line: str, starts: list[int], begin: int, end: int) -> int:
-    """Return the token that the next piece starts with, after `begin` and at most `end`."""
-    late = begin + max(1, (end - begin) // _LATE)
-    places = [place for place in range(end, begin, -1) if starts[place] > starts[place - 1]]
-    for marks in (_SENTENCE_END, _CLAUSE_END, None):
-        for place in places:
-            if place >= late and _is_boundary(line, starts[begin], starts[place], marks):
-                return place
-    return places[0] if places else end
 
 
 def _is_boundary(line: str, first: int, start: int, marks: frozenset[str] | None) -> bool:

@@ -38,7 +38,12 @@ def save(folder: Path, step: int, model: nn.Module, optimizer: Optimizer, state:
     remove_partials(final)
     with atomic_folder(final) as partial:
         save_file(dict(_weights(model)), partial / WEIGHTS)
-        save_file(dict(_moments(model, optimizer)), partial / OPTIMIZER)
+        moments = {
+            f"{key}:{name}": torch.as_tensor(value)
+            for name, parameter in model.named_parameters()
+            for key, value in optimizer.state.get(parameter, {}).items()
+        }
+        save_file(moments, partial / OPTIMIZER)
         hashes = {name: _hash(partial / name) for name in (WEIGHTS, OPTIMIZER)}
         (partial / STATE).write_text(json.dumps({"step": step, "hashes": hashes, **state}, indent=1))
     return final
@@ -101,12 +106,6 @@ def _weights(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
     yield from ((name, parameter.data) for name, parameter in model.named_parameters())
     kept = set(model.state_dict())
     yield from ((name, buffer) for name, buffer in model.named_buffers() if name in kept)
-
-
-def _moments(model: nn.Module, optimizer: Optimizer) -> Iterator[tuple[str, Tensor]]:
-    for name, parameter in model.named_parameters():
-        for key, value in optimizer.state.get(parameter, {}).items():
-            yield f"{key}:{name}", torch.as_tensor(value)
 
 
 def _state(path: Path) -> dict[str, Any]:

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from interlace.data import Pairs
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.objectives import Batch, Objective
     from interlace.training.loop import TrainingStep
 
 KIND = "diagnosis"  # of a line in `metrics.jsonl`
@@ -74,7 +73,13 @@ def perplexities(backbone: Backbone, held_out: list[HeldOutBatches], device: tor
     found: dict[str, dict[str, float]] = {}
     with torch.inference_mode():
         for corpus in held_out:
-            for name, value in _measures(backbone, corpus, device).items():
+            total, count = summed_loss(backbone, corpus, device)
+            measured = {corpus.name: perplexity(total, count)}
+            if corpus.words:
+                measured["perplexity_per_word"] = perplexity(total, corpus.words)
+            if corpus.characters:
+                measured[BITS] = total / corpus.characters / math.log(2)
+            for name, value in measured.items():
                 found.setdefault(name, {})[corpus.corpus] = value
     backbone.train(was_training)
     scores: dict[str, float] = {}
@@ -85,16 +90,6 @@ def perplexities(backbone: Backbone, held_out: list[HeldOutBatches], device: tor
         if name != BITS:
             scores[f"{name}/geometric"] = float(np.exp(np.mean(np.log(values))))
     return {key: round(value, 5) for key, value in scores.items()}
-
-
-def _measures(backbone: Backbone, corpus: HeldOutBatches, device: torch.device) -> dict[str, float]:
-    total, count = summed_loss(backbone, corpus, device)
-    found = {corpus.name: perplexity(total, count)}
-    if corpus.words:
-        found["perplexity_per_word"] = perplexity(total, corpus.words)
-    if corpus.characters:
-        found[BITS] = total / corpus.characters / math.log(2)
-    return found
 
 
 def first_batches(held_out: HeldOutBatches, tokens: int) -> HeldOutBatches:
@@ -108,36 +103,25 @@ def accuracies(backbone: Backbone, held_out: Iterable[HeldOutBatches], device: t
     """Return `accuracy/XX` in percent for each corpus, or `causal_accuracy/XX`, as perplexity is called."""
     was_training = backbone.training
     backbone.eval()
+    found = {}
     with torch.inference_mode():
-        found = {
-            f"{corpus.name.replace('perplexity', 'accuracy')}/{corpus.corpus}": _accuracy(backbone, corpus, device)
-            for corpus in held_out
-        }
+        for corpus in held_out:
+            objective, name = corpus.objective, corpus.name.replace("perplexity", "accuracy")
+            causal = True if objective.architecture == "causal" else None
+            correct, count = torch.zeros((), dtype=torch.int64, device=device), 0
+            for batch in (batch.to(device) for batch in corpus.batches):
+                if isinstance(objective, Seq2SeqObjective):
+                    states = objective.decoder_states(backbone, batch)
+                else:
+                    states = backbone.encode(batch.inputs, causal=causal)[batch.at]
+                # in parts: a causal model has too many predictions for one
+                parts: Sequence[Tensor] = torch.split(states, max(1, MAX_LOGITS // backbone.vocab_size))
+                best = torch.cat([backbone.logits(part).argmax(dim=1) for part in parts])
+                correct += (best == batch.labels).sum()
+                count += len(states)
+            found[f"{name}/{corpus.corpus}"] = 100 * int(correct) / max(count, 1)
     backbone.train(was_training)
     return found
-
-
-def _accuracy(backbone: Backbone, corpus: HeldOutBatches, device: torch.device) -> float:
-    correct, count = torch.zeros((), dtype=torch.int64, device=device), 0
-    for batch in (batch.to(device) for batch in corpus.batches):
-        states = _states(backbone, corpus.objective, batch)
-        correct += (_predictions(backbone, states) == batch.labels).sum()
-        count += len(states)
-    return 100 * int(correct) / max(count, 1)
-
-
-def _states(backbone: Backbone, objective: Objective, batch: Batch) -> Tensor:
-    """Return the (N, H) states that the labels are predicted from."""
-    if isinstance(objective, Seq2SeqObjective):
-        return objective.decoder_states(backbone, batch)
-    causal = True if objective.architecture == "causal" else None
-    return backbone.encode(batch.inputs, causal=causal)[batch.at]
-
-
-def _predictions(backbone: Backbone, states: Tensor) -> Tensor:
-    """Return the (N,) most likely tokens, computed in parts: a causal model has too many predictions for one."""
-    parts: Sequence[Tensor] = torch.split(states, max(1, MAX_LOGITS // backbone.vocab_size))
-    return torch.cat([backbone.logits(part).argmax(dim=1) for part in parts])
 
 
 # ---- alignment of languages ----
@@ -195,7 +179,11 @@ def diagnose(backbone: Backbone, probes: DiagnosticProbes, device: torch.device)
         found |= _pair_scores(backbone, probes, rows)
     if "accuracy" in probes.measures:
         found |= accuracies(backbone, probes.held_out, device)
-    found |= _means(found)
+    by_measure: dict[str, list[float]] = {}  # over corpora
+    for name, score in found.items():
+        measure, _, *layer = name.split("/")
+        by_measure.setdefault("/".join([measure, "mean", *layer]), []).append(score)
+    found |= {name: float(np.mean(values)) for name, values in by_measure.items()}
     if "alignment" in probes.measures:
         found |= dictionary_scores(backbone, probes.learned)
     return {name: round(value, 5) for name, value in found.items()}
@@ -224,15 +212,6 @@ def _pair_scores(backbone: Backbone, probes: DiagnosticProbes, rows: ProbePairs)
     return found
 
 
-def _means(scores: Mapping[str, float]) -> dict[str, float]:
-    """Return the mean of each measure over corpora."""
-    values: dict[str, list[float]] = {}
-    for name, score in scores.items():
-        measure, _, *layer = name.split("/")
-        values.setdefault("/".join([measure, "mean", *layer]), []).append(score)
-    return {name: float(np.mean(found)) for name, found in values.items()}
-
-
 def cosine_gap(source: NDArray[np.float32], target: NDArray[np.float32]) -> float:
     """Return the mean cosine of n translations minus that of all other combinations, from normalized (n, H) rows.
 
@@ -255,31 +234,26 @@ def linear_cka(source: NDArray[np.float32], target: NDArray[np.float32], *, debi
     Returns:
         At most 1; debiased it may be slightly below 0. 0 if all rows of a side are equal.
     """
-    inner = _debiased if debiased else _biased
-    one, other = (_gram(side) for side in (source, target))
-    square = inner(one, one) * inner(other, other)
-    return inner(one, other) / float(np.sqrt(square)) if square > 0 else 0.0
+    grams = []  # (n, n) inner products of the centered rows, scaled so that small states do not underflow
+    for side in (source, target):
+        rows = side - side.mean(axis=0, dtype=np.float64)
+        norm = float(np.linalg.norm(rows))
+        rows = rows / norm if norm > _ZERO else np.zeros_like(rows)
+        grams.append(rows @ rows.T)
+    one, other = grams
+    square = _hsic(one, one, debiased=debiased) * _hsic(other, other, debiased=debiased)
+    return _hsic(one, other, debiased=debiased) / float(np.sqrt(square)) if square > 0 else 0.0
 
 
-def _gram(rows: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Return (n, n) inner products of the centered rows, scaled so that small states do not underflow."""
-    rows = rows - rows.mean(axis=0, dtype=np.float64)
-    norm = float(np.linalg.norm(rows))
-    rows = rows / norm if norm > _ZERO else np.zeros_like(rows)
-    return np.asarray(rows @ rows.T)
-
-
-def _biased(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    return float((one * other).sum())
-
-
-def _debiased(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """Return HSIC without the products of a row with itself (Song et al. 2012)."""
+def _hsic(one: NDArray[np.float64], other: NDArray[np.float64], *, debiased: bool) -> float:
+    """Return the sum of products of both matrices; debiased, without those of a row with itself (Song et al. 2012)."""
+    if not debiased:
+        return float((one * other).sum())
     n = len(one)
     one, other = (gram - np.diag(np.diag(gram)) for gram in (one, other))
     sums = one.sum(axis=0), other.sum(axis=0)
     alone = sums[0].sum() * sums[1].sum() / ((n - 1) * (n - 2))
-    return float((_biased(one, other) + alone - 2 * (sums[0] @ sums[1]) / (n - 2)) / (n * (n - 3)))
+    return float((float((one * other).sum()) + alone - 2 * (sums[0] @ sums[1]) / (n - 2)) / (n * (n - 3)))
 
 
 @dataclass

@@ -215,7 +215,11 @@ class StepCounts:
         Raises:
             RunError: a batch counts other things than the first of its source, or than one of another process.
         """
-        each = [_counts(batch) for batch in batches]
+        each = []
+        for batch in batches:
+            real = {"tokens": float(batch.tokens), "rows": float(len(batch.inputs["input_ids"]))}
+            languages = {_LANGUAGE + language: float(count) for language, count in batch.languages.items()}
+            each.append({**real, **batch.counts, **languages})
         if source.name not in self._first:
             everyone = self._gathered(tuple(each[0]))
             for other in everyone:
@@ -245,11 +249,6 @@ class StepCounts:
         from accelerate.utils import gather_object
 
         return list(gather_object([value]))
-
-
-def _counts(batch: Batch) -> Counts:
-    languages = {_LANGUAGE + language: float(count) for language, count in batch.languages.items()}
-    return {"tokens": float(batch.tokens), "rows": float(len(batch.inputs["input_ids"])), **batch.counts, **languages}
 
 
 def _message(source: MixtureSource, first: Names, other: Names) -> str:

@@ -153,8 +153,16 @@ class Mixture:
         counters = list(drawn) or [0] * len(self.sources)
         limits = self._limits(last, slots)
         for step in range(done + 1, last + 1):
-            source = self._source(step, limits)
-            first = _first(counters[source], slots, self.sources[source].repeats)
+            objectives = self._objectives(step)
+            if self.alternate:
+                active = [name for name, weight in objectives.items() if weight > 0]
+                objectives = {name: float(name == active[(step - 1) % len(active)]) for name in objectives}
+            weights = self.shares(step, limits) * [objectives[source.objective] for source in self.sources]
+            rng = generator(Purpose.MIX, self.seed, step)  # the same in every process
+            source = int(rng.choice(len(weights), p=weights / weights.sum()))
+            first, repeats = counters[source], self.sources[source].repeats
+            if repeats > 1:  # each batch serves `repeats` draws, in the same slot
+                first = first // slots // repeats * slots
             counters[source] += slots
             yield MixtureDraw(step, source, first, tuple(counters))
 
@@ -164,15 +172,6 @@ class Mixture:
         rng = generator(Purpose.BATCH, self.seed, draw.step, slot)
         return source.learner.batch(source.plan.examples(draw.first + slot), source.prepared, draw.step, rng)
 
-    def _source(self, step: int, limits: NDArray[np.float64] | None) -> int:
-        """Return the index of the source of `step`; the same in every process."""
-        objectives = self._objectives(step)
-        if self.alternate:
-            active = [name for name, weight in objectives.items() if weight > 0]
-            objectives = {name: float(name == active[(step - 1) % len(active)]) for name in objectives}
-        weights = self._shares(step, limits) * [objectives[source.objective] for source in self.sources]
-        return int(generator(Purpose.MIX, self.seed, step).choice(len(weights), p=weights / weights.sum()))
-
     def _objectives(self, step: int) -> dict[str, float]:
         """Return the weight of each objective at a step."""
         weights = {name: value_at(self.sources[group[0]].weight, step) for name, group in self._groups.items()}
@@ -180,12 +179,18 @@ class Mixture:
             raise SettingsError(f"at step {step} the weights of all objectives are 0")
         return weights
 
-    def _shares(self, step: int, limits: NDArray[np.float64] | None) -> NDArray[np.float64]:
-        """Return (sources,) shares within each objective: by language, then by size among a language's corpora."""
+    def shares(self, step: int, limits: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Return (sources,) shares within each objective: q ~ p^alpha over languages, then by size of their corpora."""
         alpha = value_at(self.alpha, step)
         shares = np.empty(len(self.sources))
         for group in self._groups.values():
-            own = _by_language([self.sources[number] for number in group], alpha)
+            sizes = np.array([self.sources[number].size for number in group], np.float64)
+            names = [self.sources[number].language for number in group]
+            distinct = list(dict.fromkeys(names))
+            owner = np.array([distinct.index(name) for name in names])
+            totals = np.bincount(owner, sizes)
+            within = np.divide(sizes, totals[owner], out=np.zeros_like(sizes), where=totals[owner] > 0)
+            own = np.asarray(temperature(totals, alpha)[owner] * within)
             shares[group] = own if limits is None else capped_shares(own, limits[group])
         return shares
 
@@ -235,18 +240,3 @@ def capped_shares(shares: NDArray[np.float64], limits: NDArray[Any]) -> NDArray[
         rest = shares[~at_limit].sum()
         found = np.where(at_limit, limits, shares * (left / rest if rest else 0.0))
     return found
-
-
-def _first(given: int, slots: int, repeats: int) -> int:
-    """Return the first batch of a source that gave `given` before; each serves `repeats` draws, in the same slot."""
-    return given if repeats == 1 else given // slots // repeats * slots
-
-
-def _by_language(sources: Sequence[MixtureSource], alpha: float) -> NDArray[np.float64]:
-    """Return (sources,) shares that follow q ~ p^alpha over languages, however many corpora a language has."""
-    sizes = np.array([source.size for source in sources], np.float64)
-    names = list(dict.fromkeys(source.language for source in sources))
-    owner = np.array([names.index(source.language) for source in sources])
-    totals = np.bincount(owner, sizes)
-    within = np.divide(sizes, totals[owner], out=np.zeros_like(sizes), where=totals[owner] > 0)
-    return np.asarray(temperature(totals, alpha)[owner] * within)

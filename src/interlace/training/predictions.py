@@ -99,9 +99,14 @@ def write_predictions(
     task: Any = job.task
     outcomes: Any = scores.outcomes
     path = outcomes_file(run, job.name, job.seed, item[0])
-    arrays = _class_arrays(predictions, gold) if task.classes else {}
+    arrays: Arrays = {}
     shown: dict[str, Any] = {"n": len(outcomes.score)}
     if task.classes:
+        if isinstance(gold, Ragged):
+            offsets = gold.offsets - gold.offsets[0]
+            arrays = {"predicted": np.asarray(predictions.flat), "gold": np.asarray(gold.flat), "offsets": offsets}
+        else:
+            arrays = {"predicted": np.asarray(predictions, np.int32), "gold": np.asarray(gold, np.int32)}
         shown["confusion"] = _confusion(arrays["predicted"], arrays["gold"], len(task.classes))
     wrong = np.flatnonzero(outcomes.score < outcomes.weight)
     picked = np.linspace(0, len(wrong) - 1, min(_SAMPLES, len(wrong))).round().astype(np.int64)
@@ -232,13 +237,6 @@ def _about(metadata: dict[str, str] | None) -> dict[str, dict[str, str]]:
 def _interval_and_identity(outcomes: Examples, job: EvaluationJob) -> dict[str, Any]:
     identity = {"examples": outcomes.identity} if outcomes.identity else {}
     return confidence_interval(outcomes, job.task.unit) | identity
-
-
-def _class_arrays(predictions: Any, gold: Any) -> Arrays:
-    if not isinstance(gold, Ragged):
-        return {"predicted": np.asarray(predictions, np.int32), "gold": np.asarray(gold, np.int32)}
-    offsets = gold.offsets - gold.offsets[0]
-    return {"predicted": np.asarray(predictions.flat), "gold": np.asarray(gold.flat), "offsets": offsets}
 
 
 def _confusion(predicted: NDArray[Any], gold: NDArray[Any], classes: int) -> list[list[int]]:

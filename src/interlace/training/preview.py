@@ -37,9 +37,16 @@ class BatchPreview:
 
     def text(self) -> list[str]:
         """Return lines of text with aligned columns, and an empty line between sequences."""
-        width = max((len(line.name) for row in self.rows for line in row), default=0)
-        blocks = [_aligned(row, width) for row in self.rows]
-        return [line for block in blocks for line in (*block, "")][:-1] + self.notes
+        margin, found = max((len(line.name) for row in self.rows for line in row), default=0), []
+        for lines in self.rows:
+            columns = sorted({column for line in lines for column in line.cells})
+            widths = {column: max(_width(line.cells.get(column, "")) for line in lines) for column in columns}
+            for line in lines:
+                texts = {column: line.cells.get(column, "") for column in columns}
+                cells = [text + " " * (widths[column] - _width(text)) for column, text in texts.items()]
+                found.append("  ".join([line.name.ljust(margin), *cells]).rstrip())
+            found.append("")
+        return found[:-1] + self.notes
 
 
 def preview_batch(batch: Batch, vocab: Vocab, objective: Objective, languages: Sequence[str]) -> BatchPreview:
@@ -47,7 +54,11 @@ def preview_batch(batch: Batch, vocab: Vocab, objective: Objective, languages: S
     ids = batch.inputs["input_ids"]
     real = batch.inputs.get("attention_mask", np.ones_like(ids)).astype(bool)
     preview = objective.preview(batch, vocab)
-    mixed = batch.sides is not None and not _side_by_side(batch, real, vocab)
+    mixed = batch.sides is not None
+    if mixed:  # one side, a special token, and the other side need no language line
+        turns = (np.diff(batch.sides) != 0) & real[:, 1:]
+        after_special = np.isin(ids[:, :-1], vocab.special_ids)
+        mixed = not bool((turns.sum(axis=1) == 1).all() and after_special[turns].all())
     rows = []
     for row, count in enumerate(real.sum(axis=1).tolist()):
         lines = [PreviewLine("reads", dict(enumerate(token_texts(vocab, ids[row, :count]))))]
@@ -59,29 +70,9 @@ def preview_batch(batch: Batch, vocab: Vocab, objective: Objective, languages: S
                 lines.append(PreviewLine(name, dict(enumerate(map(str, batch.inputs[key][row, :count].tolist())))))
         lines += [PreviewLine(name, found) for name, cells in preview.lines.items() if (found := cells.get(row))]
         rows.append(lines)
-    return BatchPreview(rows, [*preview.notes, f"counts: {_counts(batch)}"])
-
-
-def _side_by_side(batch: Batch, real: Any, vocab: Vocab) -> bool:
-    """Return whether each sequence is one side, a special token, and the other side, which needs no language line."""
-    turns = (np.diff(batch.sides) != 0) & real[:, 1:]
-    after_special = np.isin(batch.inputs["input_ids"][:, :-1], vocab.special_ids)
-    return bool((turns.sum(axis=1) == 1).all() and after_special[turns].all())
-
-
-def _counts(batch: Batch) -> str:
     terms = {name: count for name, count in batch.counts.items() if not name.endswith(("_share", "_ratio"))}
-    return ", ".join(f"{term} {count:g}" for term, count in terms.items())
-
-
-def _aligned(lines: Sequence[PreviewLine], width: int) -> list[str]:
-    columns = sorted({column for line in lines for column in line.cells})
-    widths = {column: max(_width(line.cells.get(column, "")) for line in lines) for column in columns}
-    found = []
-    for line in lines:
-        cells = [(text := line.cells.get(column, "")) + " " * (widths[column] - _width(text)) for column in columns]
-        found.append("  ".join([line.name.ljust(width), *cells]).rstrip())
-    return found
+    counts = ", ".join(f"{term} {count:g}" for term, count in terms.items())
+    return BatchPreview(rows, [*preview.notes, f"counts: {counts}"])
 
 
 def _width(text: str) -> int:

@@ -13,18 +13,9 @@ from filelock import FileLock, Timeout
 from interlace.core.errors import RunError
 from interlace.core.files import atomic
 
-RECIPE, RUN, METRICS, SAMPLES, SCORES, EMBEDDING, ALIGNMENTS, WORDS, VECTORS, EVALUATION = (
-    "recipe.json",
-    "run.json",
-    "metrics.jsonl",
-    "samples.json",
-    "scores.json",
-    "embedding.json",
-    "alignments.json",
-    "words.safetensors",
-    "vectors",
-    "evaluate.json",
-)
+RECIPE, RUN, METRICS, SAMPLES, SCORES = "recipe.json", "run.json", "metrics.jsonl", "samples.json", "scores.json"
+EMBEDDING, ALIGNMENTS, WORDS, VECTORS = "embedding.json", "alignments.json", "words.safetensors", "vectors"
+EVALUATION = "evaluate.json"
 
 
 @contextmanager
