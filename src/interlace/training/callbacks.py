@@ -38,23 +38,14 @@ class MetricsWriter:
 
     def __call__(self, step: TrainingStep) -> None:
         """Append the step's record."""
-        append_line(
-            self.path,
-            {
-                "kind": "step",
-                "step": step.index,
-                "objective": step.objective,
-                "corpus": step.corpus,
-                "losses": {key: round(loss, 6) for key, loss in step.losses.items()},
-                "tokens": step.tokens,
-                "rows": step.rows,
-                "languages": step.languages,
-                "learning_rate": step.learning_rate,
-                "seconds": round(step.seconds, 5),
-                "waited": round(step.waited, 5),
-                "gradient_norm": round(step.gradient_norm, 5),
-            },
-        )
+        losses = {key: round(loss, 6) for key, loss in step.losses.items()}
+        record = {
+            "kind": "step", "step": step.index, "objective": step.objective, "corpus": step.corpus, "losses": losses,
+            "tokens": step.tokens, "rows": step.rows, "languages": step.languages, "learning_rate": step.learning_rate,
+            "seconds": round(step.seconds, 5), "waited": round(step.waited, 5),
+            "gradient_norm": round(step.gradient_norm, 5),
+        }  # fmt: skip
+        append_line(self.path, record)
 
 
 @dataclass

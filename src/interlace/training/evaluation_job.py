@@ -89,21 +89,13 @@ class EvaluationJob:
         setting, language = item
         task: Any = self.task
         metric = scores.metric or task.metric
+        rounded = {key: round(value, 4) for key, value in scores.metrics.items()}
+        translations = {"translations": task.translations} if setting.startswith("translate") else {}
         return {
-            "task": self.name,
-            "metric": metric,
-            "unit": task.unit,
-            "greater_is_better": task.greater_is_better,
-            "language": language,
-            "source": self.source,
-            "setting": setting,
-            **({"translations": task.translations} if setting.startswith("translate") else {}),
-            "seed": self.seed,
-            "score": round(scores.metrics[metric], 4),
-            "n": count,
-            "scores": {key: round(value, 4) for key, value in scores.metrics.items()},
-            "seconds": round(time.perf_counter() - start, 3),
-        }
+            "task": self.name, "metric": metric, "unit": task.unit, "greater_is_better": task.greater_is_better,
+            "language": language, "source": self.source, "setting": setting, **translations, "seed": self.seed,
+            "score": rounded[metric], "n": count, "scores": rounded, "seconds": round(time.perf_counter() - start, 3),
+        }  # fmt: skip
 
     def _cached(self, task: Task, split: str, language: str, files: str = "") -> Any:
         """Return examples, cached for fine-tuning; a probe reads each language once and need not keep it.

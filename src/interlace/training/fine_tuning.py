@@ -95,10 +95,8 @@ def score_run(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
     Raises:
         DataError: a file is missing or wrong; all files are read before the training starts.
     """
-    return _score_fine_tuned(job, run) if run.train_languages else _score_probe(job, run)
-
-
-def _score_probe(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
+    if run.train_languages:
+        return _score_fine_tuned(job, run)
     rows: list[Score] = []
     for item in run.items:
         start = time.perf_counter()
@@ -122,7 +120,8 @@ def _score_fine_tuned(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
     devs = {language: read["dev", language] for language in dev_languages}
     train = {language: read["train", language] for language in run.train_languages}
     _warn_of_unseen_labels(job, train, tests)
-    tuner, rates = None, _tuning(job).rates
+    tuner: Any = None
+    rates = _tuning(job).rates
     done, diverged = restore_sweep(job.sweep, groups) if job.sweep else (0, {})
     for number, rate in enumerate(rates[done:], done + 1):
         job.accelerator.free_memory()  # of the previous model
@@ -136,18 +135,16 @@ def _score_fine_tuned(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
             save_sweep(job.sweep, groups, number, diverged)
     if len(diverged) == len(rates):
         raise RunError(f"{job.name}, seed {job.seed}: {'; '.join(dict.fromkeys(diverged.values()))}")
-    rows = [row for group in groups for row in _group_rows(tuner, group, tests)]
+    rows = []
+    for group in groups:  # their rows, or those of the weights that they keep, or of the current weights
+        if isinstance(group.kept, list):
+            rows += group.kept
+            continue
+        if group.kept is not None:
+            tuner.training.model.load_state_dict(group.kept)
+        rows += tuner.score(group, tests)
     job.accelerator.free_memory()
     return [{**row, "tuning": {**row["tuning"], "diverged": list(diverged)}} for row in rows]
-
-
-def _group_rows(tuner: Any, group: SelectionGroup, tests: dict[Item, Any]) -> list[Score]:
-    """Return a group's rows: those it keeps, or those of the weights it keeps, or of the current weights."""
-    if isinstance(group.kept, list):
-        return group.kept
-    if group.kept is not None:
-        tuner.training.model.load_state_dict(group.kept)
-    return list(tuner.score(group, tests))
 
 
 def _warn_of_unseen_labels(job: EvaluationJob, train: dict[str, Any], tests: dict[Item, Any]) -> None:
@@ -201,7 +198,14 @@ def _read(job: EvaluationJob, wanted: list[tuple[str, Any]]) -> dict[tuple[str, 
             errors.setdefault(str(error), set()).add(what[1] if split == "test" else what)
     if not errors:
         return found
-    raise DataError(_listed(errors) + _cure(job, found, set().union(*errors.values())))
+    failed = set().union(*errors.values())
+    complete = dict.fromkeys(what[1] for split, what in found if split == "test")
+    kept = [language for language in complete if language not in {job.source, *failed}]
+    message = _listed(errors)
+    if kept and job.source not in failed:
+        names = ", ".join(f'"{language}"' for language in kept)
+        message += f"; to score the others: --set 'evaluate.tasks.{job.name}.targets=[{names}]'"
+    raise DataError(message)
 
 
 def _listed(errors: dict[str, set[str]]) -> str:
@@ -209,16 +213,6 @@ def _listed(errors: dict[str, set[str]]) -> str:
     more = list(errors.values())[_MAX_REASONS:]
     others = f"; and {len(more)} more, of {', '.join(sorted(set().union(*more)))}" if more else ""
     return "; ".join(list(errors)[:_MAX_REASONS]) + others
-
-
-def _cure(job: EvaluationJob, found: dict[tuple[str, Any], Any], failed: set[str]) -> str:
-    """Return how to score the other languages, as the end of a message; empty if the source language fails."""
-    complete = [what[1] for split, what in found if split == "test"]
-    kept = [language for language in dict.fromkeys(complete) if language not in {job.source, *failed}]
-    if not kept or job.source in failed:
-        return ""
-    names = ", ".join(f'"{language}"' for language in kept)
-    return f"; to score the others: --set 'evaluate.tasks.{job.name}.targets=[{names}]'"
 
 
 # ---- one learning rate ----
@@ -251,12 +245,8 @@ class FineTuner:
         batches = sum(len(source.plan) for source in sources)
         model = job.accelerator.prepare(TrainingModel(backbone, {job.name: head}, job.seed))
         last = max(1, math.ceil(tuning.epochs * batches / job.accelerator.num_processes))
-        settings = OptimizerSettings(
-            learning_rate=rate,
-            warmup=int(tuning.warmup_share * last),
-            weight_decay=tuning.weight_decay,
-            betas=tuning.betas,
-        )
+        warmup, decay = int(tuning.warmup_share * last), tuning.weight_decay
+        settings = OptimizerSettings(learning_rate=rate, warmup=warmup, weight_decay=decay, betas=tuning.betas)
         mixture = Mixture(sources, job.seed)
         training = Training(model, mixture, settings.build(model), settings, job.accelerator, last)
         return cls(job, head, prepared, training, baseline)
@@ -298,15 +288,9 @@ class FineTuner:
         accelerator = self.job.accelerator
         model: Any = accelerator.unwrap_model(self.training.model)
         with accelerator.autocast():
+            tokens, modules = 4 * self.task.tuning.tokens_per_batch, model.heads[self.job.name]
             return predict_all(
-                self.head,
-                model.backbone,
-                model.heads[self.job.name],
-                examples,
-                self.prepared,
-                4 * self.task.tuning.tokens_per_batch,
-                accelerator.device,
-                accelerator,
+                self.head, model.backbone, modules, examples, self.prepared, tokens, accelerator.device, accelerator
             )
 
     def score(self, group: SelectionGroup, tests: dict[Item, Any], predicted: Predicted | None = None) -> list[Score]:
