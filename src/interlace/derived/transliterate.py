@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from hashlib import shake_128
 from typing import TYPE_CHECKING, Literal
 
@@ -203,13 +203,15 @@ def _xor(one: bytes, other: bytes) -> bytes:
 @lru_cache(maxsize=2)
 def _opaque(key: int, keep_marks: bool) -> Callable[[str], str]:
     """Return the map of words, with a cache: the parts of a text share most words."""
-    return lru_cache(maxsize=_CACHED_WORDS)(partial(_exchanged, OpaqueWords(key), keep_marks))
+    opaque = OpaqueWords(key)
 
+    @lru_cache(maxsize=_CACHED_WORDS)
+    def exchanged(word: str) -> str:
+        if keep_marks and not any(map(str.isalpha, word)):
+            return word
+        other = opaque(word)
+        # a word of syllables may map back to what is no word, or is kept: then it stays
+        is_word = other == other.strip() and "\n" not in other
+        return other if is_word and (not keep_marks or any(map(str.isalpha, other))) else word
 
-def _exchanged(opaque: OpaqueWords, keep_marks: bool, word: str) -> str:
-    if keep_marks and not any(map(str.isalpha, word)):
-        return word
-    other = opaque(word)
-    # a word of syllables may map back to what is no word, or is kept: then it stays
-    is_word = other == other.strip() and "\n" not in other
-    return other if is_word and (not keep_marks or any(map(str.isalpha, other))) else word
+    return exchanged

@@ -170,7 +170,8 @@ class CorpusWriter:
             scenes = self._scenes("labelled", f"labelled/{code}") if split == "train" else []
             sentences = realize(code, scenes) or self.held_out[split, code]
             self._lines(f"pos/{split}.{code}.conllu", _conllu(sentences, f"{code}-{split}"), len(sentences))
-            self._lines(f"ner/{split}.{code}.tsv", _iob2(sentences), len(sentences))
+            iob2 = ("".join(f"{word.form}\t{word.name}\n" for word in sentence.words) for sentence in sentences)
+            self._lines(f"ner/{split}.{code}.tsv", iob2, len(sentences))
 
     def _similarity(self, source: str, target: str) -> None:
         name = "-".join(dict.fromkeys((source, target)))
@@ -234,12 +235,6 @@ def _conllu(sentences: Iterable[ToySentence], prefix: str) -> Iterator[str]:
             misc = "SpaceAfter=No" if word.end in starts else "_"
             columns = (index, word.form, word.lemma, word.upos, "_", "_", word.head, word.deprel, "_", misc)
             yield "\t".join(map(str, columns))
-        yield ""
-
-
-def _iob2(sentences: Iterable[ToySentence]) -> Iterator[str]:
-    for sentence in sentences:
-        yield from (f"{word.form}\t{word.name}" for word in sentence.words)
         yield ""
 
 

@@ -76,12 +76,13 @@ class Token:
 class Clause(ABC):
     """A sentence under construction: the statement of a scene, or the question for its role `wh_role`.
 
-    words: names and manners. times: time phrases, as `time_tokens` reads them. moves: whether questioned participants
-    stand first, in `front`, or stay in place. plural: of the finite verb.
+    words: names and manners. times: time phrases, as `time_tokens` reads them. when_word: asks for the time. moves:
+    whether questioned participants stand first, in `front`, or stay in place. plural: of the finite verb.
     """
 
     words: ClassVar[Mapping[str, str]]
     times: ClassVar[Mapping[str, str]]
+    when_word: ClassVar[str] = ""
     moves: ClassVar[bool] = True
     root: Token
 
@@ -103,9 +104,9 @@ class Clause(ABC):
     def question_words(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token) -> list[Token]:
         """Return the question words for a phrase, with the role "question": questions can be aligned too."""
 
-    @abstractmethod
     def when(self) -> list[Token]:
         """Return the question words for the time."""
+        return [Token(self.when_word, "ADV", "question", "advmod", self.root)]
 
     def participant(self, role: str, deprel: str, case: str = "", head: Token | None = None) -> list[Token]:
         """Return a participant or its question words; nothing if the scene has none or it is moved to the front."""

@@ -58,24 +58,18 @@ def _conllu(chunks: Iterable[Text], reader: Reader) -> Iterator[str]:
             raise DataError("no tags of kind 'pos' to write as CoNLL-U")
         for row, line in enumerate(chunk.lines):
             spans = chunk.words[row].tolist()
-            trees = _arcs(chunk, row)
+            arcs = [("_", "_")] * len(spans)
+            if chunk.heads is not None and "deprel" in chunk.tags:
+                heads = [str(head + 1) for head in chunk.heads[row].tolist()]
+                arcs = list(zip(heads, chunk.tags["deprel"][row], strict=True))
             yield f"# text = {line}"
-            for number, ((start, end), tag) in enumerate(zip(spans, tags[row], strict=True), 1):
+            for number, ((start, end), tag, arc) in enumerate(zip(spans, tags[row], arcs, strict=True), 1):
                 touches = number < len(spans) and spans[number][0] == end
                 misc = "SpaceAfter=No" if touches else "_"
-                arc = trees[number - 1] if trees else ("_", "_")
+
                 both = (tag, "_") if universal else ("_", tag)
                 yield "\t".join((str(number), line[start:end], "_", *both, "_", *arc, "_", misc))
             yield ""
-
-
-def _arcs(chunk: Text, row: int) -> list[tuple[str, str]]:
-    """Return HEAD and DEPREL of each word of a line; empty if there are no trees."""
-    if chunk.heads is None or "deprel" not in chunk.tags:
-        return []
-    return [
-        (str(head + 1), how) for head, how in zip(chunk.heads[row].tolist(), chunk.tags["deprel"][row], strict=True)
-    ]
 
 
 def _iob(chunks: Iterable[Text], _reader: Reader) -> Iterator[str]:
@@ -124,9 +118,5 @@ def _questions(chunk: TextPairs) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 WRITERS: Mapping[str, Callable[[Iterable[Any], Reader], Iterator[str]]] = {
-    "lines": _lines,
-    "conllu": _conllu,
-    "iob": _iob,
-    "nli": _nli,
-    "squad": _squad,
-}
+    "lines": _lines, "conllu": _conllu, "iob": _iob, "nli": _nli, "squad": _squad,
+}  # fmt: skip

@@ -240,8 +240,8 @@ def _moved_names(
     Moving tags unchanged would put `I-` before `B-` (Tang et al. 2022, appendix G.1). A stray `I-` begins a name.
     """
     codes, tags = numbered(chain.from_iterable(rows), len(order))
-    kinds = [tag[2:] for tag in tags]
-    outside, inside = (np.array([test(tag) for tag in tags])[codes] for test in (_is_outside, _is_inside))
+    prefixes, kinds = np.array([tag[:1] for tag in tags])[codes], [tag[2:] for tag in tags]
+    outside, inside = (prefixes != "B") & (prefixes != "I"), prefixes == "I"
     types = numbered(kinds, len(kinds))[0][codes]
     first = np.zeros(len(codes), np.bool_)
     first[offsets[:-1]] = True
@@ -249,17 +249,9 @@ def _moved_names(
     continues[1:] &= ~outside[:-1] & (types[1:] == types[:-1])
     own = np.where(outside, -1, np.cumsum(~outside & ~continues) - 1)[order]  # the name of the word at each place
     begins = first | (own != np.append(-1, own[:-1]))
-    table = np.array([["O"] * 2 if _is_outside(tag) else [f"I-{tag[2:]}", f"B-{tag[2:]}"] for tag in tags], object)
+    table = np.array([[f"I-{tag[2:]}", f"B-{tag[2:]}"] if tag[:1] in {"B", "I"} else ["O"] * 2 for tag in tags], object)
     moved = table[codes[order], begins.astype(np.int64)]
     return _rows(moved, offsets), int((np.bincount(own[begins & (own >= 0)]) > 1).sum())
-
-
-def _is_inside(tag: str) -> bool:
-    return tag.startswith("I")
-
-
-def _is_outside(tag: str) -> bool:
-    return not tag.startswith(("B", "I"))
 
 
 def _rows(flat: NDArray[Any], offsets: NDArray[np.int64]) -> list[list[str]]:

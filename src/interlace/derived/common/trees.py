@@ -235,10 +235,14 @@ def _treebank(files: tuple[FileState, ...]) -> Treebank:
             if numbers.setdefault("".join(words), len(columns)) < len(columns):
                 continue
             starts = np.cumsum([0, *map(len, words)])[:-1]
+            above, depths = heads, np.zeros(len(heads), np.int64)
+            while (above >= 0).any():
+                depths += above >= 0
+                above = np.where(above >= 0, heads[above], -1)
             labels = [
                 [names.setdefault(one, len(names)) for one in chunk.tags[kind][row]] for kind in ("deprel", "pos")
             ]
-            columns.append(np.stack([starts, heads, _depths(heads), *labels], axis=1).astype(np.int32))
+            columns.append(np.stack([starts, heads, depths, *labels], axis=1).astype(np.int32))
     sizes: dict[str, set[int]] = {}
     for letters in numbers:
         sizes.setdefault(letters[:_PREFIX], set()).add(len(letters))
@@ -249,13 +253,3 @@ def _treebank(files: tuple[FileState, ...]) -> Treebank:
         Ragged.from_lengths(np.concatenate(columns or [np.empty((0, 5), np.int32)]), map(len, columns)),
         np.array(list(names), object),
     )
-
-
-def _depths(heads: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return the depth of each word."""
-    above = heads.copy()
-    depths = np.zeros(len(heads), np.int64)
-    while (above >= 0).any():
-        depths += above >= 0
-        above = np.where(above >= 0, heads[above], -1)
-    return depths

@@ -185,6 +185,7 @@ class _Clause(Clause):
 
     words = WORDS
     times = TIME
+    when_word = "wann"
 
     def tokens(self) -> list[Token]:
         scene = self.scene
@@ -253,9 +254,6 @@ class _Clause(Clause):
     def negation(self) -> Token:
         return Token("nicht", "PART", "negation", "advmod", self.root)
 
-    def when(self) -> list[Token]:
-        return [Token("wann", "ADV", "question", "advmod", self.root)]
-
     def question_words(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token) -> list[Token]:
         if role in ("goal", "place"):
             return [Token("wohin" if role == "goal" else "wo", "ADV", "question", "advmod", head)]
@@ -273,7 +271,11 @@ class _Clause(Clause):
         if phrase.named:
             tokens = self.named(phrase, role, deprel, head)
         else:
-            tokens = [_noun(phrase, f"{role}.head", deprel, head, case)]
+            word = NOUN[phrase.head]
+            form = word.plural if phrase.plural or (word.gender == "w" and case != "nom") else word.singular
+            if phrase.plural and case == "dat" and not form.endswith(("n", "s")):
+                form += "n"
+            tokens = [Token(form, "NOUN", f"{role}.head", deprel, head, word.singular)]
         noun = tokens[0]
         if phrase.quality:
             stem = WORD[phrase.quality]
@@ -308,16 +310,6 @@ def _to(goal: Phrase) -> str:
 
 def _kind(noun: str) -> str:
     return NOUN[noun].gender.replace("w", "m")
-
-
-def _noun(phrase: Phrase, roles: str, deprel: str, head: Token | None, case: str) -> Token:
-    word = NOUN[phrase.head]
-    form = word.singular
-    if phrase.plural:
-        form = word.plural + ("n" if case == "dat" and not word.plural.endswith(("n", "s")) else "")
-    elif word.gender == "w" and case != "nom":
-        form = word.plural
-    return Token(form, "NOUN", roles, deprel, head, word.singular)
 
 
 def _ein(case: str, kind: str) -> str:

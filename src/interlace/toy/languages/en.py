@@ -53,12 +53,6 @@ def _with_s(lemma: str) -> str:
     return lemma[:-1] + "ies" if _with_y(lemma) else lemma + "s"
 
 
-def _past(lemma: str) -> str:
-    if lemma.endswith("e"):
-        return lemma + "d"
-    return lemma[:-1] + "ied" if _with_y(lemma) else lemma + "ed"
-
-
 TIME = {concept: _time(concept) for concept in TIMES}
 WORDS = citation_forms(
     {concept: concept for concept in CONCEPTS if concept not in TIMES},
@@ -90,6 +84,7 @@ class English(ToyLanguage):
 class _Clause(Clause):
     words = WORDS
     times = TIME
+    when_word = "when"
 
     def tokens(self) -> list[Token]:
         scene = self.scene
@@ -134,7 +129,8 @@ class _Clause(Clause):
         if scene.negated or (self.wh_role and self.wh_role not in ("subject", "subject.count")):
             return [Token(_DO[scene.tense, self.plural], "AUX", "tense", "aux", root, "do")], verb
         if scene.tense == "past":
-            root.form = PASTS.get(scene.predicate) or _past(base)
+            regular = base[:-1] + "ied" if _with_y(base) else base + ("d" if base.endswith("e") else "ed")
+            root.form = PASTS.get(scene.predicate) or regular
         else:
             root.form = base if self.plural else _with_s(base)
         root.roles = "predicate tense"
@@ -142,9 +138,6 @@ class _Clause(Clause):
 
     def will(self) -> Token:
         return Token("will", "AUX", "tense", "aux", self.root)
-
-    def when(self) -> list[Token]:
-        return [Token("when", "ADV", "question", "advmod", self.root)]
 
     def question_words(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token) -> list[Token]:
         if role in ("goal", "place"):
@@ -169,21 +162,17 @@ class _Clause(Clause):
         if self.wh_role == f"{role}.count":
             many = Token("many", "DET", "question", "det", noun)
             tokens = [Token("how", "ADV", "question", "advmod", many), many, *tokens]
+        elif phrase.determiner == "a":
+            tokens.insert(0, _article(tokens[0], f"{role}.determiner", noun))
         elif phrase.determiner:
-            tokens.insert(0, _determiner(phrase.determiner, f"{role}.determiner", noun, tokens[0]))
+            upos, relation = ("NUM", "nummod") if phrase.determiner in NUMERALS else ("DET", "det")
+            lemma = "this" if phrase.determiner == "these" else phrase.determiner
+            tokens.insert(0, Token(phrase.determiner, upos, f"{role}.determiner", relation, noun, lemma))
         return [Token(case, "ADP", f"{role}.relation", "case", noun), *tokens] if case else tokens
 
 
 def _at(place: Phrase | None) -> str:
     return PREPOSITIONS.get(place.head, "in") if place else ""
-
-
-def _determiner(determiner: str, roles: str, noun: Token, following: Token) -> Token:
-    if determiner == "a":
-        return _article(following, roles, noun)
-    if determiner in NUMERALS:
-        return Token(determiner, "NUM", roles, "nummod", noun)
-    return Token(determiner, "DET", roles, "det", noun, "this" if determiner == "these" else determiner)
 
 
 def _article(following: Token, roles: str, noun: Token) -> Token:

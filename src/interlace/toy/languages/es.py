@@ -180,6 +180,7 @@ class Spanish(ToyLanguage):
 class _Clause(Clause):
     words = WORDS
     times = TIME
+    when_word = "cuándo"
 
     def tokens(self) -> list[Token]:
         scene = self.scene
@@ -210,7 +211,9 @@ class _Clause(Clause):
         scene = self.scene
         if scene.quality:
             lemma = WORD[scene.quality]
-            gender = "m" if self.wh_role == "subject" else _gender(scene.subject)
+            subject = scene.subject
+            gender = subject.gender if subject.named else NOUN[subject.head].gender
+            gender = "m" if self.wh_role == "subject" else gender
             predicate = [Token(_adjective(lemma, gender, plural=self.plural), "ADJ", "quality", "root", lemma=lemma)]
         elif scene.category:
             noun = NOUN[scene.category]
@@ -234,9 +237,6 @@ class _Clause(Clause):
 
     def negation(self) -> list[Token]:
         return [Token("no", "ADV", "negation", "advmod", self.root)] if self.scene.negated else []
-
-    def when(self) -> list[Token]:
-        return [Token("cuándo", "ADV", "question", "advmod", self.root)]
 
     def question_words(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token) -> list[Token]:
         if role in ("goal", "place"):
@@ -296,10 +296,6 @@ def _personal(scene: Scene) -> str:
         return ""
     known = thing.definite or thing.determiner == "every"
     return "a" if known or scene.predicate in _AFFECTING else ""
-
-
-def _gender(phrase: Phrase) -> str:
-    return phrase.gender if phrase.named else NOUN[phrase.head].gender
 
 
 def _adjective(masculine: str, gender: str, *, plural: bool) -> str:

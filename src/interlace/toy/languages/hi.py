@@ -225,6 +225,7 @@ class _Clause(Clause):
 
     words = WORDS
     times = TIME
+    when_word = "कब"
     moves = False
 
     def tokens(self) -> list[Token]:
@@ -338,9 +339,6 @@ class _Clause(Clause):
             return [Token(word, "ADV", "manner", "advmod", self.root)] if word else []
         noun = Token(word, "NOUN", "manner", "obl", self.root)
         return [noun, Token(case, "ADP", "manner", "case", noun)]
-
-    def when(self) -> list[Token]:
-        return [Token("कब", "ADV", "question", "advmod", self.root)]
 
     def question_words(self, phrase: Phrase, role: str, deprel: str, case: str, head: Token) -> list[Token]:
         if role in ("place", "goal"):

@@ -288,7 +288,10 @@ class _Clause(Clause):
             noun = Token(NOUN[phrase.head].form, "NOUN", f"{role}.head", deprel, head)
             tokens = [noun]
             if phrase.quality:
-                tokens = [*_attribute(phrase, f"{role}.quality", noun), noun]
+                form, constructions = _adjective(phrase.quality, phrase)
+                quality = Token(form, "ADJ", f"{role}.quality", "amod", noun)
+                linked = "的" in constructions or len(form) > 1 or noun.form.startswith(form)  # 小的小提琴
+                tokens = [quality, *([Token("的", "PART", "", "mark:rel", quality)] if linked else []), noun]
             if self.wh_role == f"{role}.count":
                 tokens = [*_measured("几", "NUM", "question", noun, phrase), *tokens]
             elif phrase.determiner not in ("", "the"):
@@ -318,14 +321,6 @@ def _measured(word: str, upos: str, roles: str, noun: Token, phrase: Phrase) -> 
     """Return a numeral or demonstrative with the noun's classifier as its dependent."""
     first = Token(word, upos, roles, "nummod" if upos == "NUM" else "det", noun)
     return [first, Token(NOUN[phrase.head].classifier, "NOUN", roles, "clf", first)]
-
-
-def _attribute(phrase: Phrase, roles: str, noun: Token) -> list[Token]:
-    """Return a quality before its noun. 的 also separates 小 from 小提琴."""
-    form, constructions = _adjective(phrase.quality, phrase)
-    token = Token(form, "ADJ", roles, "amod", noun)
-    linked = "的" in constructions or len(form) > 1 or noun.form.startswith(form)
-    return [token, Token("的", "PART", "", "mark:rel", token)] if linked else [token]
 
 
 def _adjective(quality: str, of: Phrase) -> _Adjective:
