@@ -244,12 +244,12 @@ class Tight(Translator):
 
     room = 60
 
-    def _generate(self, ids, limits, draws):
+    def _generate(self, ids, *rest):
         taken = len(ids) * (int(ids.lengths.max()) + 2)
         self.taken = [*getattr(self, "taken", []), taken]
         if taken > self.room:
             raise torch.OutOfMemoryError
-        return super()._generate(ids, limits, draws)
+        return super()._generate(ids, *rest)
 
 
 def test_batches_shrink_when_memory_runs_out(model, vocab):
