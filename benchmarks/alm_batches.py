@@ -42,7 +42,7 @@ from interlace.data import Pairs
 from interlace.data.alignments import WordAlignments
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.packing import Streams
-from interlace.data.phrases import PhraseStore
+from interlace.data.alignments import PhraseStore
 from interlace.data.sampling import BucketPlan, StreamPlan
 from interlace.data.vocab import Vocab
 from interlace.models.families import Traits

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from interlace.core.errors import DataError
-from interlace.data.build import build_corpus, filtered_pairs
+from interlace.data.build import build_corpus, filtered_text
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.filters import build_filters
 from interlace.readers import READERS
@@ -107,11 +107,11 @@ def test_filters_see_normalized_lines(build):
     assert len(build(files, rules=rules, normalization=Normalization(lower_case=True))) == 1
 
 
-def test_filtered_pairs_keep_their_rows_without_words(tmp_path):
+def test_filtered_text_keeps_their_rows_without_words(tmp_path):
     for language, lines in SIDES.items():
         write_lines(tmp_path / language, lines)
     chunks = READERS.build("lines").read_chunks([tmp_path / "en", tmp_path / "de"], ["en", "de"])
     counts = Counter()
-    (text,) = filtered_pairs(chunks, WHITESPACE, Normalization(), counts, build_filters(RULES))
-    assert text.source.words.lengths.tolist() == text.target.words.lengths.tolist() == [2, 0, 2, 0, 0]
+    ((source, target),) = filtered_text(chunks, 2, WHITESPACE, Normalization(), counts, build_filters(RULES))
+    assert source.words.lengths.tolist() == target.words.lengths.tolist() == [2, 0, 2, 0, 0]
     assert counts == {"empty": 1, "dropped by length": 1, "dropped by duplicates": 1}

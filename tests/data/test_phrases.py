@@ -10,9 +10,8 @@ from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs
-from interlace.data.alignments import WordAlignments
+from interlace.data.alignments import PhraseStore, PhraseTableColumns, WordAlignments, all_spans
 from interlace.data.corpus import ParallelCorpus
-from interlace.data.phrases import PhraseStore, PhraseTableColumns, all_spans
 from interlace.text import Text
 from interlace.text.lines import write_lines
 from interlace.toy import pairs as toy_pairs

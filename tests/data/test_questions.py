@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.ragged import Ragged
-from interlace.data import Sentences
+from interlace.data import Questions, Sentences, cut_windows
 from interlace.data.encoding import subwords_in_span
-from interlace.data.questions import Questions, cut_windows
 from interlace.data.vocab import Vocab
 from interlace.text import Text
 

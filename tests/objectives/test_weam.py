@@ -20,9 +20,9 @@ from interlace.models.build import from_shape
 from interlace.models.families import Traits
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
-from interlace.objectives.common.links import one_to_one
 from interlace.objectives.tlm import Tlm
 from interlace.objectives.weam import Weam, exchange_states
+from interlace.objectives.word_aligned import one_to_one
 from interlace.training.loop import TrainingModel
 from little_words import LittleWords
 

@@ -21,7 +21,7 @@ from interlace.core.files import atomic_folder, must_be_replaceable, must_exist
 from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
 from interlace.core.registry import Registry
-from interlace.core.settings import Settings
+from interlace.core.settings import RegistryEntry, Settings
 from interlace.text.lines import read_lines, write_lines
 
 if TYPE_CHECKING:
@@ -175,16 +175,11 @@ class StoredAlignments(FittedAligner):
         return Alignments(Ragged(flat, links.offsets - start), confidence)
 
 
-class Aligner(Settings, ABC):
+class Aligner(RegistryEntry, ABC):
     """A word aligner; its fields are its settings."""
 
     can_save: ClassVar[bool] = True  # whether the trained model can be saved and used on new text
     files: ClassVar[tuple[str, ...]] = ()  # fields that are file names; recipes resolve them under their data root
-
-    @property
-    def name(self) -> str:
-        """The public name: that of the entry's module."""
-        return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_plugin_")
 
     @abstractmethod
     def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedAligner:

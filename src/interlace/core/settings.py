@@ -146,3 +146,12 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [found for argument in getattr(annotation, "__args__", ()) for found in _models_in(argument)]
+
+
+class RegistryEntry(Settings):
+    """The settings of an entry of a registry, which is named after its module."""
+
+    @property
+    def name(self) -> str:
+        """The public name: that of the module."""
+        return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_plugin_")

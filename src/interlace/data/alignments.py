@@ -1,9 +1,18 @@
-"""Words and word alignments of a corpus's pairs, stored without a vocabulary.
+"""Words, word alignments and phrases of a corpus's pairs, stored without a vocabulary.
 
 So a new vocabulary needs no new alignment, and a new alignment needs no new corpus. Row i is the same pair as row i of
-a `ParallelCorpus` that was read from the same files; see `ParallelCorpus.with_alignments`.
+a `ParallelCorpus` that was read from the same files; see `ParallelCorpus.with_alignments`. Integers are stored in the
+smallest type: two bytes a link, one its confidence, one to four a word.
 
-Integers are stored in the smallest type: two bytes a link, one its confidence, one to four a word.
+A phrase of the source (and likewise of the target) can be replaced by
+
+    in_pair       the phrase it was extracted with in this very pair: `PhraseStore.take`
+    table_argmax  the table's most likely translation, from the whole corpus: `PhraseStore.known`
+
+Extracted phrases are looked up in the table once, in one pass over words and links, and stored: eight bytes a phrase
+pair, four for its spans and four for its row in the table, which holds the scores. A batch then gathers from mapped
+files, without compiled code or an index in memory. The table's translations are looked up batch by batch: they would
+take more space than the corpus, because most spans have one.
 """
 
 from __future__ import annotations
@@ -19,16 +28,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interlace.alignment import CHUNK, WordPairs
+from interlace.alignment.phrases import phrase_pairs
 from interlace.core.errors import DataError
 from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
+from interlace.data import KnownPhrases, RowNumbers, Sentences
 from interlace.data.store import SHARD_BYTES, ColumnFolder, narrow, read_meta, write_columns
 from interlace.text.lines import read_lines, write_lines
+from interlace.text.running import running_text
 
 if TYPE_CHECKING:
-    from interlace.data import RowNumbers
+    from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRules
+    from interlace.data.vocab import Vocab
 
-KIND = "aligned"
+ALIGNED_KIND, PHRASES_KIND = "aligned", "phrases"
+_TABLE = "table"  # the folder of the phrase table
+_ENCODED_AT_ONCE = 50_000
 _SIDES = ("source", "target")
 
 
@@ -58,7 +73,7 @@ class WordAlignments(ColumnFolder):
             DataError: the folder is missing, damaged or truncated.
         """
         folder = Path(folder)
-        return cls(folder, read_meta(folder, KIND))
+        return cls(folder, read_meta(folder, ALIGNED_KIND))
 
     @classmethod
     def write(
@@ -78,7 +93,7 @@ class WordAlignments(ColumnFolder):
             DataError: there are no rows, a link has an index beyond its sentence, or the disk is full.
         """
         folder = Path(folder)
-        meta: dict[str, Any] = {"kind": KIND, "counts": {"rows": 0, "links": 0}, **(about or {})}
+        meta: dict[str, Any] = {"kind": ALIGNED_KIND, "counts": {"rows": 0, "links": 0}, **(about or {})}
         types: list[list[str]] = [[], []]
 
         def columns() -> Iterator[Mapping[str, Ragged]]:
@@ -180,3 +195,239 @@ def _check(folder: Path, words: WordPairs, links: Ragged, confidence: NDArray[np
                 f"{folder}: pair {words.first + row + 1} has a link to {_SIDES[side]} word {word}, "
                 f"counted from 0, but only {int(column.lengths[row])} words"
             )
+
+
+# ---- phrases ----
+
+
+class PhraseStore(ColumnFolder):
+    """Phrases of n pairs in a folder; created by `write`, opened by `open`.
+
+    meta: contents of `meta.json`: languages, word tokenizer, rules; counts of rows, links, phrases (of all pairs) and
+        table (rows of the phrase table).
+    """
+
+    def __init__(self, folder: Path, meta: Mapping[str, Any], alignments: WordAlignments) -> None:
+        super().__init__(folder, meta)
+        self.alignments = alignments
+        self._encoded: tuple[str, tuple[Sentences, Sentences]] | None = None  # with the vocabulary's fingerprint
+
+    @classmethod
+    def open(cls, folder: Path | str, alignments: WordAlignments) -> PhraseStore:
+        """Map the folder into memory.
+
+        alignments: those that the phrases were extracted from.
+
+        Raises:
+            DataError: the folder is missing, damaged or truncated, or was written from other alignments.
+        """
+        folder = Path(folder)
+        store = cls(folder, read_meta(folder, PHRASES_KIND), alignments)
+        alignments.check_same_rows(store, "extract phrases again")
+        return store
+
+    @classmethod
+    def write(
+        cls,
+        folder: Path | str,
+        alignments: WordAlignments,
+        table: PhraseTable,
+        rules: TableRules,
+        *,
+        shard_bytes: int = SHARD_BYTES,
+    ) -> PhraseStore:
+        """Find the phrases of all pairs that are in the table, in one pass, and open the result.
+
+        table: counted from the same words, so that both have the same word types.
+        rules: those by which phrases were extracted.
+
+        Raises:
+            DataError: the table was counted from other words, or the disk is full.
+        """
+        if [table.source_types, table.target_types] != list(alignments.types):
+            raise DataError(
+                f"{folder}: the phrase table was counted from other words than those of {alignments.folder}"
+            )
+        indexes = (table.index("source"), table.index("target"))
+        meta: dict[str, Any] = {
+            "kind": PHRASES_KIND,
+            "languages": list(alignments.languages),
+            "word_tokenizer": alignments.word_tokenizer,
+            "rules": rules.dump(),
+            "counts": {"rows": len(alignments), **alignments.counts, "phrases": 0, "table": len(table)},
+        }
+
+        def columns() -> Iterator[Mapping[str, Ragged]]:
+            for words, found in alignments.chunks():
+                sides = (words.source, words.target)
+                lengths = (words.source.lengths, words.target.lengths)
+                spans = phrase_pairs(*lengths, found.links, rules, confidence=found.confidence.flat)
+                source, target = (indexes[side].find(sides[side], spans, 2 * side) for side in (0, 1))
+                rows = table.rows_of(source, target)
+                kept = select_spans(spans, rows >= 0)
+                meta["counts"]["phrases"] += len(kept.flat)
+                yield {
+                    "spans": Ragged(narrow(kept.flat.reshape(-1)), 4 * kept.offsets),
+                    "entries": Ragged(rows[rows >= 0].astype(np.int32), kept.offsets),
+                }
+
+        folder = Path(folder)
+        write_columns(folder, columns(), meta, shard_bytes, PhraseTableColumns.of(table).write)
+        return cls.open(folder, alignments)
+
+    @cached_property
+    def table(self) -> PhraseTableColumns:
+        """Phrases and scores, mapped."""
+        return PhraseTableColumns.open(self.folder / _TABLE)
+
+    def take(self, rows: RowNumbers) -> tuple[Ragged, Ragged]:
+        """Return the phrase pairs of the given rows that are in the table, and their scores.
+
+        Returns:
+            n rows of half-open word spans (a, b, c, d), int32, sorted and unique.
+            n rows of (phi(target|source), phi(source|target)), float32.
+        """
+        (spans,), (entries,) = self._take(rows, "spans"), self._take(rows, "entries")
+        phi = self.table.phi[entries.values]
+        return Ragged(spans.values.reshape(-1, 4), entries.offsets), Ragged(phi, entries.offsets)
+
+    def known(self, rows: RowNumbers, vocab: Vocab) -> tuple[KnownPhrases, KnownPhrases]:
+        """Return the spans of source and target that are in the table, with the most likely translation of each.
+
+        The first call builds the table's index, and encodes the translations unless `read_encoded` was called.
+        """
+        source, target = self.alignments.words(rows)
+        encoded = self.encoded(vocab)
+        return self._known(0, source, encoded[1]), self._known(1, target, encoded[0])
+
+    def encoded(self, vocab: Vocab) -> tuple[Sentences, Sentences]:
+        """Return source and target phrases of the table as subwords inside a line; empty if never a translation."""
+        if self._encoded is None or self._encoded[0] != vocab.fingerprint:
+            table = self.table
+            wanted = [np.unique(table.entries[table.best[1 - side], side]) for side in (0, 1)]
+            source, target = (self._encode(side, wanted[side], vocab) for side in (0, 1))
+            self._encoded = (vocab.fingerprint, (source, target))
+        return self._encoded[1]
+
+    def write_encoded(self, vocab: Vocab, into: Path) -> None:
+        """Write the result of `encoded`, which takes minutes for millions of phrases, into a folder."""
+        for name, side in zip(_SIDES, self.encoded(vocab), strict=True):
+            np.save(into / f"{name}_ids.npy", side.ids.flat)
+            np.save(into / f"{name}_words.npy", side.words.flat)
+            np.save(into / f"{name}_offsets.npy", side.ids.offsets)
+
+    def read_encoded(self, vocab: Vocab, folder: Path) -> None:
+        """Map the result of `encoded` for this vocabulary from a folder.
+
+        Raises:
+            DataError: a file is missing or damaged.
+        """
+        sides = []
+        for name, language in zip(_SIDES, self.alignments.languages, strict=True):
+            offsets = _mapped(folder / f"{name}_offsets")
+            ids, words = (Ragged(_mapped(folder / f"{name}_{column}"), offsets) for column in ("ids", "words"))
+            sides.append(Sentences(ids, words, language))
+        self._encoded = (vocab.fingerprint, (sides[0], sides[1]))
+
+    def _encode(self, side: int, wanted: NDArray[np.int64], vocab: Vocab) -> Sentences:
+        """Return a row per phrase: those with the wanted (sorted) numbers as subwords, all others empty."""
+        phrases, types = self.table.phrases[side], self.alignments.types[side]
+        language, tokenizer = self.alignments.languages[side], self.alignments.word_tokenizer
+        parts = []
+        for start in range(0, len(wanted), _ENCODED_AT_ONCE):
+            some = phrases.take(wanted[start : start + _ENCODED_AT_ONCE])
+            parts.append(vocab.encode_phrases(running_text(some, types, language, tokenizer)))
+        lengths = np.zeros(len(phrases), np.int64)
+        lengths[wanted] = np.concatenate([np.zeros(0, np.int64), *(part.lengths for part in parts)])
+        ids, words = (
+            np.concatenate([np.zeros(0, np.int32), *(getattr(part, name).flat for part in parts)])
+            for name in ("ids", "words")
+        )
+        return Sentences(Ragged.from_lengths(ids, lengths), Ragged.from_lengths(words, lengths), language)
+
+    def _known(self, side: int, words: Ragged, others: Sentences) -> KnownPhrases:
+        every = all_spans(words, int(self.meta["rules"]["max_phrase_length"]))
+        found = self._indexes[side].find(words, every)
+        spans, phrases = select_spans(every, found >= 0), found[found >= 0]
+        best = self.table.best[side][phrases]
+        return KnownPhrases(spans, self.table.phi[best, side], others.take(self.table.entries[best, 1 - side]))
+
+    @cached_property
+    def _indexes(self) -> tuple[PhraseIndex, PhraseIndex]:
+        from interlace.alignment.phrase_table import PhraseIndex
+
+        source, target = self.table.phrases
+        return PhraseIndex(source), PhraseIndex(target)
+
+
+@dataclass(frozen=True)
+class PhraseTableColumns:
+    """The columns of a phrase table that batches need: m phrase pairs of S source and T target phrases.
+
+    phrases: S and T rows of int32 word types.
+    entries: (m, 2) int32 (source phrase, target phrase), sorted.
+    phi: (m, 2) float32 (phi(target|source), phi(source|target)).
+    best: (S,) and (T,) int32, the row of the most likely translation of each phrase of a side.
+    """
+
+    phrases: tuple[Ragged, Ragged]
+    entries: NDArray[np.int32]
+    phi: NDArray[np.float32]
+    best: tuple[NDArray[np.int32], NDArray[np.int32]]
+
+    @classmethod
+    def of(cls, table: PhraseTable) -> PhraseTableColumns:
+        """Return the columns of a phrase table.
+
+        The most likely translation is as in `PhraseTable.best`: ties are broken by count, lexical weight, and order.
+        """
+        order = np.lexsort((-table.scores[:, 1], -table.counts[:, 2], -table.scores[:, 0], table.entries[:, 1]))
+        first = np.searchsorted(table.entries[order, 1], np.arange(len(table.target)))
+        best = (table.best.astype(np.int32), order[first].astype(np.int32))
+        return cls((table.source, table.target), table.entries, table.scores[:, [2, 0]], best)
+
+    @classmethod
+    def open(cls, folder: Path) -> PhraseTableColumns:
+        """Map the files of `write`.
+
+        Raises:
+            DataError: a file is missing or damaged.
+        """
+        source, target = (Ragged(_mapped(folder / side), _mapped(folder / f"{side}_offsets")) for side in _SIDES)
+        best = (_mapped(folder / "source_best"), _mapped(folder / "target_best"))
+        return cls((source, target), _mapped(folder / "entries"), _mapped(folder / "phi"), best)
+
+    def write(self, into: Path) -> None:
+        """Write a folder `table` of numpy files."""
+        folder = into / _TABLE
+        folder.mkdir()
+        for side, phrases, best in zip(_SIDES, self.phrases, self.best, strict=True):
+            np.save(folder / f"{side}.npy", phrases.flat.astype(np.int32, copy=False))
+            np.save(folder / f"{side}_offsets.npy", phrases.offsets - phrases.offsets[0])
+            np.save(folder / f"{side}_best.npy", best)
+        np.save(folder / "entries.npy", self.entries)
+        np.save(folder / "phi.npy", np.ascontiguousarray(self.phi, np.float32))
+
+
+def all_spans(words: Ragged, max_length: int) -> Ragged:
+    """Return all half-open spans of at most `max_length` words in each row, sorted."""
+    rest = np.repeat(words.lengths, words.lengths) - words.columns()
+    places, more = np.nonzero(np.arange(max_length) < rest[:, None])
+    starts = words.columns()[places]
+    spans = np.stack([starts, starts + more + 1], axis=1).astype(np.int32)
+    return Ragged.from_lengths(spans, np.bincount(words.rows()[places], minlength=len(words)))
+
+
+def select_spans(spans: Ragged, mask: NDArray[np.bool_]) -> Ragged:
+    """Return the spans of each row where the mask (total,) is true."""
+    return Ragged.from_lengths(spans.flat[mask], np.bincount(spans.rows()[mask], minlength=len(spans)))
+
+
+def _mapped(path: Path) -> NDArray[Any]:
+    """Map the array in `path.npy`; raise a DataError if it is missing or damaged."""
+    path = must_exist(path.with_suffix(".npy"), "part of a phrase store")
+    try:
+        array: NDArray[Any] = np.load(path, mmap_mode="r")
+    except (ValueError, OSError, EOFError) as error:
+        raise DataError(f"{path}: damaged: {error}; extract phrases again") from error
+    return array.view(np.ndarray)

@@ -61,7 +61,7 @@ def build_corpus(
     chunks = reader.read_chunks(files, list(languages))
     kept = (
         text.where(text.words.lengths > 0)
-        for texts in _filtered(chunks, len(languages), word_tokenizer, normalization, skipped, filters)
+        for texts in filtered_text(chunks, len(languages), word_tokenizer, normalization, skipped, filters)
         for text in texts
     )
     encoded = vocab.encode_texts(kept)
@@ -72,26 +72,15 @@ def build_corpus(
     )
 
 
-def filtered_lines(
+def filtered_text(
     chunks: Iterable[Text | TextPairs],
+    count: int,
     word_tokenizer: WordTokenizer,
     normalization: Normalization,
     skipped: Counter[str],
     filters: Sequence[Filter] = (),
-) -> Iterator[Text]:
-    """Yield all lines, as `filtered_pairs` yields pairs: lines that a corpus skips have no words."""
-    for (text,) in _filtered(chunks, 1, word_tokenizer, normalization, skipped, filters):
-        yield text
-
-
-def filtered_pairs(
-    chunks: Iterable[Text | TextPairs],
-    word_tokenizer: WordTokenizer,
-    normalization: Normalization,
-    skipped: Counter[str],
-    filters: Sequence[Filter] = (),
-) -> Iterator[TextPairs]:
-    """Yield all pairs, normalized and split into words; pairs that a corpus skips have no words on either side.
+) -> Iterator[list[Text]]:
+    """Yield the `count` sides of each chunk, normalized and split into words; rows that a corpus skips have no words.
 
     Data stored next to a corpus, such as word alignments, is computed from this text with the same filters, so that
     both the line number in the files and the row in the corpus are known.
@@ -99,26 +88,20 @@ def filtered_pairs(
     skipped: counts of what is skipped: `empty` for a side without a word, `dropped by length` for the filter `length`;
         complete after the last chunk.
     """
-    for source, target in _filtered(chunks, 2, word_tokenizer, normalization, skipped, filters):
-        yield TextPairs(source, target)
-
-
-def _filtered(
-    chunks: Iterable[Text | TextPairs],
-    count: int,
-    word_tokenizer: WordTokenizer,
-    normalization: Normalization,
-    skipped: Counter[str],
-    filters: Sequence[Filter],
-) -> Iterator[list[Text]]:
-    """Yield the `count` sides of each chunk."""
     rules = FilterChain(filters)
     for chunk in chunks:
         if len(sides(chunk)) != count:
             found, expected = ("pairs", "lines of one language")[:: 1 if count == 1 else -1]
             raise DataError(f"the reader yields {found}, expected {expected}")
         skipped.update(chunk.notes)
-        texts = [_prepared(text, word_tokenizer, normalization) for text in sides(chunk)]
+        texts = []
+        for text in sides(chunk):
+            lines = normalization.lines(text.lines, text.language)
+            if lines is text.lines and text.word_tokenizer == word_tokenizer.name:  # the reader's words are the same
+                texts.append(text)
+            else:
+                spans = word_tokenizer.of(text.language).split(lines)
+                texts.append(Text(text.language, lines, spans, word_tokenizer.name))
         full = np.logical_and.reduce([text.words.lengths > 0 for text in texts])
         skipped["empty"] += int((~full).sum())
         kept = rules.keep(texts[0] if count == 1 else TextPairs(texts[0], texts[1]), full)
@@ -129,11 +112,3 @@ def _filtered(
                 texts[side] = Text(text.language, text.lines, columns, text.word_tokenizer)
         yield texts
     skipped.update({f"dropped by {name}": dropped for name, dropped in rules.dropped.items()})
-
-
-def _prepared(text: Text, word_tokenizer: WordTokenizer, normalization: Normalization) -> Text:
-    """Return the normalized text with its words; the reader's words are kept if they are the same."""
-    lines = normalization.lines(text.lines, text.language)
-    if lines is text.lines and text.word_tokenizer == word_tokenizer.name:
-        return text
-    return Text(text.language, lines, word_tokenizer.of(text.language).split(lines), word_tokenizer.name)

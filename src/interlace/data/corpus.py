@@ -19,8 +19,7 @@ from interlace.data import Pairs, RowNumbers, Sentences
 from interlace.data.store import SHARD_BYTES, ColumnFolder, narrow, read_meta, write_columns
 
 if TYPE_CHECKING:
-    from interlace.data.alignments import WordAlignments
-    from interlace.data.phrases import PhraseStore
+    from interlace.data.alignments import PhraseStore, WordAlignments
     from interlace.data.vocab import Vocab
 
 _WIDTHS = {"links": 2, "phrases": 4}  # stored flat, with so many values per entry

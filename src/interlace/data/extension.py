@@ -188,10 +188,7 @@ class Merge:
 
 
 def continued_merges(
-    words: Sequence[Sequence[int]],
-    counts: Sequence[int],
-    join: Callable[[int, int], int | None],
-    min_count: int = 1,
+    words: Sequence[Sequence[int]], counts: Sequence[int], join: Callable[[int, int], int | None], min_count: int = 1
 ) -> Iterator[Merge]:
     """Yield pairs to merge, the most frequent first (Sennrich et al. 2016), down to a count of `min_count`.
 

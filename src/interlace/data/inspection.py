@@ -139,7 +139,13 @@ class Inspector:
         """Add all chunks to `rows`; yield an error of the reader."""
         try:
             for chunk in chunks:
-                split = [self._split(text) for text in sides(chunk)]
+                split = []
+                for text in sides(chunk):
+                    if text.word_tokenizer == self.word_tokenizer.name:
+                        split.append(text)
+                    else:
+                        words = self.word_tokenizer.of(text.language).split(text.lines)
+                        split.append(Text(text.language, text.lines, words, self.word_tokenizer.name, notes=text.notes))
                 if observer is not None:
                     for text in split:
                         observer(text, rows.place(rows.count))
@@ -150,12 +156,6 @@ class Inspector:
         else:
             if not any(side.words for side in rows.sides):
                 yield Finding("error", "no words", rows.count, rows.count, "nothing is left to train on")
-
-    def _split(self, text: Text) -> Text:
-        if text.word_tokenizer == self.word_tokenizer.name:
-            return text
-        words = self.word_tokenizer.of(text.language).split(text.lines)
-        return Text(text.language, text.lines, words, self.word_tokenizer.name, notes=text.notes)
 
 
 def inspect_file(path: Path | str, progress: Progress = no_progress) -> InspectionReport:

@@ -121,8 +121,7 @@ class PackedSentences:
     @property
     def lengths(self) -> NDArray[np.int64]:
         """(rows,) subwords of all sides together, with separators between sentences."""
-        total: NDArray[np.int64] = np.sum(self.side_lengths, axis=0)
-        return total
+        return np.asarray(np.sum(self.side_lengths, axis=0))
 
     def take(self, rows: RowNumbers) -> Any:
         """Return the given rows, `Sentences` or `Pairs` as the corpus has; pairs without links and phrases.
@@ -146,15 +145,13 @@ class _Chained:
 
     def joined(self, spans: Sequence[tuple[int, int]]) -> NDArray[np.int32]:
         """Return the values of all spans in one array."""
-        return np.concatenate([part for begin, end in spans for part in self._parts(begin, end)])
-
-    def _parts(self, begin: int, end: int) -> list[NDArray[np.int32]]:
-        first = min(bisect_right(self._bounds, begin), len(self._arrays)) - 1
-        last = bisect_left(self._bounds, end, first + 1)
-        return [
-            self._arrays[number][max(begin - self._bounds[number], 0) : end - self._bounds[number]]
-            for number in range(first, last)
-        ]
+        parts = []
+        for begin, end in spans:
+            first = min(bisect_right(self._bounds, begin), len(self._arrays)) - 1
+            for number in range(first, bisect_left(self._bounds, end, first + 1)):
+                start = self._bounds[number]
+                parts.append(self._arrays[number][max(begin - start, 0) : end - start])
+        return np.concatenate(parts)
 
 
 def _renumbered(words: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -19,7 +19,7 @@ from pydantic import Field, SerializeAsAny
 from interlace.core.errors import SettingsError
 from interlace.core.randomness import Purpose, generator
 from interlace.core.registry import Registry
-from interlace.core.settings import Settings
+from interlace.core.settings import RegistryEntry
 from interlace.derived.common.texts import DerivedPairs, DerivedText, composed, derived_pairs, in_parts, unchanged
 
 if TYPE_CHECKING:
@@ -28,13 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["TRANSFORMATIONS", "Chain", "DerivedPairs", "DerivedText", "Transformation", "chain"]
 
 
-class Transformation(Settings, ABC):
+class Transformation(RegistryEntry, ABC):
     """A change of one property of a language. Files that its fields name are read when it is applied."""
-
-    @property
-    def name(self) -> str:
-        """The public name: that of the entry's file."""
-        return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_plugin_")
 
     @property
     def invertible(self) -> bool:

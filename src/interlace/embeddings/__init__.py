@@ -24,7 +24,7 @@ from interlace.core.files import atomic, must_exist
 from interlace.core.names import file_in
 from interlace.core.progress import Progress
 from interlace.core.registry import Registry
-from interlace.core.settings import Settings
+from interlace.core.settings import RegistryEntry
 from interlace.text.lines import read_lines, write_lines
 
 if TYPE_CHECKING:
@@ -248,16 +248,11 @@ class CrossLingualVectors:
     about: dict[str, Any] = field(default_factory=dict)
 
 
-class EmbeddingMethod(Settings, ABC):
+class EmbeddingMethod(RegistryEntry, ABC):
     """A way to get word vectors of several languages in one space; its fields are its settings."""
 
     needs: ClassVar[frozenset[str]] = frozenset()  # required input: {"dictionaries"}, {"texts"}
     joint: ClassVar[bool] = False  # whether it trains on all texts together, so that one text is enough
-
-    @property
-    def name(self) -> str:
-        """The public name: that of the entry's module."""
-        return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_plugin_")
 
     @property
     def max_words(self) -> int | None:

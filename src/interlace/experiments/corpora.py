@@ -24,13 +24,13 @@ from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.core.errors import DataError, SettingsError, did_you_mean
-from interlace.data.alignments import WordAlignments
-from interlace.data.build import filtered_lines, filtered_pairs
+from interlace.data.alignments import PhraseStore, WordAlignments
+from interlace.data.build import filtered_text
 from interlace.data.cache import cached, content_key
 from interlace.data.filters import Filter, build_filters
 from interlace.data.inspection import is_untokenized
-from interlace.data.phrases import PhraseStore
 from interlace.experiments.sections import AlignSettings, names_of
+from interlace.text import TextPairs
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from interlace.core.ragged import Ragged
     from interlace.data.corpus import ParallelCorpus
     from interlace.experiments.recipe import CorpusGroup, Recipe
-    from interlace.text import Text, TextPairs
+    from interlace.text import Text
 
 log = logging.getLogger(__name__)
 
@@ -104,15 +104,13 @@ def corpora_with(groups: Iterable[CorpusGroup], language: str) -> Iterator[tuple
 
 def side_texts(recipe: Recipe, group: CorpusGroup, corpus: str, side: int, root: Path) -> Iterator[Text]:
     """Yield the training text of one side of a corpus; lines that filters drop have no words."""
-    if "-" not in corpus:
-        return filtered_lines(*_sources(recipe, group, corpus, root))
-    return ((pair.source, pair.target)[side] for pair in filtered_pairs(*_sources(recipe, group, corpus, root)))
+    return (texts[side] for texts in filtered_text(*_sources(recipe, group, corpus, root)))
 
 
 def _sources(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Any:
-    chunks = group.reading().read_chunks(group.files("train", corpus, root), corpus.split("-"))
-    word_tokenizer = WORD_TOKENIZERS.build(recipe.word_tokenizer)
-    return chunks, word_tokenizer, recipe.normalization, Counter(), filters_of(recipe, "train")
+    languages, word_tokenizer = corpus.split("-"), WORD_TOKENIZERS.build(recipe.word_tokenizer)
+    chunks = group.reading().read_chunks(group.files("train", corpus, root), languages)
+    return chunks, len(languages), word_tokenizer, recipe.normalization, Counter(), filters_of(recipe, "train")
 
 
 # ---- word alignments ----
@@ -219,7 +217,7 @@ def align_corpus(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) ->
         log.info("aligning the words of %s with %r", corpus, aligner.name)
         spool = into / "words"  # removed when the alignments replace the folder
         spool.mkdir()
-        pairs = filtered_pairs(*_sources(recipe, group, corpus, root))
+        pairs = (TextPairs(source, target) for source, target in filtered_text(*_sources(recipe, group, corpus, root)))
         words = WordPairs.of(pairs if recipe.toy else _check_tokenized(pairs, corpus), spool)
         fitted = aligner.fit(words, _lexicon(priors), _progress(corpus))
         about = {"aligner": aligner.name, "settings": aligner.dump()}

@@ -19,8 +19,7 @@ from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.core.errors import DataError
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs
-from interlace.data.alignments import WordAlignments
-from interlace.data.phrases import PhraseStore
+from interlace.data.alignments import PhraseStore, WordAlignments
 from interlace.data.tokenizer_training import ROLES, word_level_tokenizer
 from interlace.data.vocab import Vocab
 from interlace.models.families import Traits

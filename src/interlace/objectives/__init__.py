@@ -20,10 +20,9 @@ from pydantic import Field
 
 from interlace.core.errors import SettingsError, did_you_mean
 from interlace.core.registry import Registry
-from interlace.core.settings import Settings
-from interlace.data import LabeledExamples, Pairs, Sentences
+from interlace.core.settings import RegistryEntry, Settings
+from interlace.data import LabeledExamples, Pairs, Questions, Sentences
 from interlace.data.layout import MAX_SPECIALS, Layout
-from interlace.data.questions import Questions
 
 if TYPE_CHECKING:
     import torch
@@ -174,7 +173,7 @@ class Component(Settings):
         return self
 
 
-class Objective(Settings, ABC):
+class Objective(RegistryEntry, ABC):
     """A pre-training objective. Subclasses define `batch`; the default `loss` is cross-entropy at `batch.at`."""
 
     reads: ClassVar[type] = Sentences  # or Pairs
@@ -192,11 +191,6 @@ class Objective(Settings, ABC):
         256, ge=8, description="Maximum sequence length in tokens, special tokens included (XLM: 256)."
     )
     language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
-
-    @property
-    def name(self) -> str:
-        """The public name: that of the entry's module."""
-        return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_plugin_")
 
     @property
     def needs_frequencies(self) -> bool:
@@ -246,13 +240,11 @@ class Objective(Settings, ABC):
 
         The default is one sequence with both sides. Batch sizes are computed from it.
         """
-        costs: NDArray[Any] = np.minimum(source + target + MAX_SPECIALS, self.max_length)
-        return costs
+        return np.asarray(np.minimum(source + target + MAX_SPECIALS, self.max_length))
 
     def sentence_costs(self, lengths: NDArray[Any]) -> NDArray[Any]:
         """Return (n,) tokens that single sentences of these lengths take in a batch."""
-        costs: NDArray[Any] = np.minimum(lengths + MAX_SPECIALS, self.max_length)
-        return costs
+        return np.asarray(np.minimum(lengths + MAX_SPECIALS, self.max_length))
 
     def for_evaluation(self) -> Self:
         """Return the objective used for held-out perplexity, with settings that are comparable between runs."""
@@ -295,12 +287,7 @@ def token_texts(vocab: Vocab, ids: Any) -> list[str]:
 
 
 def encoder_inputs(
-    layout: Layout,
-    traits: Traits,
-    languages: tuple[str, ...],
-    *,
-    restart: bool = False,
-    language_ids: bool = True,
+    layout: Layout, traits: Traits, languages: tuple[str, ...], *, restart: bool = False, language_ids: bool = True
 ) -> dict[str, NDArray[Any]]:
     """Return the encoder's arrays for sequences of one or two sides.
 

@@ -85,8 +85,7 @@ class AlignMlm(Mlm):
     def model_post_init(self, _context: object) -> None:
         """Check that a step has at least one entry."""
         if self.pairs_per_step != "all" and self.pairs_per_step < 1:
-            message = f"pairs_per_step is 'all' or at least 1, found {self.pairs_per_step}"
-            raise ValueError(message)
+            raise ValueError(f"pairs_per_step is 'all' or at least 1, found {self.pairs_per_step}")
 
     def prepare(self, resources: Resources) -> PreparedAlignMlm:
         """Split and tokenize the dictionaries.

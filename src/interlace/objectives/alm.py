@@ -82,12 +82,10 @@ class Alm(Objective):
     def model_post_init(self, _context: object) -> None:
         """Reject settings that would be ignored."""
         if self.phrases == "extracted" and self.code_switching.target_choice == "table_argmax":
-            message = "phrases = 'extracted' has no table for code_switching.target_choice = 'table_argmax'"
-            raise ValueError(message)
+            raise ValueError("phrases = 'extracted' has no table for code_switching.target_choice = 'table_argmax'")
         longest = self.code_switching.max_phrase_length
         if self.phrases == "extracted" and longest > self.extraction.max_phrase_length:
-            message = f"code_switching.max_phrase_length = {longest} exceeds extraction.max_phrase_length"
-            raise ValueError(message)
+            raise ValueError(f"code_switching.max_phrase_length = {longest} exceeds extraction.max_phrase_length")
 
     @property
     def needs(self) -> frozenset[str]:  # type: ignore[override]
@@ -137,8 +135,7 @@ class Alm(Objective):
         A replaced phrase may be a little longer. On Multi30k en-de (batches of 2,048 tokens) batches have on average
         1.00 times their budget, 82 % without padding; sorting by matrix side would not fill them better (79 %).
         """
-        costs: NDArray[Any] = np.minimum(np.maximum(source, target) + MAX_SPECIALS, self.max_length)
-        return costs
+        return np.asarray(np.minimum(np.maximum(source, target) + MAX_SPECIALS, self.max_length))
 
     def _switched(self, pairs: Pairs, forms: WordForms, rng: Generator) -> tuple[SwitchedSentences, SwitchedTokens]:
         found: object

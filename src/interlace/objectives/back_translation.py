@@ -88,8 +88,7 @@ class BackTranslation(Seq2SeqObjective):
         """Reject sampling settings for greedy search."""
         for name in ("temperature", "top_k"):
             if self.search == "greedy" and (value := getattr(self, name)) != type(self).model_fields[name].default:
-                message = f"{name} = {value} is for sampling, but search = 'greedy'; set search = 'sampled' too"
-                raise ValueError(message)
+                raise ValueError(f"{name} = {value} is for sampling, but search = 'greedy'; set search = 'sampled' too")
 
     @property
     def stochastic(self) -> bool:  # type: ignore[override]

@@ -111,8 +111,7 @@ class Denoise(Seq2SeqObjective):
     def model_post_init(self, _context: Any) -> None:
         """Reject a dictionary that is not used."""
         if not self.needs and self.dictionary != Dictionary():
-            message = "dictionary is set, but translation_rate is 0; set translation_rate too"
-            raise ValueError(message)
+            raise ValueError("dictionary is set, but translation_rate is 0; set translation_rate too")
 
     @property
     def needs(self) -> frozenset[str]:  # type: ignore[override]

@@ -58,8 +58,7 @@ class DictMlm(Mlm):
     needs: ClassVar[frozenset[str]] = frozenset({"lexicon"})
 
     language_ids: BoolOrAuto = Field(
-        "auto",
-        description="Feed language ids; 'auto': if the model has embeddings (ALIGN-MLM's DICT-MLM, G.4: on).",
+        "auto", description="Feed language ids; 'auto': if the model has embeddings (ALIGN-MLM's DICT-MLM, G.4: on)."
     )
     dictionary: Dictionary = Field(default_factory=Dictionary, description="Dictionaries to learn from.")
     mode: Literal["label", "input"] = Field(
@@ -71,8 +70,7 @@ class DictMlm(Mlm):
         0.5, ge=0, le=1, description="Share of the chosen tokens looked up in the dictionary (DICT-MLM-50: 0.5)."
     )
     whole_words: bool = Field(
-        True,
-        description="Look up only tokens that are whole words; false: any token of that form (ALIGN-MLM's code).",
+        True, description="Look up only tokens that are whole words; false: any token of that form (ALIGN-MLM's code)."
     )
     multi_subword: Literal["drop", "first"] = Field(
         "drop", description="Translations of several tokens: dropped, or replaced by their first token."

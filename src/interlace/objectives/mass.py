@@ -104,8 +104,7 @@ class Mass(Seq2SeqObjective):
         """Check the two shares; reject code-switching settings that are not used."""
         self._masking()
         if not self.code_switched and self.code_switching != CodeSwitching():
-            message = "code_switching is set, but code_switched is false; set code_switched = true too"
-            raise ValueError(message)
+            raise ValueError("code_switching is set, but code_switched is false; set code_switched = true too")
 
     def decoder_lengths(self, read: NDArray[Any]) -> NDArray[Any]:
         """Return (n,) the length of the fragment, and of masks before it."""

@@ -38,8 +38,8 @@ from interlace.objectives import (
     resolve_reset_positions,
     token_texts,
 )
-from interlace.objectives.common.links import one_to_one, require_links
 from interlace.objectives.common.masking import Masking, PreparedMasked
+from interlace.objectives.word_aligned import one_to_one, require_links
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -269,8 +269,7 @@ def _partners(
     width = max(layout.ids.shape[1], 1)
 
     def keys(of: NDArray[np.int64]) -> NDArray[np.int64]:
-        found: NDArray[np.int64] = (of // width * 2 + layout.sides.reshape(-1)[of]) * max_words + words[of]
-        return found
+        return np.asarray((of // width * 2 + layout.sides.reshape(-1)[of]) * max_words + words[of])
 
     size = np.bincount(keys(places), minlength=len(layout.ids) * 2 * max_words)
     first = np.cumsum(size) - size  # of each word, in `places`

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator
 from interlace.data import Pairs, Sentences
 from interlace.data.layout import SPECIALS, Layout, sentence_layout
 from interlace.objectives import Batch, Objective, Prepared, Preview, Term, place_texts, token_texts
-from interlace.objectives.common.links import one_to_one, require_links
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -227,3 +227,35 @@ def _word_vectors(states: Tensor, extra: dict[str, Any], prefix: str = "") -> Te
 
     places, to, weights, heads = (extra[prefix + name] for name in ("places", "to", "weights", "heads"))
     return weighted_sums(states, places, to, weights, len(heads))
+
+
+def require_links(pairs: Pairs, name: str) -> Ragged:
+    """Return the word alignments of the pairs.
+
+    Raises:
+        DataError: there are none; the message says how to get them.
+    """
+    if pairs.links is None:
+        raise DataError(
+            f"{name} needs word alignments, and these pairs have none; add a section [align] to the recipe, or open "
+            "the corpus with ParallelCorpus.with_alignments"
+        )
+    return pairs.links
+
+
+def one_to_one(links: Ragged, confidence: Ragged | None) -> NDArray[np.bool_]:
+    """Return (total,) which links are the unique best of both their words; without confidences the only one of both.
+
+    links: n rows of (source word, target word). confidence: a number per link, or None.
+    """
+    rows, flat = links.rows(), links.flat
+    keep = np.ones(len(flat), np.bool_)
+    for side in (0, 1):
+        keys = rows * (int(flat[:, side].max(initial=0)) + 1) + flat[:, side]
+        top = np.ones(len(keys), np.bool_)
+        if confidence is not None:
+            best = np.zeros(int(keys.max(initial=0)) + 1, confidence.flat.dtype)
+            np.maximum.at(best, keys, confidence.flat)
+            top = confidence.flat == best[keys]
+        keep &= top & (np.bincount(keys[top], minlength=int(keys.max(initial=0)) + 1)[keys] == 1)
+    return keep

@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
-from interlace.core.randomness import Generator, Purpose, generator
+from interlace.core.randomness import Purpose, generator
 from interlace.scores import SUPERVISED, ZERO_SHOT, Score, ScoreTable
 from interlace.scores.examples import Examples, approximate_randomization, mcnemar, paired_bootstrap
 from interlace.scores.held_out import add_all_words, comparable_metrics
@@ -373,19 +373,6 @@ def reference(system: System, systems: Sequence[System], baseline: str | None = 
     return None
 
 
-def _comparison(
-    measure: Measure,
-    pair: tuple[System, System],
-    interval: Interval,
-    tested: Significance,
-    unit: Unit,
-    effects: tuple[float, float],
-) -> Comparison:
-    """Make a comparison whose p-value is not adjusted yet."""
-    p = tested.p
-    return Comparison(measure, *pair, interval, p, p, tested.min_p, unit, tested.n, *effects)
-
-
 def _over_seeds(results: Results, pairs: Sequence[tuple[System, System]]) -> list[Comparison]:
     found = []
     for number, (measure, by_system) in enumerate(results.items()):
@@ -394,8 +381,9 @@ def _over_seeds(results: Results, pairs: Sequence[tuple[System, System]]) -> lis
                 one, other = by_system[pair[0]], by_system[pair[1]]
                 a, b = one.against(other), other.against(one)
                 tested = permutation_test(a, b, generator(Purpose.STATISTICS, 0, 0, number * len(pairs) + place))
-                effects = cohens_d(a, b), cliffs_delta(a, b)
-                found.append(_comparison(measure, pair, difference_interval(a, b), tested, "seeds", effects))
+                p, effects = tested.p, (cohens_d(a, b), cliffs_delta(a, b))
+                apart = difference_interval(a, b)
+                found.append(Comparison(measure, *pair, apart, p, p, tested.min_p, "seeds", tested.n, *effects))
     return found
 
 
@@ -412,8 +400,9 @@ def _over_languages(results: Results, pairs: Sequence[tuple[System, System]]) ->
             if values:
                 tested = sign_flip_test(values, generator(Purpose.STATISTICS, 0, 1, place))
                 spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-                effects = fmean(values) / spread if spread > 0 else math.nan, math.nan
-                found.append(_comparison(mean, pair, mean_interval(values), tested, "languages", effects))
+                p, effect = tested.p, fmean(values) / spread if spread > 0 else math.nan
+                apart, least = mean_interval(values), tested.min_p
+                found.append(Comparison(mean, *pair, apart, p, p, least, "languages", tested.n, effect, math.nan))
     return found
 
 
@@ -439,32 +428,23 @@ def _over_examples(
                     if system not in pooled:
                         pooled[system] = _pooled([outcomes(row) for row in rows[system]], system, measure)
                 rng = generator(Purpose.STATISTICS, 0, 2, number * len(pairs) + place)
-                single = all(len(rows[system]) == 1 for system in pair)
-                found.append(_compared(measure, pair, pooled, rng, draws, single=single))
+                a, b = pooled[pair[0]], pooled[pair[1]]
+                interval = paired_bootstrap(a, b, rng, draws=draws)
+                tested = approximate_randomization(a, b, rng, draws)
+                binary = a.is_binary and b.is_binary and all(len(rows[system]) == 1 for system in pair)
+                exact = mcnemar(a, b).p if binary else math.nan
             except DataError as error:
                 if untested is None:
                     raise
                 untested.append(Untested(measure, *pair, str(error)))
+                continue
+            scale = 100.0 if measure.unit == "%" else 1.0
+            interval = Interval(interval.value * scale, interval.low * scale, interval.high * scale, interval.n)
+            p, least, delta = tested.p, tested.min_p, cliffs_delta(a.each, b.each)
+            found.append(
+                Comparison(measure, *pair, interval, p, p, least, "examples", tested.n, math.nan, delta, exact)
+            )
     return found
-
-
-def _compared(
-    measure: Measure,
-    pair: tuple[System, System],
-    pooled: Mapping[System, Examples],
-    rng: Generator,
-    draws: int,
-    *,
-    single: bool,
-) -> Comparison:
-    a, b = pooled[pair[0]], pooled[pair[1]]
-    interval = paired_bootstrap(a, b, rng, draws=draws)
-    tested = approximate_randomization(a, b, rng, draws)
-    exact = mcnemar(a, b).p if single and a.is_binary and b.is_binary else math.nan
-    scale = 100.0 if measure.unit == "%" else 1.0
-    interval = Interval(interval.value * scale, interval.low * scale, interval.high * scale, interval.n)
-    effects = math.nan, cliffs_delta(a.each, b.each)
-    return replace(_comparison(measure, pair, interval, tested, "examples", effects), mcnemar=exact)
 
 
 def _pooled(runs: Sequence[Examples], system: System, measure: Measure) -> Examples:

@@ -123,7 +123,13 @@ class EmbeddingAlignment(DictionaryTask):
                 f"{examples.target.language!r} can be looked up: a word has several subwords, or is spelled alike in "
                 "both languages; set multi_subword = 'mean' or identical = true"
             )
-        candidates = self._candidates(targets.take(np.flatnonzero(target_fits)), examples.text_ids, vocab)
+        fitting, ids = targets.take(np.flatnonzero(target_fits)), vocab.regular_ids.astype(np.int32)
+        if self.candidates == "text":
+            ids = ids[np.isin(ids, examples.text_ids) | np.isin(ids, fitting.flat)]
+        if self.candidates == "dictionary":
+            candidates = fitting.take(distinct_rows(fitting)[1])
+        else:
+            candidates = Ragged.from_lengths(ids, np.ones(len(ids), np.int64))
         kept = np.flatnonzero(usable)
         hits = self._hits(backbone, examples, candidates, kept)
         spelled = [[side[entry] for entry in kept] for side in examples.words]
@@ -134,15 +140,6 @@ class EmbeddingAlignment(DictionaryTask):
         identity = identity_of(*examples.words, *examples.trained.overlap(*examples.words))
         outcomes = groups.outcomes(numbers, kept[firsts], hits, identity)
         return Scores({**metrics, "coverage": 100 * len(hits) / len(np.unique(numbers))}, outcomes)
-
-    def _candidates(self, targets: Ragged, text_ids: NDArray[np.int32], vocab: Vocab) -> Ragged:
-        """Return a row of subwords for each candidate, whose mean is its vector."""
-        if self.candidates == "dictionary":
-            return targets.take(distinct_rows(targets)[1])
-        ids = vocab.regular_ids.astype(np.int32)
-        if self.candidates == "text":
-            ids = ids[np.isin(ids, text_ids) | np.isin(ids, targets.flat)]
-        return Ragged.from_lengths(ids, np.ones(len(ids), np.int64))
 
     def _hits(
         self, backbone: Backbone, examples: EncodedEntries, candidates: Ragged, kept: NDArray[np.int64]

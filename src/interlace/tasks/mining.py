@@ -105,9 +105,16 @@ class Mining(SentenceVectorTask):
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> MiningExamples:
         """Encode both texts of the split and of the dev set, with the pairs that translate each other."""
-        queries = (self.query(name, language, root).require_pair() for name in (split, "dev"))
-        scored, dev = (self._bitext(query, vocab) for query in queries)
-        return MiningExamples(scored, dev)
+        found = []
+        for name in (split, "dev"):
+            query = self.query(name, language, root).require_pair()
+            source, target = ([chunk for _, chunk in self._side(query, side)] for side in (query.source, language))
+            if self.gold is None:
+                source, target, gold = self._separate(query, source, target)
+            else:
+                gold = _read_gold(find_file(self.gold, query), source, target)
+            found.append(Bitext(encode(source, vocab), encode(target, vocab), gold))
+        return MiningExamples(*found)
 
     def read_files(self, split: str, language: str, root: Path) -> list[Path]:
         """Return the files of the split, and of the dev set, which determines the threshold."""
@@ -131,14 +138,6 @@ class Mining(SentenceVectorTask):
         identity = identity_of(bitext.gold.ravel(), words_per_line(bitext.source), words_per_line(bitext.target))
         outcomes = Examples(*scored.by_source(threshold, bitext.gold, len(bitext.source)), identity)
         return Scores({"f1": f1, "precision": precision, "recall": recall, "best f1": best}, outcomes)
-
-    def _bitext(self, query: FileQuery, vocab: Vocab) -> Bitext:
-        source, target = ([chunk for _, chunk in self._side(query, side)] for side in (query.source, query.language))
-        if self.gold is None:
-            source, target, gold = self._separate(query, source, target)
-        else:
-            gold = _read_gold(find_file(self.gold, query), source, target)
-        return Bitext(encode(source, vocab), encode(target, vocab), gold)
 
     def _side(self, query: FileQuery, language: str) -> Chunks[Text]:
         return read_text(self.name, self.reader, [language], Text, find_parts(self.files, query, language))

@@ -25,7 +25,6 @@ import string
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -37,10 +36,9 @@ from pydantic import Field
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator
-from interlace.data import Sentences
+from interlace.data import Questions, Sentences, Windows, cut_windows
 from interlace.data.encoding import subwords_in_span
 from interlace.data.layout import pair_layout
-from interlace.data.questions import Questions, Windows, cut_windows
 from interlace.objectives import Batch, Prepared, Term
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import FineTuneTask, HeadSettings, Scores, TaskHead, Tuning
@@ -129,9 +127,9 @@ class Mlqa(SpanSettings, FineTuneTask):
 
         The ceiling is below 100 where a subword crosses the border of an answer, or an answer is not in its passage.
         """
-        normalizer = AnswerNormalizer(self.normalization, examples.passages.language)
+        rules, language = self.normalization, examples.passages.language
         found, best = (
-            compare_all(best_texts(examples, spans), examples.answers, normalizer)
+            compare_all(best_texts(examples, spans), examples.answers, rules, language)
             for spans in (predictions, gold_spans(examples))
         )
         metrics = {name: 100 * float(np.nanmean(each)) for name, each in {**found, "ceiling": best["f1"]}.items()}
@@ -404,56 +402,40 @@ _ANY = _Punctuation()
 _ASCII = str.maketrans("", "", string.punctuation)
 
 
-@dataclass(frozen=True)
-class AnswerNormalizer:
-    """Normalizes answers before they are compared.
-
-    language: of the answers. With MLQA's rules, its seven languages are treated as by its program; in others articles
-    stay, and in scripts without blanks (Japanese, Thai) every character is a word.
-    """
-
-    rules: AnswerRules
-    language: str
-
-    def words(self, answer: str) -> list[str]:
-        """Return the words of an answer; exact match compares all of them."""
-        return list(_answer_words(self.rules, self.language, answer))
-
-
 @lru_cache(maxsize=1 << 16)  # gold answers are compared again at every dev evaluation
-def _answer_words(rules: AnswerRules, language: str, answer: str) -> tuple[str, ...]:
+def answer_words(answer: str, rules: AnswerRules, language: str) -> tuple[str, ...]:
+    """Return the words of a normalized answer; exact match compares all of them.
+
+    language: of the answer. With MLQA's rules, its seven languages are treated as by its program; in others articles
+        stay, and in scripts without blanks (Japanese, Thai) every character is a word.
+    """
     squad = rules == "squad"
     text = answer.lower().translate(_ASCII if squad else _ANY)
     if articles := _ENGLISH if squad else _ARTICLES.get(language):
         text = re.sub(articles, " ", text)
-    if not squad and _is_unspaced(language):
+    if not squad and scripts_of(language) & UNSPACED:
         is_word = _HAN.match if language == "zh" else is_unspaced
         text = "".join(f" {character} " if is_word(character) else character for character in text)
     return tuple(text.split())
 
 
-@lru_cache(maxsize=256)
-def _is_unspaced(language: str) -> bool:
-    return bool(scripts_of(language) & UNSPACED)
-
-
-def compare_answers(found: str, answers: Sequence[str], normalizer: AnswerNormalizer) -> tuple[float, float]:
+def compare_answers(found: str, answers: Sequence[str], rules: AnswerRules, language: str) -> tuple[float, float]:
     """Return (F1, exact match), each against the nearest answer, 0 to 1.
 
     F1 is the harmonic mean of precision and recall of words, 0 if none is common.
     """
-    words, right = normalizer.words(found), [normalizer.words(answer) for answer in answers]
+    words, *right = (answer_words(answer, rules, language) for answer in (found, *answers))
     common = [(Counter(words) & Counter(one)).total() for one in right]
     f1 = max(2 * both / (len(words) + len(one)) if both else 0.0 for both, one in zip(common, right, strict=True))
     return f1, float(words in right)
 
 
 def compare_all(
-    found: Sequence[str], answers: Sequence[Sequence[str]], normalizer: AnswerNormalizer
+    found: Sequence[str], answers: Sequence[Sequence[str]], rules: AnswerRules, language: str
 ) -> dict[str, NDArray[np.float64]]:
     """Return (n,) `f1` and `exact` of each question, 0 to 1; NaN where it has no answer."""
     scores = [
-        compare_answers(one, right, normalizer) if right else (np.nan, np.nan)
+        compare_answers(one, right, rules, language) if right else (np.nan, np.nan)
         for one, right in zip(found, answers, strict=True)
     ]
     columns = np.array(scores, np.float64).reshape(-1, 2)

@@ -127,7 +127,11 @@ class Perplexity(ProbeTask):
                 f"{self.name}: the checkpoint is an encoder without its vocabulary head, so it cannot predict text; "
                 "take one that was saved with its head, or train this one further"
             )
-        kind, max_length = self._kind(backbone), min(self.max_length, backbone.traits.max_length)
+        kind, max_length = self.kind, min(self.max_length, backbone.traits.max_length)
+        if kind == "auto":
+            kind = "causal" if backbone.causal else "pseudo"
+        elif backbone.causal and kind != "causal":
+            raise SettingsError(f"{self.name}: kind = {kind!r}, but the model reads from left to right; use 'causal'")
         if self.context > max_length - 3:
             raise SettingsError(
                 f"{self.name}: context = {self.context}, but the model reads at most {max_length} subwords"
@@ -160,15 +164,6 @@ class Perplexity(ProbeTask):
         # Per subword, only models with the same vocabulary measure the same thing.
         identity = identity_of(found.words, found.characters, *(() if per_word else (measured.ids.flat,)))
         return Scores(metrics, Examples(found.nats, weight, identity, measure="perplexity"), metric=_METRICS[kind])
-
-    def _kind(self, backbone: Backbone) -> str:
-        if self.kind == "auto":
-            return "causal" if backbone.causal else "pseudo"
-        if backbone.causal and self.kind != "causal":
-            raise SettingsError(
-                f"{self.name}: kind = {self.kind!r}, but the model reads from left to right; use 'causal'"
-            )
-        return self.kind
 
     def _metrics(self, kind: str, found: Likelihood) -> dict[str, float]:
         """Return the main metric, and all of them by their full names."""

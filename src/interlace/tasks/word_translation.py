@@ -163,10 +163,11 @@ class WordTranslation(DictionaryTask):
         rows: (m, 2) rows of the words of each entry. words: (m,) the source word of each.
         Returns: (n,) the rank of the best translation by similarity; (m,) cosines and (m,) distances.
         """
-        around = [
-            self._candidates(side, more, rows[:, number])
-            for number, (side, more) in enumerate(zip(sides, frequent, strict=True))
-        ]
+        around = []  # of each side, the sorted rows that are candidates, or that candidates count neighbors among
+        for number, (side, words_of_text) in enumerate(zip(sides, frequent, strict=True)):
+            more = side.find(words_of_text)
+            some = np.unique(np.concatenate([rows[:, number], more[more >= 0]]))
+            around.append(np.arange(len(side)) if self.candidates == "vocabulary" else some)
         tables = [
             centered(side, used) if self.center else side.vectors for side, used in zip(sides, around, strict=True)
         ]
@@ -194,13 +195,6 @@ class WordTranslation(DictionaryTask):
             )
         return kept
 
-    def _candidates(self, side: WordVectors, frequent: list[str], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the sorted rows of a side that are candidates, or that candidates count neighbors among."""
-        if self.candidates == "vocabulary":
-            return np.arange(len(side))
-        more = side.find(frequent)
-        return np.unique(np.concatenate([rows, more[more >= 0]]))
-
 
 def _percent(true: Any) -> float:
     return 100 * float(np.mean(true))
@@ -208,7 +202,5 @@ def _percent(true: Any) -> float:
 
 def _frequent(path: Path, limit: int) -> list[str]:
     """Return the most frequent words of a text, split at blanks; equally frequent ones in the order of the text."""
-    counts: Counter[str] = Counter()
-    for line in read_lines(path):
-        counts.update(line.split())
+    counts = Counter(word for line in read_lines(path) for word in line.split())
     return [word for word, _ in counts.most_common(limit)]

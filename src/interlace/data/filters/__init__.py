@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interlace.core.registry import Registry
-from interlace.core.settings import Settings
+from interlace.core.settings import RegistryEntry
 from interlace.text import Text, TextPairs
 from interlace.text.word_tokenizers.common.characters import code_points, line_starts
 
@@ -23,13 +23,8 @@ Mask = NDArray[np.bool_]
 Keep = Callable[[Chunk], Mask]  # a chunk -> (n,) rows to keep
 
 
-class Filter(Settings, ABC):
+class Filter(RegistryEntry, ABC):
     """One rule. A rule about pairs keeps every line of a single language."""
-
-    @property
-    def name(self) -> str:
-        """The public name: that of the module."""
-        return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_plugin_")
 
     def start(self) -> Keep:
         """Start a pass over a corpus: return the function to call with each chunk, in order.

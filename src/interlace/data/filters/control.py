@@ -17,8 +17,7 @@ class Control(Filter):
     def keep(self, chunk: Chunk) -> Mask:
         """(n,) where every side has at most `max_count` of them."""
         return on_all_sides(
-            chunk,
-            lambda text: count_by_line(_CLASSES.of_lines(text.lines) == _BAD, text.lines) <= self.max_count,
+            chunk, lambda text: count_by_line(_CLASSES.of_lines(text.lines) == _BAD, text.lines) <= self.max_count
         )
 
 

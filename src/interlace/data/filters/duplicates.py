@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.data.filters import Chunk, Filter, Keep, Mask, sides
-from interlace.text import Text
 
 Hashes = NDArray[np.uint64]
 
@@ -27,7 +26,8 @@ class Duplicates(Filter):
         source, target = HashSet(), HashSet()  # pairs are in the first
 
         def keep(chunk: Chunk) -> Mask:
-            columns = [self._normalized(text) for text in sides(chunk)]
+            form = str.casefold if self.ignore_case else str
+            columns = [[form(line.strip()) for line in text.lines] for text in sides(chunk)]
             if len(columns) == 1 or self.by == "source":
                 return source.add(line_hashes(columns[0]))
             if self.by == "target":
@@ -41,10 +41,6 @@ class Duplicates(Filter):
     def keep(self, chunk: Chunk) -> Mask:
         """(n,) rows that do not repeat an earlier row of the chunk."""
         return self.start()(chunk)
-
-    def _normalized(self, text: Text) -> list[str]:
-        lines = [line.strip() for line in text.lines]
-        return [line.casefold() for line in lines] if self.ignore_case else lines
 
 
 class HashSet:

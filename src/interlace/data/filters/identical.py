@@ -1,5 +1,7 @@
 """Drops pairs whose sides are equal: untranslated text."""
 
+from operator import eq
+
 import numpy as np
 from pydantic import Field
 
@@ -17,9 +19,7 @@ class IdenticalSides(Filter):
         """(n,) where the sides differ."""
         if not isinstance(chunk, TextPairs):
             return np.ones(len(chunk), np.bool_)
-        rows = zip(chunk.source.lines, chunk.target.lines, strict=True)
-        same = np.fromiter((self._same(source.strip(), target.strip()) for source, target in rows), np.bool_)
+        form = str.casefold if self.ignore_case else str
+        source, target = ([form(line.strip()) for line in side.lines] for side in (chunk.source, chunk.target))
+        same = np.fromiter(map(eq, source, target), np.bool_, len(chunk))
         return np.asarray(~same | (chunk.source.words.lengths < self.min_words))
-
-    def _same(self, source: str, target: str) -> bool:
-        return source == target or (self.ignore_case and source.casefold() == target.casefold())

@@ -24,8 +24,7 @@ class Length(Filter):
         for unit in ("words", "characters"):
             low, high = getattr(self, f"min_{unit}"), getattr(self, f"max_{unit}")
             if low > high:
-                message = f"min_{unit} = {low} is more than max_{unit} = {high}"
-                raise ValueError(message)
+                raise ValueError(f"min_{unit} = {low} is more than max_{unit} = {high}")
 
     def keep(self, chunk: Chunk) -> Mask:
         """(n,) where every side is within the bounds."""

@@ -14,12 +14,10 @@ class Separator(Filter):
 
     def keep(self, chunk: Chunk) -> Mask:
         """(n,) where no side contains a mark."""
-        return on_all_sides(chunk, self._without)
 
-    def _without(self, text: Text) -> Mask:
-        kept = np.ones(len(text), np.bool_)
-        whole = "\n".join(text.lines)
-        for mark in self.marks:
-            if mark in whole:
-                kept &= np.fromiter((mark not in line for line in text.lines), np.bool_, len(text))
-        return kept
+        def without(text: Text) -> Mask:
+            lines, whole = text.lines, "\n".join(text.lines)
+            marks = [mark for mark in self.marks if mark in whole]
+            return np.fromiter((not any(mark in line for mark in marks) for line in lines), np.bool_, len(lines))
+
+        return on_all_sides(chunk, without)

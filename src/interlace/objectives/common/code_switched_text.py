@@ -21,7 +21,7 @@ from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
 from interlace.data import KnownPhrases, Sentences
-from interlace.data.phrases import PhraseTableColumns, all_spans, select_spans
+from interlace.data.alignments import PhraseTableColumns, all_spans, select_spans
 from interlace.objectives.common.code_switching import (
     KINDS,
     MONOLINGUAL,

@@ -52,8 +52,7 @@ def _as_range(value: Any) -> Any:
 
 def _in_order(value: tuple[float, float]) -> tuple[float, float]:
     if not 0 < value[0] <= value[1] <= 1:
-        message = "expected a share in (0, 1], or two in ascending order"
-        raise ValueError(message)
+        raise ValueError("expected a share in (0, 1], or two in ascending order")
     return value
 
 
@@ -96,8 +95,7 @@ class CodeSwitching(Settings):
         """Check that the two shares leave a share of mixed sentences."""
         if self.source_share + self.target_share > 1 + 1e-9:
             found = self.source_share + self.target_share
-            message = f"source_share + target_share must not exceed 1, found {found:g}"
-            raise ValueError(message)
+            raise ValueError(f"source_share + target_share must not exceed 1, found {found:g}")
 
 
 @dataclass(frozen=True)

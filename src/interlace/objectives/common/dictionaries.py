@@ -104,19 +104,18 @@ class Dictionary(Settings):
         try:
             names = [name for _, name, _, _ in Formatter().parse(pattern or "") if name is not None]
         except ValueError as error:
-            message = f"{pattern!r} is not a path pattern: {error}"
-            raise ValueError(message) from None
+            raise ValueError(f"{pattern!r} is not a path pattern: {error}") from None
         for name in names:
             if name not in {"source", "target"}:
-                message = f"{pattern!r}: unknown placeholder {{{name}}}{did_you_mean(name, ['source', 'target'])}"
-                raise ValueError(message)
+                raise ValueError(
+                    f"{pattern!r}: unknown placeholder {{{name}}}{did_you_mean(name, ['source', 'target'])}"
+                )
         return pattern
 
     @model_validator(mode="after")
     def _check_origin(self) -> Dictionary:
         if self.files is not None and self.vectors is not None:
-            message = "files and vectors are both set; a dictionary comes from one of them"
-            raise ValueError(message)
+            raise ValueError("files and vectors are both set; a dictionary comes from one of them")
         return self
 
     def prepare(

@@ -74,8 +74,9 @@ class Masking(Component):
     def model_post_init(self, _context: Any) -> None:
         """Check that the two shares leave a share of unchanged tokens."""
         if self.mask_share + self.random_share > 1 + 1e-9:
-            message = f"mask_share + random_share must not exceed 1, found {self.mask_share + self.random_share:g}"
-            raise ValueError(message)
+            raise ValueError(
+                f"mask_share + random_share must not exceed 1, found {self.mask_share + self.random_share:g}"
+            )
 
     @property
     def needs_frequencies(self) -> bool:

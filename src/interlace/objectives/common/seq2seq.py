@@ -80,8 +80,7 @@ class Seq2SeqObjective(Objective):
     def sentence_costs(self, lengths: NDArray[Any]) -> NDArray[Any]:
         """Return (n,) tokens that are read and written."""
         read = super().sentence_costs(lengths)
-        costs: NDArray[Any] = read + self.decoder_lengths(read)
-        return costs
+        return np.asarray(read + self.decoder_lengths(read))
 
     def decoder_lengths(self, read: NDArray[Any]) -> NDArray[Any]:
         """Return (n,) the maximum decoder length for encoder inputs of these lengths, special tokens included."""

@@ -106,11 +106,10 @@ class TrainingEntries:
         pairs = [(source.casefold(), target.casefold()) for source, target in entries]
         return cls(frozenset(source for source, _ in pairs), frozenset(target for _, target in pairs))
 
-    def overlap(self, source: Sequence[str], target: Sequence[str]) -> tuple[list[str], list[str]]:
+    def overlap(self, source: Sequence[str], target: Sequence[str]) -> tuple[list[str], ...]:
         """Return which of these words were trained on, on each side; the scored words depend on them."""
         sides = (self.source, source), (self.target, target)
-        one, other = (sorted(trained & {word.casefold() for word in words}) for trained, words in sides)
-        return one, other
+        return tuple(sorted(trained & {word.casefold() for word in words}) for trained, words in sides)
 
     def groups(self, numbers: NDArray[np.int64], source: Sequence[str], target: Sequence[str]) -> WordGroups:
         """Return which words are seen and which are held out.

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from interlace.core.errors import MissingDependencyError
 from interlace.core.registry import Registry
-from interlace.core.settings import Settings
+from interlace.core.settings import RegistryEntry
 
 if TYPE_CHECKING:
     from interlace.core.ragged import Ragged
 
 
-class WordTokenizer(Settings, ABC):
+class WordTokenizer(RegistryEntry, ABC):
     """Splits lines into words. Spans are in order, disjoint, not empty, and do not begin or end with white space.
 
     packages: what it needs besides our own; they are checked when it is built, without importing them.
@@ -32,11 +32,6 @@ class WordTokenizer(Settings, ABC):
         """
         if any(find_spec(package) is None for package in self.packages):
             raise MissingDependencyError(f"the word tokenizer {self.name!r}", " ".join(self.packages))
-
-    @property
-    def name(self) -> str:
-        """The name of the entry."""
-        return type(self).__module__.rsplit(".", 1)[-1].removeprefix("interlace_plugin_")
 
     @property
     def package_versions(self) -> str:
