@@ -6,16 +6,18 @@ import logging
 import sys
 import time
 import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
-from interlace.aligners import ALIGNER_FILE, ALIGNERS, DEFAULT_ALIGNER, load_aligner
+from interlace.aligners import ALIGNER_FILE, ALIGNERS, DEFAULT_ALIGNER, Aligner, Alignments, FittedAligner, load_aligner
+from interlace.alignment import WordPairs
 from interlace.alignment.agreement import Agreement, agreement
-from interlace.alignment.formats import read_alignments
+from interlace.alignment.formats import GoldAlignments, read_alignments
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.pharaoh import pharaoh_lines
 from interlace.cli import Code, load_plugins, notes, print_line
@@ -26,16 +28,7 @@ from interlace.cli.common.output import check_json_output, lines_to, print_summa
 from interlace.cli.common.progress import watching
 from interlace.core.errors import SettingsError, did_you_mean
 from interlace.core.files import must_be_replaceable, must_exist
-from interlace.core.progress import no_progress
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from interlace.aligners import Aligner, Alignments, FittedAligner
-    from interlace.alignment import WordPairs
-    from interlace.alignment.formats import GoldAlignments
-    from interlace.core.progress import Progress
-    from interlace.report.runs import AlignmentMatrix
+from interlace.core.progress import Progress, no_progress
 
 log = logging.getLogger(__name__)
 
@@ -212,7 +205,22 @@ class _Outputs:
                         found.links, self.gold.sure.slice(*rows), self.gold.possible.slice(*rows)
                     )
                 if self.figure is not None and words.first < self.pair <= words.first + len(words):
-                    matrix = self._matrix(words, found)
+                    from interlace.report.runs import AlignmentMatrix
+
+                    row = self.pair - 1 - words.first
+                    first, last = (found.links.offsets[row + step] - found.links.offsets[0] for step in (0, 1))
+                    gold = {}
+                    if self.gold is not None:
+                        known = {"sure": self.gold.sure, "possible": self.gold.possible}
+                        gold = {name: links[self.pair - 1].tolist() for name, links in known.items()}
+                    matrix = AlignmentMatrix(
+                        corpus="-".join(words.languages) if words.languages != ("source", "target") else "",
+                        source=[words.source_types[word] for word in words.source[row]],
+                        target=[words.target_types[word] for word in words.target[row]],
+                        links=found.links[row].tolist(),
+                        confidence=found.confidence[first:last].tolist(),
+                        **gold,
+                    )
                 self.links += len(found.links.flat)
         if self.figure is not None and matrix is not None:
             from interlace.report.figures import alignment_matrix
@@ -233,25 +241,6 @@ class _Outputs:
                 print_line("; ".join([first, *counts]), notes)
                 print_line(self.agreement, notes)
         print_summary(self.into, self.as_json, {**about, "links": self.links, "gold": scores})
-
-    def _matrix(self, words: WordPairs, found: Alignments) -> AlignmentMatrix:
-        """Return the figure of the chosen pair."""
-        from interlace.report.runs import AlignmentMatrix
-
-        row = self.pair - 1 - words.first
-        first, last = (found.links.offsets[row + step] - found.links.offsets[0] for step in (0, 1))
-        gold = {}
-        if self.gold is not None:
-            known = {"sure": self.gold.sure, "possible": self.gold.possible}
-            gold = {name: links[self.pair - 1].tolist() for name, links in known.items()}
-        return AlignmentMatrix(
-            corpus="-".join(words.languages) if words.languages != ("source", "target") else "",
-            source=[words.source_types[word] for word in words.source[row]],
-            target=[words.target_types[word] for word in words.target[row]],
-            links=found.links[row].tolist(),
-            confidence=found.confidence[first:last].tolist(),
-            **gold,
-        )
 
 
 def _confidence_lines(found: Alignments) -> Iterator[str]:

@@ -59,11 +59,8 @@ _FACTS = ("words", "characters", "p50", "p99", "max_words", "tokenization")
 
 def is_recipe(what: list[str]) -> bool:
     """Return whether the only argument is a recipe."""
-    return len(what) == 1 and (Path(what[0]).suffix in {".toml", ".json"} or not _is_text(Path(what[0])))
-
-
-def _is_text(path: Path) -> bool:
-    return bool(path.suffix) or path.exists()
+    path = Path(what[0])
+    return len(what) == 1 and (path.suffix in {".toml", ".json"} or not (path.suffix or path.exists()))
 
 
 def check_files(
@@ -101,17 +98,15 @@ def show(reports: list[InspectionReport], volume: TrainingVolume | None) -> None
 
 
 def _show_finding(finding: Finding) -> None:
-    share = f" of {finding.total:,} ({_percent(finding)} %)" if finding.total > 1 else ""
-    count = f"{finding.count:,}{share}: " if finding.total > 1 else ""
+    count = ""
+    if finding.total > 1:
+        percent = 100 * finding.count / finding.total
+        shown = f"{percent:.0f}" if percent >= 10 else f"{percent:.2g}"
+        count = f"{finding.count:,} of {finding.total:,} ({shown} %): "
     head = f"  [{_COLOUR[finding.level]}]{finding.level}[/] [bold]{escape(finding.what)}[/]  {count}"
     output.print(head + escape(finding.about), highlight=False, soft_wrap=True)
     for example in finding.examples:
         output.print(f"      [dim]{escape(example.where)}[/]  {escape(example.text)}", highlight=False, soft_wrap=True)
-
-
-def _percent(finding: Finding) -> str:
-    share = 100 * finding.count / finding.total
-    return f"{share:.0f}" if share >= 10 else f"{share:.2g}"
 
 
 def _facts(reports: list[InspectionReport]) -> Table:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,8 +14,6 @@ from interlace.cli import Code, load_plugins, notes, print_line
 from interlace.cli.common import options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from interlace.alignment import WordPairs
     from interlace.cli.common.alignment import Source
     from interlace.core.ragged import Ragged
@@ -25,8 +24,7 @@ _MAX_SHAPES = 8  # reported phrase lengths, most frequent first
 
 _Copies = Annotated[int, typer.Option("--copies", min=1, help="Sentences drawn per pair and direction (ALM: 20).")]
 _Fraction = Annotated[
-    str,
-    typer.Option("--fraction", metavar="SHARE", help="Maximum share of replaced words in a sentence; or LOW,HIGH."),
+    str, typer.Option("--fraction", metavar="SHARE", help="Maximum share of replaced words in a sentence; or LOW,HIGH.")
 ]
 _Monolingual = Annotated[
     float, typer.Option("--monolingual", help="Share of unchanged source lines, and of target lines (ALM: 0.1).")
@@ -81,7 +79,19 @@ def code_switch(
             for lines in _lines(text_of(files, languages, reader, word_tokenizer), words, links, drawn, into):
                 write(lines)
     summary = drawn.counts.summary()
-    _note(summary, copies)
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in summary["kinds"].items())
+    shapes = sorted(summary["phrases"].items(), key=lambda item: -item[1])
+    total = sum(summary["phrases"].values())
+    lengths = ", ".join(f"{count / total:.1%} {shape}" for shape, count in shapes[:_MAX_SHAPES])
+    fewer = sum(count for lines, count in summary["distinct"].items() if int(lines) < copies)
+    none = summary["distinct"].get("0", 0)
+    for line in (
+        f"{summary['lines']:,} lines of {summary['pairs']:,} pairs: {kinds}",
+        f"{summary['switched_words']:.1%} of the words of mixed lines are replaced",
+        f"phrases by words, replaced-inserted: {lengths or 'none'}",
+        f"of {2 * summary['pairs']:,} pairs and directions {fewer:,} gave fewer than {copies} lines, {none:,} none",
+    ):
+        print_line(line, notes)
     print_summary(into, as_json, summary)
 
 
@@ -118,20 +128,3 @@ def _lines(
             first = last
             if watch is not None:
                 watch("switching", first, len(words))
-
-
-def _note(summary: dict[str, Any], copies: int) -> None:
-    """Print statistics to standard error."""
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in summary["kinds"].items())
-    shapes = sorted(summary["phrases"].items(), key=lambda item: -item[1])
-    total = sum(summary["phrases"].values())
-    lengths = ", ".join(f"{count / total:.1%} {shape}" for shape, count in shapes[:_MAX_SHAPES])
-    fewer = sum(count for lines, count in summary["distinct"].items() if int(lines) < copies)
-    none = summary["distinct"].get("0", 0)
-    for line in (
-        f"{summary['lines']:,} lines of {summary['pairs']:,} pairs: {kinds}",
-        f"{summary['switched_words']:.1%} of the words of mixed lines are replaced",
-        f"phrases by words, replaced-inserted: {lengths or 'none'}",
-        f"of {2 * summary['pairs']:,} pairs and directions {fewer:,} gave fewer than {copies} lines, {none:,} none",
-    ):
-        print_line(line, notes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,8 +14,6 @@ from interlace.cli import notes, output, print_line
 from interlace.cli.common.options import Changes, parse_changes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from interlace.training.loop import TrainingStep
 
 RECIPES = ("tiny/mlm", "tiny/alm", "tiny/align-mlm")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,8 +14,6 @@ from interlace.cli import Code, Json, load_plugins, notes, print_json, print_lin
 from interlace.cli.common.options import parse_changes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from interlace.derived import Chain
     from interlace.derived.common.folder import FolderFile
 
@@ -30,8 +29,7 @@ _Transformations = Annotated[
     ),
 ]
 _Undo = Annotated[
-    Path | None,
-    typer.Option("--undo", metavar="FOLDER", help="Undo the transformations of this folder's language."),
+    Path | None, typer.Option("--undo", metavar="FOLDER", help="Undo the transformations of this folder's language.")
 ]
 _Output = Annotated[Path, typer.Option("--output", "-o", help="Folder to write: new, or written from the same files.")]
 _Set = Annotated[
@@ -97,10 +95,7 @@ def derive(
 
 
 def _restore(files: Sequence[Path], folder: Path, into: Path, reader: str, given: list[str], *, as_json: bool) -> None:
-    """Undo the transformations of files.
-
-    given: options that the folder's record replaces.
-    """
+    """Undo the transformations of files; `given` are options that the folder's record replaces."""
     from interlace.core.errors import SettingsError
     from interlace.core.files import atomic_folder
     from interlace.derived.common.folder import (
@@ -124,11 +119,7 @@ def _restore(files: Sequence[Path], folder: Path, into: Path, reader: str, given
 
 
 def _chain(names: str, settings: Sequence[str]) -> Chain:
-    """Build the transformations from the options.
-
-    Raises:
-        SettingsError: no such transformation, or a setting that none of them has.
-    """
+    """Build the transformations from the options."""
     from interlace.core.errors import SettingsError, did_you_mean
     from interlace.derived import TRANSFORMATIONS, chain
 
@@ -154,11 +145,7 @@ def _put(fields: dict[str, Any], keys: list[str], kind: Any, value: str) -> None
 
 
 def _name_of(name: str, own: str) -> str:
-    """Return the name of the derived language, which becomes a part of file names.
-
-    Raises:
-        SettingsError: it is that of the original language, or not a valid name.
-    """
+    """Return the name of the derived language, which becomes a part of file names."""
     from interlace.core.errors import SettingsError
 
     if name == own:

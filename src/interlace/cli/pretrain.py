@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,8 +12,6 @@ from interlace.cli import Code, load_plugins, notes, print_json, print_line
 from interlace.cli.common.options import Changes, parse_changes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from interlace.experiments.estimate import Estimate
 
 

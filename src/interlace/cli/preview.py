@@ -49,11 +49,28 @@ def preview(
 ) -> None:
     """Show model inputs and prediction targets of an objective on two sentences."""
     load_plugins(code)
+    from interlace.core.errors import SettingsError
     from interlace.data.vocab import Vocab
+    from interlace.experiments.preview import PreviewPair
     from interlace.training.preview import preview_batch
 
-    example = _example(source, target, links, languages, word_tokenizer)
-    chosen = _objective(objective, changes)
+    codes = languages.split(",")
+    if len(codes) != 2 or not all(codes) or codes[0] == codes[1]:
+        raise SettingsError(f"--languages {languages!r}: expected two, such as en,de")
+    if bool(source) != bool(target):
+        raise SettingsError("give both --source and --target, or neither")
+    own: dict[str, Any] = {"source": source, "target": target, "links": links} if source else {}
+    if links and not source:
+        own = {"links": links}
+    example = PreviewPair(languages=(codes[0], codes[1]), word_tokenizer=word_tokenizer, **own)
+    from interlace.cli.common.options import parse_changes
+    from interlace.core.store import change
+    from interlace.objectives import OBJECTIVES
+
+    data: dict[str, Any] = {"name": objective}
+    for key, value in parse_changes(changes, "key=value, such as masking.rate=0.3").items():
+        change(data, key, value)
+    chosen = OBJECTIVES.build(data, objective)
     subwords = Vocab.load(vocab) if vocab else example.vocab()
     if chosen.architecture == "seq2seq":
         subwords = subwords.with_target_languages(example.languages)
@@ -82,30 +99,3 @@ def _before(example: PreviewPair, objective: Objective) -> list[str]:
     elif objective.needs:
         lines.append(f"alignments: {pairs}")
     return lines
-
-
-def _example(source: str, target: str, links: str, languages: str, word_tokenizer: str) -> PreviewPair:
-    from interlace.core.errors import SettingsError
-    from interlace.experiments.preview import PreviewPair
-
-    codes = languages.split(",")
-    if len(codes) != 2 or not all(codes) or codes[0] == codes[1]:
-        raise SettingsError(f"--languages {languages!r}: expected two, such as en,de")
-    if bool(source) != bool(target):
-        raise SettingsError("give both --source and --target, or neither")
-    own: dict[str, Any] = {"source": source, "target": target, "links": links} if source else {}
-    if links and not source:
-        own = {"links": links}
-    return PreviewPair(languages=(codes[0], codes[1]), word_tokenizer=word_tokenizer, **own)
-
-
-def _objective(name: str, changes: list[str]) -> Objective:
-    """Build the objective; keys are those of a recipe's section."""
-    from interlace.cli.common.options import parse_changes
-    from interlace.core.store import change
-    from interlace.objectives import OBJECTIVES
-
-    data: dict[str, Any] = {"name": name}
-    for key, value in parse_changes(changes, "key=value, such as masking.rate=0.3").items():
-        change(data, key, value)
-    return OBJECTIVES.build(data, name)

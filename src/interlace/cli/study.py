@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,8 +18,6 @@ from interlace.cli.common.options import parse_changes
 from interlace.cli.common.progress import LOG_EVERY, resume_hint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from interlace.experiments.studies import Study
     from interlace.experiments.studies.running import StudyProgress
 
@@ -34,8 +33,7 @@ def study(
     ] = None,
     only: Annotated[str, typer.Option("--only", help="Pattern of cell or system names, such as 'alm*'.")] = "*",
     put_aside: Annotated[
-        bool,
-        typer.Option("--archive", help="Archive cells with other settings and rerun them."),
+        bool, typer.Option("--archive", help="Archive cells with other settings and rerun them.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the cells and their states.")] = False,
     changes: Annotated[

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,19 +19,15 @@ from interlace.core.errors import DataError, RunError
 from interlace.data.cache import content_key
 from interlace.experiments.corpora import plugin_hash
 from interlace.experiments.prepare import data_key, data_root
+from interlace.experiments.recipe import Recipe
 from interlace.models.checkpoint_files import find_checkpoint
-from interlace.tasks import FineTuneTask
+from interlace.tasks import FineTuneTask, Task
 from interlace.tasks.common.files import MissingDataError, translated_files
 from interlace.training.run_folder import SCORES, read_json, write_json
-from interlace.training.selection import runs_of_task, selection_groups
+from interlace.training.selection import FineTuneRun, runs_of_task, selection_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-    from interlace.experiments.recipe import Recipe
-    from interlace.tasks import Task
     from interlace.training.evaluation_job import EvaluationJob, Score
-    from interlace.training.selection import FineTuneRun
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import textwrap
-from typing import TYPE_CHECKING, Any, get_args, get_origin
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -17,9 +18,6 @@ from interlace.experiments.recipe import ObjectiveEntry, Recipe, read_recipe
 from interlace.experiments.sections import CorpusGroup, DerivedLanguage
 from interlace.objectives import OBJECTIVES
 from interlace.tasks import TASKS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _WIDTH = 100
 _HEADER = """\
@@ -51,17 +49,16 @@ def recipe_template(name: str) -> str:
 def _table(
     path: tuple[str, ...], fields: Mapping[str, FieldInfo], data: Mapping[str, Any], defaults: BaseModel | None = None
 ) -> Iterator[str]:
-    """Yield the lines of a table: its keys first, as TOML requires, then the tables inside.
-
-    defaults: of a table that the recipe does not set; None: those of the fields.
-    """
+    """Yield a table's keys first, as TOML requires, then the tables inside; `defaults` are those of an unset table."""
     if "settings" not in fields:  # keys of the entry that the table names, which a recipe writes beside the table's own
         data = {**data, **data.get("settings", {})}
     tables: list[Iterator[str]] = []
     for key, field in fields.items():
         where, value = (*path, key), data.get(key)
         default = getattr(defaults, key) if defaults else field.get_default(call_default_factory=True)
-        section = _section(field)
+        several = get_origin(field.annotation) in {list, tuple, dict}
+        kinds = () if several else (field.annotation, *get_args(field.annotation))
+        section = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
         if where in _ENTRIES:
             tables += [_entry((*where, name), entry) for name, entry in (value or {}).items()]
         elif section is not None and (value is None or isinstance(value, dict)):
@@ -120,13 +117,6 @@ def _fields(path: tuple[str, ...], section: type[BaseModel], value: Mapping[str,
     if (registry := registries.get(path)) is None:
         return section.model_fields
     return _of_registry(registry, value.get("name", section.model_fields["name"].default), section.model_fields)
-
-
-def _section(field: FieldInfo) -> type[BaseModel] | None:
-    """Return the settings class of a field that is a table, or None."""
-    several = get_origin(field.annotation) in {list, tuple, dict}
-    kinds = () if several else (field.annotation, *get_args(field.annotation))
-    return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
 
 
 def _comment(text: str) -> list[str]:

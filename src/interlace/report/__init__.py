@@ -7,7 +7,8 @@ The page is one file that loads nothing from elsewhere. Its sections are entries
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 from markupsafe import Markup
 
@@ -18,12 +19,7 @@ from interlace.report.runs import Run, all_scores, first_of_each, read_runs
 from interlace.report.score_tables import TaskScores, summary_entry, task_scores
 from interlace.report.sections import Section, sections_of
 from interlace.report.text import BLEU, language_name, language_names, render, style_sheet
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from interlace.scores import ScoreTable
+from interlace.scores import ScoreTable
 
 __all__ = ["Section", "read_scores", "write_report"]
 
@@ -89,7 +85,18 @@ def page_head(runs: Sequence[Run], results: Sequence[TaskScores]) -> tuple[str, 
         title = "Translation"
     elif sources := list(dict.fromkeys(one.first.source for one in results if one.tuned)):
         title = f"Zero-shot transfer from {language_names(sources)}"
-    return title, _summary(results), _caution(runs, results)
+    unfinished = [run.folder.name for run in runs if run.recipe and not run.facts.get("finished")]
+    parts = [f"Training not finished: {', '.join(unfinished)}."] if unfinished else []
+    means = [one.results[one.summary] for one in results if one.summary is not None]
+    sizes = [len(result.values) for by_system in means for result in by_system.values()]
+    if sizes:
+        several = f"{min(sizes)} to {max(sizes)}" if min(sizes) < max(sizes) else str(max(sizes))
+        parts.append(f"Measurements per system: {several}.")
+        times = Counter(run.label for run in runs)
+        if once := ", ".join(label for label, count in times.items() if count == 1):
+            reason = "differences are not tested, and other seeds may rank the systems differently"
+            parts.append(f"Single pre-training run: {once}; {reason}.")
+    return title, _summary(results), " ".join(parts)
 
 
 def _summary(results: Sequence[TaskScores]) -> str:
@@ -108,19 +115,3 @@ def _summary(results: Sequence[TaskScores]) -> str:
 
 def _languages(one: TaskScores) -> tuple[str, ...]:
     return (one.first.source, *sorted(one.averaged)) if one.mean else (one.others[0].language,)
-
-
-def _caution(runs: Sequence[Run], results: Sequence[TaskScores]) -> str:
-    """Return which runs are unfinished, and how many measurements the summary rests on."""
-    unfinished = [run.folder.name for run in runs if run.recipe and not run.facts.get("finished")]
-    parts = [f"Training not finished: {', '.join(unfinished)}."] if unfinished else []
-    means = [one.results[one.summary] for one in results if one.summary is not None]
-    sizes = [len(result.values) for by_system in means for result in by_system.values()]
-    if sizes:
-        several = f"{min(sizes)} to {max(sizes)}" if min(sizes) < max(sizes) else str(max(sizes))
-        parts.append(f"Measurements per system: {several}.")
-        times = Counter(run.label for run in runs)
-        if once := ", ".join(label for label, count in times.items() if count == 1):
-            reason = "differences are not tested, and other seeds may rank the systems differently"
-            parts.append(f"Single pre-training run: {once}; {reason}.")
-    return " ".join(parts)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import cos, radians, sin
 from statistics import fmean
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
 import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
 
+from interlace.report.runs import AlignmentMatrix, WordMap
 from interlace.report.svg import (
     KEY_LINE,
     STYLES,
@@ -33,16 +36,8 @@ from interlace.report.svg import (
 )
 from interlace.report.text import clipped, count, language_name, language_names, number, significant
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from markupsafe import Markup
-    from numpy.typing import NDArray
-
-    from interlace.report.runs import AlignmentMatrix, WordMap
-
-    _Array = NDArray[np.float64]
-    _Label = tuple[float, float, str, _Array]
+_Array = NDArray[np.float64]
+_Label = tuple[float, float, str, _Array]
 
 WIDTH, _RIGHT = 380.0, 366.0
 _TYPE = 12.0

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
 
 from interlace.core.errors import DataError
@@ -17,13 +20,7 @@ from interlace.scores import Scale, ScoreTable, table_of_entries
 from interlace.tasks import TASKS
 from interlace.training.run_folder import ALIGNMENTS, EMBEDDING, METRICS, RECIPE, RUN, SAMPLES, SCORES, WORDS
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vectors = NDArray[np.float32]
+Vectors = NDArray[np.float32]
 
 T = TypeVar("T")
 
@@ -331,8 +328,7 @@ def _check_folder(folder: Path) -> None:
 
 def _read(path: Path, kind: type[T]) -> T | None:
     """Read a file as one JSON value of that type; None if there is no file."""
-    text = _text_of(path)
-    found: T | None = None if text is None else _checked(kind, _json(text, path), str(path))
+    found: T | None = None if (text := _text_of(path)) is None else _checked(kind, _json(text, path), str(path))
     return found
 
 
@@ -444,15 +440,12 @@ def _shortest(folders: Sequence[Path]) -> list[str]:
 
 
 def _same_column(one: Run, other: Run) -> bool:
-    """Return whether two runs share name and pre-training settings but for the seed, and were scored alike.
-
-    A run's `evaluate` section, which may be older than its scores, counts for scores without a settings key.
-    """
+    """Return whether two runs share name and pre-training settings but for the seed, and were scored alike."""
     pretraining, scored = [], []
     for run in (one, other):
         ignored = {"seed", "evaluate", "about", "changes", "published"}
         pretraining.append({key: value for key, value in run.recipe.items() if key not in ignored})
-        section = json.dumps(run.recipe.get("evaluate"), sort_keys=True)
+        section = json.dumps(run.recipe.get("evaluate"), sort_keys=True)  # of scores without a settings key
         scored.append({
             (row.task, row.setting, row.language): (row.settings_key or section, row.files_key) for row in run.scores
         })  # fmt: skip

@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from interlace.report.tables import Column, Entry, Line, Table
 from interlace.report.text import language_name, number, p_value, signed, spread, task_name
-from interlace.scores import ScoreTable
-from interlace.scores.comparison import (
-    OTHERS,
-    Comparison,
-    Measure,
-    Result,
-    Results,
-    System,
-    aggregate,
-    averaged_languages,
-    best_of,
-    compare,
-    different_examples,
-    significance_against,
-    systems_of,
-)
+from interlace.scores import ScoreTable, comparison
 from interlace.scores.held_out import ALL_WORDS, HELD_OUT_SHARE, add_all_words
 from interlace.scores.statistics import ALPHA
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 @dataclass(frozen=True)
@@ -40,42 +23,42 @@ class TaskScores:
     every: ScoreTable  # with the other metrics
 
     @cached_property
-    def results(self) -> Results:
+    def results(self) -> comparison.Results:
         """The finite scores by measure and system, with the mean over languages."""
-        return aggregate(self.table)
+        return comparison.aggregate(self.table)
 
     @cached_property
-    def systems(self) -> list[System]:
+    def systems(self) -> list[comparison.System]:
         """The systems in order."""
-        return systems_of(self.table)
+        return comparison.systems_of(self.table)
 
     @cached_property
-    def comparisons(self) -> dict[tuple[Measure, System], Comparison]:
+    def comparisons(self) -> dict[tuple[comparison.Measure, comparison.System], comparison.Comparison]:
         """The tests against the first system."""
-        return {(one.measure, one.system): one for one in compare(self.table)}
+        return {(one.measure, one.system): one for one in comparison.compare(self.table)}
 
     @property
-    def measures(self) -> list[Measure]:
+    def measures(self) -> list[comparison.Measure]:
         """The languages, source first, and the mean at the end."""
-        return sorted(self.results, key=lambda measure: measure.language == OTHERS)
+        return sorted(self.results, key=lambda measure: measure.language == comparison.OTHERS)
 
     @property
-    def mean(self) -> Measure | None:
+    def mean(self) -> comparison.Measure | None:
         """The mean over the languages that all systems share, without the source."""
-        return next((measure for measure in self.results if measure.language == OTHERS), None)
+        return next((measure for measure in self.results if measure.language == comparison.OTHERS), None)
 
     @property
     def averaged(self) -> list[str]:
         """The languages of the mean."""
-        return averaged_languages(self.results, self.mean) if self.mean else []
+        return comparison.averaged_languages(self.results, self.mean) if self.mean else []
 
     @property
-    def others(self) -> list[Measure]:
+    def others(self) -> list[comparison.Measure]:
         """The languages other than the source."""
-        return [measure for measure in self.results if measure.language != OTHERS and not measure.is_source]
+        return [measure for measure in self.results if measure.language != comparison.OTHERS and not measure.is_source]
 
     @property
-    def summary(self) -> Measure | None:
+    def summary(self) -> comparison.Measure | None:
         """The mean, or the only language other than the source."""
         return self.mean or (self.others[0] if len(self.others) == 1 else None)
 
@@ -105,7 +88,7 @@ class TaskScores:
         """The rules that selected the weights of fine-tuned models."""
         return list(dict.fromkeys(str(row.tuning["rule"]) for row in self.table if "rule" in row.tuning))
 
-    def line_name(self, measure: Measure) -> str:
+    def line_name(self, measure: comparison.Measure) -> str:
         """Return the name of a language or of the mean."""
         if measure.language:
             return language_name(measure.language)
@@ -114,7 +97,7 @@ class TaskScores:
         return "Mean of others" if measure.has_source else "Mean"
 
     @cached_property
-    def words(self) -> dict[System, str]:
+    def words(self) -> dict[comparison.System, str]:
         """Which words of a dictionary the scores of each system are over; "" if all are over all words."""
         found = {}
         for system in self.systems:
@@ -136,10 +119,13 @@ class TaskScores:
         lines = []
         for measure in self.measures:
             by_system = self.results[measure]
-            best = best_of(measure, by_system)
-            tests = [self.comparisons.get((measure, system)) for system in rest]
+            best = comparison.best_of(measure, by_system)
             entries: list[Entry | None] = [_entry(by_system.get(one), bold=one == best) for one in self.systems]
-            entries += map(_difference, tests)
+            tests = [self.comparisons.get((measure, system)) for system in rest]
+            entries += [
+                None if one is None else Entry(signed(one.difference.value), significant=one.significant)
+                for one in tests
+            ]
             kind = "source" if measure.is_source else "" if measure.language else "mean"
             lines.append(Line(self.line_name(measure), tuple(entries), kind=kind, small="source" * measure.is_source))
         title = f"{self.name}: {self.first.metric}{f', {self.first.unit}' if self.first.unit else ''}"
@@ -152,7 +138,7 @@ class TaskScores:
         seeds = sorted({len(result.values) for by in self.results.values() for result in by.values()})
         sizes = sorted({result.n for by in self.results.values() for result in by.values() if result.n is not None})
         unfinite = len(self.table) - sum(math.isfinite(row.score) for row in self.table)
-        languages = [language_name(language) for language in different_examples(self.table)]
+        languages = [language_name(language) for language in comparison.different_examples(self.table)]
         shares = [row.contamination.get("ngram", 0.0) for row in self.table if row.contamination]
         unknown = dict.fromkeys(name for row in self.table for name in row.contamination.get("unknown", ()))
         held_out = [system.label for system, words in self.words.items() if words.startswith("held-out")]
@@ -194,17 +180,13 @@ class TaskScores:
         return Table("other", f"{self.name}: other metrics", columns, tuple(lines), "", "Language") if lines else None
 
 
-def _entry(result: Result | None, *, bold: bool) -> Entry:
+def _entry(result: comparison.Result | None, *, bold: bool) -> Entry:
     """Return the mean over runs with the range over seeds, or the interval of a single measurement, below it."""
     if result is None:
         return Entry("not scored")
     several = len(result.values) > 1
     small = spread(*result.ends) if several else f"95 %: {spread(*result.interval)}" if result.interval else ""
     return Entry(number(result.mean), bold=bold, collapsed=result.collapsed, small=small)
-
-
-def _difference(one: Comparison | None) -> Entry | None:
-    return None if one is None else Entry(signed(one.difference.value), significant=one.significant)
 
 
 def _mean(rows: Iterable[Any]) -> Entry | None:
@@ -234,7 +216,7 @@ def summary_entry(scores: TaskScores) -> str:
     shown = ", ".join(f"{one.label} {number(by_system[one].mean)}{scores.unit}" for one in order)
     verdict = ""
     if len(order) > 1:
-        tested = significance_against(by_system, order[0])[order[1]]
+        tested = comparison.significance_against(by_system, order[0])[order[1]]
         few = ", too few runs for significance" if tested.min_p >= ALPHA else ""
         if min(len(by_system[one].sample) for one in order) > 1:  # single runs cannot be tested, which the page says
             verdict = f" ({p_value(tested.p)}{few})"

@@ -5,13 +5,16 @@ from __future__ import annotations
 import logging
 import math
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
+from interlace.experiments.recipe import Recipe
 from interlace.experiments.score_store import outcomes_key
-from interlace.experiments.studies import GridCell, cells_of
+from interlace.experiments.studies import GridCell, Study, cells_of
 from interlace.experiments.studies.folder import RESULTS, StudyFolder
 from interlace.report.tables import LOWER, Column, Entry, Line, Table, write_tables
 from interlace.report.text import p_value
@@ -31,6 +34,7 @@ from interlace.scores.comparison import (
     significant_best,
     systems_of,
 )
+from interlace.scores.examples import Examples
 from interlace.scores.held_out import (
     ALL_WORDS,
     add_all_words,
@@ -46,15 +50,7 @@ from interlace.scores.statistics import ALPHA, mean_interval, min_permutation_p,
 from interlace.training.predictions import outcomes_file, read_outcomes
 from interlace.training.run_folder import read_json, write_json
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from interlace.experiments.recipe import Recipe
-    from interlace.experiments.studies import Study
-    from interlace.scores.examples import Examples
-
-    Recipes = Mapping[str, Recipe]
+Recipes = Mapping[str, Recipe]
 
 T = TypeVar("T")
 
@@ -580,10 +576,7 @@ def _alignment(found: Mapping[str, float]) -> list[float | None]:
 
 
 def _published_transfer(recipes: Recipes, tasks: Sequence[tuple[str, str]]) -> tuple[list[Line], list[str]]:
-    """Return a line for each published system and setting, and notes on metrics that differ from ours.
-
-    Rows of a system in several tables are one line; tables with the same tasks stay separate.
-    """
+    """Return a line for each published system and setting, over all tables of it, and notes on other metrics."""
     every = {(row.where, row.table.task): row for found in _published_rows(recipes).values() for _, row in found}
     places: list[list[PublishedRow]] = []
     for row in every.values():

@@ -10,20 +10,17 @@ import logging
 import math
 import re
 import unicodedata
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from markupsafe import Markup, escape
 
 from interlace.core.errors import DataError, MissingDependencyError, SettingsError
 from interlace.core.files import atomic
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
 log = logging.getLogger(__name__)
 

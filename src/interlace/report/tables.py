@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from markupsafe import Markup
 
 from interlace.core.files import atomic
 from interlace.core.names import file_in
@@ -13,11 +17,7 @@ from interlace.report.text import render
 from interlace.scores import COLLAPSED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     import rich.table
-    from markupsafe import Markup
 
 SIGNIFICANT = "\N{DAGGER}"
 LOWER = " \N{DOWNWARDS ARROW}"  # behind the name of a metric of which lower is better

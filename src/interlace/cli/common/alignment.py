@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER
 from interlace.alignment import WordPairs
@@ -19,19 +21,13 @@ from interlace.cli.common.options import language_of
 from interlace.cli.common.progress import watching
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
+from interlace.core.progress import Progress
+from interlace.core.ragged import Ragged
 from interlace.data.inspection import is_untokenized
 from interlace.readers import READERS
 from interlace.readers.gold import Gold
 from interlace.text import TextPairs
 from interlace.text.lines import read_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from interlace.core.progress import Progress
-    from interlace.core.ragged import Ragged
 
 log = logging.getLogger(__name__)
 

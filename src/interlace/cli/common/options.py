@@ -72,15 +72,12 @@ Languages = Annotated[
     str, typer.Option("--languages", metavar="EN,DE", help="Source and target language. Default: from the file names.")
 ]
 WordTokenizerName = Annotated[
-    str,
-    typer.Option("--word-tokenizer", help="Word tokenizer: see `interlace list word-tokenizers`.", metavar="NAME"),
+    str, typer.Option("--word-tokenizer", help="Word tokenizer: see `interlace list word-tokenizers`.", metavar="NAME")
 ]
 ReaderName = Annotated[
     str,
     typer.Option(
-        "--reader",
-        help="Reader, such as gold or tsv. Default: lines of two files, or `|||` in one.",
-        metavar="NAME",
+        "--reader", help="Reader, such as gold or tsv. Default: lines of two files, or `|||` in one.", metavar="NAME"
     ),
 ]
 OutputFile = Annotated[
@@ -96,12 +93,10 @@ AlignerName = Annotated[
     str, typer.Option("--aligner", help="Aligner: see `interlace list aligners`. Default: gibbs.", metavar="NAME")
 ]
 AlignerChanges = Annotated[
-    list[str],
-    typer.Option("--set", help="A setting of the aligner, such as seed=1 (repeatable).", metavar="KEY=VALUE"),
+    list[str], typer.Option("--set", help="A setting of the aligner, such as seed=1 (repeatable).", metavar="KEY=VALUE")
 ]
 SymmetrizationName = Annotated[
-    str,
-    typer.Option("--symmetrization", help="Symmetrization heuristic, such as grow-diag-final-and.", metavar="NAME"),
+    str, typer.Option("--symmetrization", help="Symmetrization heuristic, such as grow-diag-final-and.", metavar="NAME")
 ]
 Extra = Annotated[
     tuple[Path, Path] | None,
@@ -110,15 +105,13 @@ Extra = Annotated[
     ),
 ]
 PriorsFile = Annotated[
-    Path | None,
-    typer.Option("--priors", help="Prior dictionary: source, tab, target, optionally a tab and a count."),
+    Path | None, typer.Option("--priors", help="Prior dictionary: source, tab, target, optionally a tab and a count.")
 ]
 LoadModel = Annotated[Path | None, typer.Option("--load-model", help="Align with this saved model, without training.")]
 SaveModel = Annotated[Path | None, typer.Option("--save-model", help="Save the trained aligner in this folder.")]
 GoldFile = Annotated[Path | None, typer.Option("--gold", help="Gold alignments: prints precision, recall, F1 and AER.")]
 ConfidenceOutput = Annotated[
-    Path | None,
-    typer.Option("--confidence", help="Output file for the confidence of each link, one line per pair."),
+    Path | None, typer.Option("--confidence", help="Output file for the confidence of each link, one line per pair.")
 ]
 FigureFile = Annotated[Path | None, typer.Option("--figure", help="Draw one pair: FILE.svg or FILE.png.")]
 PairNumber = Annotated[int, typer.Option("--pair", min=1, help="Line number of the drawn pair, from 1.")]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import typer
 
@@ -14,11 +16,6 @@ from interlace.cli import print_json, print_line
 from interlace.core.errors import SettingsError
 from interlace.core.files import atomic
 from interlace.text.lines import writing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
-    from typing import BinaryIO
 
 
 def check_json_output(into: Path | None, as_json: bool) -> None:

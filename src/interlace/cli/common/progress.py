@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from interlace.cli import notes, print_line
+from interlace.core import progress as callbacks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from interlace.core import progress as callbacks
     from interlace.training.loop import TrainingStep
 
 log = logging.getLogger(__name__)

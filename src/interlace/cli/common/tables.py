@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from statistics import mean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.table import Table
 
 from interlace.scores import COLLAPSED, ScoreTable, table_of_entries
 from interlace.tasks.common.dictionaries import ALL, scored_words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Row = dict[str, Any]
 LESS = " \N{DOWNWARDS ARROW}"  # marks scores that are better when lower
@@ -31,7 +29,13 @@ def comparison_table(scores: dict[str, list[Row]]) -> Table:
     rows = [row for found in scores.values() for row in found]
     languages = list(dict.fromkeys(row["language"] for row in rows))
     of_source = any(row["language"] == row["source"] for row in rows)
-    table = Table(title=_title(rows, of_source), title_justify="left", caption_justify="left")
+    several = len({row["seed"] for row in rows}) > 1
+    said = " (mean: without the source)" if of_source else ""
+    table = Table(
+        title=f"Scores{' over seeds, ± standard deviation' if several else ''}{said}",
+        title_justify="left",
+        caption_justify="left",
+    )
     lower = f"{LESS.strip()}: lower is better." * any(row.get("greater_is_better", True) is False for row in rows)
     table.caption = " ".join(filter(None, [lower, _collapses(scores)])) or None
     for name in ("task", *(["recipe"] if len(scores) > 1 else [])):
@@ -51,13 +55,6 @@ def comparison_table(scores: dict[str, list[Row]]) -> Table:
                 table.add_row(head if head != above else "", *label, *cells, _shown(mine, others))
                 above = head
     return table
-
-
-def _title(rows: list[Row], of_source: bool) -> str:
-    """Return the title; it names the standard deviation if there are several seeds."""
-    several = len({row["seed"] for row in rows}) > 1
-    said = " (mean: without the source)" if of_source else ""
-    return f"Scores{' over seeds, ± standard deviation' if several else ''}{said}"
 
 
 def _kind(row: Row) -> tuple[str, str, str, str]:
@@ -92,12 +89,8 @@ def _shown(rows: list[Row], languages: list[str]) -> str:
     if not scores:
         return "–"
     spread = f" ±{stdev(scores):.1f}" if len(scores) > 1 else ""
-    collapsed = any(_has_collapsed(row) for row in rows if row["language"] in languages)
+    collapsed = any(bool((row.get("tuning") or {}).get("collapsed")) for row in rows if row["language"] in languages)
     return f"{mean(scores):.1f}{spread}{COLLAPSED * collapsed}"
-
-
-def _has_collapsed(row: Row) -> bool:
-    return bool((row.get("tuning") or {}).get("collapsed"))
 
 
 def _collapses(scores: dict[str, list[Row]]) -> str:

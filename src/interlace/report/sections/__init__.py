@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from markupsafe import Markup
 
 from interlace.core.registry import Registry
+from interlace.report.runs import Run
+from interlace.report.svg import Drawing
 from interlace.report.text import render
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from markupsafe import Markup
-
-    from interlace.report.runs import Run
-    from interlace.report.svg import Drawing
 
 
 @dataclass(frozen=True)

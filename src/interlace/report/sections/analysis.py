@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from interlace.report.figures import Bar, Dot, DotRow, ScatterPoint, bar_chart, dot_chart, scatter, size_chart
+from interlace.report.runs import Run
 from interlace.report.score_tables import task_scores
 from interlace.report.sections import Section, figure_section
+from interlace.report.svg import Drawing
 from interlace.report.text import number, p_value, task_name
 from interlace.scores import SUPERVISED, ZERO_SHOT
 from interlace.scores.held_out import ALL_WORDS
 from interlace.scores.statistics import spearman
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from interlace.report.runs import Run
-    from interlace.report.svg import Drawing
-
 
 def analysis(runs: Sequence[Run]) -> list[Section]:
     """Return the sections `Transfer to derived languages` and `Score by amount of text`."""
-    return [*_derived(runs), *_by_size(runs)]
+    points = transfer_points(runs)
+    by_task = [[point for point in points if point.task == task] for task in dict.fromkeys(p.task for p in points)]
+    figures = [*_bars(points, gap=True), *map(_gaps, by_task), *_bars(points, gap=False)]
+    figures += [_scatter(aligned) for some in by_task if (aligned := [p for p in some if p.alignment is not None])]
+    correlations = "; ".join(filter(None, map(_correlation, by_task)))
+    note = f"Spearman correlation of alignment with the negated gap: {correlations}. Points are not independent."
+    lead = (
+        "Supervised: fine-tuned on the derived language. Zero-shot: fine-tuned on its original language. The "
+        "difference is the transfer gap. Transformations are named as in the paper: the last one applied comes first."
+    )
+    shown = [("", figure) for figure in figures]
+    return [
+        *figure_section("Transfer to derived languages", lead, shown, note if correlations else ""),
+        *_by_size(runs),
+    ]
 
 
 # ---- derived languages ----
@@ -59,22 +70,6 @@ class TransferPoint:
         scores = f"supervised {number(self.supervised)}, zero-shot {number(self.zero_shot)}, gap {number(self.gap)}"
         aligned = "" if self.alignment is None else f", alignment {number(self.alignment)}"
         return f"{self.system}, {self.transformation}, {task_name(self.task)}: {scores}{aligned}"
-
-
-def _derived(runs: Sequence[Run]) -> list[Section]:
-    """Return the charts; none without supervised and zero-shot scores in a derived language."""
-    points = transfer_points(runs)
-    by_task = [[point for point in points if point.task == task] for task in dict.fromkeys(p.task for p in points)]
-    figures = [*_bars(points, gap=True), *map(_gaps, by_task), *_bars(points, gap=False)]
-    figures += [_scatter(aligned) for some in by_task if (aligned := [p for p in some if p.alignment is not None])]
-    correlations = "; ".join(filter(None, map(_correlation, by_task)))
-    note = f"Spearman correlation of alignment with the negated gap: {correlations}. Points are not independent."
-    lead = (
-        "Supervised: fine-tuned on the derived language. Zero-shot: fine-tuned on its original language. The "
-        "difference is the transfer gap. Transformations are named as in the paper: the last one applied comes first."
-    )
-    shown = [("", figure) for figure in figures]
-    return figure_section("Transfer to derived languages", lead, shown, note if correlations else "")
 
 
 def transfer_points(runs: Sequence[Run]) -> list[TransferPoint]:
@@ -164,7 +159,20 @@ def _by_size(runs: Sequence[Run]) -> list[Section]:
     """Return a chart a task, with a line a system: runs that differ only in text, length and seed."""
     systems: dict[str, list[tuple[int, Run]]] = {}
     for run in runs:
-        if size := _size(run):
+        data: list[dict[str, Any]] = run.facts.get("data") or []
+        objectives = run.recipe.get("objectives")
+        entries = objectives.values() if isinstance(objectives, dict) else []
+        named = [entry.get("corpora") if isinstance(entry, dict) else None for entry in entries]
+        # one side of a corpus of pairs is "en-de:en"; an objective that names no corpora reads all
+        read = {part for names in named for name in names or () for part in (name, name.rpartition(":")[0]) if part}
+        if size := (
+            sum(
+                int(corpus.get("rows") or 0)
+                for corpus in data
+                if corpus.get("split") == "train"
+                and (not named or not all(named) or read & {corpus.get("group"), corpus.get("corpus")})
+            )
+        ):
             systems.setdefault(_system(run), []).append((size, run))
     varied = [found for found in systems.values() if len({size for size, _ in found}) > 1]
     lines: dict[str, dict[str, dict[int, list[float]]]] = {}
@@ -177,22 +185,6 @@ def _by_size(runs: Sequence[Run]) -> list[Section]:
         "source, with the range over runs."
     )
     return figure_section("Score by amount of text", lead, [("", size_chart(*each)) for each in lines.items()])
-
-
-def _size(run: Run) -> int:
-    """Return the rows of the text that objectives read: sentences, and sentence pairs."""
-    data: list[dict[str, Any]] = run.facts.get("data") or []
-    objectives = run.recipe.get("objectives")
-    entries = objectives.values() if isinstance(objectives, dict) else []
-    named = [entry.get("corpora") if isinstance(entry, dict) else None for entry in entries]
-    # one side of a corpus of pairs is "en-de:en"; an objective that names no corpora reads all
-    read = {part for names in named for name in names or () for part in (name, name.rpartition(":")[0]) if part}
-    return sum(
-        int(corpus.get("rows") or 0)
-        for corpus in data
-        if corpus.get("split") == "train"
-        and (not named or not all(named) or read & {corpus.get("group"), corpus.get("corpus")})
-    )
 
 
 def _system(run: Run) -> str:

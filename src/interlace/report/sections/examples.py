@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.report.figures import Shade, alignment_matrix, heat_map
 from interlace.report.runs import LanguagePredictions, PredictionFile, Run, Sample, SampleRow, first_of_each
@@ -14,15 +16,20 @@ from interlace.report.sections import Section, figure_section
 from interlace.report.svg import Drawing, text_width
 from interlace.report.text import language_name, language_names, number, percent, render, task_name
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
 
 def examples(runs: Sequence[Run]) -> list[Section]:
     """Return the sections `Confusion matrices`, `Training examples` and `Word alignments`."""
-    return [*_predictions(runs), *_samples(runs), *_alignments(runs)]
+    corpora: dict[str, list[Any]] = {}
+    for run in first_of_each(runs):
+        new = {matrix.corpus for matrix in run.alignments} - set(corpora)
+        for matrix in run.alignments:
+            if matrix.corpus in new:
+                corpora.setdefault(matrix.corpus, []).append(matrix)
+    ranked = [(rank, corpus, matrix) for corpus, found in corpora.items() for rank, matrix in enumerate(found)]
+    ranked = sorted(ranked, key=lambda entry: entry[0])[:6]
+    figures = [(language_name(corpus), alignment_matrix(matrix)) for _, corpus, matrix in ranked]
+    lead = "Sentence pairs of the training text with the word alignments that objectives read."
+    return [*_predictions(runs), *_samples(runs), *figure_section("Word alignments", lead, figures)]
 
 
 # ---- predictions ----
@@ -232,18 +239,3 @@ def _bare(token: str) -> str:
 
 
 # ---- word alignments ----
-
-
-def _alignments(runs: Sequence[Run]) -> list[Section]:
-    """Return up to six matrices of each corpus in turn, from the first run that aligned it."""
-    corpora: dict[str, list[Any]] = {}
-    for run in first_of_each(runs):
-        new = {matrix.corpus for matrix in run.alignments} - set(corpora)
-        for matrix in run.alignments:
-            if matrix.corpus in new:
-                corpora.setdefault(matrix.corpus, []).append(matrix)
-    ranked = [(rank, corpus, matrix) for corpus, found in corpora.items() for rank, matrix in enumerate(found)]
-    ranked = sorted(ranked, key=lambda entry: entry[0])[:6]
-    figures = [(language_name(corpus), alignment_matrix(matrix)) for _, corpus, matrix in ranked]
-    lead = "Sentence pairs of the training text with the word alignments that objectives read."
-    return figure_section("Word alignments", lead, figures)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from interlace.core.errors import DataError
 from interlace.report import svg
@@ -15,13 +16,9 @@ from interlace.report.sections import Section, figure_section
 from interlace.report.tables import Column, Entry, Line, Table, html_fragment
 from interlace.report.text import BLEU, language_name, language_names, number, render, signed, spread
 from interlace.scores import COLLAPSED, ScoreTable
+from interlace.scores.comparison import Measure, Result, System
 from interlace.scores.published import PublishedRow, find_rows, rows
 from interlace.scores.statistics import ALPHA
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from interlace.scores.comparison import Measure, Result, System
 
 log = logging.getLogger(__name__)
 
@@ -52,11 +49,6 @@ def _by_language(runs: Sequence[Run], results: Sequence[TaskScores]) -> Section:
         tables.append((html_fragment(one.language_table(short)), other and html_fragment(other)))
     by_row = any(len(one.systems) <= svg.STYLES for one in results)
     keys = [(svg.key(style), label) for label, style in styles.items()] if len(styles) > 1 and by_row else []
-    body = render("scores", tables=tables, figures=figures, keys=keys, notes=_notes(results))
-    return Section("Scores by language", lead, body, figures)
-
-
-def _notes(results: Sequence[TaskScores]) -> list[str]:
     found = [result for one in results for by in one.results.values() for result in by.values()]
     parts = []
     if any(len(result.values) > 1 for result in found):
@@ -69,7 +61,8 @@ def _notes(results: Sequence[TaskScores]) -> list[str]:
         test = f"permutation test over {unit} runs, p < {ALPHA} after Holm over the systems of a row"
         parts.append("Bold: best mean of a row.")
         parts.append(f"\N{DAGGER}: differs significantly from {' or '.join(baselines)} ({test}).")
-    return parts
+    body = render("scores", tables=tables, figures=figures, keys=keys, notes=parts)
+    return Section("Scores by language", lead, body, figures)
 
 
 def _dots(one: TaskScores, styles: dict[str, int], short: dict[str, str]) -> svg.Drawing:

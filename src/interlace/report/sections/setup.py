@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from interlace.report.runs import Run, first_of_each, shown_model
 from interlace.report.sections import Section
@@ -16,9 +17,6 @@ from interlace.report.text import MISSING, count, duration, render
 from interlace.scores import ScoreTable
 from interlace.training.run_folder import EVALUATION, RECIPE
 from interlace.training.selection import PER_LANGUAGE
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 _COUNTS = ("parameters", "tokens")
 _FACTS = (
@@ -29,7 +27,20 @@ _FACTS = (
 
 def setup(runs: Sequence[Run]) -> list[Section]:
     """Return the sections `Recipe`, `Compute` and `Reproduction`."""
-    return [*_recipe(runs), _compute(runs), _reproduction(runs)]
+    shown = first_of_each(runs)
+    seconds = dict.fromkeys(part for run in shown for part in run.facts.seconds)
+    names = [*_FACTS, *(f"time: {part}" for part in seconds)]
+    rows = {name: [_fact(run, name) for run in shown] for name in names}
+    rows = {name: values for name, values in rows.items() if set(values) != {MISSING}}
+    shared = {name: values[0] for name, values in rows.items() if len(set(values)) == 1}
+    differing = {name: values for name, values in rows.items() if name not in shared}
+    table = _facts_table("Versions and timings", [run.label for run in shown], differing) if differing else ""
+    body = render("reproduction", shared=shared, table=table, commands=_commands(runs))
+    return [
+        *_recipe(runs),
+        _compute(runs),
+        Section("Reproduction", "Versions, hardware, and the commands that make this page again.", body),
+    ]
 
 
 # ---- recipe ----
@@ -136,10 +147,7 @@ def _compute(runs: Sequence[Run]) -> Section:
 
 
 def _seconds(run: Run) -> tuple[float, float, float]:
-    """Return seconds of pre-training, fine-tuning and scoring.
-
-    Rows of a shared fine-tuning have its time up to the checkpoint that was selected for them; the longest counts.
-    """
+    """Return seconds of pre-training, fine-tuning (the longest of rows that share one) and scoring."""
     tuned: dict[tuple[Hashable, ...], float] = {}
     main = run.scores.filter(main=True)
     for row in main:
@@ -151,20 +159,6 @@ def _seconds(run: Run) -> tuple[float, float, float]:
 
 
 # ---- reproduction ----
-
-
-def _reproduction(runs: Sequence[Run]) -> Section:
-    """Return facts on versions and hardware, shared ones once, and the commands that make the page again."""
-    shown = first_of_each(runs)
-    seconds = dict.fromkeys(part for run in shown for part in run.facts.seconds)
-    names = [*_FACTS, *(f"time: {part}" for part in seconds)]
-    rows = {name: [_fact(run, name) for run in shown] for name in names}
-    rows = {name: values for name, values in rows.items() if set(values) != {MISSING}}
-    shared = {name: values[0] for name, values in rows.items() if len(set(values)) == 1}
-    differing = {name: values for name, values in rows.items() if name not in shared}
-    table = _facts_table("Versions and timings", [run.label for run in shown], differing) if differing else ""
-    body = render("reproduction", shared=shared, table=table, commands=_commands(runs))
-    return Section("Reproduction", "Versions, hardware, and the commands that make this page again.", body)
 
 
 def _fact(run: Run, name: str) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from interlace.report import svg
 from interlace.report.figures import Curve, Domain, domain, finite, line_panel, smoothed
@@ -12,12 +13,9 @@ from interlace.report.runs import Run, first_of_each, short_names
 from interlace.report.sections import Section
 from interlace.report.text import language_name, language_names, number, percent, render
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    Scores = Mapping[str, float | None]
-    Measured = Mapping[Any, Sequence[tuple[int, Scores]]]  # by run folder: (step, scores by name)
-    Curves = Mapping[str, Sequence[Curve]]  # by panel
+Scores = Mapping[str, float | None]
+Measured = Mapping[Any, Sequence[tuple[int, Scores]]]  # by run folder: (step, scores by name)
+Curves = Mapping[str, Sequence[Curve]]  # by panel
 
 _MEAN = "Mean of all"
 

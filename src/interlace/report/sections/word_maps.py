@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import numpy as np
 
 from interlace.report import svg
 from interlace.report.figures import word_map
-from interlace.report.runs import ConceptWords, Run, WordMap, WordPoint, first_of_each
+from interlace.report.runs import ConceptWords, Run, Vectors, WordMap, WordPoint, first_of_each
 from interlace.report.sections import Section
 from interlace.report.text import language_name, language_names, number, percent, render
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from interlace.report.runs import Vectors
 
 
 def word_maps(runs: Sequence[Run]) -> list[Section]:
