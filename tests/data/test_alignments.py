@@ -1,7 +1,5 @@
 """Word alignments stored next to a corpus."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

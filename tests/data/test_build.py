@@ -1,7 +1,5 @@
 """Corpora built from files, with and without filters."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

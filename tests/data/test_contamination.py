@@ -1,15 +1,11 @@
 """Held-out text in training text, compared with a slow implementation."""
 
-from __future__ import annotations
-
-import random
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from interlace.data.contamination import HeldOutSet, OverlapRules, find_contamination
+from interlace.data.contamination import MAX_EXCERPTS, HeldOutSet, OverlapRules, find_contamination
 from interlace.data.hashing import hash_tokens, tokens_of
 from interlace.text import Text
 
@@ -97,25 +93,9 @@ def test_examples_name_their_places():
         ("train:3", "He works in Berlin."),
         ("train:2", ".. one two three four five six seven eight .."),
     ]
-
-
-def test_agrees_with_a_search_line_by_line():
-    rng = random.Random(3)
-
-    def line():
-        return " ".join(rng.choice(["a", "b", "c"]) for _ in range(rng.randint(0, 6)))
-
-    train, test = [line() for _ in range(60)], [line() for _ in range(40)]
-    grams = {tuple(words[at : at + 4]) for words in map(str.split, train) for at in range(len(words) - 3)}
-    exact = [len(text.split()) >= 3 and text in train for text in test]
-    either = [
-        whole or any(tuple(words[at : at + 4]) in grams for at in range(len(words) - 3))
-        for whole, words in zip(exact, map(str.split, test), strict=True)
-    ]
-    chunks = [(Text.of(train[at : at + 7], "en"), str) for at in range(0, 60, 7)]
-    (result,) = find_contamination(chunks, [HeldOutSet("t", "en", {"text": test})], OverlapRules(words=4))
-    assert (result.exact, result.ngram) == (sum(exact), sum(either))
-    assert 0 < result.exact < result.ngram < 40
+    lines = [f"he works in {number}" for number in range(9)]
+    (result,) = find_contamination(training(*lines), [HeldOutSet("pos", "en", {"text": lines})])
+    assert (result.exact, len(result.examples)) == (9, MAX_EXCERPTS)
 
 
 def test_findings_name_the_set_and_the_places():

@@ -1,7 +1,5 @@
 """Monolingual and parallel corpora on disk."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

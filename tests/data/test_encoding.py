@@ -1,7 +1,5 @@
 """Subwords and the word of each, compared with the rule applied word by word."""
 
-from __future__ import annotations
-
 from functools import cache
 from itertools import pairwise
 

@@ -1,12 +1,9 @@
 """New subwords for existing tokenizers, and the continued merges that find them."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections import Counter
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -20,17 +17,13 @@ from interlace.data.tokenizer_files import special_tokens
 from interlace.data.vocab import Extension, Vocab
 from little_checkpoints import ENGLISH, KINDS, OTHER
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
 AMHARIC = "ሰላም ለዓለም ሰላም"
 TEXT = {"xx": [" ".join(OTHER[start : start + 6]) for start in range(15)] * 3 + [AMHARIC] * 4}
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
 @pytest.fixture(scope="module", params=list(KINDS))
-def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Vocab, Vocab]:
+def both(request, tmp_path_factory):
     """A vocabulary and the same extended."""
     folder = tmp_path_factory.mktemp("tokenizer")
     KINDS[request.param][0]().save_pretrained(folder)
@@ -38,11 +31,11 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return old, extend_vocab(old, TEXT, 40, min_count=2)
 
 
-def ids_of(vocab: Vocab, line: str) -> list[int]:
+def ids_of(vocab, line):
     return vocab.encode([line]).ids[0].tolist()
 
 
-def test_keeps_old_ids_and_special_tokens(both: tuple[Vocab, Vocab]) -> None:
+def test_keeps_old_ids_and_special_tokens(both):
     old, new = both
     for token, number in old.tokenizer.get_vocab(with_added_tokens=True).items():
         assert new.tokenizer.token_to_id(token) == number
@@ -52,7 +45,7 @@ def test_keeps_old_ids_and_special_tokens(both: tuple[Vocab, Vocab]) -> None:
     assert new.fingerprint != old.fingerprint
 
 
-def test_the_training_text_takes_fewer_subwords(both: tuple[Vocab, Vocab]) -> None:
+def test_the_training_text_takes_fewer_subwords(both):
     old, new = both
     if old.unk not in ids_of(old, TEXT["xx"][0]):  # else a whole word is a single unknown subword
         assert len(new.encode(TEXT["xx"]).ids.flat) < 0.9 * len(old.encode(TEXT["xx"]).ids.flat)
@@ -60,10 +53,9 @@ def test_the_training_text_takes_fewer_subwords(both: tuple[Vocab, Vocab]) -> No
     assert new.unk not in ids_of(new, AMHARIC)
 
 
-def test_a_new_subword_is_spelled_by_its_pieces(both: tuple[Vocab, Vocab]) -> None:
+def test_a_new_subword_is_spelled_by_its_pieces(both):
     """Characters that the old subwords cannot spell are missing in the pieces."""
     old, new = both
-    assert new.extension is not None
     spelled = new.surfaces.spelled
     for number, pieces in enumerate(new.extension.pieces, old.size):
         assert all(piece < old.size for piece in pieces)
@@ -75,7 +67,7 @@ WORDS = st.lists(st.sampled_from([*ENGLISH, *OTHER, "12", "tables,", "catö", "e
 
 
 @given(WORDS)
-def test_words_without_a_new_subword_keep_their_ids(both: tuple[Vocab, Vocab], words: list[str]) -> None:
+def test_words_without_a_new_subword_keep_their_ids(both, words):
     old, new = both
     for word in words:
         after = ids_of(new, f"a {word}")
@@ -84,45 +76,44 @@ def test_words_without_a_new_subword_keep_their_ids(both: tuple[Vocab, Vocab], w
 
 
 @given(WORDS)
-def test_plain_transformers_gives_the_same_ids(saved: tuple[Vocab, Any], words: list[str]) -> None:
+def test_plain_transformers_gives_the_same_ids(saved, words):
     vocab, plain = saved
     line = " ".join(words)
     assert plain(line, add_special_tokens=False)["input_ids"] == ids_of(vocab, line)
 
 
 @pytest.fixture(scope="module")
-def saved(both: tuple[Vocab, Vocab], tmp_path_factory: pytest.TempPathFactory) -> tuple[Vocab, Any]:
+def saved(both, tmp_path_factory):
     folder = tmp_path_factory.mktemp("saved") / "out"
     both[1].save(folder)
     return both[1], AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
 
 
-def test_rejects_text_without_frequent_subwords(both: tuple[Vocab, Vocab]) -> None:
+def test_rejects_text_without_frequent_subwords(both):
     old, _ = both
     with pytest.raises(DataError, match=r"no new subword occurs 5000 times.*vocab\.extend_min_count"):
         extend_vocab(old, TEXT, 40, min_count=5000)
 
 
-def test_saved_and_opened_extensions_are_equal(both: tuple[Vocab, Vocab], tmp_path: Path) -> None:
+def test_saved_and_opened_extensions_are_equal(both, tmp_path):
     extension = both[1].extension
-    assert extension is not None
     extension.save(tmp_path)
     again = Extension.open(tmp_path)
     assert (again.base, again.pieces) == (extension.base, extension.pieces)
 
 
-def vocab_of(model: Any, pre: Any = None) -> Vocab:
+def vocab_of(model, pre=None):
     tokenizer = Tokenizer(model)
     tokenizer.pre_tokenizer = pre or pre_tokenizers.BertPreTokenizer()
     tokenizer.add_special_tokens([AddedToken(token, special=True) for token in SPECIAL])
     return Vocab(tokenizer, special_tokens(tokenizer, {}), {}, "by hand")
 
 
-def numbered(*tokens: str) -> dict[str, int]:
+def numbered(*tokens):
     return {token: number for number, token in enumerate(tokens)}
 
 
-def test_wordpiece_by_hand() -> None:
+def test_wordpiece_by_hand():
     """`walk ##ing` is met thrice and becomes one; digits and punctuation never do."""
     old = vocab_of(models.WordPiece(numbered(*SPECIAL, "walk", "##ing", "a", "1", "##2", "."), unk_token="[UNK]"))
     new = extend_vocab(old, {"en": ["walking 12.", "walking 12.", "walking 12. a"]}, 5, min_count=2)
@@ -131,7 +122,7 @@ def test_wordpiece_by_hand() -> None:
     assert new.extension.pieces[0].tolist() == [5, 6]
 
 
-def test_bpe_by_hand() -> None:
+def test_bpe_by_hand():
     """The old merge comes first, so `abc` is `ab c` before it is one."""
     model = models.BPE(numbered(*SPECIAL, "a", "b", "c", "ab"), [("a", "b")], unk_token="[UNK]")
     old = vocab_of(model)
@@ -140,7 +131,7 @@ def test_bpe_by_hand() -> None:
     assert new.tokens(ids_of(new, "abc bc ab")) == ["abc", "b", "c", "ab"]
 
 
-def test_unigram_by_hand() -> None:
+def test_unigram_by_hand():
     """Twice `a b` among ten subwords: 5 times as likely as by chance, so the score is -4 - 5 + log 5."""
     entries = [(token, 0.0) for token in SPECIAL] + [("a", -4.0), ("b", -5.0), ("c", -3.0), ("d", -9.0)]
     old = vocab_of(models.Unigram(entries, unk_id=1))
@@ -151,19 +142,19 @@ def test_unigram_by_hand() -> None:
     assert new.tokens(ids_of(new, "ab ba")) == ["ab", "b", "a"]
 
 
-def test_rejects_a_tokenizer_of_whole_words() -> None:
+def test_rejects_a_tokenizer_of_whole_words():
     old = vocab_of(models.WordLevel(numbered(*SPECIAL, "a"), unk_token="[UNK]"))
     with pytest.raises(DataError, match="a WordLevel tokenizer cannot be extended"):
         extend_vocab(old, {"en": ["a b"]}, 5)
 
 
-def new_ids(first: int, refused: set[tuple[int, int]] = frozenset()):
+def new_ids(first, refused=frozenset()):
     """Return a function that numbers all pairs but the refused ones from `first` on."""
     ids = iter(range(first, 1000))
     return lambda left, right: None if (left, right) in refused else next(ids)
 
 
-def test_merges_by_hand() -> None:
+def test_merges_by_hand():
     """1 2 are adjacent five times, then 9 3 three times; 3 4 once and 4 4 never."""
     words, counts = [(1, 2, 3), (1, 2), (3, 4), (4,)], [3, 2, 1, 9]
     first, second = continued_merges(words, counts, new_ids(9), min_count=2)
@@ -173,17 +164,17 @@ def test_merges_by_hand() -> None:
     assert second.lift == math.log(3 * 19 / (5 * 4))
 
 
-def test_refused_pairs_are_not_offered_again() -> None:
+def test_refused_pairs_are_not_offered_again():
     merges = list(continued_merges([(1, 2, 3)], [5], new_ids(9, {(1, 2)})))
     assert [(merge.left, merge.right) for merge in merges] == [(2, 3), (1, 9)]
 
 
-def test_pairs_adjacent_by_chance_are_not_merged() -> None:
+def test_pairs_adjacent_by_chance_are_not_merged():
     words, counts = [(1, 1), (1, 2), (2, 1), (2, 2)], [10, 10, 10, 10]
     assert list(continued_merges(words, counts, new_ids(9))) == []
 
 
-def test_runs_of_one_subword_are_merged_from_the_left() -> None:
+def test_runs_of_one_subword_are_merged_from_the_left():
     merges = list(continued_merges([(1, 1, 1), (2,)], [4, 40], new_ids(9)))
     assert (merges[0].left, merges[0].right, merges[0].count) == (1, 1, 8)
     assert (merges[1].left, merges[1].right) == (9, 1)
@@ -221,7 +212,7 @@ def merges_counted_anew(words, counts, min_count):
     st.lists(st.tuples(st.lists(st.integers(0, 3), min_size=1, max_size=7), st.integers(1, 5)), max_size=8),
     st.integers(1, 3),
 )
-def test_agrees_with_counting_anew_after_each_merge(entries, min_count) -> None:
+def test_agrees_with_counting_anew_after_each_merge(entries, min_count):
     words, counts = zip(*entries, strict=True) if entries else ((), ())
     found = [(m.left, m.right, m.new, m.count) for m in continued_merges(words, counts, new_ids(100), min_count)]
     assert found == list(merges_counted_anew(words, counts, min_count))

@@ -1,7 +1,5 @@
 """Each filter, and chains of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -62,19 +60,6 @@ MARKS = [("a ||| b", "c"), ("a", "b |||"), ("a || b", "<sep>")]
 def test_keeps_rows(rule, rows, kept):
     chunk = of(rows) if isinstance(rows[0], str) else both(rows)
     assert rule.keep(chunk).tolist() == [bool(keep) for keep in kept]
-
-
-@given(rows=st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xyz")), max_size=12), cut=st.integers(0, 12))
-def test_duplicates_of_either_side_agree_with_two_sets(rows, cut):
-    expected, sources, targets = [], set(), set()
-    for source, target in rows:
-        expected.append(source not in sources and target not in targets)
-        if expected[-1]:
-            sources.add(source)
-            targets.add(target)
-    keep = Duplicates(by="either").start()
-    found = [kept for part in (rows[:cut], rows[cut:]) for kept in keep(both(part)).tolist()]
-    assert found == expected
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Findings about the rows of a corpus and the bytes of its files."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest
@@ -27,6 +25,9 @@ def look(tmp_path):
         return report, {finding.what: finding for finding in report.findings}
 
     return run
+
+
+PLAIN, CUT = ["the cat, it sat.", "did it?"] * 10, ["the cat , it sat .", "did it ?"] * 10
 
 
 def where(finding):
@@ -64,9 +65,24 @@ def test_keeps_three_examples_and_counts_all(look):
     assert where(found["duplicates"]) == ["a.en:2", "a.en:3", "a.en:4"]
 
 
-def test_uses_the_given_filters(look):
-    _, found = look({"a.en": ["A b", "a B"]}, rules={"duplicates": Duplicates(ignore_case=True)})
-    assert "ignore_case = True" in found["duplicates"].about
+@pytest.mark.parametrize(
+    ("sides", "options", "what", "about", "failed"),
+    [
+        ({"a.en": ["A b", "a B"]}, {"rules": {"duplicates": Duplicates(ignore_case=True)}}, "duplicates",
+         "ignore_case = True", False),
+        ({"a.en": ["1", "2", "3"], "a.de": ["1"]}, {}, "line counts differ",
+         "a.en has 3 lines and a.de has 1 lines", True),
+        ({"a.tsv": ["en\tde", "a\tb", "c"]}, {"reader": "tsv", "languages": ["en", "de"]}, "unreadable",
+         "line 3", True),
+        ({"a.tlh": ["кошка", "the cat"]}, {}, "script not checked", "'tlh'", False),
+        ({"a.zh": ["老医生"]}, {}, "words not split", "by_language", False),
+        ({"a.en": PLAIN, "a.de": CUT}, {}, "tokenized on one side", "en: untokenized; de: tokenized", False),
+    ],
+)  # fmt: skip
+def test_findings_about_a_whole_file(look, sides, options, what, about, failed):
+    report, found = look(sides, **options)
+    assert about in found[what].about
+    assert report.failed == failed
 
 
 def test_ratios_are_relative_to_the_typical_one(look):
@@ -76,32 +92,10 @@ def test_ratios_are_relative_to_the_typical_one(look):
     assert where(found["ratio"]) == ["line 20"]
 
 
-def test_reports_sides_with_different_numbers_of_lines(look):
-    report, found = look({"a.en": ["1", "2", "3"], "a.de": ["1"]})
-    assert report.failed
-    assert "a.en has 3 lines and a.de has 1 lines" in found["line counts differ"].about
-
-
-def test_errors_of_the_reader_are_findings(look):
-    report, found = look({"a.tsv": ["en\tde", "a\tb", "c"]}, reader="tsv", languages=["en", "de"])
-    assert report.failed
-    assert "line 3" in found["unreadable"].about
-
-
-def test_reports_another_script_where_scripts_are_known(look):
-    _, found = look({"a.ru": ["кошка", "the cat"]})
-    assert where(found["script"]) == ["a.ru:2"]
-    _, found = look({"a.tlh": ["кошка", "the cat"]})
-    assert "script" not in found
-    assert "'tlh'" in found["script not checked"].about
-
-
-def test_unspaced_languages_need_a_word_tokenizer(look):
-    assert "by_language" in look({"a.zh": ["老医生"]})[1]["words not split"].about
+def test_checks_need_a_known_script_and_split_words(look):
+    assert where(look({"a.ru": ["кошка", "the cat"]})[1]["script"]) == ["a.ru:2"]
+    assert "script" not in look({"a.tlh": ["кошка", "the cat"]})[1]
     assert "words not split" not in look({"a.zh": ["老医生"]}, word_tokenizer="unicode")[1]
-
-
-PLAIN, CUT = ["the cat, it sat.", "did it?"] * 10, ["the cat , it sat .", "did it ?"] * 10
 
 
 @pytest.mark.parametrize(
@@ -118,11 +112,6 @@ def test_tokenization_is_guessed(look, lines, guess):
     report, found = look({"a.en": lines})
     assert report.facts["sides"]["en"]["tokenization"] == guess
     assert ("partly tokenized" in found) == (guess == "mixed")
-
-
-def test_one_tokenized_side_is_reported(look):
-    _, found = look({"a.en": PLAIN, "a.de": CUT})
-    assert "en: untokenized; de: tokenized" in found["tokenized on one side"].about
 
 
 @pytest.mark.parametrize(

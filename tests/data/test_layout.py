@@ -5,17 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from interlace.core.ragged import Ragged
-from interlace.data import Pairs, Sentences
+from interlace.data import Pairs
 from interlace.data.layout import pair_layout, sentence_layout
+from little_words import sentences
 
 VOCAB = SimpleNamespace(pad=0, begin=1, end=2, separator_ids=np.array([2]))
 ROBERTA = SimpleNamespace(pad=0, begin=1, end=2, separator_ids=np.array([2, 2]))
-
-
-def sentences(ids, words=None, language="en"):
-    words = words or [list(range(len(row))) for row in ids]
-    return Sentences(Ragged.of(ids), Ragged.of(words), language)
 
 
 def test_pads_sentences_of_different_length():
@@ -27,7 +22,7 @@ def test_pads_sentences_of_different_length():
     assert layout.tokens == 8
 
 
-def test_truncates_long_sentences():
+def test_truncates_longsentences():
     layout = sentence_layout(sentences([[5, 6, 7, 8, 9], [5]]), VOCAB, max_length=5)
     assert layout.ids.tolist() == [[1, 5, 6, 7, 2], [1, 5, 2, 0, 0]]
 

@@ -1,7 +1,5 @@
 """Phrases of a corpus's pairs, and the phrase table stored with them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -14,8 +12,6 @@ from interlace.data.alignments import PhraseStore, PhraseTableColumns, WordAlign
 from interlace.data.corpus import ParallelCorpus
 from interlace.text import Text
 from interlace.text.lines import write_lines
-from interlace.toy import pairs as toy_pairs
-from interlace.toy import sample
 
 EN = ["the cat", "the cat", "the dog", "a cat", "cat"]
 DE = ["die Katze", "die Katze", "der Hund", "eine Katze", "Kater"]
@@ -40,14 +36,6 @@ def _store(folder, aligned, **rules):
     words, found = aligned.whole(folder / "spool")
     table = PhraseTable.count(words, found.links, rules, confidence=found.confidence.flat)
     return PhraseStore.write(folder / "store", aligned, table, rules), table
-
-
-def _toy(folder, target):
-    """Sentences of the toy corpus with their gold links."""
-    pairs = toy_pairs("en", target, sample(60, "train", 5))
-    words = WordPairs.of([pairs])
-    confidence = np.ones(len(pairs.links.flat), np.float32)
-    return WordAlignments.write(folder, [(words, pairs.links, confidence)])
 
 
 def test_leaves_out_links_below_the_minimum_confidence(tmp_path):
@@ -79,49 +67,6 @@ def test_rare_phrase_pairs_are_left_out(tmp_path):
     assert store.counts == {"rows": 5, "links": 9, "phrases": 7, "table": 3}
 
 
-@pytest.mark.parametrize(
-    ("target", "rules"),
-    [("de", {}), ("hi", {"min_count": 2}), ("tr", {"unaligned_borders": False}), ("zh", {"top": 1})],
-)
-def test_agrees_with_phrases_found_by_definition(tmp_path, target, rules):
-    """Brute force: phrases by their definition, scores by counting strings."""
-    aligned = _toy(tmp_path / "a", target)
-    store, table = _store(tmp_path, aligned, **rules)
-    rules = TableRules(**rules)
-    known = {(*table[row].source, "|||", *table[row].target): row for row in range(len(table))}
-    for words, found in aligned.chunks():
-        spans, scores = store.take(range(len(words)))
-        for row in range(len(words)):
-            sides = [
-                [types[number] for number in side[row]]
-                for side, types in ((words.source, words.source_types), (words.target, words.target_types))
-            ]
-            expected = {}
-            for a, b, c, d in _consistent(len(sides[0]), len(sides[1]), found.links[row].tolist(), rules):
-                entry = known.get((*sides[0][a:b], "|||", *sides[1][c:d]))
-                if entry is not None:
-                    expected[a, b, c, d] = (table[entry].scores["phi(t|s)"], table[entry].scores["phi(s|t)"])
-            assert dict(zip(map(tuple, spans[row].tolist()), map(tuple, scores[row].tolist()), strict=True)) == expected
-    assert store.counts["phrases"] > len(aligned)
-
-
-def _consistent(source, target, links, rules):
-    """All phrase pairs, tried one by one."""
-    linked = ({i for i, _ in links}, {j for _, j in links})
-    for a in range(source):
-        for b in range(a + 1, min(a + rules.max_phrase_length, source) + 1):
-            for c in range(target):
-                for d in range(c + 1, min(c + rules.max_phrase_length, target) + 1):
-                    inside = [(a <= i < b, c <= j < d) for i, j in links]
-                    borders = {a, b - 1} <= linked[0] and {c, d - 1} <= linked[1]
-                    if (
-                        (True, True) in inside
-                        and all(i == j for i, j in inside)
-                        and (rules.unaligned_borders or borders)
-                    ):
-                        yield a, b, c, d
-
-
 def test_ties_are_broken_by_count_then_lexical_weight_then_order(tmp_path):
     write_lines(tmp_path / "table", [
         "u ||| a ||| 0.4 0.9 1 1 ||| 0-0 ||| 9 1 1",
@@ -149,40 +94,6 @@ def test_known_phrases_need_no_link_in_the_pair(tmp_path, vocab):
     assert [vocab.decode(ids).strip() for ids in source.counterparts.ids] == ["Katze", "die", "die Katze", "Katze"]
     assert target.spans[0].tolist() == [[1, 2]]  # "Katze"; "eine" was never linked
     assert (source.counterparts.language, target.counterparts.language) == ("de", "en")
-
-
-@pytest.mark.parametrize("target", ["es", "zh"])
-def test_most_likely_translations_agree_with_brute_force(tmp_path, vocab, target):
-    aligned = _toy(tmp_path / "a", target)
-    store, table = _store(tmp_path, aligned)
-    rows = np.arange(len(aligned))
-    for side, column in enumerate(("phi(t|s)", "phi(s|t)")):
-        best, tried = {}, {}
-        for row in range(len(table)):
-            phrase, other = table[row][side], table[row][1 - side]
-            weight = "lex(t|s)" if side == 0 else "lex(s|t)"
-            score = (table[row].scores[column], table[row].counts["count(s,t)"], table[row].scores[weight])
-            if phrase not in tried or score > tried[phrase]:
-                tried[phrase], best[phrase] = score, (score[0], other)
-        found, words = store.known(rows, vocab)[side], aligned.words(rows)[side]
-        place = 0
-        for row in rows:
-            line = [aligned.types[side][number] for number in words[row]]
-            expected = [
-                (a, b)
-                for a in range(len(line))
-                for b in range(a + 1, min(a + 4, len(line)) + 1)
-                if tuple(line[a:b]) in best
-            ]
-            assert list(map(tuple, found.spans[row].tolist())) == expected
-            for a, b in expected:
-                score, other = best[tuple(line[a:b])]
-                assert found.scores[place] == pytest.approx(score)
-                said = vocab.decode(found.counterparts.ids[place]).strip()
-                blank = "" if target == "zh" and side == 0 else " "
-                assert said.replace(" ", blank) == blank.join(other).replace(" ", blank)
-                assert set(found.counterparts.words[place].tolist()) == set(range(len(other)))
-                place += 1
 
 
 def test_counterparts_have_the_ids_of_a_whole_line(tmp_path, vocab):

@@ -1,11 +1,7 @@
 """Questions on passages, their windows, and subwords at characters."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from interlace.core.ragged import Ragged
 from interlace.data import Questions, Sentences, cut_windows
@@ -71,41 +67,6 @@ def test_questions_share_passages_and_empty_sides_are_rows():
     assert cut.owners.tolist() == [0, 1, 2]
     assert cut.examples.target.ids.to_lists() == [[0, 1, 2, 3], [0, 1, 2, 3], []]
     assert cut.spans.tolist() == [[0, 3], [-1, -1], [-1, -1]]
-
-
-def windows_one_by_one(questions, room, most, stride):
-    """Window after window, as in Devlin et al.'s code."""
-    rows = []
-    for number, owner in enumerate(questions.owners):
-        question = questions.questions.ids[number][: min(most, room // 2)].tolist()
-        passage = questions.passages.ids[owner].tolist()
-        start, space = 0, room - len(question)
-        first, last = questions.spans[number].tolist()
-        while True:
-            piece = passage[start : start + space]
-            inside = start <= first and last < start + len(piece)
-            rows.append((question, piece, [first - start, last - start] if inside else [-1, -1], number, start))
-            if start + space >= len(passage):
-                break
-            start += min(stride, space)
-    return rows
-
-
-@given(st.data(), st.integers(2, 12), st.integers(1, 8), st.integers(1, 8))
-def test_agrees_with_cutting_window_by_window(data, room, most, stride):
-    passages = data.draw(st.lists(st.integers(0, 30), min_size=1, max_size=4))
-    owners = data.draw(st.lists(st.integers(0, len(passages) - 1), min_size=1, max_size=5))
-    lengths = data.draw(st.lists(st.integers(0, 9), min_size=len(owners), max_size=len(owners)))
-    spans = []
-    for owner in owners:
-        first = data.draw(st.integers(-1, passages[owner] - 1))
-        spans.append((first, data.draw(st.integers(first, passages[owner] - 1))) if first >= 0 else (-1, -1))
-    questions = questions_of(lengths, passages, owners, spans)
-    cut = cut_windows(questions, room, most, stride)
-    pairs = cut.examples
-    columns = (pairs.source.ids.to_lists(), pairs.target.ids.to_lists(), cut.spans.tolist(), cut.owners, cut.firsts)
-    assert list(zip(*columns, strict=True)) == windows_one_by_one(questions, room, most, stride)
-    assert (cut.lengths <= room).all()
 
 
 def test_takes_rows_with_all_their_columns():

@@ -1,7 +1,5 @@
 """Language sampling, and epochs as numbered batches."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

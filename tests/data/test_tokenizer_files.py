@@ -1,9 +1,6 @@
 """Tokenizers from folders and the hub, and of XLM's own files."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
 
 import huggingface_hub
 import pytest
@@ -14,15 +11,11 @@ from interlace.data.vocab import Vocab
 from interlace.models.build import load
 from little_checkpoints import save
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
 NAME = "somebody/little"
 
 
 @pytest.fixture
-def downloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def downloads(tmp_path, monkeypatch):
     """An empty folder of downloads, and no network (which no test has)."""
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
@@ -30,7 +23,7 @@ def downloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "hub"
 
 
-def test_uses_a_downloaded_tokenizer(downloads: Path) -> None:
+def test_uses_a_downloaded_tokenizer(downloads):
     repository = downloads / "models--somebody--little"
     save("mbert", repository / "snapshots" / "abc")
     (repository / "refs").mkdir()
@@ -41,7 +34,7 @@ def test_uses_a_downloaded_tokenizer(downloads: Path) -> None:
 
 @pytest.mark.usefixtures("downloads")
 @pytest.mark.parametrize(("opens", "kind"), [(Vocab.load, DataError), (load, CheckpointError)])
-def test_without_a_network_names_the_remedy(opens, kind) -> None:
+def test_without_a_network_names_the_remedy(opens, kind):
     with pytest.raises(kind) as caught:
         opens(NAME)
     message = str(caught.value)
@@ -53,7 +46,7 @@ def test_without_a_network_names_the_remedy(opens, kind) -> None:
     ("kind", "said"),
     [(errors.RepositoryNotFoundError, "no such repository"), (errors.GatedRepoError, "its authors grant access")],
 )
-def test_reports_repositories_that_the_hub_refuses(kind, said, monkeypatch) -> None:
+def test_reports_repositories_that_the_hub_refuses(kind, said, monkeypatch):
     def refuse(*_args, **_more):
         raise kind.__new__(kind)
 
@@ -62,14 +55,14 @@ def test_reports_repositories_that_the_hub_refuses(kind, said, monkeypatch) -> N
         Vocab.load(NAME)
 
 
-def test_suggests_the_model_of_a_run(tmp_path: Path) -> None:
+def test_suggests_the_model_of_a_run(tmp_path):
     save("mbert", tmp_path / "run" / "model")
     with pytest.raises(DataError, match=r"run: holds no tokenizer\.json; if it is a run, give its model, .*run/model$"):
         Vocab.load(str(tmp_path / "run"))
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta"])
-def test_rejects_a_checkpoint_without_a_tokenizer(tmp_path: Path, kind: str) -> None:
+def test_rejects_a_checkpoint_without_a_tokenizer(tmp_path, kind):
     """For these kinds transformers builds a tokenizer of special tokens only."""
     (tmp_path / "config.json").write_text(f'{{"model_type": "{kind}", "vocab_size": 300}}')
     with pytest.raises(DataError, match=r"holds no tokenizer; put the checkpoint's own tokenizer\.json"):
@@ -82,7 +75,7 @@ MERGES = ["t h 90", "th e</w> 80", "o l 70", "ol d</w> 60", "c a 50", "ca t</w> 
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     tokens = [*TOKENS, *LETTERS, "th", "the</w>", "ol", "old</w>", "ca", "cat</w>"]
     (tmp_path / "vocab.json").write_text(json.dumps({token: number for number, token in enumerate(tokens)}))
     (tmp_path / "merges.txt").write_text("\n".join(MERGES) + "\n")
@@ -94,12 +87,12 @@ def folder(tmp_path: Path) -> Path:
     ("line", "subwords"),
     [("The old, olé cat.", "the</w> old</w> ,</w> ol e</w> cat</w> .</w>"), ("able", "a b l e</w>")],
 )
-def test_xlm_merges_subwords_of_the_vocabulary(folder: Path, line: str, subwords: str) -> None:
+def test_xlm_merges_subwords_of_the_vocabulary(folder, line, subwords):
     vocab = Vocab.load(folder)
     assert vocab.tokens(vocab.encode([line]).ids[0]) == subwords.split()
 
 
-def test_xlm_has_the_special_tokens_of_its_code(folder: Path) -> None:
+def test_xlm_has_the_special_tokens_of_its_code(folder):
     vocab = Vocab.load(folder)
     assert vocab.begin == vocab.end == vocab.tokenizer.token_to_id("</s>")
     assert vocab.mask == vocab.tokenizer.token_to_id("<special1>")
@@ -108,14 +101,14 @@ def test_xlm_has_the_special_tokens_of_its_code(folder: Path) -> None:
     assert len(vocab.special_ids) == len(TOKENS)
 
 
-def test_xlm_keeps_case_and_accents_if_configured(folder: Path) -> None:
+def test_xlm_keeps_case_and_accents_if_configured(folder):
     (folder / "tokenizer_config.json").write_text(json.dumps({"do_lowercase_and_remove_accent": False}))
     vocab = Vocab.load(folder)
     assert vocab.unk in vocab.encode(["The"]).ids[0]
     assert vocab.unk not in vocab.encode(["the"]).ids[0]
 
 
-def test_xlm_agrees_with_the_slow_tokenizer_on_tokenized_text(folder: Path) -> None:
+def test_xlm_agrees_with_the_slow_tokenizer_on_tokenized_text(folder):
     pytest.importorskip("sacremoses")
     from transformers import XLMTokenizer
 
@@ -125,7 +118,7 @@ def test_xlm_agrees_with_the_slow_tokenizer_on_tokenized_text(folder: Path) -> N
         assert vocab.encode([line]).ids[0].tolist() == slow.encode(line, add_special_tokens=False)
 
 
-def test_a_saved_xlm_tokenizer_opens_in_transformers(folder: Path, tmp_path: Path) -> None:
+def test_a_saved_xlm_tokenizer_opens_in_transformers(folder, tmp_path):
     from transformers import AutoTokenizer
 
     vocab = Vocab.load(folder)

@@ -11,7 +11,7 @@ from interlace.core.errors import SettingsError
 from interlace.core.randomness import Purpose, generator
 from interlace.objectives import Resources
 from interlace.objectives.back_translation import BackTranslation
-from interlace.objectives.common.online_translation import OnlineTranslations, TranslationCache
+from interlace.objectives.common.online_translation import OnlineTranslations
 from little_seq2seq import ID, NAMED, PLAIN, TARGETS, VOCAB, WORDS, model, sentences, texts
 
 CPU = torch.device("cpu")
@@ -201,14 +201,6 @@ def test_encoder_inputs_of_translations():
 def test_copied_share(ids, lengths, source, expected):
     found = OnlineTranslations(torch.tensor(ids), torch.tensor(lengths))
     assert found.copied_share(torch.tensor(source)).tolist() == pytest.approx(expected)
-
-
-def test_cache_is_not_saved():
-    cache = TranslationCache(uses=3)
-    cache.store(3, OnlineTranslations(torch.zeros(1, 1), torch.ones(1)))
-    assert not cache.state_dict()
-    assert cache.take(4) is None
-    assert [cache.take(3) is None for _ in range(3)] == [False, False, True]  # used twice more
 
 
 def test_preview_describes_the_first_pass():

@@ -15,7 +15,6 @@ from interlace.models.families import Traits
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.objectives.clm import Clm
-from interlace.objectives.mlm import Mlm
 from little_words import SPECIALS, LittleWords
 
 TOKENS = LittleWords("the doctor reads he works in Berlin", (*SPECIALS, "<unk>"))
@@ -111,28 +110,3 @@ def test_chunks_give_the_same_loss_and_gradient(vocab, monkeypatch):
     torch.testing.assert_close(whole, parts, rtol=1e-4, atol=1e-5)
     with torch.inference_mode():
         torch.testing.assert_close(clm.loss(backbone, torch.nn.ModuleDict(), batch)["clm"].total, parts[0].detach())
-
-
-def test_a_backbone_has_causal_and_masked_losses(vocab):
-    """The masked loss depends on the last token; the causal loss before it does not."""
-    backbone = from_shape(Shape(layers=1, width=16, heads=2, max_length=16, init_std=0.5), vocab).eval()
-    text = stream(vocab, 4)
-    changed = Sentences(Ragged(text.ids.flat.copy(), text.ids.offsets), text.words, "en")
-    last = changed.ids.offsets[1:] - 1
-    changed.ids.values[last] = vocab.regular_ids[0]
-
-    def totals(objective):
-        found = []
-        for examples in (text, changed):
-            prepared = objective.prepare(Resources(vocab, backbone.traits))
-            batch = objective.batch(examples, prepared, 0, np.random.default_rng(0)).to(torch.device("cpu"))
-            keep = batch.at[1] < 13
-            batch.at, batch.labels = tuple(part[keep] for part in batch.at), batch.labels[keep]
-            with torch.no_grad():
-                found.append(next(iter(objective.loss(backbone, {}, batch).values())).total.item())
-        return found
-
-    before, after = totals(Clm(max_length=16))
-    assert before == pytest.approx(after, rel=1e-5)
-    before, after = totals(Mlm(max_length=16, masking={"rate": 0.5}))
-    assert abs(before - after) > 1e-2

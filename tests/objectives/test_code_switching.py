@@ -13,7 +13,6 @@ from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import KnownPhrases, Pairs, Sentences
 from interlace.data.vocab import Vocab
-from interlace.objectives.common._code_switching_kernels import best_spans
 from interlace.objectives.common.code_switching import (
     KINDS,
     CodeSwitching,
@@ -212,26 +211,6 @@ def test_pieces_cover_the_matrix_sentence_with_its_words_or_counterparts(candida
         assert replaced == switched.replaced[row]
         assert replaced == 0 or replaced < share * candidates.words[row, side]
         assert (switched.kinds[row] >= 2) == (replaced > 0)
-
-
-@given(candidates=some_candidates(), side=st.integers(0, 1))
-@settings(max_examples=50)
-def test_counterparts_are_the_most_probable(candidates, side):
-    """Given that side, then in the other direction, then the first."""
-    phrases, scores, none = candidates.phrases, candidates.scores, np.zeros(0, np.int32)
-    words = np.full((len(phrases), 2), phrases.flat[:, 1::2].max(initial=0), np.int64)
-    found, used, lengths = best_spans(
-        np.full(len(phrases), side, np.int8), np.ascontiguousarray(phrases.flat), scores, phrases.offsets, words,
-        np.ones(int(words.max()) + 1, np.bool_), np.zeros_like(words), none, none.astype(np.int64), 5, 0.0,
-    )  # fmt: skip
-    assert lengths.sum() == used
-    best = {}
-    for place, (row, span) in enumerate(zip(phrases.rows().tolist(), phrases.flat.tolist(), strict=True)):
-        rank = (-scores[place, side], -scores[place, 1 - side], place)
-        key = (row, *span[2 * side : 2 * side + 2])
-        best[key] = min(best.get(key, rank), rank)
-    assert sorted(found[:used, 2].tolist()) == sorted(place for *_, place in best.values())
-    np.testing.assert_array_equal(phrases.flat[found[:used, 2], 2 * side : 2 * side + 2], found[:used, :2])
 
 
 MOSTLY = CodeSwitching(switch_fraction=0.9, **MIXED)

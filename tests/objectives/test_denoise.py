@@ -14,7 +14,7 @@ from interlace.core.randomness import Purpose, generator
 from interlace.data import Sentences
 from interlace.models.families import Traits
 from interlace.objectives import Resources
-from interlace.objectives.denoise import Denoise, Noise, WordTranslations, translate_words
+from interlace.objectives.denoise import Denoise, Noise
 from little_words import SPECIALS, LittleWords
 
 MASK = 9999
@@ -158,6 +158,7 @@ def test_draws_all_translations_equally_often():
 def test_translates_whole_words_only():
     assert read(batch_of(["house ##s doctor"])) == ["<s> house ##s Haus ##arzt </s>"]
     assert read(batch_of(["alt ##arzt"], "de")) == ["<s> alt ##arzt </s>"]
+    assert read(batch_of([""])) == ["<s> </s>"]
 
 
 def test_translation_rate_follows_its_schedule():
@@ -190,31 +191,3 @@ def test_rejects_unused_dictionary():
         Denoise(dictionary={"vectors": "runs/words"})
     evaluated = Denoise(translation_rate=1, dictionary={"vectors": "runs/words"}).for_evaluation()
     assert evaluated.needs == frozenset()
-
-
-pieces = st.integers(6, 9)
-words = st.lists(pieces, min_size=1, max_size=3)
-
-
-def made(rows, translations):
-    """Rows of words, and a table with one translation of each."""
-    own = list(translations)
-    spelled = Ragged.of([np.array(word, np.int32) for word in [*own, *translations.values()]])
-    numbers = np.arange(len(own))
-    table = WordTranslations(spelled, numbers, Ragged.of([[len(own) + number] for number in numbers]))
-    ids = Ragged.of([np.array([piece for word in row for piece in word], np.int32) for row in rows])
-    owners = Ragged.of([np.array([i for i, word in enumerate(row) for _ in word], np.int32) for row in rows])
-    return Sentences(ids, owners, "en"), table
-
-
-@given(
-    st.lists(st.lists(words, max_size=6), max_size=5),
-    st.dictionaries(words.map(tuple), words, min_size=1, max_size=8),
-)
-def test_translated_words_equal_those_of_a_loop(rows, translations):
-    """One translation a word, so that nothing is drawn."""
-    sentences, table = made(rows, translations)
-    found = translate_words(sentences, table, 1.0, np.random.default_rng(0), 100)
-    expected = [[translations.get(tuple(word), word) for word in row] for row in rows]
-    assert [row.tolist() for row in found.ids] == [[piece for word in row for piece in word] for row in expected]
-    assert [row.tolist() for row in found.words] == [[i for i, w in enumerate(row) for _ in w] for row in expected]

@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from torch.nn import functional
 
 from interlace.core.errors import SettingsError
 from interlace.data import Pairs
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
-from interlace.objectives.common import losses
 from interlace.objectives.denoise import Denoise
 from interlace.objectives.translation import Translation
 from little_seq2seq import NAMED, PLAIN, VOCAB, WORDS, model, sentences, texts
@@ -94,21 +92,6 @@ def test_loss_equals_that_of_single_rows(family):
     measured = FORWARD.for_evaluation().loss(net, nn.ModuleDict(), batch.to(torch.device("cpu")))
     assert list(measured) == ["translation"]
     assert measured["translation"].total.item() == pytest.approx(plain, rel=1e-4)
-
-
-def test_cross_entropies_equal_torchs_with_a_single_softmax(monkeypatch):
-    net = model(init_std=0.3)
-    states, labels = torch.randn(7, net.encoder.model.config.hidden_size), torch.arange(7)
-    logits = net.logits(states).detach()
-    expected = [functional.cross_entropy(logits, labels, reduction="sum", label_smoothing=share) for share in (0.1, 0)]
-    softmaxes = []
-    for name in ("log_softmax", "cross_entropy"):
-        whole = getattr(functional, name)
-        monkeypatch.setattr(functional, name, lambda *a, whole=whole, **k: (softmaxes.append(1), whole(*a, **k))[1])
-    found = losses.chunked_cross_entropy(net, states, labels, 0.1)
-    torch.testing.assert_close(torch.stack(found), torch.stack(expected), rtol=1e-6, atol=0)
-    assert not found[1].requires_grad
-    assert len(softmaxes) == 1
 
 
 def test_rejects_model_without_decoder():

@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 import torch
 import transformers
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch.nn.functional import cross_entropy, gelu
 
-from interlace.alignment.subwords import EXPANSIONS, to_subwords
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
@@ -260,34 +257,3 @@ def test_one_to_one_links_are_the_unique_best_of_both_words():
     assert np.flatnonzero(one_to_one(links, sure)).tolist() == [0, 3]  # equal ones are not unique
     empty = Ragged.of([[]], width=2)
     assert len(one_to_one(empty, None)) == 0
-
-
-@st.composite
-def little_pairs(draw):
-    """Two rows, words of one to three tokens, any links."""
-    rows = []
-    for _ in range(2):
-        sides = [draw(st.lists(st.integers(1, 3), max_size=4)) for _ in range(2)]
-        every = [(i, j) for i in range(len(sides[0])) for j in range(len(sides[1]))]
-        links = sorted(draw(st.sets(st.sampled_from(every), max_size=6))) if every else []
-        rows.append([np.repeat(np.arange(len(sizes)), sizes).tolist() for sizes in sides] + [links])
-    return linked_rows(*(list(column) for column in zip(*rows, strict=True)))
-
-
-@settings(max_examples=100, deadline=None)
-@given(pairs=little_pairs(), seed=st.integers(0, 99), how=st.sampled_from(EXPANSIONS), room=st.integers(8, 40))
-def test_partners_equal_those_of_links_between_all_tokens(pairs, seed, how, room):
-    layout = pair_layout(pairs, NUMBERS, room)
-    chosen = layout.content & (np.random.default_rng(seed).random(layout.ids.shape) < 0.5)
-    at = np.nonzero(chosen)
-    found = exchange_states(layout, pairs.links, at, expansion=how, mean=False)
-    ours = sorted(zip(at[0][found.which][found.to], at[1][found.which][found.to], found.places.tolist(), strict=True))
-
-    content = [layout.content & (layout.sides == number) for number in (0, 1)]
-    words = [Ragged.from_lengths(layout.words[mine], mine.sum(axis=1)) for mine in content]
-    places = [Ragged.from_lengths(np.flatnonzero(mine), mine.sum(axis=1)) for mine in content]
-    wanted = set()
-    for row, links in enumerate(to_subwords(pairs.links, *words, how)):
-        for one, other in [(int(places[0][row][i]), int(places[1][row][j])) for i, j in links]:
-            wanted |= {(*divmod(a, layout.ids.shape[1]), b) for a, b in ((one, other), (other, one))}
-    assert ours == sorted((row, column, place) for row, column, place in wanted if chosen[row, column])

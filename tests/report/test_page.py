@@ -1,12 +1,9 @@
 """The page as a whole: in one file, safe, complete, and calm where parts are missing."""
 
-from __future__ import annotations
-
 import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -16,43 +13,40 @@ from interlace.report import write_report
 from interlace.report.runs import read_runs
 from interlace.report.sections import ORDER, SECTIONS, sections_of
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 class Outline(HTMLParser):
     """Checks that elements close in order, and collects attributes and text."""
 
-    def __init__(self, page: Path) -> None:
+    def __init__(self, page):
         super().__init__()
-        self.open: list[str] = []
-        self.attributes: list[tuple[str, str, str]] = []
-        self.words: list[str] = []
+        self.open = []
+        self.attributes = []
+        self.words = []
         self.feed(page.read_text(encoding="utf-8"))
         assert self.open == []
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.attributes += [(tag, name, value or "") for name, value in attrs]
         if tag not in {"meta", "br", "hr", "img", "input", "link", "wbr"}:
             self.open.append(tag)
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         self.words.append(data)
 
     @property
-    def ids(self) -> list[str]:
+    def ids(self):
         return [value for _, name, value in self.attributes if name == "id"]
 
 
 @pytest.fixture
-def page(two_runs: list[Path], tmp_path: Path) -> Path:
+def page(two_runs, tmp_path):
     return write_report(two_runs, tmp_path / "report.html")
 
 
-def test_loads_nothing_from_elsewhere(page: Path) -> None:
+def test_loads_nothing_from_elsewhere(page):
     for tag, name, value in Outline(page).attributes:
         if name in {"src", "href", "xlink:href", "data", "poster", "action", "srcset"}:
             assert value.startswith("#"), f"<{tag} {name}={value!r}>"
@@ -60,7 +54,7 @@ def test_loads_nothing_from_elsewhere(page: Path) -> None:
     assert not re.search(r"url\(|@import|<script|<link|<iframe|//[\w.-]+\.\w", text)
 
 
-def test_has_all_results(page: Path) -> None:
+def test_has_all_results(page):
     found = Outline(page)
     text = " ".join(" ".join(found.words).split())
     for expected in ("Zero-shot transfer from English", "Mean of others", "Turkish", "difference",
@@ -77,7 +71,7 @@ def test_has_all_results(page: Path) -> None:
     assert links == [f"#{anchor}" for anchor in found.ids]
 
 
-def test_escapes_text_from_data(make_run: Callable[..., Path], tmp_path: Path) -> None:
+def test_escapes_text_from_data(make_run, tmp_path):
     evil = "<script>alert(1)</script>"
     folder = make_run("mlm", gain=0.0)
     for part in ("recipe", "run", "samples", "scores", "embedding"):
@@ -95,7 +89,7 @@ PARTS = ["run.json", "metrics.jsonl", "samples.json", "scores.json", "embedding.
 
 
 @pytest.mark.parametrize("missing", [*([part] for part in PARTS), PARTS])
-def test_leaves_out_empty_sections(two_runs: list[Path], tmp_path: Path, missing: list[str]) -> None:
+def test_leaves_out_empty_sections(two_runs, tmp_path, missing):
     for folder in two_runs:
         for part in missing:
             (folder / part).unlink()
@@ -106,25 +100,17 @@ def test_leaves_out_empty_sections(two_runs: list[Path], tmp_path: Path, missing
     assert "translation" not in ids
 
 
-def test_parts_may_be_missing_in_one_run(two_runs: list[Path], tmp_path: Path) -> None:
+def test_parts_may_be_missing_in_one_run(two_runs, tmp_path):
     for part in PARTS:
         (two_runs[0] / part).unlink()
     Outline(write_report(two_runs, tmp_path / "report.html"))
 
 
-def test_order_has_every_section() -> None:
+def test_order_has_every_section():
     assert sorted(ORDER) == SECTIONS.names()
 
 
-def test_wide_tables_scroll_and_the_contents_are_sticky(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    assert re.search(r"nav \{[^}]*position: sticky", text)
-    for table in re.finditer(r'<table class="(?:scores|beside|facts)"', text):
-        assert text[: table.start()].rstrip().endswith(">")
-        assert text[: table.start()].rstrip().rpartition("<")[2].startswith('div class="scroll"')
-
-
-def test_every_class_of_a_template_has_a_style_rule() -> None:
+def test_every_class_of_a_template_has_a_style_rule():
     folder = Path(interlace.report.__file__).parent / "templates"
     ruled = set(re.findall(r"\.([a-z][\w-]*)", "".join(path.read_text() for path in folder.glob("*.css"))))
     for path in folder.glob("*.jinja"):
@@ -132,7 +118,7 @@ def test_every_class_of_a_template_has_a_style_rule() -> None:
             assert set(re.sub(r"{%.*?%}|{{.*?}}", " ", names).split()) <= ruled, path.name
 
 
-def test_skips_losses_that_are_not_finite(make_run: Callable[..., Path], tmp_path: Path) -> None:
+def test_skips_losses_that_are_not_finite(make_run, tmp_path):
     folder = make_run("mlm", gain=0.0)
     lines = [
         {"kind": "step", "step": 1, "objective": "mlm", "losses": {"mlm": None}},
@@ -146,7 +132,7 @@ def test_skips_losses_that_are_not_finite(make_run: Callable[..., Path], tmp_pat
     assert not re.search(r'="[^"]*\b(nan|inf)\b', text)
 
 
-def test_replaces_an_old_page_and_its_figures(two_runs: list[Path], tmp_path: Path) -> None:
+def test_replaces_an_old_page_and_its_figures(two_runs, tmp_path):
     page = tmp_path / "pages" / "report.html"
     first = write_report(two_runs, page).read_text(encoding="utf-8")
     second = write_report(two_runs[:1], page).read_text(encoding="utf-8")
@@ -155,11 +141,11 @@ def test_replaces_an_old_page_and_its_figures(two_runs: list[Path], tmp_path: Pa
     assert len(list((page.parent / "report").glob("transfer-gap-*.svg"))) == 1  # one run, and not the two of before
 
 
-def test_is_deterministic(two_runs: list[Path], page: Path, tmp_path: Path) -> None:
+def test_is_deterministic(two_runs, page, tmp_path):
     assert write_report(two_runs, tmp_path / "b.html").read_bytes() == page.read_bytes()
 
 
-def test_rejects_a_folder_and_damaged_runs(two_runs: list[Path], tmp_path: Path) -> None:
+def test_rejects_a_folder_and_damaged_runs(two_runs, tmp_path):
     with pytest.raises(DataError, match="is a folder"):
         write_report(two_runs, tmp_path)
     (two_runs[1] / "scores.json").write_text("[")

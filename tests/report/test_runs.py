@@ -1,9 +1,5 @@
 """Reading a run folder: what is missing is empty, what is damaged is named."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import pytest
 
 from interlace.core.errors import DataError
@@ -11,12 +7,8 @@ from interlace.report import read_scores, write_report
 from interlace.report.runs import read_runs
 from report_runs import bare_run, score
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
-
-def test_reads_all_parts(two_runs: list[Path]) -> None:
+def test_reads_all_parts(two_runs):
     plain, both = read_runs(two_runs)
     assert (plain.label, plain.style, both.label, both.style) == ("mlm", 0, "mlm+tlm", 1)
     assert len(plain.steps) == 120
@@ -25,7 +17,7 @@ def test_reads_all_parts(two_runs: list[Path]) -> None:
     assert plain.word_map is not None
 
 
-def test_missing_files_are_empty_parts(tmp_path: Path) -> None:
+def test_missing_files_are_empty_parts(tmp_path):
     (tmp_path / "recipe.json").write_text("{}")
     (run,) = read_runs([tmp_path])
     assert run.label == tmp_path.name
@@ -51,7 +43,7 @@ def test_missing_files_are_empty_parts(tmp_path: Path) -> None:
          "expected a table of 0 rows and 1 columns"),
     ],
 )  # fmt: skip
-def test_names_the_damaged_file(make_run: Callable[..., Path], part: str, content: bytes, message: str) -> None:
+def test_names_the_damaged_file(make_run, part, content, message):
     folder = make_run("mlm", gain=0.0)
     (folder / part).parent.mkdir(exist_ok=True)
     (folder / part).write_bytes(content)
@@ -61,7 +53,7 @@ def test_names_the_damaged_file(make_run: Callable[..., Path], part: str, conten
     assert message in str(caught.value)
 
 
-def test_rejects_what_is_no_run_folder(make_run: Callable[..., Path], tmp_path: Path) -> None:
+def test_rejects_what_is_no_run_folder(make_run, tmp_path):
     with pytest.raises(DataError, match="at least one"):
         read_runs([])
     with pytest.raises(DataError, match=r"neither recipe\.json nor scores\.json"):
@@ -76,14 +68,14 @@ def test_rejects_what_is_no_run_folder(make_run: Callable[..., Path], tmp_path: 
         read_runs([tmp_path])
 
 
-def test_skips_unknown_kinds_of_lines(make_run: Callable[..., Path]) -> None:
+def test_skips_unknown_kinds_of_lines(make_run):
     folder = make_run("mlm", gain=0.0)
     (folder / "metrics.jsonl").write_text('{"kind": "diagnostics", "step": 3}\n')
     (run,) = read_runs([folder])
     assert (run.steps, run.evaluations) == ([], [])
 
 
-def test_scores_of_a_checkpoint_are_a_column(tmp_path: Path) -> None:
+def test_scores_of_a_checkpoint_are_a_column(tmp_path):
     (run,) = read_runs([bare_run(tmp_path / "xlm-r", "", [score("de", 50.0)])])
     assert (run.label, run.recipe, [score.score for score in run.scores]) == ("xlm-r", {}, [50.0])
     page = write_report([tmp_path / "xlm-r"], tmp_path / "page.html").read_text(encoding="utf-8")
@@ -93,22 +85,22 @@ def test_scores_of_a_checkpoint_are_a_column(tmp_path: Path) -> None:
 # ---- columns ----
 
 
-def labels(*folders: Path) -> list[str]:
+def labels(*folders):
     return list(dict.fromkeys(run.label for run in read_runs(folders)))
 
 
-def test_runs_that_differ_only_in_the_seed_share_a_column(tmp_path: Path) -> None:
+def test_runs_that_differ_only_in_the_seed_share_a_column(tmp_path):
     runs = [bare_run(tmp_path / f"r{seed}", "same", [score("de", 10)], seed, width=64) for seed in (1, 2)]
     assert labels(*runs) == ["same"]
 
 
-def test_different_recipes_of_one_name_get_folder_names(tmp_path: Path) -> None:
+def test_different_recipes_of_one_name_get_folder_names(tmp_path):
     runs = [bare_run(tmp_path / f"w{width}", "same", [score("de", 1)], width=width) for width in (64, 128)]
     assert labels(*runs) == ["same (w64)", "same (w128)"]
 
 
-def test_runs_of_a_column_were_scored_with_the_same_settings(tmp_path: Path) -> None:
-    def columns(name: str, *rows: dict[str, Any]) -> list[str]:
+def test_runs_of_a_column_were_scored_with_the_same_settings(tmp_path):
+    def columns(name, *rows):
         places = [tmp_path / f"{name}{seed}" / "mlm" for seed in range(len(rows))]
         runs = [
             bare_run(place, "mlm", [score("de", 1, **row)], seed, evaluate={"seeds": seed})
@@ -128,12 +120,12 @@ def test_runs_of_a_column_were_scored_with_the_same_settings(tmp_path: Path) -> 
     ]
 
 
-def test_checkpoints_of_one_name_get_folder_names(tmp_path: Path) -> None:
+def test_checkpoints_of_one_name_get_folder_names(tmp_path):
     runs = [bare_run(tmp_path / name / "mbert", "", [score("de", 1)]) for name in ("a", "b")]
     assert labels(*runs) == ["mbert (a/mbert)", "mbert (b/mbert)"]
 
 
-def test_scores_are_one_table_with_columns_as_systems(tmp_path: Path) -> None:
+def test_scores_are_one_table_with_columns_as_systems(tmp_path):
     runs = [bare_run(tmp_path / "a", "a", [score("de", 50, scores={"f1": 40.0})]), bare_run(tmp_path / "b", "", [])]
     [main, other] = read_scores(runs)
     assert (main.system, main.run, main.pretrained, main.main, main.score) == ("a", str(runs[0]), True, True, 50.0)

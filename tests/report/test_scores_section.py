@@ -1,41 +1,30 @@
 """Scores of one task as a table of languages by systems, its section, and the summary of the page."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from interlace.report import page_head, read_scores, write_report
 from interlace.report.runs import read_runs
-from interlace.report.score_tables import TaskScores, task_scores
+from interlace.report.score_tables import task_scores
 from interlace.report.svg import text_width
 from report_runs import bare_run, change, score, section
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from interlace.scores.comparison import Result
 
 SPACE = "\N{NARROW NO-BREAK SPACE}"
 
 
-def only(*folders: Path) -> TaskScores:
+def only(*folders):
     (found,) = task_scores(read_scores(folders))
     return found
 
 
-def cells(scores: TaskScores, language: str) -> dict[str, Result]:
+def cells(scores, language):
     """By system its result in a language, "" for the mean."""
     measure = next(measure for measure in scores.results if measure.language == language)
     return {system.label: result for system, result in scores.results[measure].items()}
 
 
-def significant(scores: TaskScores, language: str = "de") -> dict[str, bool]:
+def significant(scores, language="de"):
     return {
         system.label: one.significant
         for (measure, system), one in scores.comparisons.items()
@@ -43,7 +32,7 @@ def significant(scores: TaskScores, language: str = "de") -> dict[str, bool]:
     }
 
 
-def line(scores: TaskScores, label: str) -> list[str]:
+def line(scores, label):
     table = scores.language_table({})
     entries = next(line.entries for line in table.lines if line.label == label)
     return [str(entry) for entry in entries if entry]
@@ -52,11 +41,11 @@ def line(scores: TaskScores, label: str) -> list[str]:
 # ---- the table ----
 
 
-def seeds_of(language: str, values: tuple[float, ...]) -> list[dict[str, Any]]:
+def seeds_of(language, values):
     return [score(language, value, seed) for seed, value in enumerate(values)]
 
 
-def test_mean_range_and_difference(tmp_path: Path) -> None:
+def test_mean_range_and_difference(tmp_path):
     rows = {"a": [(50, 54), (90, 91)], "b": [(60, 61), (89, 91)]}
     folders = [
         bare_run(tmp_path / name, name, [*seeds_of("de", german), *seeds_of("en", english)])
@@ -71,7 +60,7 @@ def test_mean_range_and_difference(tmp_path: Path) -> None:
     assert significant(scores) == {"b": False}
 
 
-def test_mean_is_over_languages_that_all_systems_have(tmp_path: Path) -> None:
+def test_mean_is_over_languages_that_all_systems_have(tmp_path):
     rows = [score("de", 40), score("tr", 60), score("de", 60, 1), score("tr", 40, 1), score("en", 99), score("hi", 1)]
     scores = only(bare_run(tmp_path / "a", "a", rows), bare_run(tmp_path / "b", "b", [score("de", 1), score("tr", 3)]))
     assert scores.averaged == ["de", "tr"]
@@ -81,34 +70,20 @@ def test_mean_is_over_languages_that_all_systems_have(tmp_path: Path) -> None:
     assert line(scores, "Hindi")[1] == "not scored"
 
 
-def test_mean_is_over_pre_training_runs(tmp_path: Path) -> None:
-    first = bare_run(tmp_path / "a1", "a", [score("de", 10, 0), score("de", 20, 1), score("de", 30, 2)], 1)
-    cell = cells(only(first, bare_run(tmp_path / "a2", "a", [score("de", 60)], 2)), "de")["a"]
-    assert (cell.mean, cell.ends, len(cell.values)) == (40, (10, 60), 4)
-
-
-@given(values=st.lists(st.floats(0, 100), min_size=1, max_size=8))
-def test_mean_is_within_the_range(values: list[float], tmp_path_factory: pytest.TempPathFactory) -> None:
-    folder = tmp_path_factory.mktemp("run") / "a"
-    cell = cells(only(bare_run(folder, "a", [score("de", v, seed) for seed, v in enumerate(values)])), "de")["a"]
-    assert cell.ends[0] - 1e-9 <= cell.mean <= cell.ends[1] + 1e-9
-    assert (cell.ends, cell.values) == ((min(values), max(values)), values)
-
-
-def test_lower_may_be_better(tmp_path: Path) -> None:
+def test_lower_may_be_better(tmp_path):
     rows = {"a": 3.0, "b": 2.0}
     scores = only(*(bare_run(tmp_path / n, n, [score("de", v, greater_is_better=False)]) for n, v in rows.items()))
     assert [entry.bold for entry in scores.language_table({}).lines[0].entries[:2] if entry] == [False, True]
     assert "Lower is better." in scores.notes
 
 
-def test_counts_scores_that_are_not_finite(tmp_path: Path) -> None:
+def test_counts_scores_that_are_not_finite(tmp_path):
     scores = only(bare_run(tmp_path / "a", "a", [score("de", float("nan")), score("de", 5, 1)]))
     assert cells(scores, "de")["a"].values == [5]
     assert "Left out, not finite: 1 scores." in scores.notes
 
 
-def test_settings_have_their_own_tables(make_run: Callable[..., Path]) -> None:
+def test_settings_have_their_own_tables(make_run):
     folder = make_run("mlm", gain=0.0)
     change(folder, "scores.json", lambda rows: rows + [
         {**row, "setting": "translate-train", "translations": "human", "score": row["score"] + 10}
@@ -123,7 +98,7 @@ def test_settings_have_their_own_tables(make_run: Callable[..., Path]) -> None:
     assert section("scores", [folder], "Scores").lead.endswith("where the setting is different (translate-train).")
 
 
-def test_notes_name_selection_contamination_and_unknown_text(tmp_path: Path) -> None:
+def test_notes_name_selection_contamination_and_unknown_text(tmp_path):
     about = {"tuning": {"rule": "mean-dev"}, "contamination": {"exact": 0.2, "ngram": 3.4, "unknown": ["mbert"]}}
     notes = only(bare_run(tmp_path / "a", "a", [score("de", 50, **about)])).notes
     assert "Weights selected by: mean-dev." in notes
@@ -141,7 +116,7 @@ def test_notes_name_selection_contamination_and_unknown_text(tmp_path: Path) -> 
         ({"n": 40, "examples": "ab"}, {"n": 44}, True),
     ],
 )
-def test_different_test_examples_are_noted(first: Any, second: Any, differs: bool, tmp_path: Path) -> None:
+def test_different_test_examples_are_noted(first, second, differs, tmp_path):
     runs = [bare_run(tmp_path / n, n, [score("de", 50, **row)]) for n, row in (("a", first), ("b", second))]
     assert any("different test examples in: German" in note for note in only(*runs).notes) is differs
     drawn = [score("de", 50, seed, examples=f"drawn {seed}") for seed in (0, 1)]  # other examples in each seed
@@ -151,7 +126,7 @@ def test_different_test_examples_are_noted(first: Any, second: Any, differs: boo
 # ---- tests against the first system ----
 
 
-def seeded(tmp_path: Path, bases: dict[str, float], seeds: int, runs: int = 0) -> list[Path]:
+def seeded(tmp_path, bases, seeds, runs=0):
     """Systems that differ in every seed: checkpoints, or that many pre-trainings of each."""
     return [
         bare_run(
@@ -165,27 +140,8 @@ def seeded(tmp_path: Path, bases: dict[str, float], seeds: int, runs: int = 0) -
     ]
 
 
-@pytest.mark.parametrize("seeds", [1, 4])
-def test_checkpoints_are_tested_over_fine_tunings(tmp_path: Path, seeds: int) -> None:
-    assert significant(only(*seeded(tmp_path, {"a": 10, "b": 90}, seeds))) == {"b": seeds > 1}
-
-
-def test_runs_are_tested_over_pre_training_seeds(tmp_path: Path) -> None:
-    """Five fine-tunings of each would be p = 2 / 252, but there is one pre-training of each."""
-    folders = seeded(tmp_path, {"a": 10, "b": 90}, 5, runs=1)
-    assert significant(only(*folders)) == {"b": False}
-    assert "permutation test over pre-training runs" in section("scores", folders, "Scores").body
-    assert significant(only(*seeded(tmp_path / "x", {"a": 10, "b": 90}, 1, runs=4))) == {"b": True}
-
-
-def test_checkpoint_is_one_run_beside_pre_training_runs(tmp_path: Path) -> None:
-    many = seeded(tmp_path, {"a": 10}, 2, runs=3)
-    other = [*seeded(tmp_path, {"b": 90}, 5, runs=1), *seeded(tmp_path, {"c": 90}, 5)]
-    assert significant(only(*many, *other)) == {"b": False, "c": False}
-
-
 @pytest.mark.parametrize(("seeds", "clear"), [(4, False), (5, True)])
-def test_p_values_are_adjusted_over_systems(tmp_path: Path, seeds: int, clear: bool) -> None:
+def test_p_values_are_adjusted_over_systems(tmp_path, seeds, clear):
     """The smallest p is 2 / 70 of four runs each, so 4 / 70 of two tests; of five it is 2 / 252."""
     scores = only(*seeded(tmp_path, {"a": 10, "b": 50, "c": 90}, seeds))
     assert significant(scores) == {"b": clear, "c": clear}
@@ -195,7 +151,7 @@ def test_p_values_are_adjusted_over_systems(tmp_path: Path, seeds: int, clear: b
 # ---- the section ----
 
 
-def test_single_measurement_has_a_bootstrap_interval(tmp_path: Path) -> None:
+def test_single_measurement_has_a_bootstrap_interval(tmp_path):
     rows = [score("de", 50, low=40.2, high=59.8), score("tr", 30, low=29.0, high=31.0), score("tr", 34, seed=1)]
     body = section("scores", [bare_run(tmp_path / "a", "a", rows)], "Scores").body
     assert re.findall(r"<small>(95 %: 40.2–59.8|30.0–34.0)</small>", body) == ["95 %: 40.2–59.8", "30.0–34.0"]
@@ -207,7 +163,7 @@ def test_single_measurement_has_a_bootstrap_interval(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [8, 9])
-def test_many_systems_are_rows_of_the_chart(tmp_path: Path, count: int) -> None:
+def test_many_systems_are_rows_of_the_chart(tmp_path, count):
     runs = [
         bare_run(tmp_path / f"r{number}", f"recipe {number}", [score("en", 90), score("de", 50 + number)])
         for number in range(count)
@@ -219,7 +175,7 @@ def test_many_systems_are_rows_of_the_chart(tmp_path: Path, count: int) -> None:
     assert ("German: 50" in body) is (count == 9)
 
 
-def test_long_names_are_shortened(tmp_path: Path) -> None:
+def test_long_names_are_shortened(tmp_path):
     names = [f"{'ALIGN-MLM-' * 6}{number}" for number in range(9)]
     scores = [score("en", 90), score("de", 50), score("tr", 70)]
     body = section("scores", [bare_run(tmp_path / n, n, scores) for n in names], "Scores").body
@@ -229,8 +185,8 @@ def test_long_names_are_shortened(tmp_path: Path) -> None:
     assert max(text_width(name, 11) for name in drawn) <= 380
 
 
-def test_collapsed_fine_tunings_are_marked(tmp_path: Path) -> None:
-    def scores(*collapsed: bool) -> list[dict[str, Any]]:
+def test_collapsed_fine_tunings_are_marked(tmp_path):
+    def scores(*collapsed):
         return [
             score(language, 33.0, seed, task="xnli", tuning={"collapsed": flat})
             for seed, flat in enumerate(collapsed)
@@ -246,7 +202,7 @@ def test_collapsed_fine_tunings_are_marked(tmp_path: Path) -> None:
     assert "‡" not in write_report(runs[1:], tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-def test_transfer_gap_is_below_each_score(make_run: Callable[..., Path]) -> None:
+def test_transfer_gap_is_below_each_score(make_run):
     folder = make_run("mlm", gain=0.0)
     body = section("scores", [folder], "gap").body
     for one in task_scores(read_scores([folder])):
@@ -262,15 +218,14 @@ def test_transfer_gap_is_below_each_score(make_run: Callable[..., Path]) -> None
 # ---- other metrics ----
 
 
-def answers(language: str, seed: int, f1: float, exact: float, **more: float) -> dict[str, Any]:
+def answers(language, seed, f1, exact, **more):
     return score(language, f1, seed, task="mlqa", metric="f1", scores={"f1": f1, "exact": exact, **more})
 
 
-def test_other_metrics_are_means_by_language_and_system(tmp_path: Path) -> None:
+def test_other_metrics_are_means_by_language_and_system(tmp_path):
     rows = [answers("de", 0, 50.0, 30.0), answers("de", 1, 60.0, 34.0), answers("en", 0, 70.0, 60.0, ceiling=99.0)]
     one = bare_run(tmp_path / "one", "one", rows)
     table = only(one, bare_run(tmp_path / "two", "two", [answers("de", 0, 40.0, float("nan"))])).other_metrics()
-    assert table is not None
     assert [column.name for column in table.columns] == ["System", "exact", "ceiling"]
     assert [[line.label, *(entry and entry.text for entry in line.entries)] for line in table.lines] == [
         ["English", "one", "60.00", "99.00"],
@@ -283,11 +238,11 @@ def test_other_metrics_are_means_by_language_and_system(tmp_path: Path) -> None:
 LEARNT = {"p@1, all": 60.0, "p@1, seen": 90.0, "held out": 50.0}
 
 
-def probe(value: float, **more: float) -> dict[str, Any]:
+def probe(value, **more):
     return score("de", value, task="embedding_alignment", metric="p@1", scores={"p@1": value, **more})
 
 
-def test_scores_over_held_out_words_are_named(tmp_path: Path) -> None:
+def test_scores_over_held_out_words_are_named(tmp_path):
     runs = [
         bare_run(tmp_path / "align", "align", [probe(30.0, **LEARNT)]),
         bare_run(tmp_path / "mlm", "mlm", [probe(50)]),
@@ -298,12 +253,11 @@ def test_scores_over_held_out_words_are_named(tmp_path: Path) -> None:
     assert "<small>held-out words</small>" in body
     assert "Compare by p@1, all." in body
     table = scores.other_metrics()
-    assert table is not None
     assert [str(entry) for entry in table.lines[1].entries][:2] == ["mlm", "50.00"]
 
 
 @pytest.mark.parametrize(("more", "words"), [({}, ""), ({**LEARNT, "held out": 0.0}, ""), (LEARNT, "held-out words")])
-def test_words_are_named_only_if_held_out(tmp_path: Path, more: Any, words: str) -> None:
+def test_words_are_named_only_if_held_out(tmp_path, more, words):
     scores = only(bare_run(tmp_path / "mlm", "mlm", [probe(50.0, **more)]))
     assert scores.words[scores.systems[0]] == words
 
@@ -311,11 +265,11 @@ def test_words_are_named_only_if_held_out(tmp_path: Path, more: Any, words: str)
 # ---- the summary of the page ----
 
 
-def head(*folders: Path) -> tuple[str, str, str]:
+def head(*folders):
     return page_head(read_runs(folders), task_scores(read_scores(folders)))
 
 
-def of_seeds(folder: Path, values: list[float]) -> Path:
+def of_seeds(folder, values):
     """Replace the scores by these values of the seeds in every language."""
     change(folder, "scores.json", lambda rows: [
         {**row, "seed": seed, "score": value} for row in rows if row["seed"] == 0 for seed, value in enumerate(values)
@@ -323,7 +277,7 @@ def of_seeds(folder: Path, values: list[float]) -> Path:
     return folder
 
 
-def test_summary_has_the_best_two_systems_of_each_task(two_runs: list[Path]) -> None:
+def test_summary_has_the_best_two_systems_of_each_task(two_runs):
     heading, text, care = head(*two_runs)
     assert heading == "Zero-shot transfer from English"
     assert text.startswith("Mean over 5 languages other than English. Part-of-speech tagging: mlm+tlm ")
@@ -340,14 +294,14 @@ def test_summary_has_the_best_two_systems_of_each_task(two_runs: list[Path]) -> 
         ([[50, 51, 52, 53], [60, 61, 62, 63], [70, 71, 72, 73]], "(p = 0.057, too few runs for significance)"),
     ],
 )
-def test_summary_has_a_p_value(make_run: Callable[..., Path], values: list[list[float]], verdict: str) -> None:
+def test_summary_has_a_p_value(make_run, values, verdict):
     folders = [of_seeds(make_run(f"r{number}", gain=0.5), some) for number, some in enumerate(values)]
     for folder in folders:
         (folder / "recipe.json").unlink()
     assert verdict in head(*folders)[1]
 
 
-def test_unfinished_runs_and_pre_training_seeds_are_named(make_run: Callable[..., Path]) -> None:
+def test_unfinished_runs_and_pre_training_seeds_are_named(make_run):
     runs = [make_run("a", folder=f"a-{seed}", gain=0.0, seed=seed) for seed in (1, 2)]
     (runs[0] / "run.json").unlink()
     care = head(*runs)[2]
@@ -357,7 +311,7 @@ def test_unfinished_runs_and_pre_training_seeds_are_named(make_run: Callable[...
     assert "Single pre-training run: b;" in head(*runs, make_run("b", gain=1.0))[2]
 
 
-def test_without_scores_or_means(make_run: Callable[..., Path], tmp_path: Path) -> None:
+def test_without_scores_or_means(make_run, tmp_path):
     folder = make_run("mlm", gain=0.0)
     (folder / "scores.json").unlink()
     assert head(folder) == ("Cross-lingual pre-training", "No task has been scored yet.", "")
@@ -371,7 +325,7 @@ def test_without_scores_or_means(make_run: Callable[..., Path], tmp_path: Path) 
     assert head(translated)[0] == "Translation"
 
 
-def test_summary_is_over_the_same_languages(tmp_path: Path) -> None:
+def test_summary_is_over_the_same_languages(tmp_path):
     rows = [("ner", "de", 10), ("mlqa", "de", 30), ("mlqa", "es", 50), ("pos", "de", 60)]
     text = head(bare_run(tmp_path / "a", "", [score(la, v, task=task) for task, la, v in rows]))[1]
     assert text == f"German. Named entities: a 10.0{SPACE}%. Part-of-speech tagging: a 60.0{SPACE}%."

@@ -1,12 +1,9 @@
 """The sections of the page besides scores: training, predictions, published results, setup and others."""
 
-from __future__ import annotations
-
 import json
 import re
 from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -21,29 +18,22 @@ from interlace.report.sections.word_maps import cosines_note
 from interlace.scores import ScoreTable, table_of_entries
 from report_runs import bare_run, change, score, section
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from interlace.report.sections import Section
-
-    Make = Callable[..., Path]
-
 DASH = "\N{EN DASH}"
 DIAGNOSTICS, EVALUATION, LOSSES, MIXTURE = "diagnostics", "during training", "losses", "Mixture"
 RECIPE, COMPUTE, REPRODUCTION = "Recipe", "Compute", "Reproduction"
 
 
-def words_of(found: Section) -> list[str]:
+def words_of(found):
     """The text of a section without tags."""
     words = [unescape(part).strip() for part in re.split(r"<[^>]*>", found.body)]
     return [word for word in words if word]
 
 
-def text_of(found: Section) -> str:
+def text_of(found):
     return " ".join(words_of(found))
 
 
-def titles(body: str) -> list[str]:
+def titles(body):
     return re.findall(r'class="title">([^<]*)<', body)
 
 
@@ -60,7 +50,7 @@ SCORES = {
 ON = {"en-de": {"pairs": 128, "from": "dev"}}
 
 
-def diagnosed(label: str = "a", style: int = 0, on: Any = None, scores: Any = None, **more: Any) -> Run:
+def diagnosed(label="a", style=0, on=None, scores=None, **more):
     lines = [
         LoggedScores(step=step, scores={name: value * step for name, value in (scores or SCORES).items()},
                      on=on or ON, seconds=0.5)
@@ -69,7 +59,7 @@ def diagnosed(label: str = "a", style: int = 0, on: Any = None, scores: Any = No
     return Run(Path(label), {}, more.pop("facts", Facts()), label, style, diagnoses=lines, **more)
 
 
-def test_diagnostics_have_a_panel_per_pair_layer_and_language() -> None:
+def test_diagnostics_have_a_panel_per_pair_layer_and_language():
     pair, hindi = f"English {DASH} German", f"English {DASH} Hindi"
     found = section("training", [diagnosed()], DIAGNOSTICS)
     assert titles(found.body) == [
@@ -81,7 +71,7 @@ def test_diagnostics_have_a_panel_per_pair_layer_and_language() -> None:
     assert [drawing.label for drawing in found.figures][4].endswith("a 100")
 
 
-def test_diagnostics_name_sentence_pairs_and_time() -> None:
+def test_diagnostics_name_sentence_pairs_and_time():
     alone = section("training", [diagnosed(facts=Facts(seconds={"steps": 300.0}))], DIAGNOSTICS)
     assert f"Measured on 128 held-out pairs (English {DASH} German)." in alone.body
     assert "differ between runs" not in alone.body
@@ -90,14 +80,14 @@ def test_diagnostics_name_sentence_pairs_and_time() -> None:
     assert "The pairs differ between runs." in section("training", [diagnosed(), seen], DIAGNOSTICS).body
 
 
-def test_dictionaries_in_evaluations_are_diagnostics() -> None:
+def test_dictionaries_in_evaluations_are_diagnostics():
     scores = {"perplexity/en": 9.0, "align_mlm/train/p@1": 80.0}
     run = Run(Path("a"), {}, Facts(), "a", evaluations=[LoggedScores(step=4, scores=scores)])
     assert titles(section("training", [run], DIAGNOSTICS).body) == ["align_mlm, trained on"]
     assert titles(section("training", [run], EVALUATION).body) == ["English"]
 
 
-def test_omitted_layers_are_named() -> None:
+def test_omitted_layers_are_named():
     scores = {f"cka/{what}/{layer}": 0.1 for what in ("en-de", "mean") for layer in range(13)}
     body = section("training", [diagnosed(scores=scores)], DIAGNOSTICS).body
     assert (titles(body)[0], titles(body)[-1]) == ("Embeddings", "Layer 12")
@@ -106,7 +96,7 @@ def test_omitted_layers_are_named() -> None:
         assert evenly([str(number) for number in range(count)], most) == [str(number) for number in expected]
 
 
-def test_diagnoses_are_read_from_a_run(make_run: Make) -> None:
+def test_diagnoses_are_read_from_a_run(make_run):
     folder = make_run("mlm", gain=0.0)
     line = {"kind": "diagnosis", "step": 5, "scores": {"gap/en-de": None}, "on": ON, "seconds": 0.1}
     with (folder / "metrics.jsonl").open("a") as file:
@@ -116,7 +106,7 @@ def test_diagnoses_are_read_from_a_run(make_run: Make) -> None:
     assert section("training", [read], DIAGNOSTICS).body == ""  # nothing finite
 
 
-def test_shares_have_a_figure_of_their_own() -> None:
+def test_shares_have_a_figure_of_their_own():
     terms = {"multilingual": 5.0, "cross_lingual": 6.0, "aligned_share": 0.7}
     steps = [LoggedStep(step=step, objective="weam", losses=terms) for step in range(3)]
     nats, shares = section("training", [Run(Path("a"), {}, Facts(), "a", steps=steps)], LOSSES).body.split("</figure>")[
@@ -127,8 +117,8 @@ def test_shares_have_a_figure_of_their_own() -> None:
     assert "nats" not in shares
 
 
-def test_perplexity_units_and_bleu() -> None:
-    def run(label: str, style: int, scores: Any, **facts: Any) -> Run:
+def test_perplexity_units_and_bleu():
+    def run(label, style, scores, **facts):
         return Run(Path(label), {}, Facts(**facts), label, style, evaluations=[LoggedScores(step=1, scores=scores)])
 
     plain = {"perplexity/en": 9.0, "bits_per_character/en": 2.0}
@@ -145,7 +135,7 @@ def test_perplexity_units_and_bleu() -> None:
     assert "BLEU of greedy translations" in found.body
 
 
-def test_mixture_by_objective_and_language() -> None:
+def test_mixture_by_objective_and_language():
     mixture = {
         "tokens": {"mlm/de": 1500, "tlm/en-de": 500},
         "rows": {"mlm/de": 15, "tlm/en-de": 9},
@@ -166,7 +156,7 @@ def test_mixture_by_objective_and_language() -> None:
 # ---- predictions ----
 
 
-def keep_predictions(folder: Path, seed: int = 0, task: str = "xnli", classes: Any = None, **sample: Any) -> Path:
+def keep_predictions(folder, seed=0, task="xnli", classes=None, **sample):
     names = ["entailment", "neutral", "contradiction"] if classes is None else classes
     table = [[8, 2, 0, 0], [1, 6, 2, 1], [0, 5, 5, 0]] if names else []
     wrong = {"texts": ["A <b>cat</b>.", "A dog."], "gold": "neutral", "predicted": "contradiction", **sample}
@@ -177,7 +167,7 @@ def keep_predictions(folder: Path, seed: int = 0, task: str = "xnli", classes: A
     return folder
 
 
-def test_confusions_are_summed_over_seeds_and_languages(make_run: Make) -> None:
+def test_confusions_are_summed_over_seeds_and_languages(make_run):
     folder = keep_predictions(make_run("mlm", gain=0.0))
     one = section("examples", [folder], "Confusion").body
     assert "8 of 10<" in one
@@ -191,7 +181,7 @@ def test_confusions_are_summed_over_seeds_and_languages(make_run: Make) -> None:
     assert "11 of 30 examples with errors (first of 2 fine-tunings)" in body
 
 
-def test_wrong_words_are_marked(make_run: Make) -> None:
+def test_wrong_words_are_marked(make_run):
     folder = keep_predictions(make_run("mlm", gain=0.0), task="ner", words=["Anna", "sleeps"],
                               wrong=[{"word": 0, "gold": "B-PER", "predicted": "O"}])  # fmt: skip
     found = words_of(section("examples", [folder], "Confusion"))
@@ -207,14 +197,14 @@ def test_wrong_words_are_marked(make_run: Make) -> None:
 # ---- published results ----
 
 
-def published(make_run: Make, **row: Any) -> str:
+def published(make_run, **row):
     """The text of the section for a run with one score."""
     folder = make_run("mlm", gain=0.0)
     change(folder, "scores.json", lambda _: [{"source": "en", "seed": 0, "n": 9, **row}])
     return text_of(section("scores", [folder], "Published"))
 
 
-def test_published_results_are_below_ours(make_run: Make) -> None:
+def test_published_results_are_below_ours(make_run):
     folder = make_run("mlm", gain=0.0)
     change(folder, "scores.json", lambda rows: [{**row, "tuning": {"rule": "source-dev"}} for row in rows])
     found = section("scores", [folder], "Published")
@@ -228,7 +218,7 @@ def test_published_results_are_below_ours(make_run: Make) -> None:
     assert "(ours: source-dev). The printed learning rates of 5e-4 to 2e-4" in text_of(found)
 
 
-def test_published_figures_are_below_our_metric_of_the_same_name(make_run: Make) -> None:
+def test_published_figures_are_below_our_metric_of_the_same_name(make_run):
     """The paper's figure for Nepali is likely per word; our main metric is per subword."""
     both = {"perplexity": 468.0, "perplexity per subword": 468.0, "perplexity per word": 2345.6}
     about = {"task": "perplexity", "metric": "perplexity", "unit": "per subword", "language": "ne", "score": 468.0}
@@ -240,7 +230,7 @@ def test_published_figures_are_below_our_metric_of_the_same_name(make_run: Make)
     assert "157.2" not in published(lambda *args, **more: make_run(*args, folder="other", **more), **about)
 
 
-def test_published_means_are_below_ours(make_run: Make) -> None:
+def test_published_means_are_below_ours(make_run):
     text = published(make_run, task="word_translation", metric="p@1 csls", unit="%", language="en-de", score=40.0,
                      scores={"p@1 csls": 40.0, "mean cosine": 0.412, "mean distance": 3.5})  # fmt: skip
     assert "mlm here mean cosine, cosine 0.41" in text
@@ -248,7 +238,7 @@ def test_published_means_are_below_ours(make_run: Make) -> None:
     assert "mean: ours is over English – German." in text
 
 
-def test_printing_errors_and_quoted_results_are_shown(make_run: Make) -> None:
+def test_printing_errors_and_quoted_results_are_shown(make_run):
     about = {"task": "mlqa", "metric": "f1", "unit": "%", "language": "de", "score": 50.0, "scores": {"exact": 33.0}}
     assert "Printing errors: AVG(zero-shot) is the mean of es, de, zh and AVG(all)" in published(make_run, **about)
     folder = make_run("other", gain=0.0)
@@ -271,17 +261,17 @@ def test_printing_errors_and_quoted_results_are_shown(make_run: Make) -> None:
 SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
 
 
-def translated(language: str, bleu: float, seed: int = 0, **more: Any) -> dict[str, Any]:
+def translated(language, bleu, seed=0, **more):
     scores = {"bleu": bleu, "chrf": 50.0, "tokenized bleu": bleu + 2, "copied words": 9.0, "length ratio": 0.985}
     about = {"task": "mt", "metric": "bleu", "unit": "BLEU", "language": language, "source": "en", "seed": seed}
     return {**about, "score": bleu, "scores": scores, "signatures": {"bleu": SIGNATURE}} | more
 
 
-def cells(found: Section) -> list[str]:
+def cells(found):
     return re.findall(r"<t[hd]\b[^>]*>(.*?)</t[hd]>", str(found.body))
 
 
-def test_translation_has_a_row_a_direction_and_system(tmp_path: Path) -> None:
+def test_translation_has_a_row_a_direction_and_system(tmp_path):
     first = [translated("en-de", 30.0, low=28.0, high=32.5), translated("de-en", 33.0)]
     second = [translated("en-de", 35.0), translated("en-de", 37.0, 1)]
     runs = [bare_run(tmp_path / "a", "random", first), bare_run(tmp_path / "b", "started", second)]
@@ -298,7 +288,7 @@ def test_translation_has_a_row_a_direction_and_system(tmp_path: Path) -> None:
     assert SIGNATURE in section("scores", runs, "Translation").body
 
 
-def test_different_signatures_have_their_directions(tmp_path: Path) -> None:
+def test_different_signatures_have_their_directions(tmp_path):
     other = {"bleu": SIGNATURE.replace("13a", "zh")}
     rows = [translated("en-de", 1.0), translated("en-zh", 2.0, signatures=other)]
     body = section("scores", [bare_run(tmp_path / "a", "one", rows)], "Translation").body
@@ -312,8 +302,8 @@ def test_different_signatures_have_their_directions(tmp_path: Path) -> None:
 TRANS, INV = ["transliterate"], ["invert", "transliterate"]
 
 
-def transferred(label: str, steps: list[str], supervised: Any, zero_shot: Any, alignment: Any = None, whole: Any = None,
-                folder: str = "x") -> Run:  # fmt: skip
+def transferred(label, steps, supervised, zero_shot, alignment = None, whole = None,
+                folder = "x"):  # fmt: skip
     name = f"{label}, transformations {'+'.join(steps)}"
     rows = [score("en", 95.0), *(score("en_x", value, seed) for seed, value in enumerate(zero_shot))]
     rows += [score("en_x", value, setting="supervised") for value in supervised]
@@ -325,7 +315,7 @@ def transferred(label: str, steps: list[str], supervised: Any, zero_shot: Any, a
 
 
 @pytest.fixture
-def derived_runs() -> list[Run]:
+def derived_runs():
     return [
         transferred("MLM", TRANS, [90], [80, 90], 60.0),
         transferred("MLM", INV, [90], [40], 5.0),
@@ -335,7 +325,7 @@ def derived_runs() -> list[Run]:
     ]
 
 
-def test_transfer_points_are_means_over_runs_and_seeds(derived_runs: list[Run]) -> None:
+def test_transfer_points_are_means_over_runs_and_seeds(derived_runs):
     points = {(point.system, point.transformation): point for point in transfer_points(derived_runs)}
     assert list(points) == [("MLM", "Trans"), ("MLM", "Trans + Inv"), ("ALIGN", "Trans"), ("ALIGN", "Trans + Inv")]
     assert points["MLM", "Trans"].gaps == (5.0,)  # 90 minus the mean of 80 and 90
@@ -343,7 +333,7 @@ def test_transfer_points_are_means_over_runs_and_seeds(derived_runs: list[Run]) 
     assert points["ALIGN", "Trans"].alignment == 70.0  # over all words, not only held-out ones
 
 
-def test_gaps_scores_and_alignment_are_drawn(derived_runs: list[Run]) -> None:
+def test_gaps_scores_and_alignment_are_drawn(derived_runs):
     found = section("analysis", derived_runs, "derived")
     labels = [drawing.label for drawing in found.figures]
     starts = ["Trans: supervised minus zero-shot", "Trans + Inv: supervised minus zero-shot",
@@ -359,14 +349,14 @@ def test_gaps_scores_and_alignment_are_drawn(derived_runs: list[Run]) -> None:
 # ---- amount of text, word maps, inputs ----
 
 
-def sized(make_run: Make, rows: int, **settings: Any) -> Path:
+def sized(make_run, rows, **settings):
     folder = make_run("mlm", folder=f"mlm-{rows}", **settings)
     data = [{"corpus": "en", "split": "train", "rows": rows}, {"corpus": "en", "split": "dev", "rows": 7}]
     change(folder, "run.json", lambda facts: {**facts, "data": data})
     return folder
 
 
-def test_runs_that_differ_only_in_size_are_a_line(make_run: Make) -> None:
+def test_runs_that_differ_only_in_size_are_a_line(make_run):
     folders = [sized(make_run, rows, gain=gain) for rows, gain in ((1000, 0.0), (4000, 0.4), (16000, 1.0))]
     found = section("analysis", folders, "amount")
     assert len(found.figures) == 2  # a task each
@@ -378,7 +368,7 @@ def test_runs_that_differ_only_in_size_are_a_line(make_run: Make) -> None:
     assert section("analysis", folders[:2], "amount").body == ""
 
 
-def test_size_is_of_the_text_that_objectives_read(make_run: Make) -> None:
+def test_size_is_of_the_text_that_objectives_read(make_run):
     folders = []
     for start in ("", "runs/before/model"):
         for rows in (1000, 4000):
@@ -395,7 +385,7 @@ def test_size_is_of_the_text_that_objectives_read(make_run: Make) -> None:
     assert "9\u202f000 rows" not in body
 
 
-def test_words_are_drawn_before_and_after_training(make_run: Make) -> None:
+def test_words_are_drawn_before_and_after_training(make_run):
     folder = make_run("mlm", gain=0.0)
     concepts = [{"en": f"w{n}", "de": f"v{n}", "hi": f"u{n}"} for n in range(8)]
     rng = np.random.default_rng(0)
@@ -405,7 +395,6 @@ def test_words_are_drawn_before_and_after_training(make_run: Make) -> None:
     )
     save_file({"before": before, "after": after}, folder / "words.safetensors", {"concepts": json.dumps(concepts)})
     (run,) = read_runs([folder])
-    assert run.words is not None
     assert run.words.pairs[:2] == [(0, 1), (0, 2)]
     assert re.match(r"Mean cosine of translations 0\.[89]\d, of other words .?0\.[01]", cosines_note(run.words, after))
     found = section("word_maps", [folder], "before and after")
@@ -414,7 +403,7 @@ def test_words_are_drawn_before_and_after_training(make_run: Make) -> None:
     assert "1, of other" not in section("word_maps", [folder], "Words and").body
 
 
-def parts(tokens: str, corpus: str, sides: list[int] | None = None) -> list[tuple[str, list[str]]]:
+def parts(tokens, corpus, sides=None):
     """(language, tokens) of each part of a training example."""
     row = SampleRow(tokens=tokens.split(), sides=sides or [])
     found = shown_sample(Sample(objective="tlm", corpus=corpus, rows=[row]))["parts"]
@@ -425,12 +414,12 @@ def parts(tokens: str, corpus: str, sides: list[int] | None = None) -> list[tupl
     ("corpus", "languages"),
     [("en-de", ["en", "de"]), ("web:en-de", ["en", "de"]), ("en-de:de", ["de"]), ("web:en-de:de", ["de"])],
 )
-def test_languages_of_a_corpus_are_behind_the_last_colon(corpus: str, languages: list[str]) -> None:
+def test_languages_of_a_corpus_are_behind_the_last_colon(corpus, languages):
     sides = [0, 1] if len(languages) == 2 else [0, 0]
     assert [language for language, _ in parts("a b", corpus, sides)] == languages
 
 
-def test_sides_are_recorded_or_cut_at_the_first_closing_token() -> None:
+def test_sides_are_recorded_or_cut_at_the_first_closing_token():
     assert parts("<s> a b c", "en-de", [0, 0, 1, 1]) == [("en", ["<s>", "a"]), ("de", ["b", "c"])]
     first, second = parts("<s> a </s> </s> b c </s>", "en-de")
     assert (first, second) == (("en", ["<s>", "a", "</s>", "</s>"]), ("de", ["b", "c", "</s>"]))
@@ -448,12 +437,12 @@ def test_sides_are_recorded_or_cut_at_the_first_closing_token() -> None:
         ("a b c", [False, False, False]),
     ],
 )
-def test_tokens_of_a_word_are_joined(tokens: str, joined: list[bool]) -> None:
+def test_tokens_of_a_word_are_joined(tokens, joined):
     [part] = shown_sample(Sample(objective="mlm", corpus="en", rows=[SampleRow(tokens=tokens.split())]))["parts"]
     assert [token["joined"] for token in part["tokens"]] == joined
 
 
-def test_corpora_take_turns_in_alignments(two_runs: list[Path]) -> None:
+def test_corpora_take_turns_in_alignments(two_runs):
     pair = {"source": ["the", "house"], "target": ["das", "Haus"], "links": [[0, 0], [1, 1]]}
     (two_runs[1] / "alignments.json").write_text(
         json.dumps([{**pair, "corpus": name} for name in ["en-de"] * 7 + ["en-tr"]])
@@ -467,7 +456,7 @@ def test_corpora_take_turns_in_alignments(two_runs: list[Path]) -> None:
 # ---- setup ----
 
 
-def test_recipes_are_flattened_and_merged_in_order(two_runs: list[Path]) -> None:
+def test_recipes_are_flattened_and_merged_in_order(two_runs):
     first = {"a": {"x": 1, "y": [1, 2]}, "list": [{"name": "m", "w": 0.5}, {"w": 2}], "empty": {}, "off": None}
     flat = {"a.x": "1", "a.y": "1, 2", "list.m.w": "0.5", "list.2.w": "2", "empty": "none", "off": "none"}
     assert dict(flattened(first)) == flat
@@ -477,7 +466,7 @@ def test_recipes_are_flattened_and_merged_in_order(two_runs: list[Path]) -> None
     assert "byte-bpe" in found.body
 
 
-def test_shared_fine_tuning_counts_once(make_run: Make) -> None:
+def test_shared_fine_tuning_counts_once(make_run):
     folder = make_run("mlm", gain=0.0)
     change(folder, "scores.json", lambda rows: [
         {**row, "seconds": 1.0, "tuning": {"seconds": 60.0 + row["seed"], "learning_rate": 1e-5}} for row in rows
@@ -489,7 +478,7 @@ def test_shared_fine_tuning_counts_once(make_run: Make) -> None:
     assert "38 161" in [word.replace("\u202f", " ") for word in found]  # 4,915,200 tokens in 128.8 s
 
 
-def test_checkpoints_of_one_fine_tuning_count_once(make_run: Make) -> None:
+def test_checkpoints_of_one_fine_tuning_count_once(make_run):
     """With per-language-dev: 60 s is a part of the 90 s; another learning rate is another training."""
     folder = make_run("mlm", gain=0.0)
     spent = {"de": (60.0, 1e-5), "tr": (90.0, 1e-5), "hi": (30.0, 5e-6)}
@@ -502,7 +491,7 @@ def test_checkpoints_of_one_fine_tuning_count_once(make_run: Make) -> None:
     assert "3 min 0 s" in words_of(section("setup", [folder], COMPUTE))  # a training for each language
 
 
-def commands(*folders: Path) -> list[str]:
+def commands(*folders):
     found = re.search(
         r"Commands</h3>\n<pre[^>]*><code>(.*?)</code>", section("setup", folders, REPRODUCTION).body, re.DOTALL
     )
@@ -510,13 +499,13 @@ def commands(*folders: Path) -> list[str]:
     return unescape(found[1]).strip().split("\n")
 
 
-def of_checkpoint(folder: Path, models: dict[str, str]) -> Path:
+def of_checkpoint(folder, models):
     """A folder of scores: by task the checkpoint that it is of."""
     rows = [score("de", 50.0, seed, task=task, model=model) for task, model in models.items() for seed in (0, 1)]
     return bare_run(folder, "", rows)
 
 
-def test_commands_for_checkpoints(tmp_path: Path) -> None:
+def test_commands_for_checkpoints(tmp_path):
     folder = of_checkpoint(tmp_path / "xlmr", {"retrieval": "some/xlm-r", "mining": "some/xlm-r"})
     assert commands(folder) == [
         (
@@ -532,7 +521,7 @@ def test_commands_for_checkpoints(tmp_path: Path) -> None:
     assert commands(unknown) == ["# b: unknown checkpoint", "interlace report b --output again/report.html"]
 
 
-def test_commands_for_runs(make_run: Make, tmp_path: Path) -> None:
+def test_commands_for_runs(make_run, tmp_path):
     folder = make_run("mlm+tlm", gain=0.0)
     assert commands(folder)[0] == "interlace pretrain mlm+tlm/recipe.json --output again/mlm+tlm"
     assert "<dt>checkpoint" not in section("setup", [folder], REPRODUCTION).body

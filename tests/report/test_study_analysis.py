@@ -1,7 +1,5 @@
 """Tables of differences, of alignment and transfer, and of transfer to derived languages."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

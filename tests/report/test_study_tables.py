@@ -1,7 +1,5 @@
 """Tables of scores of a study: cells, bold and marks, captions, published results, and output formats."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from html.parser import HTMLParser
 from io import StringIO
@@ -154,14 +152,6 @@ def test_scores_over_different_words_are_tested_over_all_words(results):
     note = "accuracy of pos is over held-out words, which training read no dictionary entry of, for B."
     assert note in main.caption
     assert note in pos.caption
-
-
-@pytest.mark.parametrize("shares", [{"a": 40.0, "b": 40.0}, {}, {"b": 0.0}])
-def test_scores_over_the_same_words_are_tested_as_they_are(results, shares):
-    _, pos = tables(with_dictionary(results, shares), "t", "a")
-    assert (cell(pos, "A", "de").text, cell(pos, "B", "de").text, cell(pos, "B", "de").bold) == ("50.0", "60.0", True)
-    assert [column.name for column in pos.columns].count("de") == 1
-    assert "held-out words" not in pos.caption
 
 
 def test_missing_scores_are_dashes(results):

@@ -1,10 +1,7 @@
 """Scales, ticks, labels that do not collide, matrices, and figures as files."""
 
-from __future__ import annotations
-
 import re
 import sys
-from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -16,9 +13,6 @@ from interlace.core.errors import MissingDependencyError, SettingsError
 from interlace.report import figures, svg, text
 from interlace.report.runs import AlignmentMatrix, WordMap, read_runs
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -26,26 +20,26 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=6))
-def test_line_labels_do_not_overlap(wanted: list[float]) -> None:
+def test_line_labels_do_not_overlap(wanted):
     placed = svg.apart(wanted, 12, 0, 200)
     assert all(later - earlier >= 12 - 1e-9 for earlier, later in zip(sorted(placed), sorted(placed)[1:], strict=False))
     assert np.argsort(wanted, kind="stable").tolist() == np.argsort(placed, kind="stable").tolist()
 
 
 @given(low=st.floats(-1e6, 1e6), span=st.floats(1e-3, 1e6))
-def test_ticks_are_few_round_and_inside(low: float, span: float) -> None:
+def test_ticks_are_few_round_and_inside(low, span):
     found = svg.ticks(low, low + span)
     assert 1 <= len(found) <= 6
     assert all(low - 1e-6 * span <= value <= low + span + 1e-6 * span for value in found)
 
 
-def test_ticks_by_hand() -> None:
+def test_ticks_by_hand():
     assert svg.ticks(0, 100, 5) == [0, 20, 40, 60, 80, 100]
     assert svg.log_ticks(4, 120) == [5, 10, 20, 50, 100]
     assert svg.scale(1, 100, 0, 10, log=True)(10) == pytest.approx(5)
 
 
-def test_smoothing_keeps_the_mean() -> None:
+def test_smoothing_keeps_the_mean():
     means, size = figures.smoothed([(float(step), float(step % 7)) for step in range(420)])
     assert (len(means), size) == (60, 7)
     assert all(value == pytest.approx(3) for _, value in means)
@@ -55,11 +49,11 @@ def test_smoothing_keeps_the_mean() -> None:
     ("value", "shown"),
     [(0, "0"), (0.02134, "0.0213"), (5.314, "5.31"), (40.12, "40.1"), (1204.4, "1\u202f204"), (1.5e-7, "1.50e\u22127")],
 )
-def test_significant_digits(value: float, shown: str) -> None:
+def test_significant_digits(value, shown):
     assert text.significant(value) == shown
 
 
-def test_numbers_times_and_names() -> None:
+def test_numbers_times_and_names():
     assert text.signed(-0.34) == "\u22120.3"
     assert text.signed(-0.04) == "0.0"
     assert text.spread(81.04, 81.01) == "81.0"
@@ -71,26 +65,21 @@ def test_numbers_times_and_names() -> None:
     assert text.short_labels(["mlm"]) == ["mlm"]
 
 
-def test_text_is_escaped_in_figures() -> None:
+def test_text_is_escaped_in_figures():
     assert "<b>" not in svg.text(0, 0, "<b>&") + svg.element("p", title='"<b>')
 
 
 # ---- charts ----
 
 
-def test_negative_bars_hang_below_zero() -> None:
+def test_negative_bars_hang_below_zero():
     bars = [figures.Bar("xnli", series, value, series) for series, value in (("a", 10.0), ("b", -10.0))]
     drawing = figures.bar_chart("t", bars, {"a": 0, "b": 1}, (-10.0, 10.0))
     found = re.findall(r'<rect[^>]* y="([0-9.-]+)"[^>]* height="([0-9.]+)"', "".join(drawing.parts))
     assert found == [("56", "67"), ("123", "67")]
 
 
-@pytest.mark.parametrize(("value", "wide", "shown"), [(-0.2, 24.8, "\u22120.2"), (-0.2, 15, "0"), (43.3, 26, "43")])
-def test_small_bars_have_a_decimal_if_it_fits(value: float, wide: float, shown: str) -> None:
-    assert figures._bar_label(value, wide) == shown
-
-
-def test_long_keys_are_wrapped() -> None:
+def test_long_keys_are_wrapped():
     parts, more = svg.key_lines({f"objective {number}": number for number in range(8)}, 34, 380)
     places = re.findall(r'<text x="([0-9.]+)" y="([0-9.]+)"', "".join(parts))
     assert {y for _, y in places} >= {"34", "52"}
@@ -98,17 +87,11 @@ def test_long_keys_are_wrapped() -> None:
     assert more >= svg.KEY_LINE
 
 
-def test_heat_map_heads_are_broken_after_hyphens() -> None:
-    assert figures._broken("Part-of-speech tagging", 86.0) == ["Part-of-", "speech", "tagging"]
-    assert figures._broken("", 86.0) == [""]
-
-
 # ---- maps of words ----
 
 
-def test_map_labels_do_not_overlap(two_runs: list[Path]) -> None:
+def test_map_labels_do_not_overlap(two_runs):
     for run in read_runs(two_runs):
-        assert run.word_map is not None
         styles = {language: index for index, language in enumerate(("en", "de", "es", "tr", "hi", "zh"))}
         points = figures.map_points(run.word_map, 400.0)
         boxes = [label[-1] for label in figures.map_labels(run.word_map, points, styles, 400.0).values()]
@@ -121,7 +104,7 @@ def test_map_labels_do_not_overlap(two_runs: list[Path]) -> None:
                 assert left >= other[2] or right <= other[0] or top >= other[3] or bottom <= other[1]
 
 
-def test_draws_maps_of_one_or_of_equal_points() -> None:
+def test_draws_maps_of_one_or_of_equal_points():
     same = [{"word": word, "language": "en", "x": 1.0, "y": 2.0} for word in ("a", "b")]
     for words in (same[:1], same):
         drawing = figures.word_map(WordMap.model_validate({"words": words}), {"en": 0}, 300.0)
@@ -131,32 +114,31 @@ def test_draws_maps_of_one_or_of_equal_points() -> None:
 # ---- alignment matrices ----
 
 
-def matrix(source: str = "the red house", target: str = "das rote Haus", **more: Any) -> AlignmentMatrix:
+def matrix(source="the red house", target="das rote Haus", **more):
     links = more.pop("links", [(0, 0), (1, 1), (2, 2)])
     return AlignmentMatrix(source=source.split(), target=target.split(), links=links, **more)
 
 
-def parsed(found: AlignmentMatrix) -> ET.Element:
+def parsed(found):
     return ET.fromstring(str(figures.alignment_matrix(found).document()))  # noqa: S314 - our own
 
 
-def squares(root: ET.Element, kind: str) -> list[tuple[float, ...]]:
+def squares(root, kind):
     """(x, y, width) of the squares of a class, without the key."""
     found = [node for node in root.iter(f"{SVG}rect") if node.get("class") == kind and float(node.get("width", 0)) > 11]
     return [tuple(float(node.get(key, 0)) for key in ("x", "y", "width")) for node in found]
 
 
-def test_squares_are_at_their_words() -> None:
+def test_squares_are_at_their_words():
     root = parsed(matrix(links=[(0, 2), (2, 0)]))
     words = {node.text: node for node in root.iter(f"{SVG}text")}
     for (x, y, width), target, source in zip(squares(root, "link"), ("Haus", "das"), ("the", "house"), strict=True):
         across = re.search(r"translate\(([\d.]+)", words[target].get("transform", ""))
-        assert across is not None
         assert x < float(across[1]) < x + width
         assert y < float(words[source].get("y", 0)) < y + width
 
 
-def test_confidence_is_opacity_and_gold_an_outline() -> None:
+def test_confidence_is_opacity_and_gold_an_outline():
     root = parsed(matrix(confidence=[0.1, 0.5, 1.0]))
     opacities = [float(node.get("fill-opacity", 0)) for node in root.iter(f"{SVG}rect") if node.get("fill-opacity")]
     assert opacities == pytest.approx([0.28, 0.6, 1.0])
@@ -166,7 +148,7 @@ def test_confidence_is_opacity_and_gold_an_outline() -> None:
 
 
 @given(*[st.lists(st.text(min_size=1, max_size=40), min_size=1, max_size=12)] * 2)
-def test_any_words_make_a_valid_document(source: list[str], target: list[str]) -> None:
+def test_any_words_make_a_valid_document(source, target):
     links = [(len(source) - 1, len(target) - 1)]
     root = parsed(AlignmentMatrix(source=source, target=target, links=links, corpus="hi-zh"))
     (x, y, width) = squares(root, "link")[0]
@@ -175,7 +157,7 @@ def test_any_words_make_a_valid_document(source: list[str], target: list[str]) -
     assert "Hindi" in "".join(root.itertext())
 
 
-def test_rejects_links_outside_the_words() -> None:
+def test_rejects_links_outside_the_words():
     for wrong in ({"links": [(0, 3)]}, {"sure": [(-1, 0)]}, {"confidence": [1.0]}):
         with pytest.raises(ValueError, match=r"link|confidence"):
             matrix(**wrong)
@@ -185,7 +167,7 @@ def test_rejects_links_outside_the_words() -> None:
 
 
 @pytest.mark.usefixtures("with_png")
-def test_writes_svg_and_png(tmp_path: Path) -> None:
+def test_writes_svg_and_png(tmp_path):
     drawing = figures.alignment_matrix(matrix(corpus="en-de", target="das rote हाउस房子"))
     for name in ("a.svg", "a.png"):
         svg.write_figure(drawing, tmp_path / name)
@@ -202,14 +184,14 @@ def test_writes_svg_and_png(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("with_png")
-def test_png_size_is_limited(tmp_path: Path) -> None:
+def test_png_size_is_limited(tmp_path):
     drawing = figures.alignment_matrix(matrix("a", " ".join(["word"] * 400), links=[]))
     svg.write_figure(drawing, tmp_path / "a.png")
     assert int.from_bytes((tmp_path / "a.png").read_bytes()[16:20]) < 8200
 
 
 @pytest.mark.usefixtures("with_png")
-def test_png_needs_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+def test_png_needs_its_package(tmp_path, monkeypatch, caplog):
     monkeypatch.setitem(sys.modules, "resvg_py", None)
     with pytest.raises(MissingDependencyError, match="pip install resvg_py"):
         svg.check_figure_path(tmp_path / "a.png")

@@ -1,7 +1,5 @@
 """Comparisons of systems with a baseline over seeds, examples and languages."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -203,15 +201,6 @@ def test_mcnemar_of_two_single_runs(single, tmp_path):
     assert one.mcnemar == pytest.approx(14 / 64)  # one of six heads at most
     [one] = over_examples(single, tmp_path, {**right, "b": np.full(8, 0.5)})
     assert math.isnan(one.mcnemar)
-
-
-def test_examples_without_weight_do_not_count(single, tmp_path):
-    weight = np.array([1.0] * 100 + [0.0] * 900)
-    right = {name: (np.array([1.0] * n + [0.0] * (1000 - n)), weight) for name, n in (("a", 20), ("b", 80))}
-    [one] = over_examples(single, tmp_path, right)
-    assert one.difference.value == pytest.approx(60.0)
-    assert one.delta == pytest.approx(0.60)  # over all 1,000 it would be 0.06
-    assert (one.n, one.difference.n) == (100, 100)
     [one] = over_examples(with_dictionary(single, {"b": 40.0}), tmp_path, draws=99)
     assert one.measure.metric == "accuracy"  # the outcomes are of the main metric
 

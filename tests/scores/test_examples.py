@@ -1,7 +1,5 @@
 """Scores as sums over test examples: measures, bootstrap intervals and paired tests; sacreBLEU is the reference."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

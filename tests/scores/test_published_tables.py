@@ -1,7 +1,5 @@
 """Published tables: their means, differences and repeated figures are checked against each other."""
 
-from __future__ import annotations
-
 import math
 from statistics import fmean
 
@@ -77,7 +75,7 @@ def test_tables_that_repeat_a_figure_agree_after_correction():
         ("XLM", "0 % overlap"): ("XLM", "Trans + Inv"),
         ("ALIGN-MLM", "no parallel"): ("ALIGN-MLM", "Trans + Inv"),
     }
-    seen: dict[tuple[str, ...], float] = {}
+    seen = {}
     compared = 0
     for row in paper("align_mlm").rows():
         system, setting = same.get((row.system, row.setting), (row.system, row.setting))
@@ -104,42 +102,6 @@ def test_correlations_follow_from_the_tables():
         assert printed.printed[task] == -value
 
 
-def test_xlm_and_alm_print_the_same_figures_of_xlm():
-    for setting in ("translate-train", "translate-test", "zero-shot"):
-        theirs = only("xnli", "XLM (MLM+TLM)", setting, cite="Lample")
-        copied = only("xnli", "XLM", setting, cite="Yang et al. 2020")
-        assert theirs.printed == copied.printed
-        assert (theirs.theirs, copied.theirs) == (True, False)
-
-
-def test_gains_named_in_the_text_are_in_the_tables():
-    """XLM, section 5.3, and ALM's text."""
-    xlm, other = (only("xnli", name, "zero-shot", "Conneau & Lample 2019").scores
-                  for name in ("XLM (MLM+TLM)", "Artetxe and Schwenk (2018)"))  # fmt: skip
-    assert [xlm[language] - other[language] for language in ("sw", "ur")] == pytest.approx([6.2, 6.3])
-    neural, phrases = (only("unsupervised translation", name).scores["de-en"]
-                       for name in ("encoder and decoder MLM", "PBSMT + NMT (Lample et al. 2018b)"))  # fmt: skip
-    assert neural - phrases == pytest.approx(9.1)
-    perplexity = {row.system: row.printed["ne"] for row in rows("perplexity")}
-    assert perplexity["Nepali"] - perplexity["Nepali + English"] == pytest.approx(17.1)
-    assert perplexity["Nepali"] - perplexity["Nepali + Hindi"] == pytest.approx(41.6)
-    for task, pair, gains in (("WMT14", "en-de", [0.58, 0.30, 0.34]), ("IWSLT14", "de-en", [0.71, 0.39, 0.31])):
-        bleu = {row.system: row.printed[pair] for row in rows(f"translation, {task}")}
-        assert [round(bleu["ALM"] - bleu[name], 2) for name in ("mBERT", "MASS", "XLM")] == gains
-
-
-def test_all_result_tables_are_there():
-    numbers = {name: list(dict.fromkeys(table.number for table in found)) for name, found in TABLES.items()}
-    assert numbers == {
-        "align_mlm": ["1", "2", "3", "4", "5", "6", "7", "8", "appendix E", "appendix I"],
-        "alm": ["1", "2", "3"],
-        "weam": ["1", "2"],
-        "xlm": ["1", "2", "3", "4", "5"],
-    }
-    assert "give its numbers" in paper("alm").figures[-1].about
-    assert [figure.number for figure in paper("align_mlm").figures] == ["1", "2", "3"]
-
-
 def test_metrics_named_like_ours_belong_to_the_task():
     others = {  # metrics besides those that the class of a task names
         "mlqa": compare_all([], [], "squad", "en"),
@@ -150,16 +112,6 @@ def test_metrics_named_like_ours_belong_to_the_task():
     for name, score in named:
         task = TASKS.get(name)
         assert score in {task.metric, *task.other_scales, *others.get(name, ())}, name
-
-
-def test_align_mlm_scores_tagging_by_f1_on_dev_sets():
-    found = TABLES["align_mlm"]
-    assert {(table.metric, table.score) for table in found if table.task == "pos"} == {("F1", "")}
-    assert {table.split for table in found if table.task in {"xnli", "ner", "pos"}} == {"dev"}
-    corrected = [row for row in paper("align_mlm").rows() if row.correct and row.table.task == "xnli"]
-    assert [(row.where, row.printed, row.correct) for row in corrected] == [
-        ("Tang et al. 2022, table 8, XLM, Trans", {"difference": 0.2}, {"difference": -0.2})
-    ]
 
 
 def test_missing_figures_are_left_out():

@@ -1,7 +1,5 @@
 """Statistics against examples worked by hand, scipy, and what must hold for any numbers."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

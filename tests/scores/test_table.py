@@ -1,7 +1,5 @@
 """The table of scores: filters, groups, files, and the rows of evaluation entries."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 SPECIALS = ("<pad>", "</s>", "<s>", "<mask>")
 
 
+def sentences(ids: Sequence[Any], words: Sequence[Any] | None = None, language: str = "en") -> Sentences:
+    """Return rows of these ids, each a word of its own if `words` does not say otherwise."""
+    words = [list(range(len(row))) for row in ids] if words is None else words
+    return Sentences(Ragged.of(ids), Ragged.of(words), language)
+
+
 class LittleWords:
     """A vocabulary: special tokens, and words separated by blanks. `##` begins a token that continues a word.
 

@@ -1,7 +1,5 @@
 """Inference: labels worked by hand, labels compared with small models, and hypotheses without cues."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
 from itertools import islice
@@ -14,7 +12,6 @@ from interlace.toy.inference import (
     ENTAILMENT,
     LABELS,
     NEUTRAL,
-    InferencePair,
     inferences,
     nli_label,
 )
@@ -25,15 +22,15 @@ KITCHEN, GARDEN, HOSPITAL, CHURCH = (Phrase(place, "the") for place in ("kitchen
 BERLIN, PARIS = Phrase("berlin"), Phrase("paris")
 
 
-def finds(subject: Phrase, thing: str, noun: str, quality: str = "", **more) -> Scene:
+def finds(subject, thing, noun, quality="", **more):
     return Scene("find", subject, "past", Phrase(noun, thing, quality), **more)
 
 
-def sleeps(determiner: str, noun: str = "dog", quality: str = "", **more) -> Scene:
+def sleeps(determiner, noun="dog", quality="", **more):
     return Scene("sleep", Phrase(noun, determiner, quality), **more)
 
 
-def is_(subject: Phrase, quality: str = "", **more) -> Scene:
+def is_(subject, quality="", **more):
     return Scene("be", subject, quality=quality, **more)
 
 
@@ -99,16 +96,16 @@ CAR = Phrase("car", "the")
         (Scene("sing", ANNA), Scene("dance", ANNA), None),
     ],
 )
-def test_labels_by_hand(premise: Scene, hypothesis: Scene, label: str | None) -> None:
+def test_labels_by_hand(premise, hypothesis, label):
     assert nli_label(premise, hypothesis) == label
 
 
 @cache
-def pairs(count: int, split: str) -> list[InferencePair]:
+def pairs(count, split):
     return inferences(count, split, seed=3)
 
 
-def test_pairs_are_valid_and_balanced() -> None:
+def test_pairs_are_valid_and_balanced():
     for split in ("train", "test"):
         found = pairs(600, split) if split == "train" else pairs(240, split)
         assert Counter(pair.label for pair in found) == dict.fromkeys(LABELS, len(found) // 3)
@@ -125,14 +122,14 @@ def test_pairs_are_valid_and_balanced() -> None:
 
 
 @pytest.mark.parametrize(("side", "most"), [("hypothesis", 0.40), ("premise", 0.52)])
-def test_one_side_alone_does_not_predict_the_label(side: str, most: float) -> None:
+def test_one_side_alone_does_not_predict_the_label(side, most):
     train, test = (
         [(getattr(pair, side), pair.label) for pair in pairs(*size)] for size in ((600, "train"), (240, "test"))
     )
     assert accuracy_of_bigrams(train, test) < most
 
 
-def test_negation_occurs_with_every_label() -> None:
+def test_negation_occurs_with_every_label():
     patterns = Counter((pair.premise.denied, pair.hypothesis.denied, pair.label) for pair in pairs(600, "train"))
     for denied in (True, False):
         for label in LABELS:
@@ -143,7 +140,7 @@ def test_negation_occurs_with_every_label() -> None:
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_labels_agree_with_small_models(label: str) -> None:
+def test_labels_agree_with_small_models(label):
     """In worlds drawn at random, where the premise is true: the hypothesis always is, never is, or now and then."""
     told = [pair for pair in pairs(600, "train") if pair.label == label]
     lively = 0

@@ -1,7 +1,5 @@
 """Dictionaries and similarity scores: words that occur in sentences, the same in both directions."""
 
-from __future__ import annotations
-
 import pytest
 
 from interlace.toy import LANGUAGES, language, sample
@@ -10,7 +8,7 @@ from interlace.toy.corpus import dictionary, jaccard, similarity
 OTHERS = [code for code in LANGUAGES.names() if code != "en"]
 
 
-def test_entries_by_hand() -> None:
+def test_entries_by_hand():
     found = dictionary("en", "de")
     assert found == sorted(set(found))
     assert {("dog", "Hund"), ("quickly", "schnell"), ("Anna", "Anna"), ("three", "drei")} <= set(found)
@@ -20,14 +18,14 @@ def test_entries_by_hand() -> None:
 
 
 @pytest.mark.parametrize("code", OTHERS)
-def test_both_directions_have_the_same_entries(code: str) -> None:
+def test_both_directions_have_the_same_entries(code):
     forth, back = dictionary("en", code), dictionary(code, "en")
     assert sorted((target, source) for source, target in back) == forth
     assert len(forth) > 200
 
 
 @pytest.mark.parametrize("code", OTHERS)
-def test_entries_are_single_words_that_occur(code: str) -> None:
+def test_entries_are_single_words_that_occur(code):
     held = {word.form for scene in sample(10_000) for word in language(code).realize(scene).words}
     for _, target in dictionary("en", code):
         assert " " not in target

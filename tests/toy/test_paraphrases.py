@@ -1,7 +1,5 @@
 """Paraphrases: exchanges worked by hand, pairs held against little worlds, and sentences that tell nothing alone."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
 from itertools import islice
@@ -9,7 +7,7 @@ from itertools import islice
 import pytest
 
 from interlace.toy import LANGUAGES, Phrase, Scene, language, problems, split_of
-from interlace.toy.paraphrases import ParaphrasePair, paraphrases, swapped
+from interlace.toy.paraphrases import paraphrases, swapped
 from little_models import accuracy_of_bigrams, truths
 
 ANNA, PETER = Phrase("anna"), Phrase("peter")
@@ -17,7 +15,7 @@ SIZES = (600, "train"), (200, "test")
 
 
 @cache
-def pairs(count: int, split: str) -> list[ParaphrasePair]:
+def pairs(count, split):
     return paraphrases(count, split, seed=3)
 
 
@@ -38,12 +36,12 @@ def pairs(count: int, split: str) -> list[ParaphrasePair]:
         (Scene("see", Phrase("dog", "no"), "past", Phrase("tree", "the")), []),  # only subjects are "no"
     ],
 )
-def test_swaps_by_hand(scene: Scene, others: list[Scene]) -> None:
+def test_swaps_by_hand(scene, others):
     assert not problems(scene)
     assert swapped(scene) == others
 
 
-def test_pairs_are_valid_and_balanced() -> None:
+def test_pairs_are_valid_and_balanced():
     for size in SIZES:
         found, split = pairs(*size), size[1]
         assert Counter(pair.same for pair in found) == {True: size[0] // 2, False: size[0] // 2}
@@ -58,12 +56,12 @@ def test_pairs_are_valid_and_balanced() -> None:
             assert unmoved == first if same else unmoved in swapped(first)
 
 
-def test_an_odd_number_has_one_more_paraphrase() -> None:
+def test_an_odd_number_has_one_more_paraphrase():
     assert Counter(pair.same for pair in paraphrases(7, "train")) == {True: 4, False: 3}
     assert paraphrases(1, "dev")[0].same
 
 
-def test_swaps_change_the_truth_value() -> None:
+def test_swaps_change_the_truth_value():
     """In worlds drawn at random there is one where only one of both sentences is true; of paraphrases there is none."""
     told = pairs(*SIZES[0])[:60]
     apart = 0
@@ -76,13 +74,13 @@ def test_swaps_change_the_truth_value() -> None:
 
 
 @pytest.mark.parametrize("side", ["first", "second"])
-def test_one_side_alone_does_not_predict_the_label(side: str) -> None:
+def test_one_side_alone_does_not_predict_the_label(side):
     train, test = ([(getattr(pair, side), pair.same) for pair in pairs(*size)] for size in SIZES)
     assert accuracy_of_bigrams(train, test) < 0.58
 
 
 @pytest.mark.parametrize("code", LANGUAGES.names())
-def test_bags_of_words_do_not_predict_the_label(code: str) -> None:
+def test_bags_of_words_do_not_predict_the_label(code):
     """English keeps its words by choice. Cases and agreement change those of German and Turkish most."""
     most = {"en": 0.5, "zh": 0.5}.get(code, 0.9)
     right = right_but_for_commas = 0

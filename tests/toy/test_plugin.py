@@ -1,9 +1,5 @@
 """Toy languages from `--code` files."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from typer.testing import CliRunner
 
@@ -11,9 +7,6 @@ from interlace.cli import application
 from interlace.core import registry
 from interlace.text.lines import read_lines
 from interlace.toy import toy_version
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BACKWARDS = '''
 """English with another word order: the last word first."""
@@ -39,14 +32,14 @@ class Backwards(ToyLanguage):
 
 
 @pytest.fixture
-def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def plugin(tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "_PLUGINS", {})
     path = tmp_path / "xb.py"
     path.write_text(BACKWARDS, encoding="utf-8")
     return path
 
 
-def test_a_language_of_a_plugin_is_written_with_gold_alignments(plugin: Path, tmp_path: Path) -> None:
+def test_a_language_of_a_plugin_is_written_with_gold_alignments(plugin, tmp_path):
     from interlace.core.registry import register_plugin
     from interlace.toy import LANGUAGES, ToyCorpus, write_toy
 
@@ -63,7 +56,7 @@ def test_a_language_of_a_plugin_is_written_with_gold_alignments(plugin: Path, tm
         assert {f"{i}-{last - i}" for i in range(last)} <= {*row, f"{last}-0"}
 
 
-def test_the_command_takes_plugins(plugin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_takes_plugins(plugin, tmp_path, monkeypatch):
     written = []
     monkeypatch.setattr("interlace.toy.write_toy", lambda toy, _into: written.append((toy.languages, toy.habits)))
     arguments = ["toy", "--code", str(plugin), "--languages", "en,xb", "--habits", "1.5", "-o", str(tmp_path / "out")]

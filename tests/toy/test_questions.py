@@ -1,7 +1,5 @@
 """Questions: one answer, a span of the passage, the same question in every language."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
 
@@ -17,11 +15,11 @@ FOUND = Scene("find", ANNA, "past", KEY, place=GARDEN, time="yesterday", fronted
 
 
 @cache
-def found(count: int, split: str = "train") -> list[Passage]:
+def found(count, split="train"):
     return passages(count, split, seed=2)
 
 
-def test_passages_are_valid_and_counted() -> None:
+def test_passages_are_valid_and_counted():
     for split, count in (("train", 301), ("dev", 60)):
         made = found(count, split)
         assert sum(len(passage.questions) for passage in made) == count
@@ -32,7 +30,7 @@ def test_passages_are_valid_and_counted() -> None:
             assert all(role in answerable_roles(passage.scenes[place]) for place, role in passage.questions)
 
 
-def test_statements_share_something() -> None:
+def test_statements_share_something():
     for passage in found(301):
         heads = Counter(
             key
@@ -42,11 +40,11 @@ def test_statements_share_something() -> None:
         assert max(heads.values()) > 1
 
 
-def test_all_kinds_of_questions_occur() -> None:
+def test_all_kinds_of_questions_occur():
     assert {role for passage in passages(1500, "train") for _, role in passage.questions} == set(ANSWER_ROLES)
 
 
-def test_a_paragraph_by_hand() -> None:
+def test_a_paragraph_by_hand():
     passage = Passage((Scene("sleep", PETER), FOUND), ((1, "place"), (1, "object"), (1, "time"), (0, "subject")))
     made = paragraph(passage, "en", "x")
     assert made["context"] == "Peter sleeps. Yesterday Anna found a key in the garden."
@@ -59,7 +57,7 @@ def test_a_paragraph_by_hand() -> None:
 
 
 @pytest.mark.parametrize("code", LANGUAGES.names())
-def test_answers_are_spans_of_the_passage(code: str) -> None:
+def test_answers_are_spans_of_the_passage(code):
     member = language(code)
     for number, passage in enumerate(found(301)):
         made = paragraph(passage, code, str(number))
@@ -77,14 +75,14 @@ def test_answers_are_spans_of_the_passage(code: str) -> None:
             assert question["question"] == member.question(passage.scenes[place], role).text
 
 
-def answers(scene: Scene, role: str, other: Scene) -> bool:
+def answers(scene, role, other):
     """Whether another statement entails what the question says, with its own participant as the answer."""
     about = role.partition(".")[0]
     answer = getattr(other, about)
     return bool(answer) and nli_label(other, scene._replace(**{about: answer})) == ENTAILMENT
 
 
-def test_exactly_one_statement_answers_a_question() -> None:
+def test_exactly_one_statement_answers_a_question():
     """By the rules of entailment, which the generator of questions does not use."""
     for passage in found(1200):
         for place, role in passage.questions:
@@ -94,7 +92,7 @@ def test_exactly_one_statement_answers_a_question() -> None:
 
 
 @pytest.mark.parametrize("code", LANGUAGES.names())
-def test_exactly_one_answer_span_fits_a_question(code: str) -> None:
+def test_exactly_one_answer_span_fits_a_question(code):
     """No other part of the passage is asked for by the same words."""
     grammar = language(code)
     for passage in found(301):
@@ -122,5 +120,5 @@ def test_exactly_one_answer_span_fits_a_question(code: str) -> None:
         ("place", Scene("be", ANNA, place=Phrase("berlin")), True),
     ],
 )
-def test_statements_that_might_answer(role: str, other: Scene, fits: bool) -> None:
+def test_statements_that_might_answer(role, other, fits):
     assert may_answer(FOUND, role, other) is fits

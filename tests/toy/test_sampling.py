@@ -1,18 +1,16 @@
 """Distributions of sampled scenes: words of a topic occur together, and habits make some words frequent."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 
 import numpy as np
 
-from interlace.toy import Scene, problems, sample, split_of
+from interlace.toy import problems, sample, split_of
 from interlace.toy.concepts import ADJECTIVES, CONCEPTS, NOUNS, VERBS
 
 PLACE = {concept: number for number, concept in enumerate(("be", *CONCEPTS))}
 
 
-def company(scenes: list[Scene]) -> np.ndarray:
+def company(scenes):
     """How often two concepts occur in one scene; one row and one column a concept."""
     counts = np.zeros((len(PLACE), len(PLACE)))
     for scene in scenes:
@@ -25,7 +23,7 @@ def company(scenes: list[Scene]) -> np.ndarray:
     return counts
 
 
-def test_neighbors_share_a_topic() -> None:
+def test_neighbors_share_a_topic():
     content = [concept for concept in (*NOUNS, *VERBS, *ADJECTIVES) if concept not in ("person", "animal", "tool")]
     inside = [PLACE[concept] for concept in content]
     together = company(sample(12_000, seed=1))[np.ix_(inside, inside)]
@@ -41,7 +39,7 @@ def test_neighbors_share_a_topic() -> None:
     assert hits > 3 * (shared.mean() - 1 / len(nouns))
 
 
-def test_verbs_select_their_objects() -> None:
+def test_verbs_select_their_objects():
     objects = defaultdict(set)
     for scene in sample(12_000, seed=1):
         if scene.object is not None:
@@ -50,7 +48,7 @@ def test_verbs_select_their_objects() -> None:
     assert max(map(len, objects.values())) < 0.7 * len(NOUNS)
 
 
-def test_scenes_with_habits_are_valid_distinct_and_in_their_split() -> None:
+def test_scenes_with_habits_are_valid_distinct_and_in_their_split():
     scenes = sample(500, "dev", seed=3, habits=1.5)
     assert len(set(scenes)) == 500
     assert not [scene for scene in scenes if problems(scene)]
@@ -58,7 +56,7 @@ def test_scenes_with_habits_are_valid_distinct_and_in_their_split() -> None:
     assert sample(200, seed=5, habits=0.0) == sample(200, seed=5) != sample(200, seed=5, habits=0.5)
 
 
-def test_streams_have_the_same_habits() -> None:
+def test_streams_have_the_same_habits():
     one, other = (
         Counter(
             phrase.head for scene in sample(4000, seed=1, stream=stream, habits=1.0) for _, phrase in scene.phrases()
@@ -69,12 +67,12 @@ def test_streams_have_the_same_habits() -> None:
     assert np.corrcoef([one[word] for word in words], [other[word] for word in words])[0, 1] > 0.97
 
 
-def test_habits_identify_words_by_their_contexts() -> None:
+def test_habits_identify_words_by_their_contexts():
     even, habitual = (_identified(habits) for habits in (0.0, 1.0))
     assert habitual > even + 0.15
 
 
-def _identified(habits: float) -> float:
+def _identified(habits):
     """The share of frequent words that are nearest to themselves by their company in other text."""
     one, other = (company(sample(4000, seed=1, stream=stream, habits=habits)) for stream in (1, 2))
     frequent = np.argsort(-one.sum(1))[:150]

@@ -1,7 +1,5 @@
 """Sentences of all toy languages worked out by hand: statements, questions, and gold annotation."""
 
-from __future__ import annotations
-
 import pytest
 
 from interlace.toy import Phrase, Scene, language, links, problems
@@ -255,7 +253,7 @@ LINKS = [
 ]  # fmt: skip
 
 
-def parse(text: str) -> Scene:
+def parse(text):
     """Read a scene: predicate, subject, then tense (default: present) and other fields; phrases end with their noun."""
     predicate, subject, *rest = text.split()
     fields = {}
@@ -268,40 +266,40 @@ def parse(text: str) -> Scene:
     return Scene(predicate, phrase(subject), **fields)
 
 
-def phrase(text: str) -> Phrase:
+def phrase(text):
     *before, head = text.split(".")
     if before and before[0] in GIVEN:
         return Phrase(before[0], surname=head)
     return Phrase(head, **{"determiner" if word in DETERMINERS else "quality": word for word in before})
 
 
-def rows(table: str) -> list[list[str]]:
+def rows(table):
     lines = table.strip().replace("\n    ", " ").splitlines()
     return [line.replace(" ? ", " > ").split(" > ") for line in lines if not line.startswith("#")]
 
 
 @pytest.mark.parametrize(("scene", "text"), rows(STATEMENTS))
-def test_statements(scene: str, text: str) -> None:
+def test_statements(scene, text):
     code, _, spec = scene.partition(" ")
     assert bool(problems(parse(spec))) == (text == "-")
     assert text == "-" or language(code).realize(parse(spec)).text == text
 
 
 @pytest.mark.parametrize(("scene", "role", "text"), rows(QUESTIONS))
-def test_questions(scene: str, role: str, text: str) -> None:
+def test_questions(scene, role, text):
     code, _, spec = scene.partition(" ")
     assert not problems(parse(spec))
     assert language(code).question(parse(spec), role).text == text
 
 
 @pytest.mark.parametrize(("scene", "code", "source", "target", "pairs"), LINKS)
-def test_links_with_english(scene: str, code: str, source: str, target: str, pairs: str) -> None:
+def test_links_with_english(scene, code, source, target, pairs):
     english, other = language("en").realize(parse(scene)), language(code).realize(parse(scene))
     assert (english.text, other.text) == (source, target)
     assert " ".join(f"{i}-{j}" for i, j in links(english, other)) == pairs
 
 
-def test_lemmas_and_heads_of_fused_words() -> None:
+def test_lemmas_and_heads_of_fused_words():
     spanish = language("es").realize(parse("go anna past goal=the.small.park")).words
     assert [word.lemma for word in spanish] == ["Anna", "ir", "a", "parque", "pequeño", "."]
     assert [word.head for word in spanish] == [2, 0, 4, 2, 4, 2]
@@ -310,7 +308,7 @@ def test_lemmas_and_heads_of_fused_words() -> None:
     assert [word.name for word in turkish] == ["B-PER", "B-LOC", "O", "O"]
 
 
-def test_en_gold() -> None:
+def test_en_gold():
     sentence = language("en").realize(parse("see anna.weber past object=a.dog place=new_delhi negated"))
     words = sentence.words
     assert sentence.text[slice(*sentence.span("place"))] == "in New Delhi"
@@ -335,12 +333,12 @@ def test_en_gold() -> None:
         ("airport", "havaalanını", "havaalanına", "havaalanında", "havaalanıyla"),
     ],
 )
-def test_declension(concept: str, accusative: str, dative: str, locative: str, with_it: str) -> None:
+def test_declension(concept, accusative, dative, locative, with_it):
     forms = [declined(NOUN[concept], case, plural=False) for case in ("acc", "dat", "loc", "ins")]
     assert forms == [accusative, dative, locative, with_it]
 
 
-def test_plurals_and_names() -> None:
+def test_plurals_and_names():
     plurals = [declined(NOUN[noun], "acc", plural=True) for noun in ("clock", "dog", "tree", "scientist")]
     assert plurals == ["saatleri", "köpekleri", "ağaçları", "insanlarını"]
     names = [declined_name(*pair) for pair in (("Leo", "acc"), ("Paris", "loc"), ("Chen", "dat"), ("Nina", "ins"))]
@@ -362,13 +360,13 @@ def test_plurals_and_names() -> None:
         ("open", "açtı açıyor açacak açmadı açmıyor açmayacak"),
     ],
 )
-def test_conjugation(concept: str, forms: str) -> None:
+def test_conjugation(concept, forms):
     found = [conjugated(VERB[concept], tense, negated=negated)
              for negated in (False, True) for tense in ("past", "present", "future")]  # fmt: skip
     assert " ".join(found) == forms
 
 
-def test_zh_gold() -> None:
+def test_zh_gold():
     words = language("zh").realize(parse(ZH_GIVES)).words
     assert [word.form for word in words] == (
         "上 周 ， 一 位 年轻 的 教师 给 了 这 个 男孩 两 个 红色 的 苹果 。".split()
@@ -380,14 +378,14 @@ def test_zh_gold() -> None:
     assert [word.deprel for word in words[3:7]] == ["nummod", "clf", "amod", "mark:rel"]
 
 
-def test_a_name_of_two_parts_is_one_name() -> None:
+def test_a_name_of_two_parts_is_one_name():
     words = language("zh").realize(parse("laugh anna.chen")).words
     assert [(word.form, word.name) for word in words[:4]] == [
         ("安娜", "B-PER"), ("·", "I-PER"), ("陈", "I-PER"), ("笑", "O"),
     ]  # fmt: skip
 
 
-def test_hi_gold() -> None:
+def test_hi_gold():
     words = language("hi").realize(parse(HI_HELPS)).words
     assert [(word.form, word.lemma, word.upos) for word in words] == [
         ("इन", "यह", "DET"), ("लड़कियों", "लड़की", "NOUN"), ("ने", "ने", "ADP"), ("चुपके", "चुपके", "NOUN"),

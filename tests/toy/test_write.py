@@ -1,10 +1,7 @@
 """The written toy corpus: every file parses, round-trips with the gold, and no split leaks into another."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,25 +16,25 @@ SMALL = ToyCorpus(seed=5, sentences=80, pairs=60, labelled=50, nli=45, questions
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     into = tmp_path_factory.mktemp("world") / "small"
     write_toy(SMALL, into)
     return into
 
 
-def _lines(path: Path) -> list[str]:
+def _lines(path):
     content = path.read_text(encoding="utf-8")
     assert content.endswith("\n")
     assert "\r" not in content
     return content.removesuffix("\n").split("\n")
 
 
-def _read(reader: str | dict[str, Any], path: Path | list[Path], *languages: str):
+def _read(reader, path, *languages):
     (chunk,) = READERS.build(reader).read_chunks(path if isinstance(path, list) else [path], list(languages))
     return chunk
 
 
-def test_the_record_lists_all_files(folder: Path) -> None:
+def test_the_record_lists_all_files(folder):
     about = json.loads((folder / "toy.json").read_text())
     assert about["version"] == toy_version()
     assert ToyCorpus.read(about["settings"]) == SMALL
@@ -50,14 +47,14 @@ def test_the_record_lists_all_files(folder: Path) -> None:
     assert about["counts"]["qa/dev.en.json"] == 24
 
 
-def test_the_same_settings_write_the_same_bytes(folder: Path, tmp_path: Path) -> None:
+def test_the_same_settings_write_the_same_bytes(folder, tmp_path):
     write_toy(SMALL, tmp_path / "again")
     for path in folder.rglob("*"):
         if path.is_file():
             assert (tmp_path / "again" / path.relative_to(folder)).read_bytes() == path.read_bytes(), path.name
 
 
-def test_removing_a_language_changes_no_other_file(folder: Path, tmp_path: Path) -> None:
+def test_removing_a_language_changes_no_other_file(folder, tmp_path):
     fewer = SMALL.model_copy(update={"languages": ["en", "de"]})
     write_toy(fewer, tmp_path / "fewer")
     for path in (tmp_path / "fewer").rglob("*"):
@@ -67,7 +64,7 @@ def test_removing_a_language_changes_no_other_file(folder: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_each_language_has_its_own_scenes(folder: Path, code: str) -> None:
+def test_each_language_has_its_own_scenes(folder, code):
     lines = _lines(folder / f"text/train.{code}.txt")
     assert lines == text(code, sample(80, "train", 5, stream(f"text/{code}"))).lines
     for other in CODES:
@@ -78,7 +75,7 @@ def test_each_language_has_its_own_scenes(folder: Path, code: str) -> None:
 
 @pytest.mark.parametrize("code", CODES)
 @pytest.mark.parametrize("split", ["train", "dev", "test"])
-def test_tags_are_read_back(folder: Path, code: str, split: str) -> None:
+def test_tags_are_read_back(folder, code, split):
     scenes = sample(50, "train", 5, stream(f"labelled/{code}")) if split == "train" else sample(24, split, 5)
     gold = text(code, scenes)
     tagged = _read("conllu", folder / f"pos/{split}.{code}.conllu", code)
@@ -98,7 +95,7 @@ def test_tags_are_read_back(folder: Path, code: str, split: str) -> None:
 
 @pytest.mark.parametrize("code", OTHERS)
 @pytest.mark.parametrize("split", ["train", "dev", "test"])
-def test_translations_have_gold_alignments(folder: Path, code: str, split: str) -> None:
+def test_translations_have_gold_alignments(folder, code, split):
     path = folder / f"parallel/{split}.en-{code}"
     scenes = sample(60, "train", 5, stream(f"parallel/en-{code}")) if split == "train" else sample(24, split, 5)
     sides = [[language(side).realize(scene) for scene in scenes] for side in ("en", code)]
@@ -113,14 +110,14 @@ def test_translations_have_gold_alignments(folder: Path, code: str, split: str) 
     assert len(both) == len(scenes)
 
 
-def test_held_out_lines_are_parallel(folder: Path) -> None:
+def test_held_out_lines_are_parallel(folder):
     header, *rows = (line.split("\t") for line in _lines(folder / "parallel/test.tsv"))
     assert header == CODES
     for code, column in zip(header, zip(*rows, strict=True), strict=True):
         assert list(column) == _lines(folder / f"parallel/test.en-{code if code != 'en' else 'de'}.{code}")
 
 
-def test_inference_is_the_same_in_all_languages(folder: Path) -> None:
+def test_inference_is_the_same_in_all_languages(folder):
     for split, count in (("train", 45), ("test", 24)):
         keys = set()
         for code in CODES:
@@ -136,7 +133,7 @@ def test_inference_is_the_same_in_all_languages(folder: Path) -> None:
         assert len({pair_id for _, pair_id in keys.pop()}) == count
 
 
-def test_paraphrases_are_the_same_in_all_languages(folder: Path) -> None:
+def test_paraphrases_are_the_same_in_all_languages(folder):
     for split, count in (("train", 45), ("test", 24)):
         labels = set()
         for code in CODES:
@@ -150,7 +147,7 @@ def test_paraphrases_are_the_same_in_all_languages(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_no_held_out_sentence_is_in_training_data(folder: Path, code: str) -> None:
+def test_no_held_out_sentence_is_in_training_data(folder, code):
     """A sentence has one scene, so scenes are apart where sentences are."""
     train, held_out = (_said(folder, code, splits) for splits in (("train",), ("dev", "test")))
     assert len(train) > 250
@@ -158,9 +155,9 @@ def test_no_held_out_sentence_is_in_training_data(folder: Path, code: str) -> No
     assert not train & held_out
 
 
-def _said(folder: Path, code: str, splits: tuple[str, ...]) -> set[str]:
+def _said(folder, code, splits):
     """All sentences of a language in the files of some splits, passages cut into their sentences."""
-    said: set[str] = set()
+    said = set()
     for split in splits:
         for path in folder.glob(f"*/{split}.*{code}*"):
             if path.parent.name in ("text", "parallel") and path.suffix in (".txt", f".{code}"):
@@ -175,7 +172,7 @@ def _said(folder: Path, code: str, splits: tuple[str, ...]) -> set[str]:
     return said
 
 
-def test_trees_of_plain_text_and_inference_are_written(tmp_path: Path) -> None:
+def test_trees_of_plain_text_and_inference_are_written(tmp_path):
     few = {"sentences": 8, "pairs": 2, "labelled": 4, "nli": 6, "questions": 2, "dev": 5, "test": 5}
     write_toy(ToyCorpus(languages=["en"], seed=5, trees=True, **few), tmp_path / "trees")
     for split, count in (("train", 8), ("dev", 5), ("test", 5)):
@@ -187,21 +184,21 @@ def test_trees_of_plain_text_and_inference_are_written(tmp_path: Path) -> None:
     assert _read("conllu", tmp_path / "trees/nli/train.en.conllu", "en").lines == both
 
 
-def test_other_folders_are_not_replaced(tmp_path: Path) -> None:
+def test_other_folders_are_not_replaced(tmp_path):
     (tmp_path / "thesis.txt").write_text("three years of work")
     with pytest.raises(DataError, match="holds something that is no toy corpus"):
         write_toy(SMALL, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
-def test_an_older_toy_corpus_is_replaced(tmp_path: Path) -> None:
+def test_an_older_toy_corpus_is_replaced(tmp_path):
     tiny = {"languages": ["en", "de"], "pairs": 5, "labelled": 5, "nli": 3, "questions": 2, "dev": 5, "test": 5}
     write_toy(ToyCorpus(sentences=9, **tiny), tmp_path / "world")
     write_toy(ToyCorpus(sentences=5, **tiny), tmp_path / "world")
     assert len(_lines(tmp_path / "world/text/train.en.txt")) == 5
 
 
-def test_invalid_settings_are_rejected() -> None:
+def test_invalid_settings_are_rejected():
     assert ToyCorpus().languages == CODES
     with pytest.raises(SettingsError, match="languages: there is no toy language 'dee'; did you mean 'de'"):
         ToyCorpus(languages=["en", "dee"])
