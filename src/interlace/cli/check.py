@@ -12,9 +12,9 @@ from rich.table import Table
 from interlace.cli import Code, Json, load_plugins, output, print_json
 from interlace.cli.common.options import Changes, language_of, parse_changes
 from interlace.core.errors import SettingsError
+from interlace.core.progress import Progress
 
 if TYPE_CHECKING:
-    from interlace.core.progress import Progress
     from interlace.data.inspection import Finding, InspectionReport
     from interlace.experiments.checking import TrainingVolume
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,8 +12,6 @@ from rich.table import Table
 from interlace.cli import Code, Json, load_plugins, output, print_json, registries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pydantic import BaseModel
 
     from interlace.scores.published import PublishedRow

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import sys
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +22,6 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.text.lines import lines_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
     from interlace.experiments.translation import LineRange, LineTranslator, Window
     from interlace.models.settings import SearchSettings
     from interlace.models.translator import LineTranslation

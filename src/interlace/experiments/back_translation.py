@@ -10,30 +10,25 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from pydantic import Field, field_validator
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.names import file_in
-from interlace.core.progress import no_progress
+from interlace.core.progress import Progress, no_progress
 from interlace.core.settings import Settings
 from interlace.data.filters import FilterChain, build_filters
-from interlace.experiments.translation import digest_of, resumable
+from interlace.experiments.translation import LineRange, LineTranslator, digest_of, resumable
 from interlace.models.settings import SearchSettings, SingleBestSearch
 from interlace.readers.common.text import plain_pairs
 from interlace.text.lines import read_lines, writing
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.training.run_folder import read_json, write_json
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from interlace.core.progress import Progress
-    from interlace.experiments.translation import LineRange, LineTranslator
 
 log = logging.getLogger(__name__)
 BACK_TRANSLATED = "back-translated.json"

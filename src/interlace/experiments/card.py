@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 from statistics import mean, stdev
@@ -21,8 +22,6 @@ from interlace.training.callbacks import early_stopping_cost
 from interlace.training.run_folder import METRICS, RECIPE, RUN, SCORES, read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from huggingface_hub import EvalResult, ModelCardData
 
 CARD = "README.md"

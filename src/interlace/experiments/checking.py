@@ -8,15 +8,17 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from interlace.core.errors import InterlaceError
 from interlace.core.progress import Progress, no_progress
-from interlace.data.contamination import ContaminationCheck, HeldOutSet, OverlapRules, find_contamination
+from interlace.data.contamination import Contamination, ContaminationCheck, HeldOutSet, OverlapRules, find_contamination
 from interlace.data.filters import build_filters, sides
-from interlace.data.inspection import InspectionReport, Inspector
+from interlace.data.inspection import InspectionReport, Inspector, Where
 from interlace.experiments.prepare import data_key, data_root
 from interlace.experiments.records import Lineage
 from interlace.tasks.common.files import MissingDataError
@@ -26,11 +28,6 @@ from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.training.run_folder import read_json, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from interlace.data.contamination import Contamination
-    from interlace.data.inspection import Where
     from interlace.experiments.recipe import Recipe
     from interlace.tasks import Task
 

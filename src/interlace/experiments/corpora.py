@@ -10,6 +10,7 @@ import inspect
 import logging
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
@@ -19,31 +20,27 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.progress import Progress
+from interlace.core.ragged import Ragged
 from interlace.data.alignments import PhraseStore, WordAlignments
 from interlace.data.build import filtered_text
 from interlace.data.cache import cached, content_key
 from interlace.data.filters import Filter, build_filters
 from interlace.data.inspection import is_untokenized
 from interlace.experiments.sections import AlignSettings, names_of
-from interlace.text import TextPairs
+from interlace.text import Text, TextPairs
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
-
     from interlace.aligners import FittedAligner
-    from interlace.core.progress import Progress
-    from interlace.core.ragged import Ragged
     from interlace.data.corpus import ParallelCorpus
     from interlace.experiments.recipe import CorpusGroup, Recipe
-    from interlace.text import Text
 
 log = logging.getLogger(__name__)
 

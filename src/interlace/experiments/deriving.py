@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -35,8 +36,6 @@ from interlace.tasks.common.dictionaries import DictionaryTask
 from interlace.tasks.common.files import FileQuery, MissingDataError, expected_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from interlace.core.settings import Settings
     from interlace.experiments.recipe import CorpusGroup, Recipe
     from interlace.tasks import Task

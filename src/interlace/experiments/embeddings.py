@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -17,11 +18,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import atomic_folder
-from interlace.core.progress import no_progress
+from interlace.core.progress import Progress, no_progress
 from interlace.data.cache import cached
 from interlace.data.corpus import Corpus
 from interlace.embeddings import SUBWORDS, EmbeddingSources, WordVectors, languages_in
@@ -31,20 +33,14 @@ from interlace.experiments.mixing import write_dictionaries
 from interlace.experiments.prepare import data_root, prepare
 from interlace.experiments.records import claim_folder, environment, is_finished
 from interlace.objectives.common.dictionaries import DictionaryPart, DictionarySplit, split_dictionary
-from interlace.tasks import TASKS
+from interlace.tasks import TASKS, Task
 from interlace.text.lines import read_lines, writing
 from interlace.training.run_folder import RUN, VECTORS, locked, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from interlace.core.progress import Progress
     from interlace.data.vocab import Vocab
     from interlace.experiments.recipe import Recipe
     from interlace.experiments.sections import EmbeddingSettings
-    from interlace.tasks import Task
 
 log = logging.getLogger(__name__)
 

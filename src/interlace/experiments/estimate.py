@@ -8,6 +8,7 @@ heads and further passes of objectives (see docs/results.md), evaluation, fine-t
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from interlace.data import Sentences
 from interlace.data.tokenizer_training import ROLES, word_level_tokenizer
 from interlace.data.vocab import Vocab
 from interlace.experiments.deriving import derived_problems
-from interlace.experiments.recipe import tokenizer_of
+from interlace.experiments.recipe import Recipe, tokenizer_of
 from interlace.models.build import build_model
 from interlace.models.token_embeddings import read_vectors
 from interlace.objectives import Resources
@@ -32,9 +33,6 @@ from interlace.objectives.common.seq2seq import Seq2SeqObjective
 from interlace.training.device import resolved
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from interlace.experiments.recipe import Recipe
     from interlace.models.backbone import Backbone
 
 _SECONDS = 2.0  # of measurement, after a first update

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,26 +18,21 @@ from interlace.experiments.embeddings import static_vectors
 from interlace.experiments.prepare import data_root
 from interlace.experiments.recipe import Recipe, with_learned_directions
 from interlace.experiments.records import ModelMetadata, finished_recipe
-from interlace.experiments.score_store import ScoreStore, identity_of, model_key, with_files
+from interlace.experiments.score_store import Place, ScoreIdentity, ScoreStore, identity_of, model_key, with_files
 from interlace.models.build import load
 from interlace.models.checkpoint_files import find_checkpoint
-from interlace.tasks import FineTuneTask
+from interlace.tasks import FineTuneTask, Task
 from interlace.tasks.common.translation import TranslationTask
 from interlace.training.device import accelerator_for
-from interlace.training.evaluation_job import EvaluationJob
+from interlace.training.evaluation_job import EvaluationJob, Score
 from interlace.training.fine_tuning import fine_tune_runs, readable, remove_other_sweeps, remove_sweep, score_run
 from interlace.training.predictions import safe_file_name
 from interlace.training.run_folder import EVALUATION, RUN, VECTORS, locked, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from accelerate import Accelerator
 
-    from interlace.experiments.score_store import Place, ScoreIdentity
     from interlace.models.backbone import Backbone
-    from interlace.tasks import Task
-    from interlace.training.evaluation_job import Score
     from interlace.training.loop import TrainingStep
     from interlace.training.selection import FineTuneRun
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import logging
 import shutil
+from collections.abc import Sequence
 from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -26,9 +28,6 @@ from interlace.training import checkpoint
 from interlace.training.run_folder import RECIPE, RUN, read_json, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from torch import nn
 
     from interlace.experiments.recipe import Recipe

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import logging
 import shutil
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, RunError, SettingsError, did_you_mean
@@ -27,25 +29,17 @@ from interlace.data.packing import PackedSentences, Streams
 from interlace.data.sampling import BucketPlan, StreamPlan
 from interlace.embeddings import WordVectors, induce_lexicon, languages_in
 from interlace.experiments.corpora import align_corpus, code_hash
-from interlace.experiments.prepare import sides_of
-from interlace.objectives import Resources
-from interlace.objectives.common.dictionaries import Dictionary, DictionaryPart, EntryStatus
+from interlace.experiments.prepare import Materials, sides_of
+from interlace.objectives import Objective, Resources
+from interlace.objectives.common.dictionaries import Dictionary, DictionaryPart, DictionarySplit, EntryStatus
 from interlace.tasks.common.dictionaries import DICTIONARIES
 from interlace.text.lines import read_lines, write_lines
 from interlace.training import checkpoint
-from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource, StreamedBatches
+from interlace.training.mixture import BatchPlan, BucketedBatches, Mixture, MixtureSource, StreamedBatches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from numpy.typing import NDArray
-
-    from interlace.experiments.prepare import Materials
     from interlace.experiments.recipe import CorpusGroup, Recipe
     from interlace.models.families import Traits
-    from interlace.objectives import Objective
-    from interlace.objectives.common.dictionaries import DictionarySplit
-    from interlace.training.mixture import BatchPlan
 
 log = logging.getLogger(__name__)
 

@@ -6,22 +6,25 @@ Also samples for reports: word alignments, and the words of the embedding plot.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from accelerate.utils import gather_object
+from numpy.typing import NDArray
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
-from interlace.data.corpus import ParallelCorpus
+from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.packing import Streams
-from interlace.experiments.prepare import sides_of
-from interlace.experiments.recipe import STOPPING_TASKS, directions, max_source_lengths
-from interlace.objectives import Resources
+from interlace.experiments.prepare import AnyCorpus, Materials, sides_of
+from interlace.experiments.recipe import STOPPING_TASKS, Recipe, directions, max_source_lengths
+from interlace.objectives import Objective, Resources
 from interlace.objectives.clm import Clm
-from interlace.objectives.common.dictionaries import Dictionary
+from interlace.objectives.common.dictionaries import Dictionaries, Dictionary
 from interlace.objectives.denoise import Denoise
 from interlace.objectives.mlm import Mlm
 from interlace.objectives.translation import Translation
@@ -40,21 +43,12 @@ from interlace.training.diagnostics import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from accelerate import Accelerator
-    from numpy.typing import NDArray
 
     from interlace.data import Pairs
-    from interlace.data.corpus import Corpus
     from interlace.data.vocab import Vocab
-    from interlace.experiments.prepare import AnyCorpus, Materials
-    from interlace.experiments.recipe import Recipe
     from interlace.models.backbone import Backbone
     from interlace.models.families import Traits
-    from interlace.objectives import Objective
-    from interlace.objectives.common.dictionaries import Dictionaries
     from interlace.tasks.common.translation import SourceLines, TranslationTask
     from interlace.training.loop import Training
 

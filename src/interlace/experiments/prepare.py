@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from interlace.core.errors import DataError
 from interlace.data.build import build_corpus
@@ -25,17 +27,11 @@ from interlace.experiments.corpora import (
     words_key,
 )
 from interlace.experiments.deriving import derived_key, with_derived
-from interlace.experiments.recipe import tokenizer_of
+from interlace.experiments.recipe import CorpusGroup, Recipe, tokenizer_of
 from interlace.experiments.sections import VocabSettings
 from interlace.models.token_embeddings import check_vectors
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.toy import toy_version, write_toy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from interlace.experiments.recipe import CorpusGroup, Recipe
 
 log = logging.getLogger(__name__)
 

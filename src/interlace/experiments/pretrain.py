@@ -6,6 +6,8 @@ import json
 import logging
 import shutil
 import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import SettingsError
@@ -20,14 +22,15 @@ from interlace.experiments.monitoring import (
     held_out,
     sample_alignments,
 )
-from interlace.experiments.prepare import prepare
-from interlace.experiments.recipe import STOPPING_TASKS
+from interlace.experiments.prepare import Materials, prepare
+from interlace.experiments.recipe import STOPPING_TASKS, Recipe
 from interlace.experiments.records import check_run_state, claim_folder, data_of, is_finished, run_record, save_model
 from interlace.models.build import build_model
 from interlace.models.languages import check_fold_language
 from interlace.objectives.common.dictionaries import dictionary_scores
 from interlace.training import checkpoint
 from interlace.training.callbacks import (
+    Callback,
     CheckpointCallback,
     CopyingWarning,
     HeldOutEvaluation,
@@ -37,7 +40,7 @@ from interlace.training.callbacks import (
 from interlace.training.device import accelerator_for
 from interlace.training.diagnostics import DiagnosticsCallback, perplexities
 from interlace.training.embedding_plot import concept_vectors, embedding_picture, write_words
-from interlace.training.loop import Progress, Training, TrainingModel, steps
+from interlace.training.loop import Progress, Training, TrainingModel, TrainingStep, steps
 from interlace.training.preview import training_samples
 from interlace.training.run_folder import (
     ALIGNMENTS,
@@ -54,20 +57,13 @@ from interlace.training.run_folder import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
     import numpy as np
     from accelerate import Accelerator
     from numpy.typing import NDArray
 
-    from interlace.experiments.prepare import Materials
-    from interlace.experiments.recipe import Recipe
     from interlace.models.backbone import Backbone
     from interlace.models.families import Traits
     from interlace.tasks.common.likelihood import HeldOutBatches
-    from interlace.training.callbacks import Callback
-    from interlace.training.loop import TrainingStep
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,19 +16,15 @@ from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.pharaoh import parse_pharaoh
 from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
-from interlace.data import Pairs
+from interlace.data import Pairs, Sentences
 from interlace.data.alignments import PhraseStore, WordAlignments
 from interlace.data.tokenizer_training import ROLES, word_level_tokenizer
 from interlace.data.vocab import Vocab
 from interlace.models.families import Traits
-from interlace.objectives import Resources
+from interlace.objectives import Batch, Objective, Resources
 from interlace.text import TextPairs
-
-if TYPE_CHECKING:
-    from interlace.core.ragged import Ragged
-    from interlace.data import Sentences
-    from interlace.objectives import Batch, Objective
 
 MAX_LENGTH = 512
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import copy
 import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, field_validator
 
@@ -36,9 +37,6 @@ from interlace.tasks.common.translation import TranslationTask
 from interlace.text.normalization import Normalization
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.toy import ToyCorpus
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 __all__ = ["RECIPES", "CorpusGroup", "Recipe", "change_recipe", "read_recipe"]
 

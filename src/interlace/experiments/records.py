@@ -6,6 +6,7 @@ import logging
 import os
 import platform
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -27,8 +28,6 @@ from interlace.training.diagnostics import UNIT
 from interlace.training.run_folder import METRICS, RECIPE, RUN, read_json, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from interlace.data.vocab import Vocab
     from interlace.experiments.prepare import Materials
     from interlace.models.backbone import Backbone

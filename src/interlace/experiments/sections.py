@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
@@ -23,9 +24,6 @@ from interlace.readers.hub import is_hub
 from interlace.scores.published import PublishedRow, find_rows
 from interlace.tasks.common.files import check_pattern
 from interlace.training.optimizer import OptimizerSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
 
 
 def pattern_of(*names: str) -> AfterValidator:

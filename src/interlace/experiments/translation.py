@@ -11,6 +11,7 @@ import math
 import os
 import re
 import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -30,8 +31,6 @@ from interlace.text.lines import count_lines, read_lines
 from interlace.training.run_folder import RECIPE, read_json, write_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from interlace.models.seq2seq import Seq2Seq
     from interlace.models.settings import SearchSettings
     from interlace.models.translator import LineTranslation

@@ -9,12 +9,13 @@ from __future__ import annotations
 import copy
 import json
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from hashlib import blake2b
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import Field, field_validator
 
@@ -23,9 +24,6 @@ from interlace.core.names import Name
 from interlace.core.settings import Settings
 from interlace.core.store import ConfigStore, change, merged, put
 from interlace.experiments.recipe import RECIPES, Recipe, leaves
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 STUDIES = ConfigStore("study", Path(__file__).parent, whole=("axes",))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -15,14 +16,11 @@ from interlace.core.names import file_in
 from interlace.experiments.score_store import content_keys
 from interlace.scores import ZERO_SHOT, ScoreTable, table_of_entries
 from interlace.training.run_folder import EVALUATION, RECIPE, RUN, SCORES, VECTORS, read_json, write_json
-from interlace.training.selection import runs_of_task
+from interlace.training.selection import Item, runs_of_task
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from interlace.experiments.recipe import Recipe
     from interlace.experiments.studies import GridCell, Study
-    from interlace.training.selection import Item
 
 CELL, TRAINING, LOG = "cell.json", "pretrain.json", "log.txt"
 CELLS, ASIDE, STUDY = "cells", "aside", "study.json"

@@ -10,23 +10,18 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
+from types import FrameType
 
 from interlace.core.errors import InterlaceError, RunError
-from interlace.experiments.studies import cells_of, check_models, matching
+from interlace.experiments.studies import GridCell, Study, cells_of, check_models, matching
 from interlace.experiments.studies.folder import CELLS, LOG, RESULTS, STUDY, TRAINING, StudyFolder
 from interlace.training.run_folder import EVALUATION, RECIPE, locked, read_json, write_json
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-    from types import FrameType
-
-    from interlace.experiments.studies import GridCell, Study
 
 log = logging.getLogger(__name__)
 
