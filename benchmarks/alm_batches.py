@@ -39,10 +39,9 @@ from interlace.alignment.phrases import phrase_pairs
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs
-from interlace.data.alignments import WordAlignments
+from interlace.data.alignments import PhraseStore, WordAlignments
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.packing import Streams
-from interlace.data.alignments import PhraseStore
 from interlace.data.sampling import BucketPlan, StreamPlan
 from interlace.data.vocab import Vocab
 from interlace.models.families import Traits

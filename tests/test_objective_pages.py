@@ -46,7 +46,7 @@ def test_outdated_page_is_updated():
     page = "<!-- settings of clm -->\nold\n<!-- end of settings -->\n```console\n$ interlace preview clm\nold\n```\n"
     fresh = objective_pages.up_to_date(page)
     assert "old\n" not in fresh
-    assert "| `context_size` | `0` |" in fresh
+    assert "| `context_size` | int | `0` |" in fresh
     assert "next   today  the    old  doctor" in fresh
     assert objective_pages.up_to_date(fresh) == fresh
 

@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 
 from interlace.aligners.gibbs import kernels, sampler
 from interlace.aligners.gibbs.kernels import Found, Posteriors, Words
-from interlace.aligners.gibbs.model import FERTILITIES, MAX_JUMP, Cut, Direction, cell_starts, links_of, tables_of
+from interlace.aligners.gibbs.model import (
+    FERTILITIES,
+    MAX_JUMP,
+    Cut,
+    SamplerDirection,
+    cell_starts,
+    links_of,
+    tables_of,
+)
 from interlace.aligners.gibbs.sampler import Sampler, SamplerPriors, View, first_counts
 from interlace.alignment import WordPairs
 from interlace.alignment.symmetrization import symmetrize
@@ -198,7 +206,7 @@ def test_posteriors_of_new_pairs_by_hand():
     jumps, fertility = jump_table({1: 0.4, 2: 0.2, 0: 0.1}), np.ones((2, FERTILITIES), np.float32)
     fertility[0, 0], fertility[1, :2] = 0.5, (25, 0.125)
     counts = (np.array(part, np.float32) for part in ([7, 1e-4, 1000], [8, 1000], [2, 0]))
-    direction = Direction(0.5, np.array([[0, 0], [0, 1], [1, 1]], np.int32), *counts, jumps, fertility)
+    direction = SamplerDirection(0.5, np.array([[0, 0], [0, 1], [1, 1]], np.int32), *counts, jumps, fertility)
     by, to = Ragged.of([[0], [-1, 0], [0, 1]]), Ragged.of([[0], [-1], [0, 1]])
     starts, out = cell_starts(by, to), np.zeros(7, np.float32)
     unused = np.zeros(0, np.uint32), starts, np.zeros(0, np.int32)

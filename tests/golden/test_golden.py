@@ -48,6 +48,7 @@ def test_losses_are_the_recorded_ones(name, tmp_path):
     if os.environ.get("INTERLACE_RECORD"):
         GOLDEN.write_text(json.dumps({**golden, name: found}, indent=1) + "\n")
         return
+    assert name in golden, f"no losses: INTERLACE_RECORD=1 pytest tests/golden -k {name} records them"
     assert [row[0] for row in found] == [row[0] for row in golden[name]]
     for row, recorded in zip(found, golden[name], strict=True):
         assert row[1:] == pytest.approx(recorded[1:], rel=1e-4)

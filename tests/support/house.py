@@ -44,8 +44,8 @@ class Module:
     lines: int
 
     @property
-    def room(self) -> str:
-        """The module or package at the top of the house that it belongs to."""
+    def package_name(self) -> str:
+        """The top-level module or package that it belongs to."""
         return self.name.partition(".")[0]
 
     def at(self, node: ast.AST) -> str:
@@ -64,28 +64,28 @@ def modules(package: Path) -> list[Module]:
     return found
 
 
-# ---- floors ----
+# ---- layers ----
 
 
 def wrong_layers(package: list[Module]) -> Iterator[str]:
     """Imports, at any place in a file, of a package of the same or a higher layer."""
     names = {module.name for module in package}
     for module in package:
-        if module.name and module.room not in LAYER_OF:
-            yield f"{module.where}: {module.room!r} is not in LAYERS"
+        if module.name and module.package_name not in LAYER_OF:
+            yield f"{module.where}: {module.package_name!r} is not in LAYERS"
             continue
         for node, target in _imports_of_ours(module, names):
             if not _may_import(module, target):
-                yield f"{module.at(node)}: {module.room} imports {target}, which is not in a lower layer"
+                yield f"{module.at(node)}: {module.package_name} imports {target}, which is not in a lower layer"
 
 
 def _may_import(module: Module, target: str) -> bool:
     package = target.partition(".")[0]
-    if not module.name or package == module.room:
+    if not module.name or package == module.package_name:
         return True  # the root may import everything
     if package not in LAYER_OF:
         return target == "__version__"
-    return LAYER_OF[package] < LAYER_OF[module.room]
+    return LAYER_OF[package] < LAYER_OF[module.package_name]
 
 
 def _imports_of_ours(module: Module, names: set[str]) -> Iterator[tuple[ast.AST, str]]:
@@ -120,7 +120,7 @@ def private_imports(package: list[Module]) -> Iterator[str]:
             if (
                 target in names
                 and target.rpartition(".")[2].startswith("_")
-                and target.partition(".")[0] != module.room
+                and target.partition(".")[0] != module.package_name
             ):
                 yield f"{module.at(node)}: imports {target}, a private module of another package"
 
@@ -181,10 +181,10 @@ def figures(package: list[Module]) -> dict[str, float]:
     return {"lines": lines, "files": len(files), "private": 100 * private / len(files), "header": 100 * header / lines}
 
 
-def heavy_imports(house: list[Module]) -> Iterator[str]:
-    """Imports of torch and its like that run when a module of a light room is imported."""
-    for module in house:
-        if module.room in LIGHT:
+def heavy_imports(package: list[Module]) -> Iterator[str]:
+    """Imports of torch and its like that run when a module of a light package_name is imported."""
+    for module in package:
+        if module.package_name in LIGHT:
             for node in _run_on_import(module.tree.body):
                 for imported, _ in _imported(module, node):
                     if imported.partition(".")[0] in HEAVY:
@@ -206,11 +206,11 @@ def _run_on_import(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
 # ---- lengths ----
 
 
-def functions(house: list[Module]) -> dict[str, int]:
+def functions(package: list[Module]) -> dict[str, int]:
     """Lines of the body of each function, docstring left out, by place and name."""
     return {
         f"{module.at(node)}: {node.name}": _body_lines(node)
-        for module in house
+        for module in package
         for node in ast.walk(module.tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
@@ -221,9 +221,9 @@ def _body_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
 
 
-def long_functions(house: list[Module]) -> Iterator[str]:
+def long_functions(package: list[Module]) -> Iterator[str]:
     """Functions over the limit, and all long ones where too few are short."""
-    lengths = functions(house)
+    lengths = functions(package)
     for name, lines in lengths.items():
         if lines > LONGEST_FUNCTION:
             yield f"{name} has {lines} lines, more than {LONGEST_FUNCTION}"
@@ -232,9 +232,9 @@ def long_functions(house: list[Module]) -> Iterator[str]:
         yield f"{len(long)} of {len(lengths)} functions have {LONG_FUNCTION} lines or more: {', '.join(long)}"
 
 
-def long_files(house: list[Module]) -> Iterator[str]:
+def long_files(package: list[Module]) -> Iterator[str]:
     """Files over the limit; the lines of tables do not count."""
-    for module in house:
+    for module in package:
         lines = module.lines - sum(_table_lines(node) for node in module.tree.body)
         if lines > LONGEST_FILE:
             yield f"{module.where} has {lines} lines, tables left out, more than {LONGEST_FILE}"
@@ -252,10 +252,10 @@ def _table_lines(node: ast.stmt) -> int:
 # ---- what the source never does ----
 
 
-def prints(house: list[Module]) -> Iterator[str]:
+def prints(package: list[Module]) -> Iterator[str]:
     """Printing outside the command line."""
-    for module in house:
-        if module.room not in PRINTERS:
+    for module in package:
+        if module.package_name not in PRINTERS:
             for node in ast.walk(module.tree):
                 if isinstance(node, ast.Call) and ast.unparse(node.func) == "print":
                     yield f"{module.at(node)}: print()"
@@ -263,15 +263,25 @@ def prints(house: list[Module]) -> Iterator[str]:
                     yield f"{module.at(node)}: {ast.unparse(node)}"
 
 
-def asserts(house: list[Module]) -> Iterator[str]:
+def duplicate_classes(package: list[Module]) -> Iterator[str]:
+    """Public classes with a name that another module uses too."""
+    found: dict[str, list[str]] = {}
+    for module in package:
+        for node in module.tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(module.at(node))
+    yield from (f"{name}: {', '.join(places)}" for name, places in found.items() if len(places) > 1)
+
+
+def asserts(package: list[Module]) -> Iterator[str]:
     """Assert statements: a user would get a bare AssertionError, and `python -O` drops them."""
-    for module in house:
+    for module in package:
         yield from (f"{module.at(node)}: assert" for node in ast.walk(module.tree) if isinstance(node, ast.Assert))
 
 
-def pickles(house: list[Module]) -> Iterator[str]:
+def pickles(package: list[Module]) -> Iterator[str]:
     """Pickles read or written, and code run from checkpoints."""
-    for module in house:
+    for module in package:
         for node in ast.walk(module.tree):
             for imported, _ in _imported(module, node):
                 if imported.partition(".")[0] in PICKLERS:

@@ -30,9 +30,10 @@ def up_to_date(page: str) -> str:
 
 def settings_table(name: str) -> str:
     """Every setting of an objective with its default and what it does, as a table."""
-    rows = [(row["key"], row["default"], row["about"]) for row in settings_rows(OBJECTIVES.get(name))]
-    lines = ["| Setting | Default | What it does |", "|---|---|---|"]
-    lines += [f"| `{key}` | `{_toml(default)}` | {about.replace('|', chr(92) + '|')} |" for key, default, about in rows]
+    lines = ["| Setting | Values | Default | What it does |", "|---|---|---|---|"]
+    for row in settings_rows(OBJECTIVES.get(name)):
+        kind, about = (row[key].replace("|", chr(92) + "|") for key in ("type", "about"))
+        lines.append(f"| `{row['key']}` | {kind} | `{_toml(row['default'])}` | {about} |")
     return "\n".join(lines) + "\n"
 
 

@@ -144,7 +144,7 @@ class Similarity(SimilaritySettings, Aligner):
             )
         feed_languages = has if self.language_ids == "auto" else self.language_ids
         max_length = min(self.max_length, traits.max_length)
-        return FittedSimilarity(self, Encoder(backbone, vocab, layer, max_length, feed_languages))
+        return FittedSimilarity(self, WordEncoder(backbone, vocab, layer, max_length, feed_languages))
 
     def _layer(self, backbone: Backbone) -> int:
         """Return the index of the layer, counted from the embeddings (0)."""
@@ -161,7 +161,7 @@ class FittedSimilarity(FittedAligner):
     """An encoder with the settings of alignment."""
 
     aligner: Similarity
-    encoder: Encoder
+    encoder: WordEncoder
 
     def align(self, pairs: WordPairs) -> Alignments:
         """Align every pair; words beyond the maximum length get no links, with a warning."""
@@ -267,7 +267,7 @@ class Units:
 
 
 @dataclass(frozen=True)
-class Encoder:
+class WordEncoder:
     """A backbone and the layer whose states are used.
 
     layer: 0 is the embeddings. feed_languages: whether language ids are passed.

@@ -42,8 +42,8 @@ def symmetrize(
     - `grow-diag-final`: then add the remaining links of which *at least one* word is unaligned, those of `forward`
       first, then those of `backward`, by target, then source word.
     - `grow-diag-final-and`: the same for links of which *both* words are unaligned.
-    - `target-to-source`: `forward` unchanged. `source-to-target`: `backward` unchanged (the names are those of Moses,
-      which puts first the side of which each word chooses).
+    - `target-to-source`: each target word chooses its source word, so `forward` unchanged. `source-to-target`: each
+      source word chooses, so `backward` unchanged. The names are those of Moses.
 
     forward: n rows of (source word, target word), in any order: what each target word chose, the model
         p(target | source); the output of `fast_align` and the option `-i` of `atools`. A word may have several links.

@@ -170,6 +170,8 @@ class _Outputs:
     def __post_init__(self) -> None:
         """Check the options before anything is read."""
         check_json_output(self.into, self.as_json)
+        if self.pair != 1 and self.figure is None:
+            raise SettingsError("--pair names the pair that --figure draws; add --figure FILE.svg")
         if self.gold_file is not None:
             must_exist(self.gold_file, "gold alignment file")
         if self.figure is not None:

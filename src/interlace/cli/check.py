@@ -131,7 +131,7 @@ def _verdict(reports: list[InspectionReport]) -> str:
     if errors:
         return f"[bold red]{errors} error{'s' * (errors != 1)}[/]: the corpus cannot be built"
     if warnings:
-        hint = "a recipe's \\[filters] drop the lines that they name"
+        hint = "a recipe's \\[filters] can drop faulty lines, but not contamination"
         return f"[yellow]{warnings} warning{'s' * (warnings != 1)}[/]; {hint}"
     notes = levels.count("note")
     if notes:

@@ -24,10 +24,17 @@ _MAX_SHAPES = 8  # reported phrase lengths, most frequent first
 
 _Copies = Annotated[int, typer.Option("--copies", min=1, help="Sentences drawn per pair and direction (ALM: 20).")]
 _Fraction = Annotated[
-    str, typer.Option("--fraction", metavar="SHARE", help="Maximum share of replaced words in a sentence; or LOW,HIGH.")
+    str,
+    typer.Option(
+        "--fraction", metavar="SHARE", help="Replaced words are less than this share of a sentence; or LOW,HIGH."
+    ),
 ]
 _Monolingual = Annotated[
-    float, typer.Option("--monolingual", help="Share of unchanged source lines, and of target lines (ALM: 0.1).")
+    float,
+    typer.Option(
+        "--monolingual",
+        help="Share of unchanged source lines, and of target lines, below 0.5 (ALM: 0.1).",
+    ),
 ]
 _Table = Annotated[
     bool,
@@ -89,7 +96,7 @@ def code_switch(
         f"{summary['lines']:,} lines of {summary['pairs']:,} pairs: {kinds}",
         f"{summary['switched_words']:.1%} of the words of mixed lines are replaced",
         f"phrases by words, replaced-inserted: {lengths or 'none'}",
-        f"of {2 * summary['pairs']:,} pairs and directions {fewer:,} gave fewer than {copies} lines, {none:,} none",
+        f"{fewer:,} of {2 * summary['pairs']:,} pairs and directions have under {copies} distinct lines, {none:,} none",
     ):
         print_line(line, notes)
     print_summary(into, as_json, summary)

@@ -25,7 +25,7 @@ _Transformations = Annotated[
     typer.Option(
         "--transformations",
         metavar="NAME,..",
-        help="Transformations in order of application (`interlace list transformations`); papers write the last first.",
+        help="Transformations, applied left to right (`interlace list transformations`); papers write f(g(x)).",
     ),
 ]
 _Undo = Annotated[

@@ -17,7 +17,10 @@ def evaluate(
     on: Annotated[
         list[str], typer.Option("--tasks", help="Tasks, comma-separated or repeated. Default: the recipe's.")
     ] = [],
-    seeds: Annotated[int | None, typer.Option("--seeds", min=1, help="Fine-tuning seeds.")] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option("--seeds", min=1, help="Number of fine-tuning seeds. Default: the recipe's."),
+    ] = None,
     recipe: Annotated[str | None, typer.Option("--recipe", help="Recipe with the task settings.")] = None,
     into: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for scores. Default: the run's folder.")

@@ -34,6 +34,8 @@ def pretrain(
 
         show(estimate(read), as_json=as_json)
         return
+    if as_json:
+        raise SettingsError("--json prints a dry run; add --dry-run")
     if into is None:
         raise SettingsError("--output FOLDER is missing; or --dry-run for an estimate")
     from interlace.cli.common.progress import training_bar, watching

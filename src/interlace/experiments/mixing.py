@@ -105,7 +105,10 @@ def _plan(recipe: Recipe, objective: Objective, materials: Materials, corpus: st
     elif objective.streams and not isinstance(data, ParallelCorpus):
         streams = Streams(data, objective.max_length - 2, materials.vocab.end)
         if len(streams) == 0:
-            raise DataError(f"corpus {corpus!r} has fewer than {objective.max_length} tokens")
+            raise DataError(
+                f"corpus {corpus!r} has too little text for one sequence of {objective.max_length} tokens; lower "
+                f"objectives.{objective.name}.max_length, or add text"
+            )
         return StreamedBatches(streams, StreamPlan(len(streams), budget, objective.max_length, recipe.seed, number))
     rows = _fitting(objective, corpus, data, objective.max_length - SPECIALS) if objective.drops_long else None
     sides = data.side_lengths if rows is None else [side[rows] for side in data.side_lengths]

@@ -118,7 +118,10 @@ def _root(recipe: Recipe) -> Path:
 
         return cached("toy", {**toy.dump(), "version": toy_version()}, build)
     if recipe.data_root is None:
-        raise DataError(f"recipe {recipe.name!r} has no data: set --set data_root=FOLDER, or a [toy] section")
+        raise DataError(
+            f"recipe {recipe.name!r} needs data_root, the folder of its files: set it in the recipe, or by --set "
+            "data_root=FOLDER, or a [toy] section"
+        )
     found = os.path.expandvars(recipe.data_root)
     if not found or not recipe.root.is_dir():
         named = re.findall(r"\$\{?(\w+)", recipe.data_root)

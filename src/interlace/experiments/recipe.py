@@ -259,7 +259,7 @@ class Recipe(Settings):
             if not there:
                 raise SettingsError(
                     f"recipe {self.name!r} has no [{section}] and cannot train; to evaluate a model with it: interlace "
-                    "evaluate MODEL --recipe .."
+                    "evaluate MODEL --recipe RECIPE"
                 )
 
 

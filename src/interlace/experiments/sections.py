@@ -53,13 +53,13 @@ class CorpusGroup(Settings):
     reader: dict[str, Any] | str = Field("lines", description="Reader: its name, or a table with its settings.")
     train: TextPatterns = Field(
         [],
-        description="Training files: path patterns, one per side for 'lines'. None: the group is only evaluated on.",
+        description="Training files: path patterns, one per side for 'lines'. Empty: the group is only evaluated on.",
     )
     dev: TextPatterns = Field([], description="Held-out files for perplexity, as path patterns.")
     rows: str = Field(
         "",
         pattern=ROWS_PATTERN,
-        description="Rows of the training files to read, as a slice such as '0:14500'. None: all.",
+        description="Rows of the training files to read, as a slice such as '0:14500'. Empty: all.",
     )
     share: float = Field(
         1.0,
@@ -173,7 +173,7 @@ class AlignSettings(EntrySettings):
     priors: Annotated[str, pattern_of("pair", "source", "target")] | None = Field(
         None,
         description="Prior lexicon of the aligner: a dictionary with `source<TAB>target` lines, as a path pattern; "
-        "or a group of [corpora], which is aligned first and its links counted.",
+        "or a group of [corpora], which is aligned first: the counts of its links are the lexicon.",
     )
     phrases: TableRules | None = Field(
         None, description="Rules of phrase extraction; default: the default rules, if an objective needs phrases."

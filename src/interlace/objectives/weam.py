@@ -73,8 +73,8 @@ class Weam(Objective):
     )
     expansion: Expansion = Field(
         "all",
-        description="Token links of a word link: all with all, first with first, or monotone. The paper aligns words "
-        "and exchanges tokens without saying how (section 2).",
+        description="Token links of a word link. 'all': every token with every token; 'first': the first tokens; "
+        "'monotone': in order. The paper aligns words and exchanges tokens without saying how (section 2).",
     )
     normalization: Literal["mean", "sum", "one_to_one"] = Field(
         "mean",

@@ -14,7 +14,7 @@ import pytest
 from interlace.core.errors import RunError, SettingsError
 from interlace.experiments.studies import cells_of, read_study
 from interlace.experiments.studies.folder import StudyFolder
-from interlace.experiments.studies.running import Resources, available_gpus, resources_for, run_study, time_left
+from interlace.experiments.studies.running import JobResources, available_gpus, resources_for, run_study, time_left
 
 pytestmark = pytest.mark.usefixtures("stand_in")
 
@@ -208,11 +208,11 @@ def test_number_of_jobs_depends_on_threads_or_gpus(grid, monkeypatch):
     monkeypatch.setattr("interlace.experiments.studies.running.available_cores", lambda: 8)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     assert available_gpus() == ()
-    assert resources_for(cells) == Resources(8, 1)
-    assert resources_for(free) == Resources(1, 8)
-    assert resources_for(free, 3) == Resources(3, 2)
+    assert resources_for(cells) == JobResources(8, 1)
+    assert resources_for(free) == JobResources(1, 8)
+    assert resources_for(free, 3) == JobResources(3, 2)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,GPU-5f")
-    assert resources_for(free) == Resources(2, 4, ("0", "GPU-5f"))
+    assert resources_for(free) == JobResources(2, 4, ("0", "GPU-5f"))
     assert [resources_for(free).environment(slot)["CUDA_VISIBLE_DEVICES"] for slot in range(3)] == ["0", "GPU-5f", "0"]
 
 

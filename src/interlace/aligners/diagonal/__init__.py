@@ -81,7 +81,7 @@ class Diagonal(Aligner):
         Raises:
             DataError: no pair has words on both sides.
         """
-        from interlace.aligners.diagonal.training import EmSettings, Training, TrainingPairs, workers
+        from interlace.aligners.diagonal.training import EmSettings, EmTraining, TrainingPairs, workers
 
         check_usable(pairs, self.name)
         vocabularies = Vocabularies.of(self.fold)
@@ -91,7 +91,7 @@ class Diagonal(Aligner):
         prior = Prior.of(priors, self.prior_weight, vocabularies)
         settings = EmSettings(self.iterations, self.tension, self.tension_rate, self.null, self.alpha, self.agree)
         with workers(self.threads) as pool:
-            model = Training(settings, usable, prior, pool, progress or no_progress).run()
+            model = EmTraining(settings, usable, prior, pool, progress or no_progress).run()
         return FittedDiagonal(self, model, vocabularies)
 
     def restore(

@@ -86,7 +86,7 @@ def by_parts(pool: ThreadPoolExecutor, work: Callable[[int, int], Any], count: i
     return list(pool.map(work, starts, [min(start + size, count) for start in starts]))
 
 
-class Training:
+class EmTraining:
     """The state of EM: probabilities and expected counts of all type pairs of the text and of a prior."""
 
     def __init__(

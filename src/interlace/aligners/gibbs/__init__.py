@@ -37,10 +37,14 @@ class Gibbs(Aligner):
     views: list[int] = Field(
         [0, 5, 4, 3],
         min_length=1,
-        description="One sampler per direction for each entry: the number of first letters of a word it sees; 0: all.",
+        description="One sampler per direction and entry sees only this number of first letters of each word (0: whole "
+        "words); their posteriors are averaged.",
     )
     sweeps: float = Field(
-        0.5, gt=0, le=100, description="Sweeps with fertility, times 5000 / sqrt(pairs) (eflomal: 1); from 2 to 250."
+        0.5,
+        gt=0,
+        le=100,
+        description="Factor of the number of sweeps, 5000 / sqrt(pairs), at least 2 and at most 250 (eflomal: 1).",
     )
     null: float = Field(
         0.2, ge=0.001, le=0.999, description="Probability of an unaligned word (Östling & Tiedemann 2016)."
@@ -60,8 +64,8 @@ class Gibbs(Aligner):
         100_000_000,
         ge=1000,
         description="Maximum cells (source words x target words, summed over pairs) used for training, 28 bytes each "
-        "and 9 more per thread beyond the first (at most two threads per view). Of larger texts, evenly spaced pairs "
-        "are used for training, and all pairs are aligned with the trained model.",
+        "and 9 more per thread beyond the first (at most two threads per view). A larger text is "
+        "sampled evenly for training; all its pairs are aligned.",
     )
     seed: int = Field(0, ge=0, description="Seed of the samplers.")
     threads: Threads = 0

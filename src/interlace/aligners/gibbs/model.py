@@ -20,7 +20,7 @@ from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 
 Cuts = list[tuple["Cut", "Cut"]]  # by view, of source and target
-Directions = list[tuple["Direction", "Direction"]]  # by view: forward and backward
+Directions = list[tuple["SamplerDirection", "SamplerDirection"]]  # by view: forward and backward
 
 MAX_JUMP = 100  # longer jumps are counted as this one
 FERTILITIES = 10  # number of links from which the fertility ratio is constant
@@ -50,7 +50,7 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Direction:
+class SamplerDirection:
     """What one sampler learned, averaged over its last sweeps; counts are in links and include the prior.
 
     unseen: links that the Dirichlet prior gives a type pair that is not in `entries`.
@@ -70,7 +70,7 @@ class Direction:
     @classmethod
     def restore(
         cls, arrays: Mapping[str, NDArray[Any]], prefix: str, cuts: tuple[Cut, Cut], unseen: float, where: str
-    ) -> Direction:
+    ) -> SamplerDirection:
         """Rebuild a direction from what `GibbsModel.arrays` returned; cuts: of the drawn and of the drawing side.
 
         Raises:
@@ -154,11 +154,11 @@ class GibbsModel:
 
 
 def restore_directions(arrays: Mapping[str, NDArray[Any]], cuts: Cuts, unseen: float, where: str) -> Directions:
-    """Rebuild the directions of each view from what `GibbsModel.arrays` returned; errors as `Direction.restore`."""
+    """Rebuild the directions of each view from what `GibbsModel.arrays` returned; errors as its `restore`."""
     return [
         (
-            Direction.restore(arrays, f"{view}.forward", sides, unseen, where),
-            Direction.restore(arrays, f"{view}.backward", sides[::-1], unseen, where),
+            SamplerDirection.restore(arrays, f"{view}.forward", sides, unseen, where),
+            SamplerDirection.restore(arrays, f"{view}.backward", sides[::-1], unseen, where),
         )
         for view, sides in enumerate(cuts)
     ]

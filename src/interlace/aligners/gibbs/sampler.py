@@ -24,8 +24,8 @@ from interlace.aligners.gibbs.model import (
     FERTILITIES,
     MAX_JUMP,
     Cut,
-    Direction,
     Directions,
+    SamplerDirection,
     cell_starts,
     number_entries,
     tables_of,
@@ -198,7 +198,7 @@ class Sampler:
         self._sums = [np.zeros(len(part), np.float32) for part in self.counts[:3]]
         self._kept = 0
 
-    def run(self, schedule: list[int], tick: Callable[[], None]) -> Direction:
+    def run(self, schedule: list[int], tick: Callable[[], None]) -> SamplerDirection:
         """Sweep as often as scheduled for each model; average over the second half of the last model's sweeps.
 
         Type pairs that were never linked, which are most of them, are dropped.
@@ -213,7 +213,7 @@ class Sampler:
         pairs, words, alone = (part / np.float32(unit) for part in self._sums)
         linked = pairs > 1.5 * unseen
         entries = np.ascontiguousarray(self._entries[linked])
-        return Direction(unseen, entries, pairs[linked], words, alone, self._jumps, self._tables.fertility)
+        return SamplerDirection(unseen, entries, pairs[linked], words, alone, self._jumps, self._tables.fertility)
 
     def _sweep(self, model: int, *, keep: bool) -> None:
         """Draw all partners once, then update the probabilities of jumps and fertilities."""
@@ -292,7 +292,7 @@ def run_samplers(
                 stop = stop or error
                 raise
 
-    def run(job: tuple[int, int]) -> tuple[NDArray[np.float32], Direction]:
+    def run(job: tuple[int, int]) -> tuple[NDArray[np.float32], SamplerDirection]:
         number, way = job
         rng = generator(Purpose.ALIGN, seed, number, way)
         sampler = Sampler(views[number].get(), way, views[number].prior, priors, rng)

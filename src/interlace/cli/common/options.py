@@ -96,7 +96,12 @@ AlignerChanges = Annotated[
     list[str], typer.Option("--set", help="A setting of the aligner, such as seed=1 (repeatable).", metavar="KEY=VALUE")
 ]
 SymmetrizationName = Annotated[
-    str, typer.Option("--symmetrization", help="Symmetrization heuristic, such as grow-diag-final-and.", metavar="NAME")
+    str,
+    typer.Option(
+        "--symmetrization",
+        help="Heuristic, such as grow-diag-final-and. Default: the aligner's.",
+        metavar="NAME",
+    ),
 ]
 Extra = Annotated[
     tuple[Path, Path] | None,

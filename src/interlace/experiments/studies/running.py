@@ -135,7 +135,7 @@ class _Runner:
     def __init__(
         self,
         place: StudyFolder,
-        resources: Resources,
+        resources: JobResources,
         code: Sequence[Path],
         outcome: StudyOutcome,
         on_progress: Callable[[StudyProgress], None],
@@ -315,7 +315,7 @@ def time_left(
 
 
 @dataclass(frozen=True)
-class Resources:
+class JobResources:
     """How cells share a machine: `jobs` at a time with `threads` each, on `gpus` in turn."""
 
     jobs: int
@@ -332,7 +332,7 @@ class Resources:
         return f"{self.jobs} at a time, {self.threads} thread{'s' * (self.threads > 1)} each{gpus}"
 
 
-def resources_for(cells: Sequence[GridCell], jobs: int | None = None) -> Resources:
+def resources_for(cells: Sequence[GridCell], jobs: int | None = None) -> JobResources:
     """Return how cells share this machine.
 
     jobs: cells at a time; default: one a GPU; without GPUs, as many as there are cores for the recipes' threads, and
@@ -341,7 +341,7 @@ def resources_for(cells: Sequence[GridCell], jobs: int | None = None) -> Resourc
     cores, gpus = available_cores(), available_gpus()
     threads = max((cell.recipe.train.threads or 0 for cell in cells), default=0)
     jobs = jobs or len(gpus) or max(1, cores // (threads or cores))
-    return Resources(jobs, threads or max(1, cores // jobs), gpus)
+    return JobResources(jobs, threads or max(1, cores // jobs), gpus)
 
 
 def available_cores() -> int:

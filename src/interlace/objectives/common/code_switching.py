@@ -73,7 +73,7 @@ class CodeSwitching(Settings):
     )
     switch_fraction: ShareRange = Field(
         (0.3, 0.3),
-        description="Replaced words are strictly less than this share of the matrix sentence's words (ALM, "
+        description="Replaced words are strictly less than this share of the words of the sentence (ALM, "
         "'Constructing Training Samples': 30 %). Two numbers: drawn uniformly between them for each sentence.",
     )
     max_phrase_length: int = Field(

@@ -60,7 +60,9 @@ class Masking(Component):
     mask_share: float = Field(0.8, ge=0, le=1, description="Share of chosen tokens replaced by the mask (BERT: 0.8).")
     random_share: float = Field(0.1, ge=0, le=1, description="Share replaced by a random token (BERT: 0.1).")
     weighting: Literal["none", "inverse_sqrt_frequency"] = Field(
-        "none", description="XLM, section 3.3: weights proportional to 1/sqrt(frequency); off in its public code."
+        "none",
+        description="'inverse_sqrt_frequency': weights proportional to 1/sqrt(frequency) (XLM, section 3.3; off in its "
+        "public code); 'none': equal weights.",
     )
     weighted_draw: Literal["batch", "row", "subword"] = Field(
         "batch",

@@ -34,8 +34,8 @@ class SentenceVectorTask(ProbeTask):
     """Base of tasks that compare sentence vectors: the mean of a layer's states, without special tokens.
 
     The default layer is two thirds of the way up: the last layers specialise in predicting subwords of their own
-    language, and multilingual BERT finds translations best around layer 8 of 12 (Pires et al. 2019, section 5; XTREME
-    takes layer 8 of 12 and 14 of 24).
+    language, and multilingual BERT finds translations best around layer 8 of 12 (Pires et al. 2019, section 5). XTREME
+    takes layer 8 of 12, but 14 of 24.
     """
 
     source: str = Field("en", description="The source language of pairs; the target is the language that is scored.")
