@@ -78,7 +78,7 @@ def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None)
             )
         return Target(str(kept), recipe or trained, into or folder, trained)
     if into is None:
-        what = "not a run" if folder.exists() else "no such run or folder"
+        what = "not a run" if folder.exists() else "no such folder or run"
         raise DataError(f"{path}: {what}; a plain checkpoint or a model of the hub needs --output for its scores")
     if folder.suffix == ".toml":
         raise DataError(f"{path}: a recipe, not a model; name a model, and the recipe with --recipe {path}")
