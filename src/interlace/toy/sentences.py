@@ -76,19 +76,17 @@ class Token:
 class Clause(ABC):
     """A sentence under construction: the statement of a scene, or the question for its role `wh_role`.
 
-    words: names and manners. times: time phrases, as `time_tokens` reads them. when_word: asks for the time. moves:
-    whether questioned participants stand first, in `front`, or stay in place. plural: of the finite verb.
+    words: citation forms of concepts. times: time phrases, as `time_tokens` reads them. when_word: asks for the time.
+    moves: whether questioned participants come first, in `front`, or stay in place. plural: of the finite verb.
     """
 
-    words: ClassVar[Mapping[str, str]]
     times: ClassVar[Mapping[str, str]]
     when_word: ClassVar[str] = ""
     moves: ClassVar[bool] = True
     root: Token
 
-    def __init__(self, scene: Scene, wh_role: str) -> None:
-        self.scene = scene
-        self.wh_role = wh_role
+    def __init__(self, scene: Scene, wh_role: str, words: Mapping[str, str]) -> None:
+        self.scene, self.wh_role, self.words = scene, wh_role, words
         self.front: list[Token] = []
         self.plural = scene.subject.plural and wh_role != "subject"
 

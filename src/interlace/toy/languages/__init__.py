@@ -6,7 +6,6 @@ gold alignments come from the roles that their words share.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
@@ -14,13 +13,13 @@ from typing import TYPE_CHECKING, ClassVar
 from interlace.core.ragged import Ragged
 from interlace.core.registry import Registry
 from interlace.text import Text, TextPairs
+from interlace.toy.sentences import Clause, Token, ToySentence, finish
 
 if TYPE_CHECKING:
     from interlace.toy.scenes import Scene
-    from interlace.toy.sentences import ToySentence
 
 
-class ToyLanguage(ABC):
+class ToyLanguage:
     """One language: words for all concepts, and a grammar that turns scenes into sentences. Stateless.
 
     Two valid scenes (`problems` is empty) never have the same sentence. `tests/toy/test_languages.py` checks this and
@@ -30,10 +29,18 @@ class ToyLanguage(ABC):
     code: ClassVar[str]  # ISO 639-1, the module's name
     name: ClassVar[str]  # in English, for people
     words: ClassVar[Mapping[str, str]]  # concept -> citation form, for every concept in `CONCEPTS`; blanks allowed
+    clause: ClassVar[type[Clause]]  # the grammar; not read by a language that defines `realize` itself
+    stop: ClassVar[str] = "."
+    question_mark: ClassVar[str] = "?"
 
-    @abstractmethod
     def realize(self, scene: Scene, wh_role: str = "") -> ToySentence:
         """Return the statement of a scene with its gold annotation, or the question for its role `wh_role`."""
+        tokens = self.clause(scene, wh_role, self.words).tokens()
+        return finish(self.spelled(tokens), self.question_mark if wh_role else self.stop)
+
+    def spelled(self, tokens: list[Token]) -> list[Token]:
+        """Apply the language's rules of writing; by default none."""
+        return tokens
 
     def question(self, scene: Scene, role: str) -> ToySentence:
         """Return the question whose answer in the statement is `role`, one of `answerable_roles(scene)`.

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from interlace.toy.concepts import NUMERALS, TOWNS, cells
 from interlace.toy.languages import ToyLanguage
-from interlace.toy.sentences import LATIN_NAMES, Clause, Token, ToySentence, citation_forms, entries, finish, word_map
+from interlace.toy.sentences import LATIN_NAMES, Clause, Token, citation_forms, entries, word_map
 
 if TYPE_CHECKING:
-    from interlace.toy.scenes import Phrase, Scene
+    from interlace.toy.scenes import Phrase
 
 # ---- words ----
 
@@ -168,22 +168,9 @@ _CONTRACTIONS = {
 _BE = {("past", False): "war", ("past", True): "waren", ("present", False): "ist", ("present", True): "sind"}
 
 
-class German(ToyLanguage):
-    """[time | subject] finite-verb [subject] recipient [time] companion place manner object nicht goal rest-of-verb."""
-
-    code = "de"
-    name = "German"
-    words = WORDS
-
-    def realize(self, scene: Scene, wh_role: str = "") -> ToySentence:
-        """Return the statement of a scene, or the question for `wh_role`."""
-        return finish(_Clause(scene, wh_role).tokens(), "?" if wh_role else ".")
-
-
 class _Clause(Clause):
     """Cases of phrases are nom, acc or dat, and a preposition after a blank."""
 
-    words = WORDS
     times = TIME
     when_word = "wann"
 
@@ -334,3 +321,12 @@ def _determiner(determiner: str, roles: str, noun: Token, case: str, kind: str) 
     else:  # dieser, jeder; viele, einige: all take the strong endings
         form = word.removesuffix("er" if word.endswith("er") else "e") + _STRONG[case][kind]
     return Token(form, "DET", roles, "det", noun, word)
+
+
+class German(ToyLanguage):
+    """[time | subject] finite-verb [subject] recipient [time] companion place manner object nicht goal rest-of-verb."""
+
+    code = "de"
+    name = "German"
+    words = WORDS
+    clause = _Clause

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from interlace.toy.concepts import CONCEPTS, NUMERALS, TIMES, TOWNS
 from interlace.toy.languages import ToyLanguage
-from interlace.toy.sentences import LATIN_NAMES, Clause, Token, ToySentence, citation_forms, finish
+from interlace.toy.sentences import LATIN_NAMES, Clause, Token, citation_forms
 
 if TYPE_CHECKING:
-    from interlace.toy.scenes import Phrase, Scene
+    from interlace.toy.scenes import Phrase
 
 # ---- words ----
 
@@ -69,20 +69,7 @@ _BE = {("past", False): "was", ("past", True): "were", ("present", False): "is",
 _DO = {("past", False): "did", ("past", True): "did", ("present", False): "does", ("present", True): "do"}
 
 
-class English(ToyLanguage):
-    """Statement: [time] subject (will | do) not verb object to-recipient to-goal manner with-companion place [time]."""
-
-    code = "en"
-    name = "English"
-    words = WORDS
-
-    def realize(self, scene: Scene, wh_role: str = "") -> ToySentence:
-        """Return the statement of a scene, or the question for `wh_role`."""
-        return finish(_Clause(scene, wh_role).tokens(), "?" if wh_role else ".")
-
-
 class _Clause(Clause):
-    words = WORDS
     times = TIME
     when_word = "when"
 
@@ -179,3 +166,12 @@ def _article(following: Token, roles: str, noun: Token) -> Token:
     """Return "a" or "an", by the next word."""
     vowel = following.form[0] in "aeiou" and not following.form.startswith("uni")
     return Token("an" if vowel else "a", "DET", roles, "det", noun, "a")
+
+
+class English(ToyLanguage):
+    """Statement: [time] subject (will | do) not verb object to-recipient to-goal manner with-companion place [time]."""
+
+    code = "en"
+    name = "English"
+    words = WORDS
+    clause = _Clause

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from interlace.toy.concepts import NOUNS, NUMERALS, cells
 from interlace.toy.languages import ToyLanguage
-from interlace.toy.sentences import LATIN_NAMES, Clause, Token, ToySentence, citation_forms, entries, finish, word_map
+from interlace.toy.sentences import LATIN_NAMES, Clause, Token, citation_forms, entries, word_map
 
 if TYPE_CHECKING:
     from interlace.toy.scenes import Phrase, Scene
@@ -165,20 +165,7 @@ _AFFECTING = frozenset({"follow", "heal", "feed", "love", "wash"})
 _TRADING = frozenset({"buy", "sell", "catch"})
 
 
-class Spanish(ToyLanguage):
-    """Statement: [time] subject no verb object a-recipient a-goal manner con-companion place [time]."""
-
-    code = "es"
-    name = "Spanish"
-    words = WORDS
-
-    def realize(self, scene: Scene, wh_role: str = "") -> ToySentence:
-        """Return the statement of a scene, or the question for `wh_role`."""
-        return finish(_Clause(scene, wh_role).tokens(), "?" if wh_role else ".")
-
-
 class _Clause(Clause):
-    words = WORDS
     times = TIME
     when_word = "cuándo"
 
@@ -310,3 +297,12 @@ def _determiner(determiner: str, gender: str, roles: str, noun: Token) -> Token:
     lemma, masculine, feminine = DETERMINER[determiner]
     like_masculine = gender == "m" or (gender == "F" and determiner in ("the", "a", "no"))
     return Token(masculine if like_masculine else feminine, "DET", roles, "det", noun, lemma)
+
+
+class Spanish(ToyLanguage):
+    """Statement: [time] subject no verb object a-recipient a-goal manner con-companion place [time]."""
+
+    code = "es"
+    name = "Spanish"
+    words = WORDS
+    clause = _Clause

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from interlace.toy.concepts import NOUNS, NUMERALS
 from interlace.toy.languages import ToyLanguage
-from interlace.toy.sentences import Clause, Token, ToySentence, citation_forms, entries, finish, word_map
+from interlace.toy.sentences import Clause, Token, citation_forms, entries, word_map
 
 if TYPE_CHECKING:
-    from interlace.toy.scenes import Phrase, Scene
+    from interlace.toy.scenes import Phrase
 
 # ---- words ----
 
@@ -208,22 +208,9 @@ def _agreeing(form: str) -> Forms:
     return form, form, form, form
 
 
-class Hindi(ToyLanguage):
-    """[time] subject [time] companion place recipient manner object light-word नहीं verb auxiliary; questions alike."""
-
-    code = "hi"
-    name = "Hindi"
-    words = WORDS
-
-    def realize(self, scene: Scene, wh_role: str = "") -> ToySentence:
-        """Return the statement of a scene, or the question for `wh_role`."""
-        return finish(_Clause(scene, wh_role).tokens(), "?" if wh_role else "।")
-
-
 class _Clause(Clause):
     """Cases are postpositions."""
 
-    words = WORDS
     times = TIME
     when_word = "कब"
     moves = False
@@ -400,3 +387,13 @@ def _quality(quality: str, of: Phrase, agreement: int, roles: str, head: Token |
     adverb, _, lemma = WORD["aged" if quality == "old" and living else quality].rpartition(" ")
     token = Token(_agreeing(lemma)[agreement], "ADJ", roles, "amod", head, lemma)
     return [Token(adverb, "ADV", roles, "advmod", token), token] if adverb else [token]
+
+
+class Hindi(ToyLanguage):
+    """[time] subject [time] companion place recipient manner object light-word नहीं verb auxiliary; questions alike."""
+
+    code = "hi"
+    name = "Hindi"
+    words = WORDS
+    clause = _Clause
+    stop = "।"

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from interlace.toy.concepts import GIVEN, NOUNS, NUMERALS, cells
 from interlace.toy.languages import ToyLanguage
-from interlace.toy.sentences import LATIN_NAMES, Clause, Token, ToySentence, citation_forms, entries, finish, word_map
+from interlace.toy.sentences import LATIN_NAMES, Clause, Token, citation_forms, entries, word_map
 
 if TYPE_CHECKING:
-    from interlace.toy.scenes import Phrase, Scene
+    from interlace.toy.scenes import Phrase
 
 # ---- words ----
 
@@ -218,25 +218,9 @@ _WHAT = {"": "ne", "acc": "neyi", "dat": "neye"}
 _VAGUE = frozenset({"a", *NUMERALS, "many", "some"})  # "parkta üç köpek var", not "üç köpek parkta"
 
 
-class Turkish(ToyLanguage):
-    """Statement: [time] subject [time] companion place object-acc recipient manner bare-object goal verb."""
-
-    code = "tr"
-    name = "Turkish"
-    words = WORDS
-
-    def realize(self, scene: Scene, wh_role: str = "") -> ToySentence:
-        """Return the statement of a scene, or the question for `wh_role`."""
-        tokens = _Clause(scene, wh_role).tokens()
-        if tokens[0].form[0] == "i":  # unlike `str.upper`
-            tokens[0].form = "İ" + tokens[0].form[1:]
-        return finish(tokens, "?" if wh_role else ".")
-
-
 class _Clause(Clause):
     """Cases are "", acc, dat, loc and ins."""
 
-    words = WORDS
     times = TIME
     moves = False
 
@@ -349,3 +333,18 @@ def _object_case(predicate: str, thing: Phrase) -> str:
 def _adjective(quality: str, phrase: Phrase) -> str:
     alive = phrase.person or (not phrase.named and "animal" in NOUNS[phrase.head].tags)
     return "yaşlı" if quality == "old" and alive else WORD[quality]
+
+
+class Turkish(ToyLanguage):
+    """Statement: [time] subject [time] companion place object-acc recipient manner bare-object goal verb."""
+
+    code = "tr"
+    name = "Turkish"
+    words = WORDS
+    clause = _Clause
+
+    def spelled(self, tokens: list[Token]) -> list[Token]:
+        """Capitalize a first i with its dot, unlike `str.upper`."""
+        if tokens[0].form[0] == "i":
+            tokens[0].form = "İ" + tokens[0].form[1:]
+        return tokens

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from interlace.toy.concepts import NOUNS, NUMERALS, TOWNS
 from interlace.toy.languages import ToyLanguage
-from interlace.toy.sentences import Clause, Token, ToySentence, citation_forms, entries, finish, word_map
+from interlace.toy.sentences import Clause, Token, citation_forms, entries, word_map
 
 if TYPE_CHECKING:
-    from interlace.toy.scenes import Phrase, Scene
+    from interlace.toy.scenes import Phrase
 
 # ---- words ----
 
@@ -140,25 +140,9 @@ WORDS = citation_forms(
 # ---- grammar ----
 
 
-class Chinese(ToyLanguage):
-    """[time ，] subject [time] not will with-companion at-place manner to-recipient verb 了 object; questions alike."""
-
-    code = "zh"
-    name = "Chinese"
-    words = WORDS
-
-    def realize(self, scene: Scene, wh_role: str = "") -> ToySentence:
-        """Return the statement of a scene, or the question for `wh_role`."""
-        tokens = _Clause(scene, wh_role).tokens()
-        for token in tokens:
-            token.space = False
-        return finish(tokens, "\uff1f" if wh_role else "。")
-
-
 class _Clause(Clause):
     """Cases are an adposition and, after a blank, a localizer."""
 
-    words = WORDS
     times = TIME
     moves = False
 
@@ -327,3 +311,19 @@ def _adjective(quality: str, of: Phrase) -> _Adjective:
     """Return the adjective; living beings are 老 when old, not 旧."""
     living = of.person or bool(NOUNS[of.head].tags & {"person", "animal"})
     return ADJECTIVE["aged" if quality == "old" and living else quality]
+
+
+class Chinese(ToyLanguage):
+    """[time ，] subject [time] not will with-companion at-place manner to-recipient verb 了 object; questions alike."""
+
+    code = "zh"
+    name = "Chinese"
+    words = WORDS
+    clause = _Clause
+    stop, question_mark = "。", "\uff1f"
+
+    def spelled(self, tokens: list[Token]) -> list[Token]:
+        """Write words without blanks."""
+        for token in tokens:
+            token.space = False
+        return tokens
