@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,20 +16,30 @@ from interlace.report.sections import Section, figure_section
 from interlace.report.svg import Drawing, text_width
 from interlace.report.text import language_name, language_names, number, percent, render, task_name
 
+Item = TypeVar("Item")
+
 
 def examples(runs: Sequence[Run]) -> list[Section]:
     """Return the sections `Confusion matrices`, `Training examples` and `Word alignments`."""
-    corpora: dict[str, list[Any]] = {}
-    for run in first_of_each(runs):
-        new = {matrix.corpus for matrix in run.alignments} - set(corpora)
-        for matrix in run.alignments:
-            if matrix.corpus in new:
-                corpora.setdefault(matrix.corpus, []).append(matrix)
+    corpora = _of_first_runs(runs, lambda run: run.alignments, lambda matrix: matrix.corpus)
     ranked = [(rank, corpus, matrix) for corpus, found in corpora.items() for rank, matrix in enumerate(found)]
     ranked = sorted(ranked, key=lambda entry: entry[0])[:6]
     figures = [(language_name(corpus), alignment_matrix(matrix)) for _, corpus, matrix in ranked]
     lead = "Sentence pairs of the training text with the word alignments that objectives read."
     return [*_predictions(runs), *_samples(runs), *figure_section("Word alignments", lead, figures)]
+
+
+def _of_first_runs(
+    runs: Sequence[Run], items: Callable[[Run], Iterable[Item]], key: Callable[[Item], str]
+) -> dict[str, list[Item]]:
+    """Group the items of runs by key; all items of a key are from the first run that has it."""
+    found: dict[str, list[Item]] = {}
+    for run in first_of_each(runs):
+        known = set(found)
+        for item in items(run):
+            if key(item) not in known:
+                found.setdefault(key(item), []).append(item)
+    return found
 
 
 # ---- predictions ----
@@ -168,12 +178,7 @@ _STARTS = ("\N{LOWER ONE EIGHTH BLOCK}", "\N{LATIN CAPITAL LETTER G WITH DOT ABO
 
 def _samples(runs: Sequence[Run]) -> list[Section]:
     """Return an example of up to three corpora for each objective, from the first run with that objective."""
-    objectives: dict[str, list[Sample]] = {}
-    for run in first_of_each(runs):
-        new = {sample.objective for sample in run.samples} - set(objectives)
-        for sample in run.samples:
-            if sample.objective in new:
-                objectives.setdefault(sample.objective, []).append(sample)
+    objectives = _of_first_runs(runs, lambda run: run.samples, lambda sample: sample.objective)
     if not objectives:
         return []
     shown = {name: [shown_sample(part) for part in parts[:3] if part.rows] for name, parts in objectives.items()}
