@@ -180,6 +180,7 @@ def test_warns_about_untokenized_text(text, caplog):
         ("--languages en", "such as en,de"),
         ("--json", "--output FILE"),
         ("--pair 201 --figure x.svg", "200 pairs"),
+        ("--pair 2", "add --figure"),
         ("--figure x.gif", "FILE.svg or FILE.png"),
         ("--aligner similarity --save-model m", "has no model to save"),
         ("--load-model m --aligner gibbs --set seed=1", "leave out --aligner, --set"),

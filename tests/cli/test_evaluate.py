@@ -1,4 +1,4 @@
-"""What `interlace evaluate` is told on the command line."""
+"""The options of `interlace evaluate`."""
 
 from __future__ import annotations
 
@@ -19,3 +19,10 @@ def test_rejects_the_folder_of_a_study(tmp_path):
     (tmp_path / "study.json").write_text("{}")
     with pytest.raises(DataError, match=r"a study, not a model; its runs are the folders in .*cells, and"):
         evaluate(str(tmp_path), into=tmp_path / "scores")
+
+
+@pytest.mark.parametrize("folder", [None, "scores"])
+def test_rejects_a_recipe_as_the_model(tmp_path, folder):
+    (tmp_path / "mine.toml").write_text('name = "mine"')
+    with pytest.raises(DataError, match=r"mine\.toml: a recipe, not a model; .* --recipe"):
+        evaluate(str(tmp_path / "mine.toml"), into=folder and tmp_path / folder)

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.cli.pretrain import _duration
-from interlace.core.errors import SettingsError
+from interlace.core.errors import DataError, SettingsError
 from interlace.experiments import estimate as estimating
 from interlace.experiments.estimate import BackTranslationUpdates, estimate, shares
 from interlace.experiments.recipe import Recipe, read_recipe
@@ -129,6 +129,12 @@ def test_rejects_invalid_recipes():
         estimate(narrow)
 
 
+def test_rejects_a_recipe_without_data_root():
+    recipe = read_recipe("tiny/mlm", SMALL).model_copy(update={"toy": None})
+    with pytest.raises(DataError, match=r"'mlm' needs data_root, .* \[toy\]"):
+        estimate(recipe)
+
+
 def test_online_back_translation_is_measured():
     found = estimate(unpaired({"back_translation": {}})).cost.translating
     assert 0.1 < found < 1  # a step of the decoder a subword
@@ -203,6 +209,8 @@ def test_dry_run_prints_the_estimate_and_trains_nothing(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(SettingsError, match="--output FOLDER is missing"):
         CliRunner().invoke(application(), ["pretrain", "tiny/mlm"], catch_exceptions=False)
+    with pytest.raises(SettingsError, match="--json prints a dry run"):
+        CliRunner().invoke(application(), ["pretrain", "tiny/mlm", "--json", "-o", "run"], catch_exceptions=False)
 
 
 def test_formats_durations():

@@ -24,7 +24,6 @@ from interlace.data import Sentences
 from interlace.data.tokenizer_training import ROLES, word_level_tokenizer
 from interlace.data.vocab import Vocab
 from interlace.experiments.deriving import derived_problems
-from interlace.experiments.prepare import data_root
 from interlace.experiments.recipe import Recipe, tokenizer_of
 from interlace.models.build import build_model
 from interlace.models.token_embeddings import read_vectors
@@ -100,8 +99,7 @@ def estimate(recipe: Recipe) -> Estimate:
         SettingsError: the recipe trains no model, or an invalid one. DataError: it has no data root.
     """
     recipe.check_trainable()
-    if recipe.toy is None and recipe.data_root is None:
-        data_root(recipe)  # fails, as training would
+    recipe.check_data_root()
     train, notes = recipe.train, []
     a_step = train.tokens_per_batch * train.micro_batches
     try:

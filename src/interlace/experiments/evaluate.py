@@ -77,11 +77,11 @@ def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None)
                 "`interlace pretrain` from the last checkpoint"
             )
         return Target(str(kept), recipe or trained, into or folder, trained)
+    if folder.suffix == ".toml":
+        raise DataError(f"{path}: a recipe, not a model; name a model, and the recipe with --recipe {path}")
     if into is None:
         what = "not a run" if folder.exists() else "no such folder or run"
         raise DataError(f"{path}: {what}; a plain checkpoint or a model of the hub needs --output for its scores")
-    if folder.suffix == ".toml":
-        raise DataError(f"{path}: a recipe, not a model; name a model, and the recipe with --recipe {path}")
     return Target(path, recipe or Recipe(name=folder.name), into)
 
 

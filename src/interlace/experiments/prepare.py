@@ -117,14 +117,11 @@ def _root(recipe: Recipe) -> Path:
             write_toy(toy, into)
 
         return cached("toy", {**toy.dump(), "version": toy_version()}, build)
-    if recipe.data_root is None:
-        raise DataError(
-            f"recipe {recipe.name!r} needs data_root, the folder of its files: set it in the recipe, or by --set "
-            "data_root=FOLDER, or a [toy] section"
-        )
-    found = os.path.expandvars(recipe.data_root)
+    recipe.check_data_root()
+    given = str(recipe.data_root)
+    found = os.path.expandvars(given)
     if not found or not recipe.root.is_dir():
-        named = re.findall(r"\$\{?(\w+)", recipe.data_root)
+        named = re.findall(r"\$\{?(\w+)", given)
         hint = f"; set the environment variable {' and '.join(named)}" if named else ""
         raise DataError(f"data_root {found!r} is not a folder{hint}")
     return recipe.root

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, field_validator
 
-from interlace.core.errors import SettingsError, did_you_mean
+from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.names import LanguageName, Name
 from interlace.core.schedules import Schedule, values_of, within
 from interlace.core.settings import Settings
@@ -248,6 +248,14 @@ class Recipe(Settings):
     def root(self) -> Path:
         """The data root with `~` and environment variables expanded; the current folder if the recipe has none."""
         return Path(os.path.expandvars(self.data_root or ".")).expanduser()
+
+    def check_data_root(self) -> None:
+        """Raise a DataError if the recipe names no data: neither `data_root` nor a toy corpus."""
+        if self.toy is None and self.data_root is None:
+            raise DataError(
+                f"recipe {self.name!r} needs data_root, the folder of its files: set it in the recipe, or by --set "
+                "data_root=FOLDER, or a [toy] section"
+            )
 
     def check_trainable(self) -> None:
         """Raise a SettingsError if the recipe has no corpora or no objectives."""
