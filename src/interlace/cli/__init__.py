@@ -104,8 +104,8 @@ def application() -> typer.Typer:
     return app
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         from interlace import __version__
 
         output.print(__version__, highlight=False)

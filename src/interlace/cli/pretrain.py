@@ -43,8 +43,8 @@ def pretrain(
     if read.embeddings is not None:
         from interlace.experiments.embeddings import learn_vectors
 
-        with watching() as told:
-            vectors = learn_vectors(read, into, told)
+        with watching() as progress:
+            vectors = learn_vectors(read, into, progress)
         print_line(vectors)
         return
     from interlace.experiments.pretrain import pretrain as run

@@ -7,7 +7,7 @@
 Phrases of one side replace their translations, so words of both languages share one context.
 
 Candidate phrases are taken in random order without overlap; a sentence in which nothing could be replaced counts as
-monolingual. Sentences are drawn anew for every batch, instead of a fixed corpus of 20 copies in each direction.
+monolingual. Sentences are drawn for every batch, instead of a fixed corpus of 20 copies in each direction.
 docs/objectives/alm.md lists what the paper leaves open, and the settings that choose among its readings.
 """
 

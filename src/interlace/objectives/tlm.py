@@ -48,7 +48,7 @@ class Tlm(Objective):
         return max_side_length(vocab, self.max_length) if self.packed else None
 
     def prepare(self, resources: Resources) -> PreparedMasked:
-        """Return the masking tables; check that the model can restart positions if asked to."""
+        """Return the masking tables; check that the model can restart positions if the setting requires it."""
         prepared = self.masking.prepare(super().prepare(resources), resources)
         return replace(prepared, restart=resolve_reset_positions(self.reset_positions, resources.traits, self.name))
 

@@ -106,8 +106,8 @@ def domain(curves: Sequence[Curve], log: bool = False) -> Domain:
     steps, values = [step for step, _ in points], [value for _, value in points]
     low, high = min(values), max(values)
     log = log and low > 0
-    room = (high - low) * 0.06 or abs(high) * 0.1 or 1.0
-    edges = (low / 1.15, high * 1.15) if log else (low - room if low < 0 or low > room else 0.0, high + room)
+    margin = (high - low) * 0.06 or abs(high) * 0.1 or 1.0
+    edges = (low / 1.15, high * 1.15) if log else (low - margin if low < 0 or low > margin else 0.0, high + margin)
     return Domain((min(0.0, *steps) if len(steps) > 1 else 0.0, max(*steps, 1.0) if steps else 1.0), edges, log)
 
 
@@ -268,8 +268,8 @@ def scatter(
     """Draw points over a horizontal axis of percent."""
     values = [point.y for point in points]
     low, high = min(0.0, *values), max(1.0, *values)
-    room = (high - low) * 0.08
-    across, up = scale(0.0, 100.0, 40.0, _RIGHT - 10), scale(low - room, high + room, 222.0, 62.0)
+    margin = (high - low) * 0.08
+    across, up = scale(0.0, 100.0, 40.0, _RIGHT - 10), scale(low - margin, high + margin, 222.0, 62.0)
     parts = _value_axis(ticks(low, high, 4), up, (40, _RIGHT), _whole)
     parts += [text(across(value), 238, value, "tick", "middle") for value in (0, 25, 50, 75, 100)]
     for point in points:
@@ -292,8 +292,8 @@ def size_chart(title: str, lines: Mapping[str, Mapping[int, Sequence[float]]]) -
     """
     height, left, top, bottom = 230.0, 40.0, 34.0, 200.0
     values = [value for by_size in lines.values() for found in by_size.values() for value in found]
-    room = (max(values) - min(values)) * 0.08 or 1.0
-    low, high = min(values) - room, max(values) + room
+    margin = (max(values) - min(values)) * 0.08 or 1.0
+    low, high = min(values) - margin, max(values) + margin
     right = WIDTH - max(text_width(label, _TYPE) for label in lines) - 16
     sizes = sorted({size for by_size in lines.values() for size in by_size})
     across, up = scale(sizes[0], sizes[-1], left + 8, right, log=True), scale(low, high, bottom, top)
@@ -453,9 +453,9 @@ def map_points(found: WordMap, width: float) -> _Array:
     """Return (words, 2) points in the middle of the picture, both axes on one scale."""
     points = np.array([(word.x, -word.y) for word in found.words], dtype=np.float64)
     points -= points.min(axis=0)
-    room = np.array([width, width * _ASPECT])
-    points *= ((room - 32.0) / np.maximum(points.max(axis=0), 1e-9)).min()
-    placed: _Array = points + (room - points.max(axis=0)) / 2
+    size = np.array([width, width * _ASPECT])
+    points *= ((size - 32.0) / np.maximum(points.max(axis=0), 1e-9)).min()
+    placed: _Array = points + (size - points.max(axis=0)) / 2
     return placed
 
 

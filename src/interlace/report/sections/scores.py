@@ -98,8 +98,8 @@ def _ends(one: TaskScores) -> tuple[float, float]:
     """Return round ends around all scores; percentages stay within 0 and 100."""
     ends = [result.ends for by_system in one.results.values() for result in by_system.values()]
     least, most = min((low for low, _ in ends), default=0.0), max((high for _, high in ends), default=1.0)
-    room = max((most - least) * 0.05, 0.5 if one.first.unit == "%" else abs(most) * 0.01, 1e-6)
-    low, high = least - room, most + room
+    margin = max((most - least) * 0.05, 0.5 if one.first.unit == "%" else abs(most) * 0.01, 1e-6)
+    low, high = least - margin, most + margin
     step = [*svg.ticks(low, high, 5), low, high][:2]
     size = abs(step[1] - step[0]) / 2 or 1.0
     low, high = (low // size) * size, -((-high) // size) * size

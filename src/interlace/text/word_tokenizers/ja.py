@@ -22,7 +22,7 @@ class Ja(WordTokenizer):
     """Sudachi's short units, close to those of UniDic and KyTea (the Japanese tokenizer of the XLM code).
 
     Sudachi is maintained, its wheels need no compiler, and library and dictionary are Apache-2.0; it says where each
-    unit stands on the unchanged line.
+    unit is on the unchanged line.
 
     Source: Takaoka et al. (2018), "Sudachi: a Japanese Tokenizer for Business".
     """
