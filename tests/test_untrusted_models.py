@@ -17,6 +17,7 @@ from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape, load
 from interlace.models.settings import Shape
 from little_translators import little_model, little_run, little_vocab
+from toy_settings import TOY
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,7 +71,9 @@ def test_the_code_of_a_tokenizer_does_not_run(tmp_path: Path, marker: Path, name
 
 def test_a_recipe_cannot_name_such_a_tokenizer(tmp_path: Path, marker: Path) -> None:
     folder = plant(tmp_path / "t", marker)
-    assert interlace("pretrain", "tiny/mlm", "--set", f"vocab.start={folder}", "--output", str(tmp_path / "run"))
+    changes = {**TOY, "vocab.start": folder}
+    settings = [word for key, value in changes.items() for word in ("--set", f"{key}={value}")]
+    assert interlace("pretrain", "tiny/mlm", *settings, "--output", str(tmp_path / "run"))
     assert not marker.exists()
 
 
