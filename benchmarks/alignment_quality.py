@@ -27,7 +27,6 @@ import numpy as np
 from _alignment_peers import Eflomal, Systran
 from _common import environment
 from _gold_sets import GOLD, GoldSet, toy_corpus
-from pydantic import PrivateAttr
 
 from interlace.aligners.diagonal import Diagonal
 from interlace.aligners.gibbs import Gibbs
@@ -53,24 +52,13 @@ WITHIN, BETTER = 0.5, 4  # targets: points of error, number of sets
 DRAWS = 2_000  # bootstrap samples
 
 
-class RecordingGibbs(Gibbs):
-    """Keeps the posteriors, so that other heuristics can use them."""
-
-    _posteriors: list = PrivateAttr(default_factory=list)
-
-    def links(self, posteriors):
-        self._posteriors.append(posteriors)
-        return super().links(posteriors)
-
-
 def gibbs(gold: GoldSet, seed: int) -> Iterator[tuple[str, Ragged]]:
     """Align by posterior and by heuristics; align the gold pairs as new text, and with a model not trained on them."""
-    aligner = RecordingGibbs(seed=seed)
-    fitted = aligner.fit(gold.pairs)
-    [posteriors] = aligner._posteriors
+    fitted = Gibbs(seed=seed).fit(gold.pairs)
     yield "gibbs", fitted.align_training_pairs(gold.pairs).links
     for short, heuristic in HEURISTICS.items():
-        yield f"gibbs {short}", Gibbs(symmetrization=heuristic).links(posteriors).links
+        aligner = Gibbs(seed=seed, symmetrization=heuristic)
+        yield f"gibbs {short}", aligner.fit(gold.pairs).align_training_pairs(gold.pairs).links
     yield "as new text", fitted.align(gold.gold_pairs).links
     if gold.extra:
         yield "held out", Gibbs(seed=seed).fit(gold.pairs.slice(0, gold.extra)).align(gold.gold_pairs).links

@@ -94,3 +94,9 @@ def test_extra_text_precedes_gold_text(real_data, sets):
     assert all((side.lengths[: read.extra] > 0).all() for side in (read.pairs.source, read.pairs.target))
     first = [read.pairs.source_types[word] for word in read.gold_pairs.source[0]]
     assert " ".join(first) == "resumption of the session"
+
+
+def test_every_variant_of_gibbs_aligns_the_gold_pairs(quality, gold):
+    variants = {name: gold.score(found) for name, found in quality.gibbs(gold, seed=0)}
+    assert list(variants) == ["gibbs", "gibbs gdfa", "gibbs intersection", "as new text", "held out"]
+    assert all(score.links for score in variants.values())
