@@ -113,6 +113,7 @@ class AlignMlm(Mlm):
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
         """Return the cross-entropy of the masked tokens and the alignment loss of the entries."""
+        terms = super().loss(backbone, heads, batch)
         aligned = {"input": backbone.input_embeddings, "output": backbone.model.get_output_embeddings().weight}
         if self.embeddings != "both":
             aligned = {"": aligned[self.embeddings]}
@@ -120,7 +121,7 @@ class AlignMlm(Mlm):
             del aligned["output"]
         losses = [self._alignment(weights, batch.extra) for weights in aligned.values()]
         align = Term(sum(losses[1:], losses[0]) / len(losses), self.alignment_weight)
-        return {**super().loss(backbone, heads, batch), "align": align}
+        return {**terms, "align": align}
 
     def preview(self, batch: Batch, vocab: Vocab) -> Preview:
         """Add the entries and the negatives."""
