@@ -24,7 +24,7 @@ def test_the_nearest_option_is_named_or_all_are(word, options, advice):
 def test_a_long_list_is_cut():
     advice = did_you_mean("", [f"{number:03d}" for number in range(100)])
     assert advice.startswith("; there are: 000, 001, ")
-    assert advice.endswith(", 038, 039 and 60 more")
+    assert advice.endswith(", 018, 019 and 80 more")
 
 
 @given(st.text(min_size=1), st.lists(st.text(min_size=1), min_size=1))

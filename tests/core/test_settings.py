@@ -48,11 +48,11 @@ def complaint(data: dict[str, Any], where: str = "") -> str:
     ("data", "message"),
     [
         ({"sed": 1}, "unknown key 'sed'; did you mean 'seed'?"),
-        ({"warmup": {"step": 1}}, "unknown key 'warmup.step'; did you mean 'steps'?"),
+        ({"warmup": {"step": 1}}, "unknown key 'warmup.step'; did you mean 'warmup.steps'?"),
         ({"warmup": {"zzz": 1}}, "unknown key 'warmup.zzz'; there are: start, steps"),
-        ({"stages": [{}, {"step": 1}]}, "unknown key 'stages.1.step'; did you mean 'steps'?"),
-        ({"by_language": {"de": {"step": 1}}}, "unknown key 'by_language.de.step'; did you mean 'steps'?"),
-        ({"last": {"step": 1}}, "unknown key 'last.step'; did you mean 'steps'?"),
+        ({"stages": [{}, {"step": 1}]}, "unknown key 'stages.1.step'; did you mean 'stages.1.steps'?"),
+        ({"by_language": {"de": {"step": 1}}}, "unknown key 'by_language.de.step'; did you mean 'by_language.de.steps'?"),
+        ({"last": {"step": 1}}, "unknown key 'last.step'; did you mean 'last.steps'?"),
         ({"seed": "x"}, "seed: input should be a valid integer, unable to parse string as an integer (found 'x')"),
         ({"warmup": {"steps": -1}}, "warmup.steps: input should be greater than or equal to 0 (found -1)"),
         ({"stages": [{"start": 2}]}, "stages.0.start: input should be less than or equal to 1 (found 2)"),
@@ -67,7 +67,7 @@ def test_a_mistake_is_told_with_its_key_and_the_nearest_right_answer(data, messa
 def test_the_members_of_a_union_advise_each_for_themselves():
     assert complaint({"schedule": {"powr": 1}}).splitlines() == [
         "unknown key 'schedule.Warmup.powr'; there are: start, steps",
-        "unknown key 'schedule.Decay.powr'; did you mean 'power'?",
+        "unknown key 'schedule.Decay.powr'; did you mean 'schedule.Decay.power'?",
     ]
 
 

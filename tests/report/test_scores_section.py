@@ -301,11 +301,12 @@ def test_summary_has_a_p_value(make_run, values, verdict):
     assert verdict in head(*folders)[1]
 
 
-def test_unfinished_runs_and_pre_training_seeds_are_named(make_run):
+def test_unfinished_runs_and_pre_training_seeds_are_named(make_run, caplog):
     runs = [make_run("a", folder=f"a-{seed}", gain=0.0, seed=seed) for seed in (1, 2)]
     (runs[0] / "run.json").unlink()
     care = head(*runs)[2]
     assert care.startswith("Training not finished: a-1.")
+    assert "a-1: training is not finished" in caplog.text
     assert "Measurements per system: 6." in care
     assert "Single pre-training run" not in care
     assert "Single pre-training run: b;" in head(*runs, make_run("b", gain=1.0))[2]

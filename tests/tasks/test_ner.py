@@ -65,7 +65,7 @@ def test_scores_by_hand():
         "recall": pytest.approx(200 / 3),
         "f1 PER": 100,
         "f1 LOC": 50,
-        "opened": pytest.approx(100 / 3),
+        "invalid start": pytest.approx(100 / 3),
         "unread": pytest.approx(100 / 6),
     }
 

@@ -47,7 +47,7 @@ def test_scores_by_hand(root):
     assert found["mean cosine"] == pytest.approx((np.cos(np.radians(30)) + np.cos(np.radians(80))) / 2)
     law_of_cosines = [np.sqrt(1 + 4 - 4 * np.cos(np.radians(angle))) for angle in (30, 80)]
     assert found["mean distance"] == pytest.approx(np.mean(law_of_cosines))
-    assert (found["coverage"], found["alike"]) == (100, 0)
+    assert (found["coverage"], found["identical"]) == (100, 0)
     # r(Katze) = (cos 30 + cos 60) / 2 = .683, r(Hund) = (cos 170 + cos 80) / 2 = -.406.
     # dog: 2 cos 60 - .683 = .317 for Katze, 2 cos 80 + .406 = .753 for Hund; cat: 1.049 against -1.564.
     assert found["p@1 csls"] == 100
@@ -78,9 +78,9 @@ def test_identically_spelled_words_are_scored_separately(root):
     vectors = at("en", Anna=0, cat=90), at("de", Anna=0, Katze=170)
     folder = root(("Anna", "Anna"), ("cat", "Katze"))
     found = scored(folder, vectors)
-    assert found["alike"] == 50
-    assert found["p@1 csls"] == (100 + found["p@1 csls, not alike"]) / 2
-    assert scored(folder, vectors, identical=False)["alike"] == 0
+    assert found["identical"] == 50
+    assert found["p@1 csls"] == (100 + found["p@1 csls, not identical"]) / 2
+    assert scored(folder, vectors, identical=False)["identical"] == 0
     with pytest.raises(DataError, match="all 1 entries into 'de' are spelled alike; set identical = true"):
         scored(root(("Anna", "Anna")), vectors, identical=False)
 

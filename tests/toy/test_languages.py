@@ -189,7 +189,7 @@ def test_questions_ask_for_parts_of_the_statement(code):
     member = language(code)
     for scene in scenes(1000):
         statement = member.realize(scene)
-        asked = [(role, member.question(scene, role)) for role in answerable_roles(scene)]
+        asked = [(role, member.realize(scene, role)) for role in answerable_roles(scene)]
         assert len({question.text for _, question in asked}) == len(asked), asked
         for role, question in asked:
             _check_tree(question)

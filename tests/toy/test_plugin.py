@@ -20,14 +20,13 @@ class Backwards(ToyLanguage):
     name = "Backwards"
     words = language("en").words
 
-    def realize(self, scene):
+    def realize(self, scene, wh_role=""):
+        if wh_role:
+            return language("en").realize(scene, wh_role)
         words = language("en").realize(scene).words[::-1]
         starts = [sum(len(word.form) + 1 for word in words[:place]) for place in range(len(words))]
         moved = [word._replace(start=at, end=at + len(word.form)) for word, at in zip(words, starts)]
         return ToySentence(" ".join(word.form for word in words), tuple(moved))
-
-    def question(self, scene, role):
-        return language("en").question(scene, role)
 '''
 
 

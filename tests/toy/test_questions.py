@@ -72,7 +72,7 @@ def test_answers_are_spans_of_the_passage(code):
             start, text = answer["answer_start"], answer["text"]
             assert made["context"][start : start + len(text)] == text != ""
             assert text in member.realize(passage.scenes[place]).text
-            assert question["question"] == member.question(passage.scenes[place], role).text
+            assert question["question"] == member.realize(passage.scenes[place], role).text
 
 
 def answers(scene, role, other):
@@ -97,12 +97,12 @@ def test_exactly_one_answer_span_fits_a_question(code):
     grammar = language(code)
     for passage in found(301):
         asked = [
-            (grammar.question(scene, role).text, place, role)
+            (grammar.realize(scene, role).text, place, role)
             for place, scene in enumerate(passage.scenes)
             for role in answerable_roles(scene)
         ]
         for place, role in passage.questions:
-            question = grammar.question(passage.scenes[place], role).text
+            question = grammar.realize(passage.scenes[place], role).text
             assert [(at, its) for text, at, its in asked if text == question] == [(place, role)]
 
 

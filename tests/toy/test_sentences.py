@@ -289,7 +289,7 @@ def test_statements(scene, text):
 def test_questions(scene, role, text):
     code, _, spec = scene.partition(" ")
     assert not problems(parse(spec))
-    assert language(code).question(parse(spec), role).text == text
+    assert language(code).realize(parse(spec), role).text == text
 
 
 @pytest.mark.parametrize(("scene", "code", "source", "target", "pairs"), LINKS)

@@ -157,11 +157,6 @@ class PhraseTable:
         starts = np.repeat(self._starts[source] - found.offsets[:-1], lengths)
         return Ragged(starts + np.arange(found.offsets[-1]), found.offsets)
 
-    def locate(self, pairs: WordPairs, spans: Ragged) -> NDArray[np.int64]:
-        """(total,) the row of each phrase pair (a, b, c, d) of a corpus, -1 if the table does not contain it."""
-        source = self.index("source", pairs.source_types).find(pairs.source, spans, 0)
-        return self.rows_of(source, self.index("target", pairs.target_types).find(pairs.target, spans, 2))
-
     @cached_property
     def best(self) -> NDArray[np.int64]:
         """(S,) the row of each source phrase's most probable translation: the highest phi(t|s).

@@ -38,7 +38,7 @@ class MissingDependencyError(InterlaceError):
         super().__init__(f"{needed_by} needs the package {package!r}: pip install {wanted}")
 
 
-_MAX_LISTED = 40
+_MAX_LISTED = 20
 
 
 def did_you_mean(word: str, options: Iterable[str]) -> str:

@@ -109,8 +109,9 @@ def _joined(items: list[Any], model: type) -> str:
 def _one(item: Any, model: type) -> str:
     path = ".".join(str(part) for part in item["loc"])
     if item["type"] == "extra_forbidden":
-        siblings = _keys_at(model, item["loc"][:-1])
-        return f"unknown key {path!r}{did_you_mean(str(item['loc'][-1]), siblings)}"
+        parent = "".join(f"{part}." for part in item["loc"][:-1])
+        near = did_you_mean(str(item["loc"][-1]), _keys_at(model, item["loc"][:-1]))
+        return f"unknown key {path!r}" + near.replace("did you mean '", f"did you mean '{parent}")
     if item["type"] == "missing":
         return f"key {path!r} is required"
     message = item["msg"].removeprefix("Value error, ")

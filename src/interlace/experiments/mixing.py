@@ -123,8 +123,8 @@ def _fitting(objective: Objective, corpus: str, data: Any, max_length: int) -> N
         return None
     about = f"{len(fits) - fits.sum():,} of {len(fits):,} rows of {corpus!r} are longer than {max_length} tokens"
     if not fits.any():
-        raise DataError(f"{about}; raise {objective.term}.max_length")
-    log.info("%s: skipping long rows: %s", objective.term, about)
+        raise DataError(f"{about}; raise objectives.{objective.name}.max_length")
+    log.info("%s: skipping long rows: %s", objective.name, about)
     return np.flatnonzero(fits)
 
 

@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
-from interlace.alignment.subwords import Expansion
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator
@@ -46,6 +45,8 @@ if TYPE_CHECKING:
 
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
+
+Expansion = Literal["all", "first", "monotone"]
 
 RATE = "0.3"
 CROSS, SHARE = "cross_lingual", "aligned_share"
@@ -227,9 +228,6 @@ def exchange_states(
     exclude_masked: bool = False,
 ) -> StateExchange:
     """Find for every prediction the states of the tokens it is aligned with.
-
-    The result equals that of `alignment.subwords.to_subwords`, but only masked words are looked up, which is several
-    times faster.
 
     Args:
         layout: sequences of two sides.

@@ -6,6 +6,7 @@ The page is one file that loads nothing from elsewhere. Its sections are entries
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +21,8 @@ from interlace.report.score_tables import TaskScores, summary_entry, task_scores
 from interlace.report.sections import Section, sections_of
 from interlace.report.text import BLEU, language_name, language_names, render, style_sheet
 from interlace.scores import ScoreTable
+
+log = logging.getLogger(__name__)
 
 __all__ = ["Section", "read_scores", "write_report"]
 
@@ -87,6 +90,8 @@ def page_head(runs: Sequence[Run], results: Sequence[TaskScores]) -> tuple[str, 
         title = f"Zero-shot transfer from {language_names(sources)}"
     unfinished = [run.folder.name for run in runs if run.recipe and not run.facts.get("finished")]
     parts = [f"Training not finished: {', '.join(unfinished)}."] if unfinished else []
+    for name in unfinished:
+        log.warning("%s: training is not finished; its figures are preliminary", name)
     means = [one.results[one.summary] for one in results if one.summary is not None]
     sizes = [len(result.values) for by_system in means for result in by_system.values()]
     if sizes:

@@ -64,7 +64,7 @@ class WordTranslation(DictionaryTask):
     metric: ClassVar[str] = "p@1 csls"
     same_scale: ClassVar[tuple[str, ...]] = (
         *(f"{name} {by}" for by in ("cosine", "csls") for name in ("p@1", "p@5", "p@10", "mrr")),
-        *("alike", "coverage", "held out"),
+        *("identical", "coverage", "held out"),
     )
     other_scales: ClassVar[dict[str, Scale]] = {"mean cosine": ("cosine", True), "mean distance": ("L2", False)}
     static_vectors: ClassVar[bool] = True
@@ -76,7 +76,7 @@ class WordTranslation(DictionaryTask):
     )
     max_words: int = Field(200_000, ge=1, description="Maximum number of frequent words (Conneau et al. 2018, 3.2).")
     neighbors: int = Field(10, ge=1, description="k of CSLS (Conneau et al. 2018, section 2.3: 10).")
-    identical: bool = Field(True, description="Include entries spelled alike on both sides; `alike` is their share.")
+    identical: bool = Field(True, description="Include entries spelled alike on both sides.")
     center: bool = Field(
         False,
         description="Subtract each language's mean first, over the source words, their translations and other "
@@ -114,11 +114,11 @@ class WordTranslation(DictionaryTask):
         """Measure word vectors by language.
 
         Returns:
-            `p@1`, `p@5`, `p@10` and `mrr`, each by `csls` and by `cosine`; `p@1 csls, not alike` over words without an
-            identically spelled translation, if there are such; `mean cosine` and `mean distance` (not in percent) over
-            the entries; `alike`, the share of words with an identically spelled translation; and `coverage`, that of
-            the dictionary's words that have vectors. If some were trained on: all but `coverage` over held-out words,
-            `held out` as their share, and the same names with `, all` and `, seen`.
+            `p@1`, `p@5`, `p@10` and `mrr`, each by `csls` and by `cosine`; `p@1 csls, not identical` over words without
+            an identically spelled translation, if there are such; `mean cosine` and `mean distance` (not in percent)
+            over the entries; `identical`, the share of words with an identically spelled translation; and `coverage`,
+            that of the dictionary's words that have vectors. If some were trained on: all but `coverage` over held-out
+            words, `held out` as their share, and the same names with `, all` and `, seen`.
 
         Raises:
             DataError: there are no vectors of a language, or no entry has both.
@@ -129,7 +129,7 @@ class WordTranslation(DictionaryTask):
         spelled = [[side.words[row] for row in rows[:, number]] for number, side in enumerate(sides)]
         words = np.unique(rows[:, 0], return_inverse=True)[1]
         best_ranks, cosines, distances = self._compare(sides, rows, words, examples.frequent)
-        alike = np.bincount(words, [one == other for one, other in zip(*spelled, strict=True)]) > 0
+        identical = np.bincount(words, [one == other for one, other in zip(*spelled, strict=True)]) > 0
 
         def measure(kept: NDArray[np.bool_]) -> dict[str, float]:
             metrics: dict[str, float] = {}
@@ -137,11 +137,11 @@ class WordTranslation(DictionaryTask):
                 ranked = all_ranks[kept]
                 metrics |= {f"p@{limit} {by}": _percent(ranked <= limit) for limit in (1, 5, 10)}
                 metrics[f"mrr {by}"] = 100 * float((1 / ranked).mean())
-            if 0 < alike[kept].sum() < kept.sum():
-                metrics["p@1 csls, not alike"] = _percent(best_ranks["csls"][kept & ~alike] == 1)
+            if 0 < identical[kept].sum() < kept.sum():
+                metrics["p@1 csls, not identical"] = _percent(best_ranks["csls"][kept & ~identical] == 1)
             entries = kept[words]
             means = {"mean cosine": float(cosines[entries].mean()), "mean distance": float(distances[entries].mean())}
-            return {**metrics, **means, "alike": _percent(alike[kept])}
+            return {**metrics, **means, "identical": _percent(identical[kept])}
 
         groups = examples.trained.groups(words, *spelled)
         metrics = groups.metrics(f"{self.name}, {'-'.join(examples.languages)}", measure)

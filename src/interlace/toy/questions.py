@@ -56,7 +56,7 @@ def paragraph(passage: Passage, code: str, name: str) -> dict[str, Any]:
         about, _, counted = role.partition(".")
         start, end = (starts[place] + at for at in statements[place].span(f"{about}.determiner" if counted else about))
         answer = {"text": context[start:end], "answer_start": start}
-        question = grammar.question(passage.scenes[place], role).text
+        question = grammar.realize(passage.scenes[place], role).text
         questions.append({"id": f"{name}-{number}", "question": question, "answers": [answer]})
     return {"context": context, "qas": questions}
 

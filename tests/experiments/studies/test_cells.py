@@ -104,7 +104,7 @@ def test_sets_keys_of_a_study(grid):
         ("[axes]\nseed = [1]", "set `seeds` instead"),
         ('[axes]\ntrain.steps = [1, "1"]', r"two cells have the name 'a,steps=1,seed=0'"),
         ("[axes]\ntrain.steps.x = [1]", r"train"),
-        ("[systems.c]\nrecipi = 3", r"unknown key 'systems.c.recipi'; did you mean 'recipe'"),
+        ("[systems.c]\nrecipi = 3", r"unknown key 'systems.c.recipi'; did you mean 'systems.c.recipe'"),
     ],
 )
 def test_rejects_invalid_studies(grid, more, error):

@@ -34,21 +34,17 @@ class ToyLanguage:
     question_mark: ClassVar[str] = "?"
 
     def realize(self, scene: Scene, wh_role: str = "") -> ToySentence:
-        """Return the statement of a scene with its gold annotation, or the question for its role `wh_role`."""
+        """Return the statement of a scene with its gold annotation, or the question for its role `wh_role`.
+
+        wh_role: one of `answerable_roles(scene)`. The answer is `realize(scene).span(wh_role)`; for "subject.count" and
+            "object.count" it is the span of "subject.determiner" or "object.determiner".
+        """
         tokens = self.clause(scene, wh_role, self.words).tokens()
         return finish(self.spelled(tokens), self.question_mark if wh_role else self.stop)
 
     def spelled(self, tokens: list[Token]) -> list[Token]:
         """Apply the language's rules of writing; by default none."""
         return tokens
-
-    def question(self, scene: Scene, role: str) -> ToySentence:
-        """Return the question whose answer in the statement is `role`, one of `answerable_roles(scene)`.
-
-        The answer is `realize(scene).span(role)`; for "subject.count" and "object.count" it is the span of
-        "subject.determiner" or "object.determiner".
-        """
-        return self.realize(scene, role)
 
 
 PIVOT = "en"  # one side of all translations
