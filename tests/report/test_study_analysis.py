@@ -50,8 +50,8 @@ def test_rows_have_the_differences_over_each_unit(differences):
     assert german[5] == "+50.0"
     assert german[7] == "0.005 (40)"  # none of 200 draws is as far
     assert german[8:] == [None, None, None]
-    assert shown(differences, "others")[5:8] == [None, None, None]
-    assert shown(differences, "others")[10] == "1 (2)"
+    assert shown(differences, "others")[5] == "+50.0"
+    assert shown(differences, "others")[10] == "1\N{DEGREE SIGN} (2)"  # with two languages no p is below a half
     assert {line.label for line in differences.lines} == {"B \u2212 A"}
     bold = {line.entries[1].text: line.entries[2].bold for line in differences.lines}
     assert bold == {"en": False, "others": True, "de": True, "es": False}
@@ -97,7 +97,7 @@ def test_alignment_is_correlated_with_the_negated_gap():
     [table] = correlation_tables(probed([10, 20, 30, 40, 50], [50, 60, 65, 80, 70]), "t")
     assert [line.label for line in table.lines] == ["retrieval (p@1)"]
     assert [column.name for column in table.columns] == ["pos, zero-shot"]
-    assert table.lines[0].entries[0].text == "0.90 (p = 0.083, n = 5)"  # one exchange of neighbours in 120 orders
+    assert table.lines[0].entries[0].text == "0.90 (p = 0.083, n = 5 x 1)"  # one exchange of neighbours in 120 orders
     lower = probed([50, 40, 30, 20, 10], [50, 60, 65, 70, 80])
     rows = [replace(one, greater_is_better=one.task == "pos") for one in lower]
     assert correlation_tables(ScoreTable(rows), "t")[0].lines[0].entries[0].text.startswith("1.00 (p = 0.017")
@@ -139,8 +139,18 @@ def test_alignment_over_all_words_is_correlated_with_the_gap():
     assert {first.metric, second.metric} == {"p@1, all"}
 
 
-def test_too_few_points_or_no_probe_have_no_table():
-    assert correlation_tables(probed([1, 2, 3], [1, 2, 3]), "t") == []
+def test_conditions_are_not_correlated_with_each_other():
+    """A condition that is easier for probe and task alike; four systems in reverse order within each."""
+    hard, easy = probed([1, 2, 3, 4], [24, 23, 22, 21]), probed([51, 52, 53, 54], [74, 73, 72, 71])
+    both = [replace(one, axes={"k": place}) for place, rows in (("hard", hard), ("easy", easy)) for one in rows]
+    [table] = correlation_tables(ScoreTable(both), "t")
+    assert table.lines[0].entries[0].text == "-1.00 (p = 0.083, n = 4 x 2)"  # 2 of 24 orders
+
+
+def test_too_few_systems_or_no_probe_have_no_table():
+    [table] = correlation_tables(probed([1, 2, 3], [1, 2, 3]), "t")
+    assert table.lines[0].entries[0].text == "1.00 (p = 0.33\N{DEGREE SIGN}, n = 3 x 1)"
+    assert correlation_tables(probed([1, 2], [1, 2]), "t") == []
     assert correlation_tables(ScoreTable([row("a", 0, "en", 1.0), row("a", 0, "de", 1.0)]), "t") == []
 
 

@@ -119,15 +119,14 @@ def test_shows_the_metrics_that_a_study_names(results):
 
 
 @pytest.mark.parametrize(
-    ("runs", "note"), [((3, 3), "3 against 3 runs is 0.1"), ((2, 1), "1 against 2 runs is 0.33"),
-                       ((1, 1), "1 against 1 runs is 1 "), ((4, 4), "")]
+    ("runs", "note"), [((3, 3), "B 0.1."), ((2, 1), "B 0.33."), ((1, 1), "B 1."), ((4, 4), "")]
 )  # fmt: skip
 def test_caption_names_the_smallest_possible_p(results, runs, note):
     """One run against two: three splits of three values, each of them as likely."""
     few = [one for one in results if one.pretraining_seed < dict(zip("ab", runs, strict=True))[one.system]]
     caption = tables(few, "t")[1].caption
     assert note in caption
-    assert ("smallest possible p" in caption) is bool(note)
+    assert ("cannot be significant (smallest possible p)" in caption) is bool(note)
 
 
 def test_caption_names_checkpoints(results):
@@ -135,7 +134,7 @@ def test_caption_names_checkpoints(results):
     fixed = [row("m", None, "de", 90.0 + seed, seed=seed) for seed in range(8)]
     _, pos = tables(ScoreTable([*results, *fixed]), "t", "a")
     assert "Not pre-trained here: M;" in pos.caption
-    assert "smallest possible p with 1 against 4 runs is 0.2" in pos.caption
+    assert "cannot be significant (smallest possible p): B 0.057, M 0.2." in pos.caption  # 2 / 70 and 1 / 5, times two
     assert not cell(pos, "M", "de").significant
     assert "Not pre-trained here" not in tables(results, "t", "a")[1].caption
     (differences,) = difference_tables(compare(ScoreTable([*results, *fixed]), "a"), "t")

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -140,7 +141,7 @@ def test_baseline_has_the_same_axes(results):
 def test_rejects_unknown_system_and_unit(results):
     with pytest.raises(SettingsError, match=r"have no system 'c'; there are: a, b"):
         compare(results, "c")
-    with pytest.raises(SettingsError, match=r"unit 'runs': expected one of seeds, examples, languages"):
+    with pytest.raises(SettingsError, match=r"unit 'runs': expected one of seeds, examples, both, languages"):
         compare(results, unit="runs")
     with pytest.raises(SettingsError, match="give the study's folder"):
         compare(results, "a", unit="examples")
@@ -187,12 +188,35 @@ def test_comparison_over_examples(results, tmp_path):
         kept = {language: ((easy < level).astype(float), np.ones(300)) for language, level in levels.items()}
         write_outcomes(outcomes_file(tmp_path / run, "pos", 0), kept)
     found = by_language(over_examples(results, tmp_path))
-    assert set(found) == {"en", "de", "es"}
+    assert set(found) == {"en", OTHERS, "de", "es"}
+    assert found[OTHERS].difference.value == pytest.approx(found["de"].difference.value / 2)  # no difference in es
+    assert found[OTHERS].n == 300  # the same examples in both languages
     german = found["de"]
     assert german.difference.value == pytest.approx(100 * ((easy < 0.8).mean() - (easy < 0.5).mean()))
     assert german.difference.low > 20
     assert (german.n, german.unit, german.p) == (300, "examples", pytest.approx(1 / 10_001))
     assert found["en"].p == 1.0
+
+
+def test_comparison_over_runs_and_examples(tmp_path):
+    """Five runs a system in two languages; by examples alone the interval is narrower, as runs differ."""
+    rng, rows = np.random.default_rng(0), []
+    for system, seed in product("ab", range(5)):
+        level = 0.5 + 0.2 * (system == "b") + 0.1 * rng.normal()
+        outcomes = {language: (rng.random(200) < level, np.ones(200)) for language in ("de", "es")}
+        rows += [row(system, seed, language, 100 * right.mean()) for language, (right, _) in outcomes.items()]
+        write_outcomes(outcomes_file(tmp_path / rows[-1].run, "pos", 0), outcomes)
+    both, examples = (
+        by_language(compare(ScoreTable(rows), "a", unit, outcomes=outcomes_in(tmp_path)))
+        for unit in ("both", "examples")
+    )
+    assert set(both) == {OTHERS, "de", "es"}
+    for language, one in both.items():
+        assert one.difference.value == pytest.approx(examples[language].difference.value)
+        assert one.difference.half_width > 2 * examples[language].difference.half_width
+        assert one.significant == (one.difference.low > 0)
+    with pytest.raises(DataError, match="needs 5 runs of each system; found 4"):
+        compare(ScoreTable(rows[2:]), "a", "both", outcomes=outcomes_in(tmp_path))
 
 
 def test_mcnemar_of_two_single_runs(single, tmp_path):

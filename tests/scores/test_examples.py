@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU
@@ -15,11 +16,13 @@ from interlace.scores.examples import (
     approximate_randomization,
     bleu,
     bootstrap,
+    crossed_test,
     mcnemar,
+    mean_over_sets,
     paired_bootstrap,
     ratio,
 )
-from interlace.scores.statistics import sign_flip_test
+from interlace.scores.statistics import difference_interval, sign_flip_test
 
 OFTEN = 20  # examples of a group, which are all right or all wrong
 
@@ -140,8 +143,9 @@ def test_mcnemar_by_hand():
     assert found.p == pytest.approx(2 * (1 + 6) / 64)  # at most one of six heads, two-sided
     assert mcnemar(a, a).p == 1.0
     assert mcnemar(right([1, 1]), Examples(np.zeros(2), np.array([1.0, 0.0]))).n == 1  # one example counts for both
-    with pytest.raises(DataError, match="right or wrong"):
-        mcnemar(a, Examples(np.full(9, 0.5), np.ones(9)))
+    for other in (Examples(np.full(9, 0.5), np.ones(9)), replace(a, groups=np.arange(9) // 2)):
+        with pytest.raises(DataError, match="independent examples that are right or wrong"):
+            mcnemar(other, b)
 
 
 # ---- groups ----
@@ -179,3 +183,49 @@ def test_groups_need_not_be_adjacent(rng):
     mixed = Examples(score[order], np.ones(12), groups=(np.arange(12) // 3)[order])
     first, second = (bootstrap(one, np.random.default_rng(0)) for one in (some, mixed))
     assert (first.low, first.high) == pytest.approx((second.low, second.high))
+
+
+# ---- several test sets, several runs ----
+
+
+def test_mean_over_sets_draws_parallel_examples_together(rng):
+    """Copies of one set in three languages say no more than the set itself; independent sets do."""
+    flags = rng.integers(0, 2, (4, 60)).astype(float)
+    copies, others = mean_over_sets([right(flags[0])] * 3), mean_over_sets([right(row) for row in flags])
+    assert copies.total == pytest.approx(flags[0].mean())
+    assert others.total == pytest.approx(flags.mean())
+    one, same = (bootstrap(each, np.random.default_rng(0)) for each in (right(flags[0]), copies))
+    assert (one.low, one.high, one.n) == pytest.approx((same.low, same.high, same.n))
+    assert bootstrap(others, rng).half_width == pytest.approx(one.half_width / 2, rel=0.15)
+    long, counts = system(0.7, 0), system(0.4, 1).counts[:30]
+    whole = mean_over_sets([long, Examples(np.zeros(30), np.ones(30), "", counts, "bleu")])
+    assert len(whole.score) == 70
+    assert whole.total == pytest.approx((long.total + bleu(counts.sum(0))) / 2)
+
+
+def test_groups_of_several_sets_are_joined():
+    found = [0, 0, 1, 1, 2, 3], [0, 1, 1, 2, 3, 4]
+    parts = [Examples(np.ones(6), np.ones(6), groups=np.array(groups)) for groups in found]
+    assert mean_over_sets([*parts, right([1] * 6)]).groups.tolist() == [0, 0, 0, 0, 1, 2]
+
+
+def test_crossed_test_by_hand():
+    """Two runs a side over four examples; the variance of runs is that which runs and examples share."""
+    a, b = [right([1, 1, 1, 0]), right([1, 1, 0, 0])], [right([1, 0, 0, 0])] * 2
+    found = crossed_test(a, b)
+    assert found.value == pytest.approx(0.375)
+    mean_differences = np.array([0, 1, 0.5, 0])
+    assert found.error**2 == pytest.approx(mean_differences.var(ddof=1) / 4)
+
+
+def test_crossed_test_is_welchs_or_the_paired_t_test_where_only_one_thing_varies(rng):
+    a, b = rng.random((2, 5))
+    runs = [[Examples(np.full(7, score), np.ones(7)) for score in side] for side in (a, b)]
+    expected, found = difference_interval(a, b), crossed_test(*runs).interval()
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    a, b = rng.random((2, 30))
+    found = crossed_test([right(a)] * 5, [right(b)] * 5)
+    assert found.p == pytest.approx(scipy.stats.ttest_rel(a, b).pvalue)
+    assert crossed_test([right(a)] * 5, [right(a)] * 5).p == 1.0
+    twice = [Examples(side.repeat(2), np.ones(60), groups=np.arange(60) // 2) for side in (a, b)]
+    assert crossed_test([twice[0]] * 5, [twice[1]] * 5).p == pytest.approx(found.p)

@@ -9,14 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.errors import DataError
-from interlace.scores.examples import Examples, approximate_randomization
+from interlace.scores.examples import Examples, approximate_randomization, crossed_test, mean_over_sets
 from interlace.scores.statistics import (
+    ALPHA,
     cliffs_delta,
     cohens_d,
+    correlation_interval,
     difference_interval,
     holm,
     mean_interval,
+    permutation_interval,
     permutation_test,
+    rank_correlation,
     sign_flip_test,
     spearman,
 )
@@ -92,22 +96,87 @@ def test_sign_flips_of_three_differences_by_hand(rng):
     assert sign_flip_test([1, -2, 3], rng).p == 6 / 8
 
 
-@pytest.mark.parametrize("test", ["permutation", "signs", "examples"])
-def test_p_values_are_uniform_without_a_difference(test):
-    """The share of p-values below 0.1, 0.3, 0.5 is that share, to within four standard errors."""
-    rng, ps = np.random.default_rng(3), []
-    for _ in range(400):
-        a, b = rng.normal(size=(2, 7))
-        if test == "permutation":
-            ps.append(permutation_test(a, b, rng).p)
-        elif test == "signs":
-            ps.append(sign_flip_test(a - b, rng).p)
-        else:
-            ones = np.ones(40)
-            pair = [Examples(rng.normal(size=40), ones) for _ in range(2)]
-            ps.append(approximate_randomization(*pair, rng, draws=199).p)
-    for level in (0.1, 0.3, 0.5):
-        assert np.mean(np.array(ps) <= level) == pytest.approx(level, abs=4 * math.sqrt(level * (1 - level) / 400))
+def test_permutation_interval_holds_the_shifts_that_the_test_keeps(rng):
+    a, b = [9.0, 7.0, 8.5, 6.0, 9.5], [5.0, 4.0, 6.5, 3.0, 4.5]
+    found = permutation_interval(a, b, rng)
+    assert found.value == pytest.approx(3.4)
+    for end, outside in ((found.low, -1e-6), (found.high, 1e-6)):
+        assert permutation_test(np.array(a) - end, b, rng).p >= 0.05
+        assert permutation_test(np.array(a) - end - outside, b, rng).p < 0.05
+    assert permutation_interval(a, b, rng, 1 - 0.05 / 7).low == -math.inf  # 2 of 252 splits are more than 0.05 / 7
+    assert math.isfinite(permutation_interval(a, b, rng, 1 - 0.05 / 6).low)
+    assert permutation_interval([4, 5, 6], [1, 2, 3], rng).high == math.inf
+
+
+# ---- level of the tests without a difference ----
+
+SIMULATIONS = 1000
+SYSTEMS, CONDITIONS, ITEMS = 6, 3, 40
+
+
+def runs_of_items(rng, difficulty, seeds=5):
+    """Runs of one system that are right in items at random: runs, systems and items have effects of their own."""
+    own = rng.normal(size=ITEMS)
+    effects = difficulty + own + 0.5 * rng.normal(size=(seeds, 1)) + rng.normal(size=(seeds, ITEMS))
+    return [Examples((row > 0).astype(float), np.ones(ITEMS)) for row in effects]
+
+
+def of_runs(rng):
+    return permutation_test(*rng.exponential(size=(2, 5)), rng).p
+
+
+def of_languages(rng):
+    return sign_flip_test(rng.standard_t(3, size=8), rng).p
+
+
+def of_examples(rng):
+    shared = rng.normal(size=ITEMS // 2).repeat(2)  # pairs of examples of one premise
+    a, b = (shared * sign + rng.normal(size=ITEMS) > 0 for sign in (1, -1))
+    ones, groups = np.ones(ITEMS), np.arange(ITEMS) // 2
+    return approximate_randomization(*(Examples(x.astype(float), ones, groups=groups) for x in (a, b)), rng, 199).p
+
+
+def of_mean_over_languages(rng):
+    shared = 2 * rng.normal(size=ITEMS)  # what an item is worth to the first system, in all languages
+    right = (np.stack([shared, -shared])[:, None] + rng.normal(size=(2, CONDITIONS, ITEMS)) > 0).astype(float)
+    sets = (mean_over_sets([Examples(row, np.ones(ITEMS)) for row in side]) for side in right)
+    return approximate_randomization(*sets, rng, 199).p
+
+
+def of_runs_and_examples(rng):
+    difficulty = rng.normal(size=ITEMS)
+    return crossed_test(runs_of_items(rng, difficulty), runs_of_items(rng, difficulty)).p
+
+
+def of_correlation(rng):
+    systems, conditions = rng.normal(size=(2, 1, SYSTEMS)), 3 * rng.normal(size=(CONDITIONS, 1))
+    return spearman(*(systems + conditions + rng.normal(size=(2, CONDITIONS, SYSTEMS))), rng).p
+
+
+@pytest.mark.parametrize(
+    "test", [of_runs, of_languages, of_examples, of_mean_over_languages, of_runs_and_examples, of_correlation]
+)
+def test_level_without_a_difference(test):
+    """At most 6.5 % of 1,000 differences without a cause are significant, and the test is not idle."""
+    rng = np.random.default_rng(3)
+    share = np.mean([test(rng) < ALPHA for _ in range(SIMULATIONS)])
+    assert 0.01 < share <= 0.065
+
+
+def test_tests_that_ignore_what_varies_together_reject_too_often():
+    """The same data as above: runs alone, points of all conditions, and items of each language by themselves."""
+    rng, rejected = np.random.default_rng(3), np.zeros(3)
+    for _ in range(300):
+        difficulty = rng.normal(size=ITEMS)
+        a, b = ([run.total for run in runs_of_items(rng, difficulty, 8)] for _ in range(2))
+        systems, conditions = rng.normal(size=(2, 1, SYSTEMS)), 3 * rng.normal(size=(CONDITIONS, 1))
+        points = (systems + conditions + rng.normal(size=(2, CONDITIONS, SYSTEMS))).reshape(2, -1)
+        shared = np.tile(2 * rng.normal(size=ITEMS), CONDITIONS)
+        right = (np.stack([shared, -shared]) + rng.normal(size=(2, CONDITIONS * ITEMS)) > 0).astype(float)
+        sides = (Examples(row, np.ones(CONDITIONS * ITEMS)) for row in right)
+        ps = permutation_test(a, b, rng, 199).p, spearman(*points, rng, 199).p
+        rejected += np.array([*ps, approximate_randomization(*sides, rng, 199).p]) < ALPHA
+    assert (rejected / 300 > 0.1).all()
 
 
 # ---- many tests, effects ----
@@ -145,28 +214,42 @@ def test_cliffs_delta_counts_pairs(a, b):
 # ---- rank correlation ----
 
 
-def test_spearman_of_four_by_hand():
-    found = spearman([1, 2, 3, 4], [10, 20, 40, 30])
+def test_spearman_of_four_by_hand(rng):
+    found = spearman([1, 2, 3, 4], [10, 20, 40, 30], rng)
     assert found.statistic == pytest.approx(0.8)  # 1 - 6 * 2 / (4 * 15)
     assert found.p == pytest.approx(8 / 24)  # orders with a rho of 0.8 or more: 4, and as many below -0.8
+    assert found.min_p == 2 / 24
 
 
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=4, max_size=20))
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=4, max_size=12))
 def test_spearman_matches_scipy(pairs):
     a, b = zip(*pairs, strict=True)
-    found = spearman(a, b)
+    found = spearman(a, b, np.random.default_rng(0), 199)
     if len(set(a)) == 1 or len(set(b)) == 1:
         assert math.isnan(found.statistic)
-        return
-    expected = scipy.stats.spearmanr(a, b)
-    assert found.statistic == pytest.approx(expected.statistic)
-    if len(a) > 8:
-        assert found.p == pytest.approx(expected.pvalue, abs=1e-9)
+    else:
+        assert found.statistic == pytest.approx(scipy.stats.spearmanr(a, b).statistic)
 
 
-def test_spearman_rejects_unequal_lengths():
+def test_spearman_within_conditions_by_hand(rng):
+    """Differences between conditions do not count, and columns of ranks (-1, 0), (0, -1), (1, 1) stay together."""
+    found = spearman([[1, 2, 3], [101, 102, 103]], [[1, 2, 3], [-98, -99, -97]], rng)
+    assert found.statistic == pytest.approx((2 + 1) / 4)  # sums of products of centered ranks, over 2 + 2
+    assert (found.p, found.n) == (4 / 6, 3)  # as far from 0 wherever the last column is at an end
+    points = {("x", "a"): (1, 1), ("x", "b"): (2, 2), ("x", "c"): (3, 3), ("x", "d"): (9, 0), ("alone", "a"): (0, 0)}
+    points |= {("y", name): point for (_, name), point in list(points.items())[:3]}
+    assert rank_correlation(points, rng) == (spearman([[1, 2, 3]] * 2, [[1, 2, 3]] * 2, rng), 2)  # d has no y
+
+
+def test_correlation_interval_is_that_of_fishers_z():
+    found = correlation_interval(0.5, 30)
+    assert math.atanh(found.high) - math.atanh(0.5) == pytest.approx(1.96 * math.sqrt(1.06 / 27), abs=1e-4)
+    assert (correlation_interval(0.9, 3).low, correlation_interval(0.9, 3).high) == (-1.0, 1.0)
+
+
+def test_spearman_rejects_unequal_lengths(rng):
     with pytest.raises(DataError, match="found 2 and 3"):
-        spearman([1, 2], [1, 2, 3])
+        spearman([1, 2], [1, 2, 3], rng)
 
 
 @pytest.mark.parametrize("values", [[], [1.0, math.nan], [[1.0]]])

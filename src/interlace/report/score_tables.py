@@ -217,7 +217,7 @@ def summary_entry(scores: TaskScores) -> str:
     verdict = ""
     if len(order) > 1:
         tested = comparison.significance_against(by_system, order[0])[order[1]]
-        few = ", too few runs for significance" if tested.min_p >= ALPHA else ""
+        few = ", cannot be significant" if tested.min_p >= ALPHA else ""
         if min(len(by_system[one].sample) for one in order) > 1:  # single runs cannot be tested, which the page says
             verdict = f" ({p_value(tested.p)}{few})"
     return f"{scores.name}: {shown}{verdict}."

@@ -12,6 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
+from interlace.core.randomness import Purpose, generator
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.score_store import outcomes_key
 from interlace.experiments.studies import GridCell, Study, cells_of
@@ -46,7 +47,7 @@ from interlace.scores.held_out import (
 )
 from interlace.scores.published import PublishedRow
 from interlace.scores.published import rows as published_rows
-from interlace.scores.statistics import ALPHA, mean_interval, min_permutation_p, spearman
+from interlace.scores.statistics import ALPHA, mean_interval, rank_correlation
 from interlace.training.predictions import outcomes_file, read_outcomes
 from interlace.training.run_folder import read_json, write_json
 
@@ -57,6 +58,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 TABLES, COMPARISONS = "tables", "comparisons.json"
+IMPOSSIBLE = "\N{DEGREE SIGN}"  # marks a p-value that no scores of so few measurements could make significant
 _THEIRS = "Rows in italics are published results (other data and models), not comparable with ours."
 
 
@@ -124,10 +126,13 @@ def _over_examples(table: ScoreTable, baseline: str | None, into: Path) -> tuple
         kept = {outcomes_file(into / row.run, row.task, row.seed, row.setting) for row in rows}
         if any(file.is_file() for file in kept) and len(rows.filter(system=baseline)):
             found += compare(rows, baseline, "examples", outcomes=outcomes, draws=2000, untested=untested)
+            found += compare(rows, baseline, "both", outcomes=outcomes, untested=untested)
     reasons: dict[tuple[str, ...], list[str]] = {}
     for one in untested:
+        if one.unit == "both":  # of too few runs, or said of the examples alone
+            continue
         pair = one.measure.task, one.measure.setting, one.system.label, one.baseline.label, one.reason
-        reasons.setdefault(pair, []).append(one.measure.language)
+        reasons.setdefault(pair, []).append(one.measure.name)
     for (task, setting, system, other, reason), languages in reasons.items():
         message = "%s, %s: %s is not compared with %s over test examples in %s: %s"
         log.warning(message, task, setting, system, other, ", ".join(languages), reason)
@@ -138,12 +143,16 @@ def comparison_json(one: Comparison | Untested) -> dict[str, Any]:
     """Return a comparison as a JSON object; values that do not exist are null."""
     data: dict[str, Any] = {key: getattr(one.measure, key) for key in ("task", "setting", "language", "metric", "unit")}
     data |= {"system": one.system.label, "against": one.baseline.label}
-    keys = ("difference", "low", "high", "p", "holm", "min_p", "resampled", "n", "cohens_d", "cliffs_delta", "mcnemar")
+    keys = (
+        *("difference", "low", "high", "p", "holm", "min_p", "min_holm", "significant"),
+        *("resampled", "n", "cohens_d", "cliffs_delta", "mcnemar"),
+    )
     if isinstance(one, Untested):
-        return data | dict.fromkeys(keys) | {"resampled": "examples", "reason": one.reason}
+        return data | dict.fromkeys(keys) | {"resampled": one.unit, "reason": one.reason}
     difference = one.difference.value, one.difference.low, one.difference.high
-    tested = one.p, one.adjusted_p, one.min_p, one.unit, one.n, one.effect, one.delta, one.mcnemar
-    data |= {**dict(zip(keys, (*difference, *tested), strict=True)), "reason": None}
+    tested = one.p, one.adjusted_p, one.min_p, one.adjusted_min_p, one.significant
+    sizes = one.unit, one.n, one.effect, one.delta, one.mcnemar
+    data |= {**dict(zip(keys, (*difference, *tested, *sizes), strict=True)), "reason": None}
     return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in data.items()}
 
 
@@ -178,8 +187,8 @@ def tables(
             shown[task] = list(dict.fromkeys([*named, metric]))
     results = aggregate(table, comparable_metrics(table, shown, keep=True))
     main = aggregate(table, comparable_metrics(table, metrics, keep=True))
-    significant = {(one.measure, one.system) for one in compare(table, baseline, metrics=shown) if one.significant}
-    view = _ScoreView(table, results, significant, baseline or table[0].system, published)
+    compared = {(one.measure, one.system): one for one in compare(table, baseline, metrics=shown)}
+    view = _ScoreView(table, results, compared, baseline or table[0].system, published)
     by_metric = groupby(main, key=lambda measure: (measure.task, measure.setting, measure.metric))
     found = [view.main(title, [list(some) for _, some in by_metric])]
     for name, measures in _named([(measure, measure) for measure in results]).items():
@@ -222,7 +231,7 @@ class _ScoreView:
 
     table: ScoreTable
     results: Results
-    significant: set[tuple[Measure, System]]
+    compared: Mapping[tuple[Measure, System], Comparison]
     baseline: str
     published: Mapping[str, Sequence[tuple[str, PublishedRow]]]
 
@@ -315,7 +324,8 @@ class _ScoreView:
                     continue
                 interval = mean_interval(found[one].sample)
                 half = "" if math.isnan(interval.low) else one.format(interval.half_width)
-                marks = system == best[one], (one, system) in self.significant, found[one].collapsed
+                tested = self.compared.get((one, system))
+                marks = system == best[one], tested is not None and tested.significant, found[one].collapsed
                 entries.append(Entry(one.format(interval.value), half, *marks))
             lines.append(Line(system.label, tuple(entries)))
         columns = (Column("runs"), *(Column(measure.name, _head(measure)) for measure in measures))
@@ -347,17 +357,13 @@ class _ScoreView:
         return " ".join([*parts, *words_notes([(one.task, one.metric) for one in measures], self.different)])
 
     def _too_few(self, measures: Sequence[Measure]) -> list[str]:
-        """Return a sentence where the systems with the fewest runs cannot differ significantly."""
-        fewest = []
-        for measure in measures:
-            results = self.results[measure].values()
-            trained = next((result for result in results if result.pretrained), None)
-            fewest.append(sorted(len(result.against(trained or result)) for result in results)[:2])
-        pairs = [(min_permutation_p(*sizes), *sizes) for sizes in fewest if len(sizes) > 1]
-        smallest, one, other = max(pairs, key=lambda pair: pair[0], default=(0.0, 0, 0))
-        if smallest * (len(self.systems) - 1) < ALPHA:
-            return []
-        return [f"The smallest possible p with {one} against {other} runs is {smallest:.2g} before Holm."]
+        """Return a sentence on the systems with too few runs for a significant difference."""
+        smallest: dict[str, float] = {}
+        for (measure, system), one in self.compared.items():
+            if measure in measures and not one.can_be_significant:
+                smallest[system.label] = max(smallest.get(system.label, 0.0), one.adjusted_min_p)
+        parts = ", ".join(f"{label} {p:.2g}" for label, p in smallest.items())
+        return [f"With so few runs these cannot be significant (smallest possible p): {parts}."] if parts else []
 
 
 def _head(measure: Measure) -> str:
@@ -379,12 +385,19 @@ def checkpoints_note(systems: Iterable[System]) -> list[str]:
 
 # ---- differences ----
 
-_UNITS: dict[Unit, str] = {"seeds": "other runs", "examples": "other examples", "languages": "other languages"}
+_UNITS: dict[Unit, str] = {
+    "seeds": "other runs",
+    "examples": "other examples",
+    "both": "other runs and examples",
+    "languages": "other languages",
+}
 _DIFFERENCES = (
     "A system minus its baseline, with a 95 % interval and p after Holm over the systems of a row's metric and "
-    "language. Other runs: Welch's interval and a permutation test over runs. Other examples: paired bootstrap and "
-    "approximate randomization over the test examples of these runs. Other languages: Student's interval and a "
-    f"sign-flip test over languages. Bold: p < {ALPHA}. n: runs, examples or languages."
+    "language. Other runs: permutation test over runs; Welch's interval is descriptive. Other examples: paired "
+    "bootstrap and approximate randomization over the test examples of these runs. Other runs and examples: Student's "
+    "t with errors clustered by run and by example. Other languages: sign-flip test over languages; Student's interval "
+    f"is descriptive. Bold: significant, p < {ALPHA}. {IMPOSSIBLE}: cannot be significant with so few measurements. n: "
+    "runs, examples or languages."
 )
 _MEANS = {
     "others": " others: mean of the languages that the task is not fine-tuned on.",
@@ -414,7 +427,10 @@ def _difference_table(name: str, title: str, found: Sequence[Comparison]) -> Tab
             entries += _difference_entries(by_unit[unit])[: len(names)] if unit in by_unit else [None] * len(names)
         lines.append(Line(f"{system.label} \u2212 {next(iter(by_unit.values())).baseline.label}", tuple(entries)))
     means = sorted({measure.name for measure, _ in rows if measure.language == OTHERS})
-    caption = _DIFFERENCES + " McNemar: exact p, unadjusted, between two single runs." * exact
+    caption = (
+        _DIFFERENCES
+        + " McNemar: exact p, unadjusted, between two single runs; none where examples are clustered." * exact
+    )
     caption += "".join(_MEANS[mean] for mean in means)
     notes = checkpoints_note(side for one in found for side in (one.system, one.baseline))
     words = (
@@ -431,7 +447,7 @@ def _difference_entries(one: Comparison) -> list[Entry | None]:
     return [
         Entry(one.measure.format_difference(one.difference.value), bold=one.significant),
         None if math.isnan(one.difference.low) else Entry(f"{low} to {high}"),
-        Entry(f"{_p(one.adjusted_p)} ({one.n})", bold=one.significant),
+        Entry(f"{_p(one.adjusted_p)}{IMPOSSIBLE * (not one.can_be_significant)} ({one.n})", bold=one.significant),
         None if math.isnan(one.mcnemar) else Entry(_p(one.mcnemar)),
     ]
 
@@ -442,12 +458,12 @@ def _p(value: float) -> str:
 
 # ---- alignment and transfer ----
 
-_MIN_POINTS = 4  # no correlation of three points has a p below a third
 _CORRELATION = (
     "Spearman correlation of a probe with the transfer gap, negated: zero-shot minus supervised scores in a "
-    "language, or the score in a language minus that in the source if a task has no supervised scores. A point is "
-    "the mean over the runs of a system in a language; p is two-sided. Points of one system or language are not "
-    "independent, so p is too low."
+    "language, or the score in a language minus that in the source if a task has no supervised scores. Systems, by the "
+    "mean over their runs, are ranked within each condition (a language under one combination of settings), and the "
+    "test permutes systems in all conditions alike, since scores of one system are not independent. p is two-sided, "
+    f"unadjusted; {IMPOSSIBLE}: cannot be significant (p < {ALPHA}) with so few systems. n: systems x conditions."
 )
 
 
@@ -500,20 +516,23 @@ def _correlation(results: Results, probes: Sequence[Measure], tasks: Sequence[Me
             for (language, system), mean in changes.items()
             if language != task.source and (task.source, system) in changes
         }
-    points = [
-        (result.mean, changes[one.language, system])
+    lone = len({system.name for _, system in changes}) == 1  # its variants are compared with each other
+    points = {
+        ((one.language, () if lone else system.axes), system if lone else system.name): (
+            result.mean,
+            changes[one.language, system],
+        )
         for one in probes
         for system, result in results[one].items()
         if (one.language, system) in changes
-    ]
-    if len(points) < _MIN_POINTS:
-        return None
-    found = spearman(*zip(*points, strict=True))
+    }
+    found, conditions = rank_correlation(points, generator(Purpose.STATISTICS, 0, 4))
     if math.isnan(found.statistic):
         return None
     greater = task.greater_is_better != (task.setting == GAP)  # of the task's score: a smaller gap is better
     sign = 1 if probe.greater_is_better == greater else -1
-    return Entry(f"{sign * found.statistic:.2f} ({p_value(found.p)}, n = {found.n})")
+    mark = IMPOSSIBLE * (found.min_p >= ALPHA)
+    return Entry(f"{sign * found.statistic:.2f} ({p_value(found.p)}{mark}, n = {found.n} x {conditions})")
 
 
 # ---- transfer to derived languages (Tang et al. 2022, tables 3 and 8) ----

@@ -32,6 +32,7 @@ _LATEX = str.maketrans(
         SIGNIFICANT: r"$^\dagger$",
         COLLAPSED: r"$^\ddagger$",
         "↓": r"$\downarrow$",
+        "°": r"$^\circ$",
         "–": "--",
         "−": "$-$",  # pdflatex has no letter for it
         "<": r"$<$",

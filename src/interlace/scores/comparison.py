@@ -12,9 +12,16 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
-from interlace.core.randomness import Purpose, generator
+from interlace.core.randomness import Generator, Purpose, generator
 from interlace.scores import SUPERVISED, ZERO_SHOT, Score, ScoreTable
-from interlace.scores.examples import Examples, approximate_randomization, mcnemar, paired_bootstrap
+from interlace.scores.examples import (
+    Examples,
+    approximate_randomization,
+    crossed_test,
+    mcnemar,
+    mean_over_sets,
+    paired_bootstrap,
+)
 from interlace.scores.held_out import add_all_words, comparable_metrics
 from interlace.scores.statistics import (
     ALPHA,
@@ -31,8 +38,9 @@ from interlace.scores.statistics import (
 )
 
 OTHERS = ""  # as a language: the mean of the languages that a task is not fine-tuned on
+MIN_RUNS = 5  # of each system; exact tests of fewer runs can hardly be significant
 GAP = "difference"  # as a setting: supervised minus zero-shot, the transfer gap (Tang et al. 2022, section 3)
-Unit = Literal["seeds", "examples", "languages"]
+Unit = Literal["seeds", "examples", "both", "languages"]
 
 
 @dataclass(frozen=True)
@@ -258,10 +266,10 @@ def averaged_languages(results: Results, mean: Measure) -> list[str]:
 class Comparison:
     """A system minus its baseline in one measure.
 
-    unit: what is resampled. p: two-sided; adjusted_p: after Holm over the systems of this measure. min_p: the smallest
-    p-value possible with so few measurements, before Holm. n: how many of the unit. effect: Cohen's d; delta: Cliff's
-    delta. mcnemar: p of that test where both systems have a single run and examples are right or wrong. Values that do
-    not exist are nan.
+    unit: what is resampled. p: two-sided; min_p: the smallest possible with so few measurements. adjusted_p,
+    adjusted_min_p: after Holm over the systems of this measure. n: how many of the unit. effect: Cohen's d; delta:
+    Cliff's delta. mcnemar: p of that test where both systems have a single run and examples are independent and right
+    or wrong. Values that do not exist are nan.
     """
 
     measure: Measure
@@ -276,11 +284,17 @@ class Comparison:
     effect: float
     delta: float
     mcnemar: float = math.nan
+    adjusted_min_p: float = 0.0
 
     @property
     def significant(self) -> bool:
         """Whether the difference is significant after Holm."""
         return self.adjusted_p < ALPHA
+
+    @property
+    def can_be_significant(self) -> bool:
+        """Whether any scores of so few measurements would be significant after Holm."""
+        return self.adjusted_min_p < ALPHA
 
 
 @dataclass(frozen=True)
@@ -291,6 +305,7 @@ class Untested:
     system: System
     baseline: System
     reason: str
+    unit: Unit = "examples"
 
 
 def compare(
@@ -305,11 +320,12 @@ def compare(
 ) -> list[Comparison]:
     """Compare every system with the baseline under the same settings, in every measure.
 
-    - `seeds`: would other runs give the same result? Welch's interval and a permutation test over runs, which are not
-      paired. Against systems that were pre-trained here a checkpoint is a single run; between two checkpoints the runs
-      are fine-tunings, which say nothing about other pre-trainings.
+    - `seeds`: would other runs give the same result? A permutation test over runs, which are not paired, and Welch's
+      interval, which is descriptive. Against systems that were pre-trained here a checkpoint is a single run; between
+      two checkpoints the runs are fine-tunings, which say nothing about other pre-trainings.
     - `examples`: would other test examples give the same result for these runs? Paired bootstrap and approximate
-      randomization of main metrics.
+      randomization of main metrics. The mean over languages draws parallel examples together.
+    - `both`: would other runs with other test examples? Student's test and interval with two-way clustered errors.
     - `languages`: would other languages give the same result? Student's interval and a sign-flip test over languages.
 
     Runs and languages are compared by metrics over all words where main metrics are over different words.
@@ -319,7 +335,7 @@ def compare(
         baseline: name of a system; default: the first.
         unit: what is resampled.
         metrics: by task, the metrics to compare; default: the main one.
-        outcomes: reads the outcomes of test examples that a row is the score of; needed for `examples`.
+        outcomes: reads the outcomes of test examples that a row is the score of; needed for `examples` and `both`.
         draws: how often examples are resampled.
         untested: takes the comparisons over examples that are impossible; default: the first is an error.
 
@@ -332,7 +348,7 @@ def compare(
     names = list(dict.fromkeys(system.name for system in systems))
     if baseline is not None and baseline not in names:
         raise SettingsError(f"the scores have no system {baseline!r}{did_you_mean(baseline, names)}")
-    if unit != "examples":
+    if unit in {"seeds", "languages"}:
         table = add_all_words(table)
         metrics = comparable_metrics(table, metrics)
     results = aggregate(table, metrics)
@@ -342,16 +358,16 @@ def compare(
     elif unit == "seeds":
         found = _over_seeds(results, pairs)
     elif outcomes is None:
-        raise SettingsError("unit 'examples' needs the outcomes of test examples: give the study's folder")
+        raise SettingsError(f"unit {unit!r} needs the outcomes of test examples: give the study's folder")
     else:
-        found = _over_examples(table, results, pairs, outcomes, draws, untested)
+        found = _over_examples(_Outcomes(table, results, outcomes), pairs, unit, draws, untested)
     by_measure: dict[Measure, list[Comparison]] = {}
     for one in found:
         by_measure.setdefault(one.measure, []).append(one)
     return [
-        replace(one, adjusted_p=p)
+        replace(one, adjusted_p=p, adjusted_min_p=min_p)
         for same in by_measure.values()
-        for one, p in zip(same, holm([each.p for each in same]), strict=True)
+        for one, p, min_p in zip(same, holm([x.p for x in same]), holm([x.min_p for x in same]), strict=True)
     ]
 
 
@@ -407,54 +423,106 @@ def _over_languages(results: Results, pairs: Sequence[tuple[System, System]]) ->
 
 
 def _over_examples(
-    table: ScoreTable,
-    results: Results,
+    outcomes: _Outcomes,
     pairs: Sequence[tuple[System, System]],
-    outcomes: Callable[[Score], Examples],
+    unit: Unit,
     draws: int,
     untested: list[Untested] | None,
 ) -> list[Comparison]:
     found = []
-    for number, measure in enumerate(one for one in results if one.main and one.language != OTHERS):
-        rows: dict[System, list[Score]] = {}
-        for row in table.filter(task=measure.task, setting=measure.setting, language=measure.language, main=True):
-            rows.setdefault(system_of(row), []).append(row)
-        pooled: dict[System, Examples] = {}
+    for number, measure in enumerate(one for one in outcomes.results if one.main):
         for place, pair in enumerate(pairs):
-            if not all(system in results[measure] for system in pair):
+            if not all(system in outcomes.results[measure] for system in pair):
                 continue
+            rng = generator(Purpose.STATISTICS, 0, 2, number * len(pairs) + place)
             try:
-                for system in reversed(pair):  # the baseline's error first
-                    if system not in pooled:
-                        pooled[system] = _pooled([outcomes(row) for row in rows[system]], system, measure)
-                rng = generator(Purpose.STATISTICS, 0, 2, number * len(pairs) + place)
-                a, b = pooled[pair[0]], pooled[pair[1]]
-                interval = paired_bootstrap(a, b, rng, draws=draws)
-                tested = approximate_randomization(a, b, rng, draws)
-                binary = a.is_binary and b.is_binary and all(len(rows[system]) == 1 for system in pair)
-                exact = mcnemar(a, b).p if binary else math.nan
+                if unit == "both":
+                    found.append(_over_both(outcomes, measure, pair))
+                else:
+                    found.append(_over_outcomes(outcomes, measure, pair, rng, draws))
             except DataError as error:
                 if untested is None:
                     raise
-                untested.append(Untested(measure, *pair, str(error)))
-                continue
-            scale = 100.0 if measure.unit == "%" else 1.0
-            interval = Interval(interval.value * scale, interval.low * scale, interval.high * scale, interval.n)
-            p, least, delta = tested.p, tested.min_p, cliffs_delta(a.each, b.each)
-            found.append(
-                Comparison(measure, *pair, interval, p, p, least, "examples", tested.n, math.nan, delta, exact)
-            )
+                untested.append(Untested(measure, *pair, str(error), unit))
     return found
 
 
-def _pooled(runs: Sequence[Examples], system: System, measure: Measure) -> Examples:
-    """Return the mean outcomes over runs and fine-tunings."""
-    if len({(len(run.score), run.identity) for run in runs}) > 1:
-        raise DataError(f"{system.label}, {measure.task}, {measure.language}: runs have different test examples")
-    score, weight = np.mean([run.score for run in runs], 0), np.mean([run.weight for run in runs], 0)
-    counts = [run.counts for run in runs if run.counts is not None]
-    pooled = np.mean(counts, 0) if len(counts) == len(runs) else None
-    return Examples(score, weight, runs[0].identity, pooled, runs[0].measure, runs[0].groups)
+def _over_outcomes(
+    outcomes: _Outcomes, measure: Measure, pair: tuple[System, System], rng: Generator, draws: int
+) -> Comparison:
+    b, a = (outcomes.pooled(measure, system) for system in reversed(pair))  # the baseline's error first
+    interval = paired_bootstrap(a, b, rng, draws=draws)
+    tested = approximate_randomization(a, b, rng, draws)
+    lone = all(len(outcomes.results[measure][system].values) == 1 for system in pair)
+    exact = mcnemar(a, b).p if lone and a.is_binary and b.is_binary and not a.is_clustered else math.nan
+    apart, p, delta = _scaled(interval, measure), tested.p, cliffs_delta(a.each, b.each)
+    return Comparison(measure, *pair, apart, p, p, tested.min_p, "examples", tested.n, math.nan, delta, exact)
+
+
+def _over_both(outcomes: _Outcomes, measure: Measure, pair: tuple[System, System]) -> Comparison:
+    one, other = (outcomes.results[measure][system] for system in pair)
+    if (fewest := min(len(one.against(other)), len(other.against(one)))) < MIN_RUNS:
+        raise DataError(f"a test over runs and examples needs {MIN_RUNS} runs of each system; found {fewest}")
+    b, a = (outcomes.runs(measure, system) for system in reversed(pair))
+    tested = crossed_test(a, b)
+    return Comparison(
+        measure, *pair, _scaled(tested.interval(), measure), tested.p, tested.p, 0.0, "both", tested.n,
+        cohens_d(one.sample, other.sample), cliffs_delta(one.sample, other.sample),
+    )  # fmt: skip
+
+
+def _scaled(interval: Interval, measure: Measure) -> Interval:
+    scale = 100.0 if measure.unit == "%" else 1.0
+    return Interval(interval.value * scale, interval.low * scale, interval.high * scale, interval.n)
+
+
+class _Outcomes:
+    """The outcomes of test examples by system; a mean over languages joins those of its languages."""
+
+    def __init__(self, table: ScoreTable, results: Results, read: Callable[[Score], Examples]) -> None:
+        self.results, self._read, self._known = results, read, dict[tuple[Hashable, ...], Examples]()
+        self._rows: dict[tuple[Hashable, ...], list[Score]] = {}
+        for row in table.filter(main=True):
+            self._rows.setdefault((row.task, row.setting, row.language, system_of(row)), []).append(row)
+
+    def pooled(self, measure: Measure, system: System) -> Examples:
+        """Return the mean outcomes over all runs and fine-tunings."""
+        [found] = self._joined(measure, system, lambda _row: "")
+        return found
+
+    def runs(self, measure: Measure, system: System) -> list[Examples]:
+        """Return the mean outcomes over the fine-tunings of each run; of a checkpoint, those of each fine-tuning."""
+        return self._joined(measure, system, lambda row: row.run if row.pretrained else (row.run, row.seed))
+
+    def _joined(self, measure: Measure, system: System, unit: Callable[[Score], Hashable]) -> list[Examples]:
+        """Return the outcomes of each unit that was scored in all languages of the measure."""
+        by_language = []
+        for language in [measure.language] if measure.language else averaged_languages(self.results, measure):
+            units: dict[Hashable, list[Score]] = {}
+            for row in self._rows[measure.task, measure.setting, language, system]:
+                units.setdefault(unit(row), []).append(row)
+            by_language.append({name: self._pooled(rows) for name, rows in units.items()})
+        shared = [name for name in by_language[0] if all(name in units for units in by_language)]
+        sets = [[units[name] for units in by_language] for name in shared]
+        return [mean_over_sets(parts) if len(parts) > 1 else parts[0] for parts in sets]
+
+    def _pooled(self, rows: Sequence[Score]) -> Examples:
+        """Return the mean outcomes of some rows of one system and language."""
+        runs = [self._outcomes(row) for row in rows]
+        first = runs[0]
+        if len({(len(run.score), run.identity) for run in runs}) > 1:
+            where = f"{rows[0].label}, {rows[0].task}, {rows[0].language}"
+            raise DataError(f"{where}: runs have different test examples")
+        score, weight = np.mean([run.score for run in runs], 0), np.mean([run.weight for run in runs], 0)
+        counts = [run.counts for run in runs if run.counts is not None]
+        pooled = np.mean(counts, 0) if len(counts) == len(runs) else None
+        return Examples(score, weight, first.identity, pooled, first.measure, first.groups)
+
+    def _outcomes(self, row: Score) -> Examples:
+        name = row.run, row.task, row.setting, row.language, row.seed
+        if name not in self._known:
+            self._known[name] = self._read(row)
+        return self._known[name]
 
 
 # ---- the best system ----

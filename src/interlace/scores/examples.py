@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -62,6 +62,7 @@ class Examples:
     measure: how sums make the score, a key of `MEASURES`. BLEU is 0 to 100; perplexity is of nats by predictions.
     counts: the columns to sum instead of score and weight, for measures that need more than two.
     groups: examples that are resampled together, such as questions on one passage; None: each by itself.
+    sets: the score is the mean over so many test sets, whose columns stand one behind the other; see `mean_over_sets`.
     """
 
     score: Floats  # (N,)
@@ -70,6 +71,7 @@ class Examples:
     counts: Floats | None = None  # (N, C)
     measure: str = "ratio"
     groups: NDArray[np.int64] | None = None  # (N,) numbers from 0
+    sets: int = 1
 
     @property
     def columns(self) -> Floats:
@@ -82,7 +84,9 @@ class Examples:
 
     def value(self, sums: Floats) -> Floats:
         """(...) scores of (C, ...) sums of the columns."""
-        return MEASURES[self.measure](sums)
+        if self.sets == 1:
+            return MEASURES[self.measure](sums)
+        return np.asarray(sum(map(MEASURES[self.measure], np.split(sums, self.sets))) / self.sets, np.float64)
 
     @property
     def total(self) -> float:
@@ -98,6 +102,11 @@ class Examples:
     def each(self) -> Floats:
         """(M,) scores of the single examples with positive weight."""
         return np.asarray(self.score[self.counted] / self.weight[self.counted], np.float64)
+
+    @property
+    def is_clustered(self) -> bool:
+        """Whether some examples are resampled together."""
+        return self.groups is not None and len(np.unique(self.groups)) < len(self.groups)
 
     @property
     def is_binary(self) -> bool:
@@ -177,16 +186,16 @@ def approximate_randomization(a: Examples, b: Examples, rng: Generator, draws: i
 
 
 def mcnemar(a: Examples, b: Examples) -> Significance:
-    """Run the exact test of McNemar (1947) over the examples that only one system gets right, ignoring groups.
+    """Run the exact test of McNemar (1947) over the examples that only one system gets right.
 
     The statistic is the number of these examples that the weaker system gets right.
 
     Raises:
-        DataError: an example is neither right nor wrong, or the examples are not the same.
+        DataError: an example is neither right nor wrong, or the examples are clustered or not the same.
     """
     _pair_count(a, b)
-    if not (a.is_binary and b.is_binary):
-        raise DataError("McNemar's test needs examples that are right or wrong; found other scores or weights")
+    if not (a.is_binary and b.is_binary) or a.is_clustered:
+        raise DataError("McNemar's test needs independent examples that are right or wrong")
     there = a.counted & b.counted
     only_a, only_b = (int(((x.score > y.score) & there).sum()) for x, y in ((a, b), (b, a)))
     n = only_a + only_b
@@ -196,6 +205,106 @@ def mcnemar(a: Examples, b: Examples) -> Significance:
 
     p = float(binomtest(only_a, n, 0.5).pvalue)
     return Significance(float(min(only_a, only_b)), p, n, min(1.0, 2.0 ** (1 - n)))
+
+
+def mean_over_sets(parts: Sequence[Examples]) -> Examples:
+    """Return the examples whose score is the mean of the scores on several test sets, such as one a language.
+
+    The examples of sets with equal numbers of examples are drawn together, by their places, which parallel sets need
+    and independent ones do not mind. Examples that are drawn together in one of these sets are so in all.
+    """
+    blocks: dict[int, list[int]] = {}
+    for place, part in enumerate(parts):
+        blocks.setdefault(len(part.score), []).append(place)
+    width, total = len(parts[0].columns), sum(blocks)
+    score, weight, counts = np.zeros(total), np.zeros(total), np.zeros((total, len(parts) * width))
+    groups, begin = np.empty(total, np.int64), 0
+    for size, places in blocks.items():
+        rows = slice(begin, begin + size)
+        for place in places:
+            score[rows] += parts[place].score
+            weight[rows] += parts[place].weight
+            counts[rows, place * width : (place + 1) * width] = parts[place].columns.T
+        groups[rows] = begin + _joined_groups([parts[place].groups for place in places], size)
+        begin += size
+    groups = np.unique(groups, return_inverse=True)[1]
+    identity, measure = identity_of([part.identity for part in parts]), parts[0].measure
+    return Examples(score, weight, identity, counts, measure, groups, sum(part.sets for part in parts))
+
+
+def _joined_groups(found: Sequence[NDArray[np.int64] | None], size: int) -> NDArray[np.int64]:
+    """Return (size,) group numbers of examples that share a group in any of several groupings."""
+    kept = [groups for groups in found if groups is not None]
+    if not kept:
+        return np.arange(size)
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    offsets = size + np.cumsum([0, *(int(groups.max()) + 1 for groups in kept)])  # a node an example, then a group
+    nodes = np.concatenate([groups + offset for groups, offset in zip(kept, offsets, strict=False)])
+    edges = np.tile(np.arange(size), len(kept)), nodes
+    graph = coo_array((np.ones(len(nodes)), edges), (offsets[-1], offsets[-1]))
+    return np.asarray(connected_components(graph, directed=False)[1][:size], np.int64)
+
+
+@dataclass(frozen=True)
+class CrossedTest:
+    """A difference over runs and examples: its standard error, and degrees of freedom of Student's t."""
+
+    value: float
+    error: float
+    freedom: float
+    n: int
+
+    @property
+    def p(self) -> float:
+        """Two-sided p-value; 1 if nothing varies and there is no difference."""
+        from scipy.stats import t
+
+        if self.error == 0:
+            return float(self.value == 0)
+        return float(2 * t.sf(abs(self.value) / self.error, self.freedom))
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """Return the confidence interval."""
+        from scipy.stats import t
+
+        half = float(t.ppf((1 + level) / 2, self.freedom)) * self.error if self.error > 0 else 0.0
+        return Interval(self.value, self.value - half, self.value + half, self.n)
+
+
+def crossed_test(a: Sequence[Examples], b: Sequence[Examples]) -> CrossedTest:
+    """Compare the mean scores of the runs of two systems, where other runs and other examples could be drawn.
+
+    The variance is that of runs, plus that of examples (or their groups), minus that of runs and examples together,
+    which both contain (Cameron, Gelbach & Miller 2011), but at least each of the first two. Examples vary by the
+    jackknife, so any measure will do. Degrees of freedom are Welch's and Satterthwaite's. `n` is the smaller number of
+    runs, which must be 2 or more.
+    """
+    for run in (*a, *b):
+        _pair_count(a[0], run)
+    groups = a[0].groups
+    there = np.any([run.group_sums(groups).any(axis=0) for run in (*a, *b)], axis=0)
+    runs, both, value = [], 0.0, 0.0
+    effect = np.zeros(int(there.sum()))  # of each group on the difference
+    for side, sign in ((a, 1), (b, -1)):
+        sums = [run.group_sums(groups)[:, there] for run in side]
+        scores = np.array([run.total for run in side])
+        without = np.stack([run.value(each.sum(1, keepdims=True) - each) for run, each in zip(side, sums, strict=True)])
+        apart = without - without.mean(1, keepdims=True)  # (R, G)
+        shared = apart.mean(0)
+        count, size = apart.shape
+        runs.append((scores.var(ddof=1) / count, count - 1))
+        both += float(((apart - shared) ** 2).sum()) * (size - 1) / size / (count * (count - 1))
+        effect += sign * shared
+        value += sign * float(scores.mean())
+    size = len(effect)
+    examples = float((effect**2).sum()) * (size - 1) / size
+    over_runs = sum(one for one, _ in runs)
+    variance = max(over_runs + examples - both, over_runs, examples)
+    spread = sum(one**2 / free for one, free in (*runs, (examples, size - 1)) if free)
+    freedom = variance**2 / spread if spread > 0 else math.inf
+    return CrossedTest(value, math.sqrt(variance), freedom, min(len(a), len(b)))
 
 
 def _pair_count(a: Examples, b: Examples) -> int:

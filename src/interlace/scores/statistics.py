@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations, permutations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,7 +68,10 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
 
 
 def difference_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
-    """Return mean(a) - mean(b) with Welch's interval for unpaired samples; `n` is the smaller sample size."""
+    """Return mean(a) - mean(b) with Welch's interval, which describes the spread of runs; `n` is the smaller sample.
+
+    Whether a difference is significant is up to `permutation_test`.
+    """
     x, y = _vector(a, "a"), _vector(b, "b")
     value, n = float(x.mean() - y.mean()), min(len(x), len(y))
     if n < 2:
@@ -86,17 +92,50 @@ def permutation_test(a: ArrayLike, b: ArrayLike, rng: Generator, draws: int = DR
     Exact where there are at most 20,000 splits of the joined values (8 against 8), else over `draws` random splits.
     """
     x, y = _vector(a, "a"), _vector(b, "b")
-    joined = np.concatenate([x, y])
-    total = math.comb(len(joined), len(x))
-    exact = total <= _MAX_EXACT
-    if exact:
-        chosen = np.array(list(combinations(range(len(joined)), len(x))), np.intp)
-    else:
-        chosen = np.argsort(rng.random((draws, len(joined))), axis=1)[:, : len(x)]
-    means = joined[chosen].mean(1)
+    chosen, exact = _splits(len(x), len(y), rng, draws)
+    p = extreme_share(_differences(x, y, chosen), found := float(x.mean() - y.mean()), exact=exact)
+    extremes, total = 2 if len(x) == len(y) else 1, math.comb(len(x) + len(y), len(x))
+    return Significance(found, p, min(len(x), len(y)), _min_p(extremes, total, draws, exact=exact))
+
+
+def permutation_interval(
+    a: ArrayLike, b: ArrayLike, rng: Generator, level: float = 0.95, draws: int = DRAWS
+) -> Interval:
+    """Return mean(a) - mean(b) with the shifts of `a` that the permutation test does not reject.
+
+    Each end is of a one-sided test at half of 1 - level; it is infinite where so few measurements reject no shift.
+    Garthwaite 1996, "Confidence intervals from randomization tests".
+    """
+    x, y = _vector(a, "a"), _vector(b, "b")
+    chosen, exact = _splits(len(x), len(y), rng, draws)
+    chosen = chosen if exact else np.vstack([np.arange(len(x)), chosen])
     found = float(x.mean() - y.mean())
-    p = extreme_share(means - (joined.sum() - means * len(x)) / len(y), found, exact=exact)
-    return Significance(found, p, min(len(x), len(y)), _min_p(2 if len(x) == len(y) else 1, total, draws, exact=exact))
+    kept = (chosen < len(x)).sum(1)  # of `a`, on its own side
+    weight = 1 - kept / len(x) + (len(x) - kept) / len(y)  # 0 for the split that was observed
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shifts = np.where(weight > 0, (found - _differences(x, y, chosen)) / weight, -math.inf)
+    first = max(math.ceil((1 - level) / 2 * len(shifts) - _TOLERANCE) - 1, 0)
+    low, high = np.sort(shifts)[first], np.sort(np.where(weight > 0, shifts, math.inf))[-1 - first]
+    return Interval(found, float(low), float(high), min(len(x), len(y)))
+
+
+def _splits(a: int, b: int, rng: Generator, draws: int) -> tuple[NDArray[np.intp], bool]:
+    """Return (S, a) members of the first side in every split of a + b values, and True; or in random splits."""
+    if math.comb(a + b, a) <= _MAX_EXACT:
+        return _all_splits(a, b), True
+    return np.argsort(rng.random((draws, a + b)), axis=1)[:, :a], False
+
+
+@cache
+def _all_splits(a: int, b: int) -> NDArray[np.intp]:
+    return np.array(list(combinations(range(a + b), a)), np.intp)
+
+
+def _differences(x: Floats, y: Floats, chosen: NDArray[np.intp]) -> Floats:
+    """Return (S,) differences of means of the splits."""
+    joined = np.concatenate([x, y])
+    means = joined[chosen].mean(1)
+    return np.asarray(means - (joined.sum() - means * len(x)) / len(y), np.float64)
 
 
 def sign_flip_test(differences: ArrayLike, rng: Generator, draws: int = DRAWS) -> Significance:
@@ -121,11 +160,6 @@ def extreme_share(statistics: Floats, found: float, *, exact: bool) -> float:
 
 def _min_p(extremes: int, arrangements: int, draws: int, *, exact: bool) -> float:
     return max(extremes / arrangements, 0.0 if exact else 1 / (1 + draws))
-
-
-def min_permutation_p(a: int, b: int) -> float:
-    """Return the smallest p-value of an exact permutation test of samples of these sizes."""
-    return (2 if a == b else 1) / math.comb(a + b, a)
 
 
 def holm(ps: Sequence[float]) -> list[float]:
@@ -157,27 +191,61 @@ def cliffs_delta(a: ArrayLike, b: ArrayLike) -> float:
     return float((above - (len(x) * len(y) - not_below)) / (len(x) * len(y)))
 
 
-def spearman(a: ArrayLike, b: ArrayLike) -> Significance:
-    """Return Spearman's rank correlation with its p-value: exact for up to 8 pairs, else from Student's t.
+def spearman(a: ArrayLike, b: ArrayLike, rng: Generator, draws: int = DRAWS) -> Significance:
+    """Return Spearman's rank correlation of n pairs, or its average within the rows of two tables, with its p-value.
 
-    Equal values share the mean of their ranks. nan where one side has no variance.
+    A row of a table (conditions, n) is one condition, a column what is compared in all of them. Values are ranked
+    within their condition, so differences between conditions do not correlate (a partial rank correlation given the
+    condition). The test permutes columns as wholes, because the values of one column depend on each other; it is exact
+    for up to 8, else over `draws` permutations. Equal values share the mean of their ranks. nan without variance.
     """
-    x, y = _vector(a, "a"), _vector(b, "b")
-    if len(x) != len(y):
-        raise DataError(f"spearman pairs values: found {len(x)} and {len(y)}")
-    n = len(x)
-    if n < 3 or x.std() == 0 or y.std() == 0:
-        return Significance(math.nan, math.nan, n, 1.0)
-    from scipy.stats import rankdata, spearmanr
+    x, y = (np.atleast_2d(np.asarray(values, np.float64)) for values in (a, b))
+    if x.shape != y.shape:
+        raise DataError(f"spearman pairs values: found {_shape(a)} and {_shape(b)}")
+    n = x.shape[1]
+    from scipy.stats import rankdata
 
-    found = spearmanr(x, y)
-    if n > 8:
-        return Significance(float(found.statistic), float(found.pvalue), n)
-    ranks = rankdata(x) - (n + 1) / 2
-    others = (rankdata(y) - (n + 1) / 2)[np.array(list(permutations(range(n))), np.intp)]
-    scale = math.sqrt(float(ranks @ ranks) * float(others[0] @ others[0]))
-    p = extreme_share(others @ ranks / scale, float(found.statistic), exact=True)
-    return Significance(float(found.statistic), p, n, 2 / math.factorial(n))
+    ranks, others = (rankdata(side, axis=1) - (n + 1) / 2 for side in (x, y))
+    scale = math.sqrt(float((ranks**2).sum() * (others**2).sum()))
+    if n < 3 or scale == 0:
+        return Significance(math.nan, math.nan, n, 1.0)
+    exact = n <= 8
+    orders = _orders(n) if exact else np.argsort(rng.random((draws, n)), axis=1)
+    found = float((ranks * others).sum() / scale)
+    products = ranks.T @ others  # (n, n): what a column contributes in the place of another
+    p = extreme_share(products[np.arange(n), orders].sum(1) / scale, found, exact=exact)
+    return Significance(found, p, n, _min_p(2 if len(x) == 1 else 1, math.factorial(n), draws, exact=exact))
+
+
+def rank_correlation(points: Mapping[tuple[Any, Any], tuple[float, float]], rng: Generator) -> tuple[Significance, int]:
+    """Return Spearman's correlation within conditions, of points named (condition, system), and how many conditions.
+
+    Conditions with a single system, and systems that do not occur in every other condition, are left out.
+    """
+    counts = Counter(condition for condition, _ in points)
+    rows = [condition for condition, count in counts.items() if count > 1]
+    systems = dict.fromkeys(system for _, system in points)
+    whole = [system for system in systems if rows and all((row, system) in points for row in rows)]
+    table = np.array([[points[row, system] for system in whole] for row in rows]).reshape(len(rows), len(whole), 2)
+    return spearman(table[..., 0], table[..., 1], rng), len(rows)
+
+
+def correlation_interval(r: float, n: int, level: float = 0.95) -> Interval:
+    """Return a rank correlation of n pairs with its approximate interval (Fieller, Hartley & Pearson 1957)."""
+    from scipy.stats import norm
+
+    half = float(norm.ppf((1 + level) / 2)) * math.sqrt(1.06 / (n - 3)) if n > 3 else math.inf
+    center = math.atanh(max(-1 + _TOLERANCE, min(1 - _TOLERANCE, r)))
+    return Interval(r, math.tanh(center - half), math.tanh(center + half), n)
+
+
+@cache
+def _orders(n: int) -> NDArray[np.intp]:
+    return np.array(list(permutations(range(n))), np.intp)
+
+
+def _shape(values: ArrayLike) -> str:
+    return " x ".join(map(str, np.shape(values)))
 
 
 def _vector(values: ArrayLike, name: str) -> Floats:

@@ -60,7 +60,7 @@ def test_bootstraps_over_examples_with_stored_outcomes(finished):
     for run in finished_runs(study, folder, into):
         keep_outcomes(run, "retrieval", 5)
     summarize(study, folder, into)
-    assert {("examples", language) for language in ("en", "de", "es")} <= units(into)
+    assert {("examples", language) for language in ("", "en", "de", "es")} <= units(into)
     assert "other examples" in (into / "tables" / "differences.retrieval.md").read_text()
 
 
@@ -76,12 +76,12 @@ def test_incomparable_task_is_reported_and_does_not_stop_others(grid, tmp_path, 
     assert {row["task"] for row in rows if row["reason"] is None} == {"retrieval"}
     failed = [row for row in rows if row["reason"]]
     assert [(row["task"], row["setting"], row["language"]) for row in failed] == [
-        ("pos", "zero-shot", language) for language in ("en", "de", "es")
+        ("pos", "zero-shot", language) for language in ("en", "", "de", "es")
     ]
     assert {(row["system"], row["against"], row["p"]) for row in failed} == {("B", "a", None)}
     assert all(row["reason"].endswith("found 6 and 5") for row in failed)
     assert len({tuple(row) for row in rows}) == 1  # the same keys
-    assert "pos, zero-shot: B is not compared with a over test examples in en, de, es" in caplog.text
+    assert "pos, zero-shot: B is not compared with a over test examples in en, others, de, es" in caplog.text
 
 
 def test_unpaired_system_does_not_stop_others(grid, tmp_path, stand_in):

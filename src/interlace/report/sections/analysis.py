@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from interlace.core.randomness import Purpose, generator
 from interlace.report.figures import Bar, Dot, DotRow, ScatterPoint, bar_chart, dot_chart, scatter, size_chart
 from interlace.report.runs import Run
 from interlace.report.score_tables import task_scores
@@ -16,7 +18,7 @@ from interlace.report.svg import Drawing
 from interlace.report.text import number, p_value, task_name
 from interlace.scores import SUPERVISED, ZERO_SHOT
 from interlace.scores.held_out import ALL_WORDS
-from interlace.scores.statistics import spearman
+from interlace.scores.statistics import ALPHA, rank_correlation
 
 
 def analysis(runs: Sequence[Run]) -> list[Section]:
@@ -26,7 +28,7 @@ def analysis(runs: Sequence[Run]) -> list[Section]:
     figures = [*_bars(points, gap=True), *map(_gaps, by_task), *_bars(points, gap=False)]
     figures += [_scatter(aligned) for some in by_task if (aligned := [p for p in some if p.alignment is not None])]
     correlations = "; ".join(filter(None, map(_correlation, by_task)))
-    note = f"Spearman correlation of alignment with the negated gap: {correlations}. Points are not independent."
+    note = f"Spearman correlation of alignment with the negated gap, within transformations: {correlations}."
     lead = (
         "Supervised: fine-tuned on the derived language. Zero-shot: fine-tuned on its original language. The "
         "difference is the transfer gap. Transformations are named as in the paper: the last one applied comes first."
@@ -41,7 +43,6 @@ def analysis(runs: Sequence[Run]) -> list[Section]:
 # ---- derived languages ----
 
 _SHORT = {"transliterate": "Trans", "invert": "Inv", "syntax": "Syn", "permute": "Perm", "overlap": "Overlap"}
-_MIN_POINTS = 4
 
 
 @dataclass(frozen=True)
@@ -105,11 +106,13 @@ def _points(system: str, transformation: str, language: str, runs: Sequence[Run]
 
 
 def _correlation(points: Sequence[TransferPoint]) -> str:
-    known = [(point.alignment, -point.gap) for point in points if point.alignment is not None]
-    if len(known) < _MIN_POINTS or min(len({pair[side] for pair in known}) for side in (0, 1)) < 2:
+    known = {(p.transformation, p.system): (p.alignment, -p.gap) for p in points if p.alignment is not None}
+    found, conditions = rank_correlation(known, generator(Purpose.STATISTICS, 0, 4))
+    if math.isnan(found.statistic):
         return ""
-    found = spearman(*zip(*known, strict=True))
-    return f"{task_name(points[0].task)} {number(found.statistic, 2)} ({p_value(found.p)}, n = {found.n})"
+    few = ", cannot be significant" if found.min_p >= ALPHA else ""
+    shown = f"{number(found.statistic, 2)} ({p_value(found.p)}{few}, n = {found.n} x {conditions})"
+    return f"{task_name(points[0].task)} {shown}"
 
 
 def _styles(points: Sequence[TransferPoint], column: str) -> dict[str, int]:
