@@ -4,6 +4,8 @@ import logging
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
@@ -48,7 +50,7 @@ def test_a_word_left_out_of_the_line_is_counted(tmp_path, vocab, caplog):
     assert [TAGS[tag] for tag in examples.tags[0]] == ["ADP", "NOUN"]
     assert "1 words of multiword tokens left out" in caplog.text
     scores = Pos().score(examples, examples.tags).metrics
-    assert scores == {"accuracy": 100.0, "unread": 0.0, "left out": pytest.approx(100 / 3)}
+    assert scores == {"accuracy": 100.0, "f1": 100.0, "unread": 0.0, "left out": pytest.approx(100 / 3)}
     some = Pos(files="pos/{split}.{language}.conllu[:1]").examples("test", "en", vocab, tmp_path)
     assert some.left_out is None  # of some rows of a file nobody knows
 
@@ -57,7 +59,34 @@ def test_unread_words_are_wrong():
     gold = Ragged.of([[1, 2, -1], [3, 4]])
     predictions = Ragged.of([[1, 9, -1], [3, -1]])
     examples = LabeledExamples([], tags=gold)
-    assert Pos().score(examples, predictions).metrics == {"accuracy": 50.0, "unread": 25.0}
+    metrics = Pos().score(examples, predictions).metrics
+    assert metrics == {"accuracy": 50.0, "f1": pytest.approx(400 / 7), "unread": 25.0}
+
+
+def f1_of(gold, found):
+    numbers = {tag: number for number, tag in enumerate(TAGS)}
+    tags, predictions = (Ragged.of([[numbers.get(tag, -1) for tag in row] for row in side]) for side in (gold, found))
+    return Pos().score(LabeledExamples([], tags=tags), predictions)["f1"]
+
+
+def test_f1_is_over_runs_of_equal_tags():
+    """Gold DET, NOUN NOUN, VERB; found DET, NOUN, VERB VERB: one of three and three, but three of four words."""
+    assert f1_of([["DET", "NOUN", "NOUN", "VERB"]], [["DET", "NOUN", "VERB", "VERB"]]) == pytest.approx(100 / 3)
+    assert f1_of([["NOUN"], ["NOUN"]], [["NOUN"], ["VERB"]]) == 50  # a run ends with its sentence
+    assert f1_of([["SYM", "SYM"]], [["SYM", "VERB"]]) == 50  # seqeval reads S as an entity of one word
+    assert f1_of([["X"]], [["VERB"]]) == 0  # seqeval reads a final X as O
+
+
+@pytest.mark.filterwarnings("ignore:.* seems not to be NE tag")
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 8), min_size=1, max_size=6), st.integers(0, 2**32 - 1))
+def test_f1_equals_seqeval(shape, seed):
+    seqeval = pytest.importorskip("seqeval.metrics")
+    rng = np.random.default_rng(seed)
+    some = rng.choice(TAGS, 5)
+    gold = [rng.choice(some, length).tolist() for length in shape]
+    found = [[tag if rng.random() < 0.6 else str(rng.choice([*some, "O"])) for tag in row] for row in gold]
+    assert f1_of(gold, found) == pytest.approx(100 * seqeval.f1_score(gold, found, zero_division=0))
 
 
 @pytest.mark.parametrize(("folder", "code"), [("German", "de"), ("Turkish", "tr"), ("Chinese", "zh"), ("Hindi", "hi")])

@@ -178,13 +178,7 @@ def tables(
     """
     table = add_all_words(table)
     published = _published_rows(recipes)
-    known = {(row.task, row.metric) for row in table}
-    shown = dict(metrics)
-    for row in (row for found in published.values() for _, row in found):
-        task, metric = row.table.task, row.table.score
-        if (task, metric) in known:
-            named = shown.get(task) or table.filter(task=task, main=True).unique("metric")
-            shown[task] = list(dict.fromkeys([*named, metric]))
+    shown = _with_published(table, published, metrics)
     results = aggregate(table, comparable_metrics(table, shown, keep=True))
     main = aggregate(table, comparable_metrics(table, metrics, keep=True))
     compared = {(one.measure, one.system): one for one in compare(table, baseline, metrics=shown)}
@@ -215,6 +209,22 @@ def _published_rows(recipes: Recipes) -> dict[str, list[tuple[str, PublishedRow]
         ]
         for system, recipe in recipes.items()
     }
+
+
+def _with_published(
+    table: ScoreTable,
+    published: Mapping[str, Sequence[tuple[str, PublishedRow]]],
+    metrics: Mapping[str, Sequence[str]] = {},
+) -> dict[str, Sequence[str]]:
+    """Return the metrics to show by task, with those of ours that papers print of it; default: the main one."""
+    known = {(row.task, row.metric) for row in table}
+    shown = dict(metrics)
+    for row in (row for found in published.values() for _, row in found):
+        task, metric = row.table.task, row.table.score
+        if (task, metric) in known:
+            named = shown.get(task) or table.filter(task=task, main=True).unique("metric")
+            shown[task] = list(dict.fromkeys([*named, metric]))
+    return shown
 
 
 def _name_of(row: PublishedRow) -> str:
@@ -552,7 +562,8 @@ def transfer_tables(table: ScoreTable, title: str, recipes: Mapping[str, Recipe]
     recipes: of each system, which name its published results. Empty without supervised and zero-shot scores.
     """
     probe = table.filter(task=_PROBE)
-    results = aggregate(table) | aggregate(probe, {_PROBE: probe.unique("metric")})
+    shown = _with_published(table, _published_rows(recipes)) | {_PROBE: probe.unique("metric")}
+    results = aggregate(table, shown)
     gaps = [measure for measure in results if measure.setting == GAP and measure.language != OTHERS]
     if not gaps:
         return []
@@ -580,8 +591,8 @@ def transfer_tables(table: ScoreTable, title: str, recipes: Mapping[str, Recipe]
     }:
         parts = ", ".join(f"{task} up to {share:.1f} %" for task, share in shares.items())
         caption.append(f"Contamination, test examples that share word n-grams with the pre-training text: {parts}.")
-    theirs, notes = _published_transfer(recipes, list(tasks))
-    caption += [_THEIRS, *notes] if theirs else []
+    theirs = _published_transfer(recipes, list(tasks))
+    caption += [_THEIRS] if theirs else []
     title = f"{title}: transfer and alignment"
     return [Table("transfer", title, tuple(columns), (*lines, *theirs), " ".join(caption))]
 
@@ -594,29 +605,25 @@ def _alignment(found: Mapping[str, float]) -> list[float | None]:
     return [held_out, seen, None] if whole is None else [whole, seen, held_out]
 
 
-def _published_transfer(recipes: Recipes, tasks: Sequence[tuple[str, str]]) -> tuple[list[Line], list[str]]:
-    """Return a line for each published system and setting, over all tables of it, and notes on other metrics."""
+def _published_transfer(recipes: Recipes, tasks: Sequence[tuple[str, str]]) -> list[Line]:
+    """Return a line for each published system and setting, over all tables of it, with figures of our metrics."""
     every = {(row.where, row.table.task): row for found in _published_rows(recipes).values() for _, row in found}
     places: list[list[PublishedRow]] = []
     for row in every.values():
         group = next((group for group in places if _belongs(row, group)), None)
         places.append([row]) if group is None else group.append(row)
-    wanted = [*((task, setting) for task, _ in tasks for setting in _SETTINGS), (_PROBE, "mean")]
+    wanted = [*((*task, setting) for task in tasks for setting in _SETTINGS), (_PROBE, "p@1", "mean")]
     lines = []
     for found in places:
-        figures = {(row.table.task, column): value for row in found for column, value in row.scores.items()}
+        figures = {
+            (row.table.task, row.table.score, column): value for row in found for column, value in row.scores.items()
+        }
         entries = [None if one not in figures else Entry(f"{figures[one]:.1f}") for one in wanted]
         if any(entries):
             numbers = " and ".join(dict.fromkeys(row.table.number for row in found))
             label = f"{found[0].cite}, table {numbers}, {found[0].system}, {found[0].setting}"
             lines.append(Line(label, (*entries, None, None), theirs=True))
-    notes = {
-        f"Published metric of {task}: {row.table.metric} (ours: {metric})."
-        for task, metric in tasks
-        for row in every.values()
-        if row.table.task == task and row.table.score != metric and not row.scores.keys().isdisjoint(_SETTINGS)
-    }
-    return lines, sorted(notes)
+    return lines
 
 
 def _belongs(row: PublishedRow, group: Sequence[PublishedRow]) -> bool:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import DataError, did_you_mean
@@ -33,10 +34,11 @@ _NUMBERS = {tag: number for number, tag in enumerate(TAGS)} | {"_": -1, "": -1}
 
 
 class Pos(TaggingTask):
-    """Accuracy over words, in percent; a word beyond the maximum sequence length is wrong."""
+    """Accuracy over words, and F1 of seqeval, in percent; a word beyond the maximum sequence length is wrong."""
 
     metric: ClassVar[str] = "accuracy"
-    same_scale: ClassVar[tuple[str, ...]] = ()
+    same_scale: ClassVar[tuple[str, ...]] = ("f1",)
+    scoring_version: ClassVar[int] = 2
     other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(("unread", "left out"), ("%", False))
     tag_kind: ClassVar[str] = "pos"
 
@@ -68,15 +70,18 @@ class Pos(TaggingTask):
         return replace(examples, left_out=sum(chunk.notes.get(LEFT_OUT, 0) for _, chunk in chunks))
 
     def score(self, examples: LabeledExamples, predictions: Any) -> Scores:
-        """Return `accuracy`, and `unread`, the share of words beyond the maximum length, which are wrong.
+        """Return `accuracy`, `f1`, and `unread`, the share of words beyond the maximum length, which are wrong.
 
-        With whole files also `left out`, the share of gold words that do not occur in the text.
+        `f1` equals seqeval's `f1_score` of the tags, which ALIGN-MLM's and XTREME's code prints; seqeval takes runs of
+        equal tags for entities. With whole files also `left out`, the share of gold words that are not in the text.
         """
         gold: Any = examples.tags
         scored = gold.flat >= 0
         hits = (predictions.flat == gold.flat) & scored
+        found, expected = (_chunks(side.flat[scored], gold.rows()[scored]) for side in (predictions, gold))
         metrics = {
             "accuracy": 100 * float(hits[scored].mean()),
+            "f1": 200 * len(np.intersect1d(found, expected)) / max(len(found) + len(expected), 1),
             "unread": 100 * float((predictions.flat[scored] < 0).mean()),
         }
         if examples.left_out is not None:
@@ -87,3 +92,25 @@ class Pos(TaggingTask):
     def explain_unknown(self, tag: str) -> str:
         """Return the nearest universal tag."""
         return f"{tag!r} is no universal tag{did_you_mean(tag.upper(), TAGS)}"
+
+
+_SINGLE = np.array([*(tag.startswith("S") for tag in TAGS), False])  # the last is of words without a prediction
+_TYPES = np.array([*({tag[1:]: number for number, tag in enumerate(TAGS)}[tag[1:]] for tag in TAGS), TAGS.index("X")])
+
+
+def _chunks(tags: NDArray[np.int32], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the entities that seqeval 1.2.2 finds in n tags, as a number for each type, first and last word.
+
+    seqeval reads the first letter as IOBES and the rest as the type, and all sentences as one row with O between.
+    So SYM and SCONJ (S) always begin an entity, CCONJ and SCONJ are one type, and X has the type of O.
+
+    tags: -1 for words without a prediction, which are O. rows: the sentence of each.
+    """
+    ends = np.flatnonzero(np.diff(rows, append=-1)) + 1
+    tags = np.insert(tags, ends, -1)
+    types, single = _TYPES[tags], _SINGLE[tags]
+    differs = np.diff(types, prepend=-1) != 0
+    places = np.arange(len(tags))
+    first = np.maximum.accumulate(np.where((single | differs) & (tags >= 0), places, 0))
+    last = np.flatnonzero((single | np.append(differs[1:], True)) & (tags >= 0))  # the O at the end ends X, too
+    return np.asarray((first[last] * len(tags) + last) * len(TAGS) + types[last], np.int64)
