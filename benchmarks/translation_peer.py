@@ -71,7 +71,7 @@ def train_interlace(options: argparse.Namespace, seconds: float) -> bool:
         "vocab.corpora": "[]",
         "objectives.translation.directions": '"forward"',
         "train.steps": str(options.updates),
-        "train.tokens_per_batch": str(options.tokens),
+        "train.tokens_per_update": str(options.tokens),
         "train.checkpoint_every": str(every),
         "train.evaluate_every": str(max(every, options.updates // 4)),
         "train.threads": str(options.threads),

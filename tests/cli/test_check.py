@@ -26,8 +26,8 @@ train = ["train.{source}", "train.{target}"]
 
 [train]
 steps = 10
-micro_batches = 2
-tokens_per_batch = 100
+tokens_per_update = 200
+tokens_per_micro_batch = 100
 
 [evaluate]
 source = "en"

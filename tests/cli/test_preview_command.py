@@ -27,7 +27,7 @@ def test_shows_alignments_or_dictionary():
 
 def test_settings_are_those_of_the_objective():
     assert "predicts" not in shown("mlm", "--set", "masking.rate=0")
-    with pytest.raises(SettingsError, match="did you mean 'rate'"):
+    with pytest.raises(SettingsError, match=r"did you mean 'masking\.rate'"):
         shown("mlm", "--set", "masking.rat=0")
 
 

@@ -30,7 +30,7 @@ max_length = 32
 max_length = 32
 [train]
 steps = 3
-tokens_per_batch = 128
+tokens_per_update = 128
 precision = "no"
 threads = 1
 diagnostics.every = 0

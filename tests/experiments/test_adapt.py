@@ -31,8 +31,8 @@ FAMILY_OF = {
 POOLER = {"mbert": "bert.pooler.dense.weight", "xlm-r": "roberta.pooler.dense.weight"}
 SHORT = {
     "train.steps": "2",
-    "train.tokens_per_batch": "256",
-    "train.micro_batches": "1",
+    "train.tokens_per_update": "256",
+    "train.tokens_per_micro_batch": "256",
     "train.threads": "1",
     "train.precision": '"no"',
     "train.evaluate_tokens": "256",

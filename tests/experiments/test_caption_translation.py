@@ -20,7 +20,7 @@ STARTS = ("mlm", "tlm", "alm")
 SMALL = {"layers": "1", "width": "32", "heads": "2"}
 QUICK = {
     "train.steps": "4",
-    "train.tokens_per_batch": "128",
+    "train.tokens_per_update": "128",
     "train.evaluate_every": "2",
     "train.checkpoint_every": "2",
     "train.optimizer.warmup": "1",

@@ -106,7 +106,7 @@ def test_tables_of_data_and_objectives(tmp_path):
     assert "Word aligner: `gibbs`." in card
     assert "| 1 | 20.0 % | max_length = 128, corpora = text |" in card
     assert "| 1 | 80.0 % | max_length = 128 |" in card
-    assert "| tokens per update, with padding | 32,768 |" in card
+    assert "| tokens per update, with padding | 16,384 |" in card
     assert "That of `bert-base-multilingual-cased`, unchanged." in card
     extended = card_of(run_of(tmp_path / "extended", vocab__extend="5000"))
     assert "up to 5,000 tokens learned from the training text. Initial embeddings of new tokens: mean of" in extended
@@ -167,7 +167,7 @@ def recipe_of(root, family="bert", **model):
         "vocab": {"size": 400},
         "model": model or {"languages": "none" if family == "modernbert" else "embeddings", "shape": shape},
         "objectives": {"translation": {"max_length": 32}},
-        "train": {"steps": 2, "tokens_per_batch": 256, "precision": "no", "threads": 1},
+        "train": {"steps": 2, "tokens_per_update": 256, "precision": "no", "threads": 1},
     }
     return Recipe.read(data, "here")
 

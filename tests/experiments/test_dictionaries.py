@@ -233,7 +233,7 @@ def test_logs_both_losses_and_scores_held_out_entries(root, tmp_path):
         root,
         {"files": "{source}-{target}.txt", "share": 0.5},
         model={"shape": {"family": "bert", "layers": 1, "width": 16, "heads": 2, "max_length": 32}},
-        train={"steps": 6, "tokens_per_batch": 64, "evaluate_every": 3, "precision": "no", "threads": 1},
+        train={"steps": 6, "tokens_per_update": 64, "evaluate_every": 3, "precision": "no", "threads": 1},
     ).model_dump(mode="json")
     settings["corpora"]["text"]["dev"] = ["train.{language}"]
     pretrain(Recipe.read(settings), tmp_path / "run")

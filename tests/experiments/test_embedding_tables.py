@@ -40,7 +40,7 @@ MODEL = {
     "objectives": {"mlm": {"max_length": 16}},
     "train": {
         "steps": 2,
-        "tokens_per_batch": 64,
+        "tokens_per_update": 64,
         "threads": 1,
         "precision": "no",
         "optimizer": {"learning_rate": 1e-9},

@@ -151,7 +151,7 @@ def test_reads_vectors_up_to_max_words(data):
         ({"name": "procrustes"}, "embeddings: procrustes needs a dictionary"),
         ({"name": "concat", "vectors": "{language}.vec"}, "embeddings: concat learns from text"),
         ({"name": "concta"}, "no embedding method .*did you mean 'concat'"),
-        ({"name": "concat", "skipgram": {"widht": 3}}, "did you mean 'width'"),
+        ({"name": "concat", "skipgram": {"widht": 3}}, "did you mean 'skipgram.width'"),
         ({"name": "muse", "vectors": "{lang}.vec"}, "{lang}"),
         ({"name": "muse", "units": "subwords"}, "muse learns each language separately.* joint methods: concat$"),
         ({"name": "concat", "units": "subword"}, "should be 'words' or 'subwords'"),

@@ -33,7 +33,10 @@ def _quick(monkeypatch):
 
 
 def test_tokens_parameters_and_time_match_hand_counts():
-    recipe = read_recipe("tiny/mlm", {**SMALL, "train.steps": "10", "train.micro_batches": "3"})
+    recipe = read_recipe(
+        "tiny/mlm",
+        {**SMALL, "train.steps": "10", "train.tokens_per_update": "3072", "train.tokens_per_micro_batch": "1024"},
+    )
     found = estimate(recipe)
     assert (found.tokens_per_step, found.tokens, found.text, found.notes) == (3 * 1024, 30 * 1024, None, [])
     assert found.cost.table == 500 * 32
@@ -54,7 +57,7 @@ def test_memory_grows_with_micro_batch_and_predictions():
     weights = estimate(read_recipe("tiny/mlm", SMALL)).cost.parameters * 16
     states = few - weights
     assert states > 1024 * 32 * 4 * 5  # more than a few states a subword
-    assert memory("tiny/mlm", **{"train.tokens_per_batch": "4096"}) - weights == pytest.approx(4 * states, rel=0.01)
+    assert memory("tiny/mlm", **{"train.tokens_per_update": "4096"}) - weights == pytest.approx(4 * states, rel=0.01)
     assert memory("tiny/clm") - weights > states + 0.5 * 1024 * 500 * 4  # it predicts all subwords, each of 500
 
 

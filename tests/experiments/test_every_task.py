@@ -44,7 +44,7 @@ SMALL = WORLD | {
     "model.shape.width": "16",
     "model.shape.heads": "2",
     "train.steps": "2",
-    "train.tokens_per_batch": "256",
+    "train.tokens_per_update": "256",
     "train.evaluate_tokens": "256",
     "train.threads": "1",
     "train.diagnostics.every": "0",

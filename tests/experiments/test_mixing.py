@@ -13,6 +13,7 @@ from interlace.experiments.monitoring import held_out
 from interlace.experiments.prepare import prepare
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, read_recipe
+from interlace.experiments.sections import TrainSettings
 from interlace.models.families import Traits
 from interlace.text.lines import write_lines
 from run_records import about, records
@@ -23,7 +24,7 @@ SMALL = TOY | {
     "model.shape.layers": "1",
     "model.shape.width": "16",
     "model.shape.heads": "2",
-    "train.tokens_per_batch": "256",
+    "train.tokens_per_update": "256",
     "train.threads": "1",
     "train.evaluate_tokens": "256",
     "train.precision": '"no"',
@@ -80,7 +81,7 @@ def test_causal_run_reports_perplexity_and_samples(run):
 
 
 def test_packing_fills_sequences_with_whole_sentences_and_pairs(run):
-    changes = {"train.steps": "8", "train.tokens_per_batch": "512"}
+    changes = {"train.steps": "8", "train.tokens_per_update": "512"}
     changes |= {"model.shape.max_length": "128", "objectives.tlm.max_length": "128"}
     _, single, _ = run("tiny/mlm-tlm", changes)
     packed = {f"objectives.{name}.packed": "true" for name in ("mlm", "tlm")}
@@ -101,10 +102,10 @@ def test_packing_fills_sequences_with_whole_sentences_and_pairs(run):
         (
             {"objectives.mlm.max_length": "8", "objectives.mlm.packed": "true"},
             DataError,
-            r"rows of 'en' are longer than 6 tokens; raise mlm\.max_length",
+            r"rows of 'en' are longer than 6 tokens; raise objectives\.mlm\.max_length",
         ),
         (
-            {"train.max_passes": "0.1", "train.tokens_per_batch": "8192"},
+            {"train.max_passes": "0.1", "train.tokens_per_update": "8192"},
             SettingsError,
             r"max_passes = 0\.1: objective 'mlm' takes 3 batches",
         ),
@@ -251,7 +252,7 @@ def test_evaluates_each_side_of_held_out_pairs(root):
 
 def test_all_objectives_train_on_one_group_of_pairs(root):
     model = {"shape": {"layers": 1, "width": 16, "heads": 2, "max_length": 64}}
-    train = {"steps": 8, "alternate": True, "tokens_per_batch": 128, "threads": 1, "precision": "no"}
+    train = {"steps": 8, "alternate": True, "tokens_per_update": 128, "threads": 1, "precision": "no"}
     train |= {"evaluate_tokens": 256, "diagnostics": {"every": 8, "pairs": 8}}
     objectives = {"mlm": {}, "alm": {}, "weam": {}, "align_mlm": {"dictionary": {"share": 1.0, "min_count": 1}}}
     recipe = pairs_only(root, objectives, model=model, train=train)
@@ -267,3 +268,16 @@ def test_all_objectives_train_on_one_group_of_pairs(root):
     assert {"perplexity/en-de:en", "perplexity/en-de:de"} < set(records(root / "run", "evaluation")[-1]["scores"])
     kept = {path.name for path in (root / "run" / "dictionaries").iterdir()}
     assert kept == {"align_mlm.en-de.tsv", "align_mlm.en-es.tsv"}
+
+
+def test_an_update_is_the_same_on_every_number_of_processes_that_divides_it():
+    train = TrainSettings(tokens_per_update=6144, tokens_per_micro_batch=1024)
+    assert (train.micro_batches, train.micro_batch_tokens) == (6, 1024)
+    for count in (1, 2, 3, 6):
+        train.check_processes(count)
+    with pytest.raises(SettingsError, match=r"by 4 processes evenly; use 1 or 2 or 3 or 6 .* at most 1536"):
+        train.check_processes(4)
+    with pytest.raises(SettingsError, match=r"use 1 .* at most 2048"):  # the whole update is one micro-batch
+        TrainSettings().check_processes(2)
+    with pytest.raises(SettingsError, match=r"tokens_per_update \(1000\) must be a multiple"):
+        TrainSettings(tokens_per_update=1000, tokens_per_micro_batch=300)

@@ -76,7 +76,7 @@ def test_test_text_is_not_training_text():
 
 @real
 def test_largest_recipe_trains(tmp_path):
-    changes = {"train.steps": "2", "train.tokens_per_batch": "512", "train.threads": "1", "vocab.size": "1000"}
+    changes = {"train.steps": "2", "train.tokens_per_update": "512", "train.threads": "1", "vocab.size": "1000"}
     pretrain(read_recipe("nepali/clm:ne-en-hi", changes), tmp_path / "run")
     assert json.loads((tmp_path / "run/run.json").read_text())["steps"] == 2
     assert (tmp_path / "run/model/model.safetensors").is_file()

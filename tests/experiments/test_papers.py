@@ -104,7 +104,7 @@ WEAM_PAIRS = {"de": 1.92e6, "es": 1.97e6, "zh": 5.2e6}  # Europarl, release 7, a
 def test_weam_trains_two_passes_over_the_pairs(kind, language):
     recipe = read_recipe(f"weam/mbert:{kind}-en-{language}")
     pairs = WEAM_PAIRS[language]
-    assert recipe.train.tokens_per_batch == 32 * 64  # pairs, subwords of a pair
+    assert recipe.train.tokens_per_update == 32 * 64  # pairs, subwords of a pair
     assert 32 * recipe.train.steps / pairs == pytest.approx(2, abs=0.06)
     assert any(f"{pairs / 1e6:g} million pairs" in change for change in recipe.changes)
 
@@ -239,7 +239,7 @@ def test_translation_of_alm(start):
         name = f"alm/mt-{tag}:{start}"
         recipe = read_recipe(name)
         assert set(directions(recipe)) == {direction}
-        assert recipe.train.tokens_per_batch == 8192
+        assert recipe.train.tokens_per_update == 8192
         assert recipe.evaluate.task("mt").search.beam == 8
         assert recipe.train.optimizer.learning_rate == (1e-3, 5e-4)[place]
         starts = {"transformer": None, "mbert": "bert-base-multilingual-cased"}
@@ -255,7 +255,8 @@ def test_batches_hold_as_much_text_as_in_the_papers(name):
     for each in map(recipe.objective, recipe.objectives):
         lengths = np.array([20, 30, 40])
         costs = each.pair_costs(lengths, lengths) if each.reads is Pairs else each.sentence_costs(lengths)
-        held = recipe.train.tokens_per_batch * (lengths + 4) / costs  # subwords of text where all rows are so long
+        assert recipe.train.micro_batches == 8  # GPUs
+        held = recipe.train.micro_batch_tokens * (lengths + 4) / costs  # subwords of text where all rows are so long
         assert held == pytest.approx(paper, rel=0.03 if name in MASS else 1e-9)  # fragments are whole subwords
     assert recipe.train.language_alpha == "0"  # a step of each language in every iteration, however much text it has
     if name in MASS:
@@ -267,7 +268,8 @@ def test_batches_hold_as_much_text_as_in_the_papers(name):
 def test_batches_of_pairs_count_both_sides(name):
     recipe = read_recipe(name)
     (cost,) = recipe.objective("translation").pair_costs(np.array([30]), np.array([30]))
-    assert recipe.train.tokens_per_batch * 2 * (30 + 4) / cost == pytest.approx(2000)
+    assert recipe.train.micro_batches == 8  # GPUs
+    assert recipe.train.micro_batch_tokens * 2 * (30 + 4) / cost == pytest.approx(2000)
 
 
 def test_every_learned_direction_has_held_out_pairs():

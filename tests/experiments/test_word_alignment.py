@@ -197,7 +197,7 @@ def test_provides_phrase_table_scores_to_objectives(folder):
     [
         ({"name": "strait"}, "did you mean 'straight'"),
         ({"shft": 1}, "align: unknown key 'shft'; did you mean 'shift'"),
-        ({"phrases": {"max_phrase_lenght": 3}}, "did you mean 'max_phrase_length'"),
+        ({"phrases": {"max_phrase_lenght": 3}}, "did you mean 'align.phrases.max_phrase_length'"),
         ({"log": "{split}.links"}, r"unknown placeholder \{split\}"),
     ],
 )

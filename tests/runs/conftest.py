@@ -37,8 +37,8 @@ max_length = 32
 
 [train]
 steps = 12
-tokens_per_batch = 256
-micro_batches = 2
+tokens_per_update = 512
+tokens_per_micro_batch = 256
 precision = "no"
 evaluate_every = 6
 checkpoint_every = 4

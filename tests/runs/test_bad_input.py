@@ -46,7 +46,10 @@ def edit(old, new):
         (write("train.en", b""), ["train.en", "empty"]),
         (write("pairs.en", b"one line only\n"), ["1", "120"]),
         (write("train.en", b"a line\n" * 41 + b"caf\xe9\n" + b"a line\n" * 9), ["train.en", "42", "UTF-8"]),
-        (edit("tokens_per_batch", "token_per_batch"), ["train.token_per_batch", "did you mean 'tokens_per_batch'"]),
+        (
+            edit("tokens_per_update", "token_per_update"),
+            ["train.token_per_update", "did you mean 'train.tokens_per_update'"],
+        ),
         (edit("[objectives.tlm]", "[objectives.tml]"), ["'tml'", "did you mean 'tlm'"]),
         (edit("warmup = 2", "warmup = -1"), ["warmup", "greater than or equal to 0"]),
         (edit("[objectives.tlm]\n", '[objectives.tlm]\ncorpora = ["pears"]\n'), ["did you mean 'pairs'"]),

@@ -49,7 +49,7 @@ def _recipe(name: str, seed: int, tlm: bool) -> dict[str, Any]:
         "model": {"shape": {"family": "bert", "layers": 3, "width": 128, "heads": 4, "feed_forward": 512,
                             "dropout": 0.1}, "languages": "none"},
         "objectives": objectives,
-        "train": {"steps": 1200, "tokens_per_batch": 4096, "learning_rate": 5e-4, "schedule": "linear",
+        "train": {"steps": 1200, "tokens_per_update": 4096, "learning_rate": 5e-4, "schedule": "linear",
                   "warmup_steps": 100, "weight_decay": 0.01, "precision": "float32"},
         "evaluate": {"tasks": ["pos", "xnli"], "source": "en", "seeds": 3},
     }  # fmt: skip

@@ -12,4 +12,4 @@ TOY = {
     "toy.test": "20",
 }
 VOCAB = {"vocab.size": "1800"}  # enough for some words of a dictionary to be whole
-SHORT = {"train.steps": "2", "train.tokens_per_batch": "512", "train.threads": "1", "train.evaluate_tokens": "512"}
+SHORT = {"train.steps": "2", "train.tokens_per_update": "512", "train.threads": "1", "train.evaluate_tokens": "512"}

@@ -53,13 +53,11 @@ def test_evaluation_state_is_restored(values):
     assert values or math.isinf(again.best)
 
 
-def saver(folder, processes=1, every=2, keep=2):
+def saver(folder, every=2, keep=2):
     model = nn.Linear(2, 2)
-    accelerator = SimpleNamespace(
-        is_main_process=True, num_processes=processes, unwrap_model=lambda m: m, wait_for_everyone=lambda: None
-    )
+    accelerator = SimpleNamespace(is_main_process=True, unwrap_model=lambda m: m, wait_for_everyone=lambda: None)
     training = SimpleNamespace(
-        model=model, optimizer=torch.optim.AdamW(model.parameters()), accelerator=accelerator, last=7, micro_batches=2
+        model=model, optimizer=torch.optim.AdamW(model.parameters()), accelerator=accelerator, last=7
     )
     return CheckpointCallback(folder, every, keep, training, Progress(drawn=(3,)))
 
@@ -85,16 +83,6 @@ def test_every_process_forgets_unsaved_state_at_each_checkpoint(tmp_path, main):
     for step in range(1, 8):
         made(SimpleNamespace(index=step))
     assert forgotten == [2, 4, 6, 7]
-
-
-def test_warns_of_another_number_of_processes(tmp_path, caplog):
-    run(saver(tmp_path), [2])
-    with caplog.at_level(logging.WARNING):
-        assert saver(tmp_path).resume() == 2
-    assert not caplog.records
-    with caplog.at_level(logging.WARNING):
-        assert saver(tmp_path, processes=4).resume() == 2
-    assert "2 micro-batches over all processes, and has 8" in caplog.text
 
 
 @pytest.fixture

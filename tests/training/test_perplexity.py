@@ -41,7 +41,7 @@ def rows(vocab, count, length=62):
     return Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), "en")
 
 
-@pytest.mark.parametrize("change", [{"train.tokens_per_batch": "8192"}, {"seed": "5"}])
+@pytest.mark.parametrize("change", [{"train.tokens_per_update": "8192"}, {"seed": "5"}])
 def test_held_out_batches_do_not_depend_on_run_settings(vocab, backbone, change):
     def batches(changes):
         recipe = read_recipe("tiny/mlm", changes)

@@ -203,11 +203,10 @@ def _settings(values: dict[str, Any]) -> str:
 
 def _training(recipe: Recipe, about: dict[str, Any]) -> dict[str, Any]:
     train, optimizer = recipe.train, recipe.train.optimizer
-    batch = train.tokens_per_batch * train.micro_batches * int(about.get("processes", 1))
     facts = {
         "steps": f"{about['steps']:,}" + (f" ({about['stopped']})" if about.get("stopped") else ""),
         "tokens": f"{about['tokens']:,}",
-        "tokens per update, with padding": f"{batch:,}",
+        "tokens per update, with padding": f"{train.tokens_per_update:,}",
         "optimizer": f"AdamW, betas {', '.join(map(str, optimizer.betas))}, weight decay {optimizer.weight_decay}",
         "learning rate": f"{optimizer.learning_rate:g}, {optimizer.schedule}, {optimizer.warmup:,} steps of warm-up",
         "precision": about.get("precision") or train.precision,

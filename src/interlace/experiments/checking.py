@@ -116,7 +116,7 @@ def _volume(recipe: Recipe, reports: list[InspectionReport]) -> TrainingVolume:
         for language, side in each.items()
     )
     train = recipe.train
-    return TrainingVolume(train.steps, train.steps * train.micro_batches * train.tokens_per_batch, round(text))
+    return TrainingVolume(train.steps, train.steps * train.tokens_per_update, round(text))
 
 
 def _unknown_script(recipe: Recipe, language: str) -> str:

@@ -101,7 +101,7 @@ def estimate(recipe: Recipe) -> Estimate:
     recipe.check_trainable()
     recipe.check_data_root()
     train, notes = recipe.train, []
-    a_step = train.tokens_per_batch * train.micro_batches
+    a_step = train.tokens_per_update
     try:
         cost = _cost(recipe, a_step * train.steps)
     except SettingsError:
@@ -139,7 +139,7 @@ def _cost(recipe: Recipe, tokens: int) -> ModelCost:
         decoder=parameters - sum(parameter.numel() for parameter in backbone.model.parameters()),
         device=torch.cuda.get_device_name(device) if cuda else f"{torch.get_num_threads()} CPU threads",
         speed=speed,
-        memory=round(parameters * 16 + kept * recipe.train.tokens_per_batch),  # weight, gradient and two moments
+        memory=round(parameters * 16 + kept * recipe.train.micro_batch_tokens),  # weight, gradient and two moments
         hours=tokens / speed / 3600,
         translating=written * speed,
     )
@@ -173,7 +173,7 @@ class _Benchmark:
         self._target = max((int(decoder.decoder_lengths(lengths)[0]) for decoder in decoders), default=0)
         self._row = self._length + self._target
         self._rows = 1  # sequences in a measured update
-        self._most = max(recipe.train.tokens_per_batch // self._row, 1)
+        self._most = max(recipe.train.micro_batch_tokens // self._row, 1)
         self._backbone, self._vocab, self._device = backbone, vocab, device
         self._optimizer = recipe.train.optimizer.build(backbone)
         self._bf16 = resolved(recipe.train.precision) == "bf16"

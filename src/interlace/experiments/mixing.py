@@ -98,7 +98,7 @@ def _resources(
 
 def _plan(recipe: Recipe, objective: Objective, materials: Materials, corpus: str, number: int) -> BatchPlan:
     data: Any = materials.readable[corpus]
-    budget = recipe.train.tokens_per_batch
+    budget = recipe.train.micro_batch_tokens
     max_length = objective.packed_length(materials.vocab)
     if max_length is not None:
         data = PackedSentences(data, max_length, materials.vocab.end, _fitting(objective, corpus, data, max_length))

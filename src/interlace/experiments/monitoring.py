@@ -242,7 +242,7 @@ def probes_of(
     wanted = frozenset(settings.measures or MEASURES)
     task = recipe.evaluate.task("retrieval")
     retrieval = task if isinstance(task, Retrieval) else Retrieval()
-    limit = min(retrieval.tokens_per_batch, recipe.train.tokens_per_batch)  # no larger batches than in training
+    limit = min(retrieval.tokens_per_batch, recipe.train.micro_batch_tokens)  # no larger batches than in training
     retrieval = retrieval.model_copy(update={"tokens_per_batch": limit})
     pairs = tuple(_pairs(recipe, materials, traits, retrieval)) if wanted & set(PAIR_MEASURES) else ()
     dictionaries = _dictionaries(recipe, materials) if "alignment" in wanted else {}

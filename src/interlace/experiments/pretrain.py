@@ -82,6 +82,7 @@ def pretrain(recipe: Recipe, into: Path, callback: Callable[[TrainingStep], None
     recipe.check_trainable()
     train = recipe.train
     accelerator = accelerator_for(train.precision, train.threads, train.trackers, into)
+    train.check_processes(accelerator.num_processes)
     if not accelerator.is_main_process:
         return into / "model" if is_finished(into) else _run(recipe, into, accelerator, callback)
     with locked(into):

@@ -284,8 +284,15 @@ class TrainSettings(Settings):
     """Length, batches, optimization, evaluation and checkpoints of pre-training."""
 
     steps: int = Field(1000, ge=1, description="Number of updates.")
-    tokens_per_batch: int = Field(4096, ge=16, description="Tokens in a micro-batch with padding, per process.")
-    micro_batches: int = Field(1, ge=1, description="Micro-batches per update, per process (gradient accumulation).")
+    tokens_per_update: int = Field(
+        4096, ge=16, description="Tokens of an update with padding, over all devices and micro-batches."
+    )
+    tokens_per_micro_batch: int | None = Field(
+        None,
+        ge=16,
+        description="Tokens that a device processes at once; an update is the sum of micro-batches, shared between the "
+        "processes. Default: the whole update, which only one process can train.",
+    )
     alternate: bool = Field(
         False, description="Alternate objectives, one update each (XLM), instead of sampling them by weight."
     )
@@ -336,6 +343,36 @@ class TrainSettings(Settings):
         """Check that early stopping has evaluations."""
         if self.patience and not self.evaluate_every:
             raise ValueError("patience needs train.evaluate_every")
+        if self.micro_batches * self.micro_batch_tokens != self.tokens_per_update:
+            raise ValueError(
+                f"tokens_per_update ({self.tokens_per_update}) must be a multiple of tokens_per_micro_batch "
+                f"({self.tokens_per_micro_batch})"
+            )
+
+    @property
+    def micro_batch_tokens(self) -> int:
+        """Tokens of a micro-batch with padding."""
+        return self.tokens_per_micro_batch or self.tokens_per_update
+
+    @property
+    def micro_batches(self) -> int:
+        """Micro-batches of an update, over all processes."""
+        return max(1, self.tokens_per_update // self.micro_batch_tokens)
+
+    def check_processes(self, count: int) -> None:
+        """Check that `count` processes share the micro-batches of an update evenly.
+
+        Raises:
+            SettingsError: they do not; the message names the numbers of processes that do.
+        """
+        if self.micro_batches % count == 0:
+            return
+        divisors = [str(number) for number in range(1, self.micro_batches + 1) if self.micro_batches % number == 0]
+        most = self.tokens_per_update // count
+        raise SettingsError(
+            f"{self.micro_batches} micro-batches cannot be shared by {count} processes evenly; use "
+            f"{' or '.join(divisors)} processes, or lower train.tokens_per_micro_batch to at most {most}"
+        )
 
 
 class Published(Settings):

@@ -76,7 +76,7 @@ class Tuning(Settings):
         2e-5, description="Peak learning rate; of a list, `select` chooses one (XTREME: 2e-5)."
     )
     epochs: float = Field(3.0, gt=0, description="Passes over the training set.")
-    tokens_per_batch: int = Field(2048, ge=16, description="Tokens per batch, padding included.")
+    tokens_per_batch: int = Field(2048, ge=16, description="Tokens per batch over all processes, padding included.")
     warmup_share: float = Field(0.1, ge=0, lt=1, description="Share of the steps with a rising learning rate.")
     weight_decay: float = Field(0.0, ge=0, description="Decoupled weight decay of AdamW.")
     betas: tuple[Decay, Decay] = Field((0.9, 0.999), description="Decay rates of Adam's moments (ALM: 0.9, 0.997).")

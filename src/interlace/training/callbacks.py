@@ -138,7 +138,6 @@ class CheckpointCallback:
         if accelerator.is_main_process:
             state = {
                 "drawn": self.progress.drawn,
-                "slots": self._slots(),
                 "stop": self.progress.stop,
                 "reason": self.progress.reason,
                 "evaluation": self.evaluation.state() if self.evaluation else None,
@@ -160,16 +159,9 @@ class CheckpointCallback:
         state = checkpoint.load(checkpoint.path_of(self.folder, found[-1]), model, self.training.optimizer)
         self.progress.done, self.progress.drawn = state["step"], tuple(state["drawn"])
         self.progress.stop, self.progress.reason = state["stop"], state["reason"]
-        if (before := state.get("slots")) not in (None, now := self._slots()):
-            log.warning("a step had %d micro-batches over all processes, and has %d from now on", before, now)
         if self.evaluation is not None:
             self.evaluation.restore(state["evaluation"])
         return found[-1]
-
-    def _slots(self) -> int:
-        """Return the micro-batches a step, over all processes."""
-        processes: int = self.training.accelerator.num_processes
-        return self.training.micro_batches * processes
 
 
 @dataclass

@@ -248,7 +248,9 @@ class FineTuner:
         warmup, decay = int(tuning.warmup_share * last), tuning.weight_decay
         settings = OptimizerSettings(learning_rate=rate, warmup=warmup, weight_decay=decay, betas=tuning.betas)
         mixture = Mixture(sources, job.seed)
-        training = Training(model, mixture, settings.build(model), settings, job.accelerator, last)
+        training = Training(
+            model, mixture, settings.build(model), settings, job.accelerator, last, job.accelerator.num_processes
+        )
         return cls(job, head, prepared, training, baseline)
 
     @property
@@ -361,9 +363,9 @@ def _sources(
     if tuning.mix_languages and len(read) > 1:
         read, batcher = {"+".join(read): MixedSequences.of(list(read.values()))}, MixedBatches(head)
         columns = [[np.concatenate(column) for column in zip(*columns, strict=True)]]
-    sources = []
+    sources, budget = [], tuning.tokens_per_batch // job.accelerator.num_processes
     for language, sequences in read.items():
-        plan = bucket_plan(sequences, prepared, head.max_length, tuning.tokens_per_batch, seed=job.seed)
+        plan = bucket_plan(sequences, prepared, head.max_length, budget, seed=job.seed)
         batches = BucketedBatches(sequences, plan)
         sources.append(MixtureSource(job.name, language, batcher, prepared, batches, size=len(plan)))
     return sources, fmean(map(baseline_loss, columns))

@@ -110,7 +110,11 @@ class TrainingModel(nn.Module):
 
 @dataclass(frozen=True)
 class Training:
-    """What the loop works on; `model` is a `TrainingModel` as `accelerator.prepare` returned it."""
+    """What the loop works on.
+
+    model: a `TrainingModel` as `accelerator.prepare` returned it.
+    micro_batches: of an update, over all processes; a multiple of their number.
+    """
 
     model: nn.Module
     mixture: Mixture
@@ -145,12 +149,11 @@ def steps(training: Training, progress: Progress) -> Iterator[TrainingStep]:
 def _prefetched(
     training: Training, progress: Progress, background: ThreadPoolExecutor
 ) -> Iterator[tuple[MixtureDraw, list[Future[Batch]]]]:
-    """Yield draws with their batches under construction, a few steps ahead; this process's slots only."""
+    """Yield draws with their batches under construction, a few steps ahead; this process's micro-batches only."""
     accelerator, mixture = training.accelerator, training.mixture
-    world = accelerator.num_processes
-    slots = [micro * world + accelerator.process_index for micro in range(training.micro_batches)]
+    slots = range(accelerator.process_index, training.micro_batches, accelerator.num_processes)
     queue: deque[tuple[MixtureDraw, list[Future[Batch]]]] = deque()
-    for draw in mixture.draws(progress.done, training.last, progress.drawn, world * training.micro_batches):
+    for draw in mixture.draws(progress.done, training.last, progress.drawn, training.micro_batches):
         queue.append((draw, [background.submit(mixture.batch, draw, slot) for slot in slots]))
         if len(queue) > PREFETCH:
             yield queue.popleft()
