@@ -1,10 +1,15 @@
 """Language sampling, and epochs as numbered batches."""
 
+import tracemalloc
+from collections import Counter
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlace.data._permutation_kernels import permuted, permuted_within
 from interlace.data.sampling import BucketPlan, StreamPlan, temperature
 
 LENGTHS = st.lists(st.integers(0, 40), min_size=1, max_size=60).map(np.array)
@@ -79,3 +84,47 @@ def test_the_shift_changes_with_the_epoch():
     plan = StreamPlan(10, 512, 256, seed=0)
     assert len({plan.shift(epoch) for epoch in range(20)}) > 15
     assert plan.shift(3) == StreamPlan(10, 512, 256, seed=0).shift(3)
+
+
+@given(size=st.integers(1, 3000), key=st.integers(0, 2**62 - 1))
+def test_a_key_names_a_permutation(size, key):
+    images = permuted(0, size, size, key)
+    assert sorted(images.tolist()) == list(range(size))
+    middle = size // 2
+    assert permuted(middle, size, size, key).tolist() == images[middle:].tolist()
+
+
+@given(sizes=st.lists(st.integers(1, 300), min_size=1, max_size=8), key=st.integers(0, 2**62 - 1))
+def test_groups_keep_their_numbers(sizes, key):
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    images = permuted_within(0, int(starts[-1]), starts, key)
+    for start, end in pairwise(starts.tolist()):
+        assert sorted(images[start:end].tolist()) == list(range(start, end))
+    assert permuted_within(int(starts[-1]) - 1, int(starts[-1]), starts, key)[0] == images[-1]
+
+
+def test_all_permutations_are_equally_frequent():
+    found = Counter(tuple(permuted(0, 4, 4, key).tolist()) for key in range(24_000))
+    assert len(found) == 24
+    statistic = sum((count - 1000) ** 2 / 1000 for count in found.values())
+    assert statistic < 44.2  # the 0.995 quantile of chi-square with 23 degrees of freedom
+
+
+def test_neighbors_in_a_permutation_are_independent():
+    images = permuted(0, 100_003, 100_003, 7) / 100_003
+    for lag in (1, 2, 64, 4096):
+        assert abs(np.corrcoef(images[:-lag], images[lag:])[0, 1]) < 4 / np.sqrt(len(images) - lag)
+    assert abs(np.corrcoef(images, permuted(0, 100_003, 100_003, 8))[0, 1]) < 4 / np.sqrt(len(images))
+
+
+def test_a_billion_rows_need_no_memory():
+    tracemalloc.start()
+    plan = StreamPlan(10**9, 16_384, 256, seed=1)
+    last, epoch = plan.batch(3 * len(plan) - 1)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (len(plan), len(last), epoch) == (15_625_000, 64, 2)
+    assert len(set(last.tolist())) == 64
+    assert last.min() >= 0
+    assert last.max() < 10**9
+    assert peak < 10_000_000

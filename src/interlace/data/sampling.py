@@ -1,14 +1,14 @@
 """Sampling of languages, and epochs of rows as numbered batches.
 
 A plan is a pure function of the rows' lengths and the key [PLAN, seed, epoch, corpus]. Batches are numbered over all
-epochs, so a run's position in a corpus is one number, and any batch can be computed at any time.
+epochs, so a run's position in a corpus is one number, and any batch can be computed at any time: the order of an epoch
+is a keyed permutation, of which only the rows of the batch are computed.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from interlace.core.errors import DataError
 from interlace.core.randomness import Generator, Purpose, generator
-
-_CACHED = 2  # epochs: prefetched batches may already belong to the next one
 
 
 def temperature(counts: NDArray[Any], alpha: float = 0.7) -> NDArray[np.float64]:
@@ -39,28 +37,25 @@ class EpochPlan(ABC):
     def __init__(self, rows: int, seed: int, corpus: int) -> None:
         if not rows:
             raise DataError("the corpus has no rows")
+        self.rows = rows
         self.seed = seed
         self.corpus = corpus
-        self._epochs: dict[int, list[NDArray[np.int64]]] = {}
-        self._lock = Lock()
 
     @abstractmethod
     def __len__(self) -> int:
         """Batches per epoch, the same in every epoch."""
 
     @abstractmethod
-    def _draw(self, rng: Generator) -> list[NDArray[np.int64]]:
-        """Return the row numbers of each batch of an epoch."""
+    def _rows_of(self, place: int, key: int) -> NDArray[np.int64]:
+        """Return the row numbers of batch `place` in the epoch whose permutation `key` names."""
 
     def batch(self, index: int) -> tuple[NDArray[np.int64], int]:
         """Return the rows of batch `index`, counted from 0 over all epochs, and its epoch."""
         epoch, place = divmod(index, len(self))
-        with self._lock:
-            if epoch not in self._epochs:
-                self._epochs[epoch] = self._draw(generator(Purpose.PLAN, self.seed, epoch, self.corpus))
-                for old in sorted(self._epochs, key=lambda known: abs(known - epoch))[_CACHED:]:
-                    del self._epochs[old]
-            return self._epochs[epoch][place], epoch
+        return self._rows_of(place, int(self._generator(epoch).integers(1 << 62))), epoch
+
+    def _generator(self, epoch: int) -> Generator:
+        return generator(Purpose.PLAN, self.seed, epoch, self.corpus)
 
 
 class StreamPlan(EpochPlan):
@@ -72,7 +67,6 @@ class StreamPlan(EpochPlan):
         rows: number of rows; length: subwords per row with special tokens.
         """
         super().__init__(rows, seed, corpus)
-        self.rows = rows
         self.length = length
         self.rows_per_batch = max(1, tokens_per_batch // length)
 
@@ -82,19 +76,20 @@ class StreamPlan(EpochPlan):
 
     def shift(self, epoch: int) -> int:
         """Return the shift of the cuts in this epoch, in subwords below `length`."""
-        return int(generator(Purpose.PLAN, self.seed, epoch, self.corpus).integers(self.length))
+        return int(self._generator(epoch).integers(self.length))
 
-    def _draw(self, rng: Generator) -> list[NDArray[np.int64]]:
-        rng.integers(self.length)  # skip the draw of the shift
-        order = rng.permutation(self.rows)
-        return [order[start : start + self.rows_per_batch] for start in range(0, self.rows, self.rows_per_batch)]
+    def _rows_of(self, place: int, key: int) -> NDArray[np.int64]:
+        from interlace.data._permutation_kernels import permuted
+
+        first = place * self.rows_per_batch
+        return permuted(first, min(first + self.rows_per_batch, self.rows), self.rows, key)
 
 
 class BucketPlan(EpochPlan):
     """Batches of rows of similar length within a budget of padded tokens.
 
-    Rows are sorted by length, ties in random order, cut where the longest row times the number of rows would exceed the
-    budget, and the batches are shuffled. The sorted lengths, and so the cuts, are the same in every epoch.
+    Rows are sorted by length once, and cut where the longest row times the number of rows would exceed the budget. An
+    epoch permutes the batches, and the rows of each length.
     """
 
     def __init__(
@@ -112,23 +107,25 @@ class BucketPlan(EpochPlan):
         overhead: special tokens added to each row. max_length: longer rows count as this long, special tokens included
         (the objective truncates them). A row above the budget is a batch of its own.
         """
+        from interlace.data._permutation_kernels import cuts
+
         super().__init__(len(lengths), seed, corpus)
         costs = np.asarray(lengths, np.int64) + overhead
         if max_length is not None:
             costs = np.minimum(costs, max_length)
-        self._costs = costs.astype(np.uint16 if costs.max(initial=0) < 1 << 16 else np.int64)  # 16 bits sort by radix
-        ascending = np.sort(self._costs, kind="stable").astype(np.int64)
-        self._cuts = [0]
-        while (start := self._cuts[-1]) < len(ascending):
-            window = ascending[start : start + max(1, tokens_per_batch // max(int(ascending[start]), 1))]
-            padded = window * np.arange(1, len(window) + 1)
-            self._cuts.append(start + max(1, int(np.searchsorted(padded, tokens_per_batch, side="right"))))
+        costs = costs.astype(np.uint16 if costs.max(initial=0) < 1 << 16 else np.int64)  # 16 bits sort by radix
+        self._order = np.argsort(costs, kind="stable").astype(np.uint32 if self.rows < 1 << 32 else np.int64)
+        ascending = costs[self._order]
+        self._groups = np.concatenate([[0], np.flatnonzero(ascending[1:] != ascending[:-1]) + 1, [self.rows]])
+        self._cuts = cuts(ascending, tokens_per_batch)
 
     def __len__(self) -> int:
         """Batches per epoch."""
         return len(self._cuts) - 1
 
-    def _draw(self, rng: Generator) -> list[NDArray[np.int64]]:
-        shuffled = rng.permutation(len(self._costs))
-        order = shuffled[np.argsort(self._costs[shuffled], kind="stable")]
-        return [order[self._cuts[b] : self._cuts[b + 1]] for b in rng.permutation(len(self)).tolist()]
+    def _rows_of(self, place: int, key: int) -> NDArray[np.int64]:
+        from interlace.data._permutation_kernels import permuted, permuted_within
+
+        batch = int(permuted(place, place + 1, len(self), key)[0])
+        ranks = permuted_within(self._cuts[batch], self._cuts[batch + 1], self._groups, key)
+        return self._order[ranks].astype(np.int64)

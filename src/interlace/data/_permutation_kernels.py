@@ -1,0 +1,87 @@
+"""Numba kernels of `sampling`: keyed permutations, computed number by number, and cuts of batches.
+
+An unbalanced Feistel network permutes the numbers below a power of two. A number that it maps outside the range is
+mapped again until it falls inside (cycle walking; Black & Rogaway 2002, section 4), which again is a permutation.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.int64]
+
+_MIN_BITS = 8  # smaller networks cannot reach all permutations
+_ROUNDS = 8
+
+
+@njit(cache=True, nogil=True)
+def permuted(first: int, last: int, size: int, key: int) -> Numbers:
+    """Return the images of the numbers `first` to `last - 1` in the permutation of `range(size)` that `key` names."""
+    images = np.empty(last - first, np.int64)
+    bits = _bits(size)
+    for place in range(last - first):
+        images[place] = _image(first + place, size, bits, np.uint64(key))
+    return images
+
+
+@njit(cache=True, nogil=True)
+def permuted_within(first: int, last: int, starts: Numbers, key: int) -> Numbers:
+    """Return the images of `first` to `last - 1` in a permutation that keeps each number in its group.
+
+    starts: first number of each group, ascending, and the end of the last one.
+    """
+    images = np.empty(last - first, np.int64)
+    group = np.searchsorted(starts, first, side="right") - 1
+    for number in range(first, last):
+        while number >= starts[group + 1]:
+            group += 1
+        start, size = starts[group], starts[group + 1] - starts[group]
+        images[number - first] = start + _image(number - start, size, _bits(size), _mixed(np.uint64(key), int(group)))
+    return images
+
+
+@njit(cache=True, nogil=True)
+def cuts(ascending: NDArray[Any], budget: int) -> Numbers:
+    """Return the borders of batches of ascending lengths whose longest one times their number is within the budget."""
+    borders, found = np.zeros(len(ascending) + 1, np.int64), 0
+    for place in range(len(ascending)):
+        if place > borders[found] and np.int64(ascending[place]) * (place + 1 - borders[found]) > budget:
+            found += 1
+            borders[found] = place
+    borders[found + 1] = len(ascending)
+    return borders[: found + 2].copy()
+
+
+@njit(cache=True, nogil=True)
+def _bits(size: Any) -> int:
+    bits = _MIN_BITS
+    while (1 << bits) < size:
+        bits += 1
+    return bits
+
+
+@njit(cache=True, nogil=True)
+def _image(number: Any, size: Any, bits: int, key: Any) -> Any:
+    low = bits // 2
+    low_mask, high_mask = np.uint64((1 << low) - 1), np.uint64((1 << (bits - low)) - 1)
+    while True:
+        right, left = np.uint64(number) & low_mask, np.uint64(number) >> np.uint64(low)
+        for round_ in range(0, _ROUNDS, 2):
+            left ^= _mixed(key + right, round_) & high_mask
+            right ^= _mixed(key + left, round_ + 1) & low_mask
+        number = np.int64(left << np.uint64(low) | right)
+        if number < size:
+            return number
+
+
+@njit(cache=True, nogil=True)
+def _mixed(value: Any, salt: int) -> Any:
+    """Return 64 well-mixed bits: the finalizer of SplitMix64 (Steele et al. 2014)."""
+    value += np.uint64(salt + 1) * np.uint64(0x9E3779B97F4A7C15)
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))
