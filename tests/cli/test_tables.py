@@ -52,6 +52,14 @@ def test_scores_over_held_out_words_are_labelled() -> None:
     ]
 
 
+def test_caption_names_the_candidates() -> None:
+    rows = [row(language, 30.0) | {"task": "word_translation"} for language in ("de", "fr")]
+    sets = [{"candidates": {"vocabulary": size}} for size in (200_000, 1234)]
+    caption = score_table([one | more for one, more in zip(rows, sets, strict=True)]).caption
+    assert caption == "Candidates: word_translation, vocabulary (1,234 to 200,000)."
+    assert score_table([row("de", 30.0)]).caption is None
+
+
 def test_title_says_that_the_mean_excludes_the_source() -> None:
     assert "without the source" in str(score_table([row("en", 80.0), row("de", 40.0)]).title)
     assert "without the source" not in str(score_table([row("en-de", 80.0), row("de-en", 40.0)]).title)

@@ -192,8 +192,10 @@ def test_command_line_trains_and_evaluates_vectors(data, monkeypatch):
     tasks = ["--tasks", "word_translation", "--tasks", "word_similarity"]
     scored = CliRunner().invoke(application(), ["evaluate", str(data / "run"), *tasks, *where, "--recipe", str(path)])
     assert scored.exit_code == 0, scored.output
-    assert [row["task"] for row in json.loads(scored.stdout)] == ["word_translation", "word_similarity"]
-    assert '"p@1 csls": 100.0' in scored.output
+    words, similarity = json.loads(scored.stdout)
+    assert [words["task"], similarity["task"]] == ["word_translation", "word_similarity"]
+    assert words["candidates"] == {"vocabulary": 4}
+    assert "candidates" not in similarity
 
 
 # ---- the paper's table ----

@@ -127,13 +127,15 @@ def test_gap_is_supervised_minus_zero_shot_of_each_run():
 
 def test_alignment_over_all_words_is_correlated_with_the_gap():
     # gaps 5, 20, 10, 30 and alignment 80, 40, 60, 20: a perfect order over all words
-    [table] = correlation_tables(transferred([80, 40, 60, 20], [90, 80, 85, 75], [85, 60, 75, 45]), "t")
-    assert [column.name for column in table.columns] == ["pos, \u2212 difference"]
-    assert {line.label: line.entries[0].text[:4] for line in table.lines} == {
-        "embedding_alignment (p@1, all)": "1.00",
-        "Tang et al. 2022, appendix E": "0.73",
-    }
-    assert [line.theirs for line in table.lines] == [False, True]
+    tags = transferred([80, 40, 60, 20], [90, 80, 85, 75], [85, 60, 75, 45])
+    names = [replace(one, task="ner", metric="f1") for one in tags if one.task == "pos"]
+    [table] = correlation_tables(ScoreTable([*tags, *names]), "t")
+    assert [column.name for column in table.columns] == ["pos, \u2212 difference", "ner, \u2212 difference"]
+    ours, theirs = table.lines
+    assert (ours.label, theirs.label) == ("embedding_alignment (p@1, all)", "Tang et al. 2022, appendix E")
+    assert [text[:4] for text in texts(ours.entries)] == ["1.00", "1.00"]
+    assert texts(theirs.entries) == [None, "0.78"]  # theirs of tags is with F1, not with accuracy
+    assert [ours.theirs, theirs.theirs] == [False, True]
     [first, second] = over_all_words(transferred([50, 55], [80, 80], [60, 60]))
     assert (first.score, second.score) == (50.0, 55.0)
     assert {first.metric, second.metric} == {"p@1, all"}

@@ -153,6 +153,12 @@ def test_scores_over_different_words_are_tested_over_all_words(results):
     assert note in pos.caption
 
 
+def test_captions_name_the_candidates(results):
+    sized = [replace(one, candidates={"vocabulary": 200_000}) for one in results]
+    for table in tables(ScoreTable(sized), "t", "a"):
+        assert "Candidates: pos, vocabulary (200,000)." in table.caption
+
+
 def test_missing_scores_are_dashes(results):
     _, pos = tables(ScoreTable([one for one in results if (one.system, one.language) != ("b", "es")]), "t", "a")
     assert cell(pos, "B", "es") is None

@@ -6,7 +6,7 @@ import torch
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.embeddings import WordVectors
-from interlace.tasks.common.vectors import WordVectorSettings
+from interlace.tasks.common.vectors import WordVectorSettings, whole_words
 from interlace.tasks.word_translation import WordTranslation
 
 
@@ -68,10 +68,31 @@ def test_an_equally_near_rival_ranks_first(root):
 def test_candidates_come_from_dictionary_text_or_vocabulary(root):
     vectors = at("en", cat=0, dog=90), at("de", Katze=5, Hund=85, Maus=1, Ratte=89)
     folder = root(("cat", "Katze"), ("dog", "Hund"), text={"en": "cat dog", "de": "Maus Maus Ratte"})
-    assert scored(folder, vectors)["p@1 cosine"] == 100
-    assert scored(folder, vectors, candidates="text")["p@1 cosine"] == 0
+    for settings, hits, size in [
+        ({"candidates": "dictionary"}, 100, {"dictionary": 2}),
+        ({"candidates": "text"}, 0, {"text": 4}),
+        ({}, 0, {"vocabulary": 4}),
+        ({"max_words": 3}, 50, {"vocabulary": 3}),
+    ]:
+        found = scored(folder, vectors, **settings)
+        assert (found["p@1 cosine"], found.details) == (hits, {"candidates": size})
     assert scored(folder, vectors, candidates="text", max_words=1)["coverage"] == 50  # one word a language
-    assert scored(folder, vectors, candidates="vocabulary")["p@1 cosine"] == 0
+
+
+def test_a_vector_that_both_languages_share_is_no_candidate_for_itself(root):
+    """gift, one row for both languages, finds Geschenk; rat is the translation of itself; hat has two vectors."""
+    vectors = (
+        at("en", gift=0, rat=90, hat=200),
+        WordVectors(
+            "de",
+            ["Geschenk", "gift", "rat", "hat", "Hut"],
+            at("en", Geschenk=9, gift=0, rat=90, hat=201, Hut=205).vectors,
+        ),
+    )
+    folder = root(("gift", "Geschenk"), ("rat", "rat"), ("hat", "Hut"))
+    found = scored(folder, vectors)
+    assert found["p@1 cosine"] == pytest.approx(200 / 3)
+    assert found.details == {"candidates": {"vocabulary": 5}}
 
 
 def test_identically_spelled_words_are_scored_separately(root):
@@ -112,7 +133,8 @@ def test_other_words_do_not_move_the_mean(root):
         )
         for number, side in enumerate(vectors, 1)
     ]
-    assert scored(folder, more, center=True).metrics == pytest.approx(scored(folder, vectors, center=True).metrics)
+    found = [scored(folder, each, center=True, candidates="dictionary").metrics for each in (more, vectors)]
+    assert found[0] == pytest.approx(found[1])
 
 
 def test_rejects_languages_without_vectors(root):
@@ -209,6 +231,11 @@ def test_whole_words_of_a_model_are_candidates(root, vocab, model):
         task = WordTranslation(candidates=candidates)
         found = task.measure(backbone, vocab, task.examples("test", "de", vocab, folder))
         assert found["p@1 cosine"] == expected
+    assert found.details == {"candidates": {"vocabulary": len(whole_words(vocab))}}
+    with torch.no_grad():
+        backbone.input_embeddings[int(vocab.encode_words(["liest"])[0][0]), 1] = 9
+    found = task.measure(backbone, vocab, task.examples("test", "de", vocab, folder))
+    assert found["p@1 cosine"] == 100  # of the shared table, doctor itself is no candidate
 
 
 def test_outcomes_sum_to_the_score(root):

@@ -363,7 +363,7 @@ class _ScoreView:
             settings = (SUPERVISED, ZERO_SHOT) if one.setting == GAP else (one.setting,)
             places |= {(one.task, setting, language) for setting in settings for language in languages}
         rows = self.table.filter(lambda row: (row.task, row.setting, row.language) in places)
-        parts += filter(None, [rows.collapse_note()])
+        parts += filter(None, [rows.collapse_note(), rows.candidates_note()])
         return " ".join([*parts, *words_notes([(one.task, one.metric) for one in measures], self.different)])
 
     def _too_few(self, measures: Sequence[Measure]) -> list[str]:
@@ -498,12 +498,15 @@ def correlation_tables(table: ScoreTable, title: str) -> list[Table]:
         return []
     heads = ["\u2212 difference" if task[0].setting == GAP else task[0].setting for task in tuned]
     columns = tuple(Column(f"{task[0].task}, {head}") for task, head in zip(tuned, heads, strict=True))
+    printed = {(row.table.task, row.table.score) for row in published_rows()}
     for row in published_rows("correlation of alignment and transfer"):  # ALIGN-MLM's, with the signs of ours
-        figures = [row.scores.get(task[0].task) if task[0].setting == GAP else None for task in tuned]
+        same = [task[0].setting == GAP and (task[0].task, task[0].metric) in printed for task in tuned]
+        figures = [row.scores.get(task[0].task) if one else None for one, task in zip(same, tuned, strict=True)]
         if any(figure is not None for figure in figures):
             entries = tuple(None if figure is None else Entry(f"{-figure:.2f}") for figure in figures)
             lines.append(Line(f"{row.cite}, {row.table.number}", entries, theirs=True))
-    return [Table("alignment", f"{title}: alignment and transfer", columns, tuple(lines), _CORRELATION)]
+    caption = " ".join(filter(None, [_CORRELATION, table.candidates_note()]))
+    return [Table("alignment", f"{title}: alignment and transfer", columns, tuple(lines), caption)]
 
 
 def _by_metric(results: Results) -> list[list[Measure]]:
@@ -584,7 +587,7 @@ def transfer_tables(table: ScoreTable, title: str, recipes: Mapping[str, Recipe]
             if any(mean is not None for mean in found):
                 label = system.label if len(languages) == 1 else f"{system.label}, {language}"
                 lines.append(Line(label, tuple(None if mean is None else Entry(f"{mean:.1f}") for mean in found)))
-    caption = [_TRANSFER]
+    caption = [_TRANSFER, *filter(None, [probe.candidates_note()])]
     if shares := {
         task: max(row.contamination["ngram"] for row in rows)
         for task, rows in table.filter(lambda row: bool(row.contamination)).group("task").items()

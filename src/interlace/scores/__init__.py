@@ -33,7 +33,8 @@ class Score:
     seed: of the fine-tuning. main: whether the metric is the task's main metric.
     greater_is_better: None where neither is. low, high: 95 % bootstrap interval of the main metric over test examples.
     n: test examples. translations: "human" or "machine" where translated text is read. tuning: how weights were
-    selected. contamination: test text found in the pre-training text. signatures: of metrics such as BLEU.
+    selected. contamination: test text found in the pre-training text. candidates: the name and size of the set that
+    nearest words are chosen from. signatures: of metrics such as BLEU.
     examples: hash of the test examples. key: identifies the score by model content, task settings, contents of the test
     files, and the task's scoring version, which are the next four columns. seconds: of predicting and scoring.
     """
@@ -63,6 +64,7 @@ class Score:
     translations: str = ""
     tuning: dict[str, Any] = field(default_factory=dict)
     contamination: dict[str, Any] = field(default_factory=dict)
+    candidates: dict[str, Any] = field(default_factory=dict)
     signatures: dict[str, str] = field(default_factory=dict)
     examples: str = ""
     key: str = ""
@@ -142,6 +144,18 @@ class ScoreTable(Sequence[Score]):
             if row.tuning:
                 tuned[row.fine_tuning] = tuned.get(row.fine_tuning, False) or row.collapsed
         return COLLAPSED_NOTE.format(sum(tuned.values()), len(tuned)) if any(tuned.values()) else ""
+
+    def candidates_note(self) -> str:
+        """Return a sentence on the sets that nearest words are chosen from, with their sizes; empty without any."""
+        sizes: dict[str, list[int]] = {}
+        for row in self.rows:
+            for name, size in row.candidates.items():
+                sizes.setdefault(f"{row.task}, {name}", []).append(size)
+        found = [
+            f"{name} ({' to '.join(f'{size:,}' for size in sorted({min(some), max(some)}))})"
+            for name, some in sizes.items()
+        ]
+        return f"Candidates: {'; '.join(found)}." if found else ""
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries; the axes are columns behind `label`."""

@@ -139,7 +139,9 @@ class EmbeddingAlignment(DictionaryTask):
         metrics = groups.metrics(where, lambda some: {"p@1": 100 * float(hits[some].mean())})
         identity = identity_of(*examples.words, *examples.trained.overlap(*examples.words))
         outcomes = groups.outcomes(numbers, kept[firsts], hits, identity)
-        return Scores({**metrics, "coverage": 100 * len(hits) / len(np.unique(numbers))}, outcomes)
+        details = {"candidates": {self.candidates: len(candidates)}}
+        coverage = 100 * len(hits) / len(np.unique(numbers))
+        return Scores({**metrics, "coverage": coverage}, outcomes, details=details)
 
     def _hits(
         self, backbone: Backbone, examples: EncodedEntries, candidates: Ragged, kept: NDArray[np.int64]

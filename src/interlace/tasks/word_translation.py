@@ -59,9 +59,12 @@ class WordTranslation(DictionaryTask):
 
     A word's rank is that of its best translation; a wrong word that is as near ranks first. Entries without a vector
     for both words are left out and lower the coverage. Words that were trained on do not count in the main metric.
+    Rows name the set of candidates and its size. A source word is no candidate itself, unless it is a translation,
+    where both languages share its vector.
     """
 
     metric: ClassVar[str] = "p@1 csls"
+    scoring_version: ClassVar[int] = 2
     same_scale: ClassVar[tuple[str, ...]] = (
         *(f"{name} {by}" for by in ("cosine", "csls") for name in ("p@1", "p@5", "p@10", "mrr")),
         *("identical", "coverage", "held out"),
@@ -70,9 +73,9 @@ class WordTranslation(DictionaryTask):
     static_vectors: ClassVar[bool] = True
 
     candidates: Literal["dictionary", "text", "vocabulary"] = Field(
-        "dictionary",
-        description="Candidates: the dictionary's targets; with them the frequent words of `text`; or all words with "
-        "vectors (of a model: all words that are one subword). CSLS counts neighbors among the like of them.",
+        "vocabulary",
+        description="Candidates: the dictionary's targets, alone, with the frequent words of `text`, or with all "
+        "words that have vectors (of a model: that are one subword). CSLS counts neighbors among the like of them.",
     )
     max_words: int = Field(200_000, ge=1, description="Maximum number of frequent words (Conneau et al. 2018, 3.2).")
     neighbors: int = Field(10, ge=1, description="k of CSLS (Conneau et al. 2018, section 2.3: 10).")
@@ -128,7 +131,8 @@ class WordTranslation(DictionaryTask):
         rows = np.unique(found[:, :2], axis=0)
         spelled = [[side.words[row] for row in rows[:, number]] for number, side in enumerate(sides)]
         words = np.unique(rows[:, 0], return_inverse=True)[1]
-        best_ranks, cosines, distances = self._compare(sides, rows, words, examples.frequent)
+        around = self._around(sides, rows, examples.frequent)
+        best_ranks, cosines, distances = self._compare(sides, rows, words, around)
         identical = np.bincount(words, [one == other for one, other in zip(*spelled, strict=True)]) > 0
 
         def measure(kept: NDArray[np.bool_]) -> dict[str, float]:
@@ -153,21 +157,32 @@ class WordTranslation(DictionaryTask):
             identity_of(examples.source, examples.target, *examples.trained.overlap(examples.source, examples.target)),
         )
         covered = {examples.source[entry] for entry in found[:, 2]}
-        return Scores({**metrics, "coverage": 100 * len(covered) / len(numbers)}, outcomes)
+        details = {"candidates": {self.candidates: len(around[1])}}
+        return Scores({**metrics, "coverage": 100 * len(covered) / len(numbers)}, outcomes, details=details)
 
-    def _compare(
-        self, sides: list[WordVectors], rows: NDArray[np.int64], words: NDArray[np.int64], frequent: list[list[str]]
-    ) -> tuple[dict[str, NDArray[np.int64]], NDArray[np.float32], NDArray[np.float32]]:
-        """Rank the candidates of n source words, and measure the cosine and distance of m entries.
-
-        rows: (m, 2) rows of the words of each entry. words: (m,) the source word of each.
-        Returns: (n,) the rank of the best translation by similarity; (m,) cosines and (m,) distances.
-        """
-        around = []  # of each side, the sorted rows that are candidates, or that candidates count neighbors among
+    def _around(
+        self, sides: list[WordVectors], rows: NDArray[np.int64], frequent: list[list[str]]
+    ) -> list[NDArray[np.int64]]:
+        """Return of each side the sorted rows that are candidates, or that candidates count neighbors among."""
+        around = []
         for number, (side, words_of_text) in enumerate(zip(sides, frequent, strict=True)):
             more = side.find(words_of_text)
             some = np.unique(np.concatenate([rows[:, number], more[more >= 0]]))
             around.append(np.arange(len(side)) if self.candidates == "vocabulary" else some)
+        return around
+
+    def _compare(
+        self,
+        sides: list[WordVectors],
+        rows: NDArray[np.int64],
+        words: NDArray[np.int64],
+        around: list[NDArray[np.int64]],
+    ) -> tuple[dict[str, NDArray[np.int64]], NDArray[np.float32], NDArray[np.float32]]:
+        """Rank the candidates of n source words, and measure the cosine and distance of m entries.
+
+        rows: (m, 2) rows of the words of each entry. words: (m,) the source word of each. around: as `_around` returns.
+        Returns: (n,) the rank of the best translation by similarity; (m,) cosines and (m,) distances.
+        """
         tables = [
             centered(side, used) if self.center else side.vectors for side, used in zip(sides, around, strict=True)
         ]
@@ -176,7 +191,8 @@ class WordTranslation(DictionaryTask):
         candidates, others = unit(tables[1][around[1]]), unit(tables[0][around[0]])
         csls = MarginScorer.csls(candidates, others, self.neighbors)
         source, target = (table[rows[:, number]] for number, table in enumerate(tables))
-        found = {"csls": ranks(queries, candidates, gold, csls), "cosine": ranks(queries, candidates, gold)}
+        own = _same_vectors(sides[0], sides[1], np.unique(rows[:, 0]), around[1])
+        found = {by: ranks(queries, candidates, gold, scorer, own) for by, scorer in (("csls", csls), ("cosine", None))}
         return found, (unit(source) * unit(target)).sum(axis=1), np.linalg.norm(source - target, axis=1)
 
     def _entries_with_vectors(
@@ -194,6 +210,18 @@ class WordTranslation(DictionaryTask):
                 "words; for a model, reading.multi_subword = 'mean' includes words of several subwords"
             )
         return kept
+
+
+def _same_vectors(
+    source: WordVectors, target: WordVectors, rows: NDArray[np.int64], candidates: NDArray[np.int64]
+) -> Ragged:
+    """Return, for each row of `source`, the place of the candidate with the same spelling and the same vector, if any.
+
+    Languages share vectors in a model's input embeddings, and where they are trained on one text.
+    """
+    found = target.find([source.words[row] for row in rows])
+    same = np.isin(found, candidates) & (source.vectors[rows] == target.vectors[found]).all(axis=1)
+    return Ragged.from_lengths(np.searchsorted(candidates, found[same]), same)
 
 
 def _percent(true: Any) -> float:

@@ -37,7 +37,7 @@ def comparison_table(scores: dict[str, list[Row]]) -> Table:
         caption_justify="left",
     )
     lower = f"{LESS.strip()}: lower is better." * any(row.get("greater_is_better", True) is False for row in rows)
-    table.caption = " ".join(filter(None, [lower, _collapses(scores)])) or None
+    table.caption = " ".join(filter(None, [lower, *_notes(scores)])) or None
     for name in ("task", *(["recipe"] if len(scores) > 1 else [])):
         table.add_column(name, no_wrap=True)
     for name in (*languages, "mean"):
@@ -93,6 +93,7 @@ def _shown(rows: list[Row], languages: list[str]) -> str:
     return f"{mean(scores):.1f}{spread}{COLLAPSED * collapsed}"
 
 
-def _collapses(scores: dict[str, list[Row]]) -> str:
-    """Return a sentence on collapsed fine-tunings for the caption."""
-    return ScoreTable(row for name, rows in scores.items() for row in table_of_entries(rows, run=name)).collapse_note()
+def _notes(scores: dict[str, list[Row]]) -> list[str]:
+    """Return sentences for the caption on collapsed fine-tunings and on candidates of nearest words."""
+    table = ScoreTable(row for name, rows in scores.items() for row in table_of_entries(rows, run=name))
+    return [table.collapse_note(), table.candidates_note()]
