@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 BUDGET, ROUNDS, BATCHES, SIZE = 16_384, 7, 20, 20_000
 VOCAB: Any = SimpleNamespace(
-    pad=0, begin=1, end=2, mask=3, size=SIZE, separator_ids=(2,), special_ids=np.arange(4),
+    pad=0, begin=1, end=2, mask=3, size=SIZE, separator_ids=(2,), pair_layout="bert", special_ids=np.arange(4),
     regular_ids=np.arange(4, SIZE),
 )  # fmt: skip
 

@@ -1,12 +1,17 @@
-"""Rows as a model reads them, worked by hand."""
+"""Rows as a model reads them, worked by hand for the vocabularies of each family."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import AutoTokenizer
 
 from interlace.data import Pairs
 from interlace.data.layout import pair_layout, sentence_layout
+from interlace.data.vocab import Vocab
+from little_checkpoints import KINDS
 from little_words import sentences
 
 VOCAB = SimpleNamespace(pad=0, begin=1, end=2, separator_ids=np.array([2]))
@@ -32,25 +37,88 @@ def test_a_separator_inside_a_stream_is_not_content():
     assert layout.content.tolist() == [[False, True, False, True, False]]
 
 
-def test_positions_restart_on_the_second_side():
+def test_the_default_is_the_template_of_the_vocabulary():
     pairs = Pairs(sentences([[5, 6], [5]]), sentences([[7], [8, 9]], language="de"))
     layout = pair_layout(pairs, VOCAB, max_length=10)
     assert layout.ids.tolist() == [[1, 5, 6, 2, 7, 2], [1, 5, 2, 8, 9, 2]]
     assert layout.sides.tolist() == [[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 1]]
     assert layout.words.tolist() == [[-1, 0, 1, -1, 0, -1], [-1, 0, -1, 0, 1, -1]]
-    assert layout.positions(0, restart=True).tolist() == [[0, 1, 2, 3, 0, 1], [0, 1, 2, 0, 1, 2]]
-    assert layout.positions(0, restart=False).tolist() == [[0, 1, 2, 3, 4, 5]] * 2
+    double = pair_layout(pairs, ROBERTA, max_length=10)
+    assert double.ids.tolist() == [[1, 5, 6, 2, 2, 7, 2], [1, 5, 2, 2, 8, 9, 2]]
+    assert double.sides.tolist() == [[0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1, 1]]
 
 
-def test_two_separators_as_in_roberta():
-    layout = pair_layout(Pairs(sentences([[5]]), sentences([[7, 8]])), ROBERTA, max_length=10)
-    assert layout.ids.tolist() == [[1, 5, 2, 2, 7, 8, 2]]
-    assert layout.sides.tolist() == [[0, 0, 0, 1, 1, 1, 1]]
+# ids (^ begins, $ ends), sides and positions of the pair A A - C
+LAYOUTS = {
+    ("xlm", True): ("^ A A $ ^ C $", [0, 0, 0, 0, 1, 1, 1], [0, 1, 2, 3, 0, 1, 2]),
+    ("xlm", False): ("^ A A $ C $", [0, 0, 0, 1, 1, 1], [0, 1, 2, 3, 4, 5]),
+    ("roberta", True): ("^ A A $ $ C $", [0, 0, 0, 0, 1, 1, 1], [0, 1, 2, 3, 0, 1, 2]),
+    ("roberta", False): ("^ A A $ $ C $", [0, 0, 0, 0, 1, 1, 1], [0, 1, 2, 3, 4, 5, 6]),
+    ("bert", True): ("^ A A $ C $", [0, 0, 0, 0, 1, 1], [0, 1, 2, 3, 1, 2]),
+    ("bert", False): ("^ A A $ C $", [0, 0, 0, 0, 1, 1], [0, 1, 2, 3, 4, 5]),
+}
+OPENED = {"own": ("<s>", "</s>", "xlm"), "xlm": ("</s>", "</s>", "xlm"), "xlm-r": ("<s>", "</s>", "roberta")}
+OPENED |= {"mbert": ("[CLS]", "[SEP]", "bert"), "mmbert": ("[CLS]", "[SEP]", "bert")}
+
+
+@pytest.fixture(scope="module", params=OPENED)
+def opened(request, vocab, tmp_path_factory):
+    """A vocabulary that was trained here, or of a checkpoint; with its begin and end token and its family's layout."""
+    if request.param == "own":
+        return vocab, *OPENED["own"]
+    folder = tmp_path_factory.mktemp("tokenizer")
+    KINDS[request.param][0]().save_pretrained(folder)
+    return Vocab.load(folder), *OPENED[request.param]
+
+
+@pytest.mark.parametrize(("kind", "restart"), LAYOUTS)
+def test_layouts_of_each_vocabulary(opened, kind, restart):
+    vocab, begin, end, _ = opened
+    a, c = vocab.regular_ids[-2:].tolist()
+    layout = pair_layout(Pairs(sentences([[a, a]]), sentences([[c]])), vocab, 16, kind, restart=restart)
+    row, sides, positions = LAYOUTS[kind, restart]
+    names = {"^": begin, "$": end, "A": vocab.tokens([a])[0], "C": vocab.tokens([c])[0]}
+    assert vocab.tokens(layout.ids[0]) == [names[token] for token in row.split()]
+    assert layout.sides.tolist() == [sides]
+    assert layout.positions(0, restart=restart).tolist() == [positions]
+    assert layout.positions(2, restart=restart).tolist() == [[place + 2 for place in positions]]
+
+
+def test_xlm_pairs_have_four_end_tokens_with_restarted_positions_and_three_without(tmp_path):
+    KINDS["xlm"][0]().save_pretrained(tmp_path)
+    vocab, side = Vocab.load(tmp_path), sentences([[20, 21]])
+    for restart, count in ((True, 4), (False, 3)):
+        row = pair_layout(Pairs(side, side), vocab, 16, vocab.pair_layout, restart=restart).ids[0]
+        assert (row == vocab.tokenizer.token_to_id("</s>")).sum() == count
+
+
+def test_families_keep_their_layout_in_files(opened, tmp_path):
+    vocab, *_, family = opened
+    assert vocab.pair_layout == family
+    vocab.save(tmp_path / "ours")
+    AutoTokenizer.from_pretrained(tmp_path / "ours", trust_remote_code=False).save_pretrained(tmp_path / "theirs")
+    for name in ("ours", "theirs"):
+        again = Vocab.load(tmp_path / name)
+        assert (again.pair_layout, again.separator_ids) == (family, vocab.separator_ids)
+
+
+LENGTHS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=4)
+
+
+@given(LENGTHS, st.sampled_from(["xlm", "roberta", "bert", None]), st.sampled_from([0, 2]), st.integers(8, 24))
+def test_word_k_has_the_same_position_on_both_sides(lengths, kind, first, max_length):
+    source, target = (sentences([range(5, 5 + row[side]) for row in lengths]) for side in (0, 1))
+    layout = pair_layout(Pairs(source, target), VOCAB, max_length, kind, restart=True)
+    positions = layout.positions(first, restart=True)
+    assert (positions[layout.content] == first + 1 + layout.words[layout.content]).all()
+    assert (positions[layout.content] == first + layout.ids[layout.content] - 4).all()
+    assert (positions[~layout.real] == max(first - 1, 0)).all()
+    assert layout.ids.shape[1] <= max_length
 
 
 def test_padding_positions_of_roberta_are_its_padding_index():
     layout = pair_layout(Pairs(sentences([[5], [5]]), sentences([[7, 8], [7]])), VOCAB, max_length=10)
-    assert layout.positions(2, restart=True).tolist() == [[2, 3, 4, 2, 3, 4], [2, 3, 4, 2, 3, 1]]
+    assert layout.positions(2, restart=True).tolist() == [[2, 3, 4, 3, 4, 5], [2, 3, 4, 3, 4, 1]]
 
 
 @pytest.mark.parametrize(("first", "second", "kept"), [(9, 2, (5, 2)), (2, 9, (2, 5)), (9, 9, (3, 4)), (3, 4, (3, 4))])

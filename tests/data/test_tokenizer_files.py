@@ -96,7 +96,7 @@ def test_xlm_has_the_special_tokens_of_its_code(folder):
     vocab = Vocab.load(folder)
     assert vocab.begin == vocab.end == vocab.tokenizer.token_to_id("</s>")
     assert vocab.mask == vocab.tokenizer.token_to_id("<special1>")
-    assert vocab.separator_ids == (vocab.end,)
+    assert (vocab.separator_ids, vocab.pair_layout) == ((vocab.end,), "xlm")
     assert vocab.pad == 2
     assert len(vocab.special_ids) == len(TOKENS)
 

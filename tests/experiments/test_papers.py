@@ -130,6 +130,12 @@ def test_derived_languages_match_the_name(name):
         assert (recipe.objective("tlm").language_ids, recipe.objective("tlm").reset_positions) == (True, True)
 
 
+def test_xlm_lays_pairs_out_as_in_its_code():
+    for name in ("xlm/xnli:mlm-tlm", "adapt/xlm-tlm"):
+        tlm = read_recipe(name).objective("tlm")
+        assert (tlm.layout, tlm.reset_positions, tlm.language_ids) == ("xlm", True, True)
+
+
 def test_compared_recipes_differ_only_in_objectives():
     names = [f"align-mlm/wikitext:{method}-inv" for method in ("mlm", "xlm", "dict-mlm", "align-mlm")]
     recipes = [read_recipe(name) for name in names]

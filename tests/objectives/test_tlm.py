@@ -9,6 +9,7 @@ from interlace.data import Pairs
 from interlace.models.families import Traits, traits_of
 from interlace.objectives import Resources
 from interlace.objectives.tlm import Tlm
+from interlace.objectives.weam import Weam
 from little_words import LittleWords
 
 TOKENS = LittleWords("the curtains were blue les rideaux étaient bleus")
@@ -25,16 +26,18 @@ def make(tlm, traits):
 
 def test_figure_one_languages_and_restarted_positions():
     batch = make(Tlm(masking={"rate": 0}), XLM)
-    assert TOKENS.texts(batch.inputs["input_ids"]) == ["<s> the curtains were blue </s> les rideaux étaient bleus </s>"]
-    assert batch.inputs["token_type_ids"].tolist() == [[2] * 6 + [3] * 5]
-    assert batch.inputs["position_ids"].tolist() == [[0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4]]
+    assert TOKENS.texts(batch.inputs["input_ids"]) == [
+        "<s> the curtains were blue </s> <s> les rideaux étaient bleus </s>"
+    ]
+    assert batch.inputs["token_type_ids"].tolist() == [[2] * 6 + [3] * 6]
+    assert batch.inputs["position_ids"].tolist() == [[0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5]]
     assert "attention_mask" not in batch.inputs
-    assert (batch.counts, batch.tokens) == ({"tlm": 0}, 11)
+    assert (batch.counts, batch.tokens) == ({"tlm": 0}, 12)
 
 
 def test_masks_both_sides():
     batch = make(Tlm(masking={"rate": 1, "mask_share": 1, "random_share": 0}), XLM)
-    assert batch.at[1].tolist() == [1, 2, 3, 4, 6, 7, 8, 9]
+    assert batch.at[1].tolist() == [1, 2, 3, 4, 7, 8, 9, 10]
     assert TOKENS.names(batch.labels) == "the curtains were blue les rideaux étaient bleus".split()
     assert (batch.inputs["input_ids"][batch.at] == TOKENS.vocab.mask).all()
 
@@ -50,6 +53,26 @@ def test_masks_both_sides():
 )
 def test_language_ids_and_restarted_positions_are_independent(settings, traits, inputs):
     assert set(make(Tlm(**settings), traits).inputs) == {"input_ids", *inputs}
+
+
+@pytest.mark.parametrize(
+    ("settings", "traits", "row"),
+    [
+        ({}, PLAIN, "<s> the curtains were blue </s> les rideaux étaient bleus </s>"),
+        ({"layout": "bert"}, XLM, "<s> the curtains were blue </s> les rideaux étaient bleus </s>"),
+        ({"layout": "roberta"}, PLAIN, "<s> the curtains were blue </s> </s> les rideaux étaient bleus </s>"),
+    ],
+)
+@pytest.mark.parametrize("objective", [Tlm, Weam])
+def test_layout_is_a_setting(objective, settings, traits, row):
+    given = {"masking": {"rate": 0}, **settings}
+    if objective is Weam:
+        given |= {"cross_lingual_weight": 0, "reset_positions": "auto"}
+    batch = make(objective(**given), traits)
+    assert TOKENS.texts(batch.inputs["input_ids"]) == [row]
+    if traits is XLM:  # BERT's single separator belongs to the first side; words have the same positions all the same
+        assert batch.inputs["token_type_ids"].tolist() == [[2] * 6 + [3] * 5]
+        assert batch.inputs["position_ids"].tolist() == [[0, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5]]
 
 
 def test_rejects_restarted_positions_that_some_layers_ignore():

@@ -25,7 +25,7 @@ from little_words import LittleWords
 
 TOKENS = LittleWords("i like green apples ich mag grüne Äpfel gern")
 VOCAB, ID, WORDS = TOKENS.vocab, TOKENS.ids, TOKENS.words
-VOCAB.separator_ids = ()
+VOCAB.separator_ids, VOCAB.pair_layout = (), None  # the paper's figure has no separator
 PLAIN = Traits("bert", 64)
 CPU = torch.device("cpu")
 

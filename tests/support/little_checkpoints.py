@@ -42,11 +42,11 @@ def save(kind: str, folder: Path, noise: float = 0.1) -> Path:
     return folder
 
 
-def _finish(tokenizer: Tokenizer, names: dict[str, str], **more: Any) -> Any:
+def _finish(tokenizer: Tokenizer, names: dict[str, str], between: str = "", **more: Any) -> Any:
     first, last = names["cls_token"], names["sep_token"]
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{first} $A {last}",
-        pair=f"{first} $A {last} $B:1 {last}:1",
+        pair=f"{first} $A {last}{between} $B:1 {last}:1",
         special_tokens=[(token, tokenizer.token_to_id(token)) for token in {first, last}],
     )
     make: Any = transformers.PreTrainedTokenizerFast
@@ -66,7 +66,7 @@ def wordpiece() -> Any:
 
 
 def unigram() -> Any:
-    """As XLM-R's: specials first, the mask behind all pieces."""
+    """As XLM-R's: specials first, the mask behind all pieces, two separators between the sides of a pair."""
     tokenizer = Tokenizer(models.Unigram())
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     special = ["<s>", "<pad>", "</s>", "<unk>"]
@@ -81,7 +81,7 @@ def unigram() -> Any:
         "unk_token": "<unk>",
         "mask_token": "<mask>",
     }
-    return _finish(tokenizer, names, bos_token="<s>", eos_token="</s>")
+    return _finish(tokenizer, names, " </s>", bos_token="<s>", eos_token="</s>")
 
 
 def byte_bpe() -> Any:

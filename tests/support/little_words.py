@@ -34,7 +34,7 @@ class LittleWords:
         known = {word: [number] for word, number in self.ids.items()}
         known |= {word: [self.ids[token] for token in tokens.split()] for word, tokens in (spelled or {}).items()}
         self.vocab: Any = SimpleNamespace(
-            pad=0, end=1, begin=2, mask=3, size=len(self.words), separator_ids=(1,),
+            pad=0, end=1, begin=2, mask=3, size=len(self.words), separator_ids=(1,), pair_layout="xlm",
             special_ids=np.arange(len(specials)), regular_ids=np.arange(len(specials), len(self.words)),
             target=lambda language: self.ids[f"<2{language}>"], save_files=lambda _: None,
             encode_words=lambda given: Ragged.of([known.get(word, [4, 5, 6]) for word in given]),

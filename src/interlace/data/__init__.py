@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from interlace.core.ragged import Ragged
 
 RowNumbers = NDArray[Any] | Sequence[int]
+PairLayout = Literal["xlm", "roberta", "bert"]  # see `data.layout.pair_layout`
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ Shapes: B rows; L longest row; T subwords of all rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
-    from interlace.data import Pairs, Sentences
+    from interlace.data import PairLayout, Pairs, Sentences
     from interlace.data.vocab import Vocab
 
 SPECIALS = 2  # special tokens that `sentence_layout` adds to a sentence
@@ -31,6 +31,7 @@ class Layout:
     words: the word index of each content subword in its own side; -1 elsewhere.
     sides: 0 for the first side and its special tokens, 1 for the second.
     lengths: (B,) tokens per row without padding.
+    starts: (B,) column of the second side's first subword; None with one side.
     """
 
     ids: NDArray[np.int64]
@@ -39,6 +40,7 @@ class Layout:
     words: NDArray[np.int32]
     sides: NDArray[np.int8]
     lengths: NDArray[np.int64]
+    starts: NDArray[np.int64] | None = None
 
     @property
     def tokens(self) -> int:
@@ -46,12 +48,13 @@ class Layout:
         return int(self.lengths.sum())
 
     def positions(self, first: int, *, restart: bool) -> NDArray[np.int64]:
-        """(B, L) position ids; with `restart` the second side begins with `first` again (XLM's TLM)."""
+        """(B, L) position ids, from `first`; with `restart`, word k of both sides has the same (XLM's TLM).
+
+        A second side without a begin token of its own then starts with `first + 1`, as the first side's words do.
+        """
         places = np.broadcast_to(np.arange(self.ids.shape[1]), self.ids.shape)
-        if restart:
-            second = self.sides == 1
-            starts = np.where(second.any(axis=1), second.argmax(axis=1), 0)
-            places = places - np.where(second, starts[:, None], 0)
+        if restart and self.starts is not None:
+            places = places - np.where(self.sides == 1, self.starts[:, None] - 1, 0)
         return np.where(self.real, places + first, 0 if first == 0 else first - 1)
 
 
@@ -62,38 +65,54 @@ def sentence_layout(sentences: Sentences, vocab: Vocab, max_length: int) -> Layo
     if len(lengths) and (lengths == lengths[0]).all():  # full streams need no padding or index arithmetic
         return _block(ids, words, vocab)
     layout = _empty(lengths, vocab.pad)
-    _place(layout, ids, words, np.ones(len(lengths), np.int64), side=0)
+    _place(layout, ids, words, np.ones(len(lengths), np.int64))
     layout.ids[:, 0] = vocab.begin
     layout.ids[np.arange(len(lengths)), lengths - 1] = vocab.end
     return layout
 
 
-def pair_layout(pairs: Pairs, vocab: Vocab, max_length: int) -> Layout:
-    """Return rows `[begin] A [end] B [end]`, with the vocabulary's separator; the longer side is truncated first."""
-    separator = vocab.separator_ids
+def pair_layout(
+    pairs: Pairs, vocab: Vocab, max_length: int, layout: PairLayout | None = None, *, restart: bool = False
+) -> Layout:
+    """Return rows of both sides; the longer side is truncated first.
+
+        xlm, restart    [begin] A [end] [begin] B [end]     XLM's begin and end are the same: four `</s>`
+        xlm             [begin] A [end] B [end]             the inner [end] belongs to the second side, as in XLM's code
+        roberta         [begin] A [end] [end] B [end]       the second inner [end] belongs to the second side
+        bert            [begin] A [end] B [end]             the inner [end] belongs to the first side
+
+    Args:
+        pairs: the sides.
+        vocab: of both.
+        max_length: maximum tokens of a row, special tokens included.
+        layout: default: what the vocabulary's own template says, as fine-tuning and plain transformers lay pairs out.
+        restart: whether positions restart on the second side (XLM's code then gives it its own begin token).
+    """
+    separator, own = _separator(vocab, layout, restart=restart)
     # The shorter side is kept whole if it fits in half of the text.
     total, source, target = max_length - SPECIALS - len(separator), pairs.source.lengths, pairs.target.lengths
     first = np.minimum(source, np.maximum(total - target, total // 2))
     second = np.minimum(target, total - first)
-    a_ids, a_words = _cut(pairs.source, first)
-    b_ids, b_words = _cut(pairs.target, second)
-    lengths = first + second + 2 + len(separator)
-    layout = _empty(lengths, vocab.pad)
-    rows = np.arange(len(lengths))
-    _place(layout, a_ids, a_words, np.ones(len(rows), np.int64), side=0)
-    _place(layout, b_ids, b_words, first + 1 + len(separator), side=1)
-    layout.ids[:, 0] = vocab.begin
+    starts = first + 1 + len(separator)
+    found = replace(_empty(starts + second + 1, vocab.pad), starts=starts)
+    rows = np.arange(len(starts))
+    _place(found, *_cut(pairs.source, first), np.ones(len(rows), np.int64))
+    _place(found, *_cut(pairs.target, second), starts)
+    found.ids[:, 0] = vocab.begin
     for step, token in enumerate(separator):
-        layout.ids[rows, first + 1 + step] = token
-    layout.sides[rows[:, None], np.minimum(first + 1 + np.arange(1, len(separator) + 1)[:, None], lengths - 1).T] = 1
-    layout.ids[rows, lengths - 1] = vocab.end
-    layout.sides[rows, lengths - 1] = 1
-    return layout
+        found.ids[rows, first + 1 + step] = token
+    found.ids[rows, starts + second] = vocab.end
+    found.sides[found.real & (np.arange(found.ids.shape[1]) >= (starts - own)[:, None])] = 1
+    return found
 
 
-def max_side_length(vocab: Vocab, max_length: int) -> int:
-    """Return the length up to which `pair_layout` truncates neither side."""
-    return (max_length - SPECIALS - len(vocab.separator_ids)) // 2
+def _separator(vocab: Vocab, layout: PairLayout | None, *, restart: bool) -> tuple[tuple[int, ...], int]:
+    """Return the ids between two sides, and how many of them belong to the second."""
+    if layout is None:
+        return vocab.separator_ids, max(len(vocab.separator_ids) - 1, 0)
+    if layout == "xlm":
+        return ((vocab.end, vocab.begin) if restart else (vocab.end,)), 1
+    return ((vocab.end, vocab.end), 1) if layout == "roberta" else ((vocab.end,), 0)
 
 
 def _cut(sentences: Sentences, lengths: NDArray[np.int64]) -> tuple[Ragged, Ragged]:
@@ -117,7 +136,7 @@ def _empty(lengths: NDArray[np.int64], pad: int) -> Layout:
     )
 
 
-def _place(layout: Layout, ids: Ragged, words: Ragged, starts: NDArray[np.int64], *, side: int) -> None:
+def _place(layout: Layout, ids: Ragged, words: Ragged, starts: NDArray[np.int64]) -> None:
     """Write one side's subwords into the padded arrays, each row from its own start index."""
     width = layout.ids.shape[1]
     lengths = ids.lengths
@@ -126,8 +145,6 @@ def _place(layout: Layout, ids: Ragged, words: Ragged, starts: NDArray[np.int64]
     layout.ids.reshape(-1)[where] = ids.flat
     layout.words.reshape(-1)[where] = words.flat
     layout.content.reshape(-1)[where] = words.flat >= 0
-    if side:
-        layout.sides.reshape(-1)[where] = side
 
 
 def _block(ids: Ragged, words: Ragged, vocab: Vocab) -> Layout:

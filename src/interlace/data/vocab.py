@@ -23,6 +23,7 @@ from interlace.data.tokenizer_files import find_tokenizer, role_config, special_
 from interlace.data.tokenizer_training import ROLES, TokenizerKind, normalization_steps, sample_lines, train_tokenizer
 
 if TYPE_CHECKING:
+    from interlace.data import PairLayout
     from interlace.text.normalization import Normalization
 
 MAX_LINES = 2_000_000
@@ -221,6 +222,19 @@ class Vocab(Encoder):
     def unk(self) -> int:
         """The id of text that the vocabulary cannot spell."""
         return self._id("unk")
+
+    @property
+    def pair_layout(self) -> PairLayout:
+        """The layout of pairs that models of the vocabulary's family are trained with; XLM's if it was trained here.
+
+        XLM's rows begin with the token that ends them, RoBERTa's template has two separators, and BERT's rows begin
+        with `[CLS]`, those of a vocabulary trained here with `<s>`.
+        """
+        if self.begin in (self.end, *self.separator_ids):
+            return "xlm"
+        if len(self.separator_ids) > 1:
+            return "roberta"
+        return "xlm" if self._special["begin"] == ROLES["begin"] else "bert"
 
     @cached_property
     def targets(self) -> dict[str, int]:

@@ -99,7 +99,7 @@ def _resources(
 def _plan(recipe: Recipe, objective: Objective, materials: Materials, corpus: str, number: int) -> BatchPlan:
     data: Any = materials.readable[corpus]
     budget = recipe.train.micro_batch_tokens
-    max_length = objective.packed_length(materials.vocab)
+    max_length = objective.packed_length()
     if max_length is not None:
         data = PackedSentences(data, max_length, materials.vocab.end, _fitting(objective, corpus, data, max_length))
     elif objective.streams and not isinstance(data, ParallelCorpus):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from pydantic import Field
 from interlace.core.errors import SettingsError, did_you_mean
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry, Settings
-from interlace.data import LabeledExamples, Pairs, Questions, Sentences
+from interlace.data import LabeledExamples, PairLayout, Pairs, Questions, Sentences
 from interlace.data.layout import MAX_SPECIALS, Layout
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ _BLANK = "▁"
 
 Examples = Sentences | Pairs | LabeledExamples | Questions
 BoolOrAuto = bool | Literal["auto"]
+PairLayoutOrAuto = PairLayout | Literal["auto"]
+AnyPrepared = TypeVar("AnyPrepared", bound="Prepared")
 Cells = dict[int, dict[int, str]]  # sequence -> column -> text
 
 
@@ -137,13 +139,14 @@ class Resources:
 class Prepared:
     """What every batch of an objective needs; objectives subclass it to add their own.
 
-    language_ids: whether language ids are fed. restart: whether positions restart on the second side.
+    language_ids: whether language ids are fed. layout: of pairs. restart: whether positions restart on the second side.
     dictionaries: the dictionary entries of objectives that need `lexicon`; stored with the run.
     """
 
     vocab: Vocab
     traits: Traits
     language_ids: bool = field(default=False, kw_only=True)
+    layout: PairLayout | None = field(default=None, kw_only=True)
     restart: bool = field(default=False, kw_only=True)
     dictionaries: Dictionaries | None = field(default=None, kw_only=True)
 
@@ -228,7 +231,7 @@ class Objective(RegistryEntry, ABC):
         """Return remarks on these examples that are logged once before training."""
         return []
 
-    def packed_length(self, vocab: Vocab) -> int | None:  # noqa: ARG002 - subclasses use it
+    def packed_length(self) -> int | None:
         """Return the number of tokens per side that whole sentences or pairs are packed into, or None to not pack.
 
         See `interlace.data.packing`.
@@ -345,17 +348,20 @@ def resolve_language_ids(setting: BoolOrAuto, traits: Traits, name: str) -> bool
     return has if setting == "auto" else setting
 
 
-def resolve_reset_positions(setting: BoolOrAuto, traits: Traits, name: str) -> bool:
-    """Return whether positions restart on the second side; by default only if language ids distinguish the sides.
+def with_pair_layout(prepared: AnyPrepared, objective: Any) -> AnyPrepared:
+    """Return `prepared` with the layout of pairs and whether positions restart, by the objective's settings.
 
-    Without language embeddings, restarted positions make the first words of both sides look alike.
+    `layout = "auto"` is the layout of the vocabulary's family. `reset_positions = "auto"` restarts only if language ids
+    distinguish the sides: else restarted positions make the first words of both sides look alike.
 
     Raises:
-        SettingsError: the setting is true and some layers of the model use relative positions only.
+        SettingsError: positions must restart and some layers of the model use relative positions only.
     """
-    if setting is True and not traits.restarts:
+    traits, name, restart = prepared.traits, objective.name, objective.reset_positions
+    if restart is True and not traits.restarts:
         message = f"{name}: reset_positions = true, but local layers of {traits.family} models ignore position ids"
         raise SettingsError(f"{message}; set {name}.reset_positions = 'auto'")
-    if setting == "auto":
-        return traits.restarts and traits.language_input is not None and bool(traits.languages)
-    return setting
+    if restart == "auto":
+        restart = traits.restarts and traits.language_input is not None and bool(traits.languages)
+    layout = prepared.vocab.pair_layout if objective.layout == "auto" else objective.layout
+    return replace(prepared, layout=layout, restart=restart)

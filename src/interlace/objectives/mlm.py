@@ -17,7 +17,6 @@ from interlace.objectives.common.masking import Masking, PreparedMasked
 if TYPE_CHECKING:
     from interlace.core.randomness import Generator
     from interlace.data import Sentences
-    from interlace.data.vocab import Vocab
 
 
 class Mlm(Objective):
@@ -38,7 +37,7 @@ class Mlm(Objective):
         "G.3); false: sequences are cut from running text.",
     )
 
-    def packed_length(self, vocab: Vocab) -> int | None:  # noqa: ARG002
+    def packed_length(self) -> int | None:
         """Return the sequence length without special tokens."""
         return self.max_length - SPECIALS if self.packed else None
 

@@ -8,19 +8,17 @@ To predict a masked word the model may attend to its translation, which aligns t
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
 from interlace.data import Pairs
-from interlace.data.layout import max_side_length, pair_layout
-from interlace.objectives import Batch, BoolOrAuto, Objective, Resources, resolve_reset_positions
+from interlace.data.layout import MAX_SPECIALS, pair_layout
+from interlace.objectives import Batch, BoolOrAuto, Objective, PairLayoutOrAuto, Resources, with_pair_layout
 from interlace.objectives.common.masking import Masking, PreparedMasked
 
 if TYPE_CHECKING:
     from interlace.core.randomness import Generator
-    from interlace.data.vocab import Vocab
 
 
 class Tlm(Objective):
@@ -34,6 +32,11 @@ class Tlm(Objective):
     term: ClassVar[str] = "tlm"
 
     masking: Masking = Field(default_factory=Masking, description="Which tokens are predicted and how they are masked.")
+    layout: PairLayoutOrAuto = Field(
+        "auto",
+        description="Special tokens between the sides, as XLM, RoBERTa or BERT has them; 'auto': as the vocabulary's "
+        "family has them ('xlm' for a vocabulary that was trained here).",
+    )
     reset_positions: BoolOrAuto = Field(
         "auto", description="Restart positions on the second side (XLM); 'auto': if language ids distinguish the sides."
     )
@@ -43,16 +46,15 @@ class Tlm(Objective):
         "G.3: 256 + 256 tokens); false: a sequence holds one pair.",
     )
 
-    def packed_length(self, vocab: Vocab) -> int | None:
+    def packed_length(self) -> int | None:
         """Return half the sequence length without special tokens."""
-        return max_side_length(vocab, self.max_length) if self.packed else None
+        return (self.max_length - MAX_SPECIALS) // 2 if self.packed else None
 
     def prepare(self, resources: Resources) -> PreparedMasked:
         """Return the masking tables; check that the model can restart positions if the setting requires it."""
-        prepared = self.masking.prepare(super().prepare(resources), resources)
-        return replace(prepared, restart=resolve_reset_positions(self.reset_positions, resources.traits, self.name))
+        return with_pair_layout(self.masking.prepare(super().prepare(resources), resources), self)
 
     def batch(self, examples: Pairs, prepared: PreparedMasked, step: int, rng: Generator) -> Batch:
         """Join the two sides and mask both."""
-        layout = pair_layout(examples, prepared.vocab, self.max_length)
+        layout = pair_layout(examples, prepared.vocab, self.max_length, prepared.layout, restart=prepared.restart)
         return self.masking.batch(layout, examples.languages, prepared, term=self.term, step=step, rng=rng)

@@ -30,12 +30,13 @@ from interlace.objectives import (
     Batch,
     BoolOrAuto,
     Objective,
+    PairLayoutOrAuto,
     Preview,
     Resources,
     Term,
     place_texts,
-    resolve_reset_positions,
     token_texts,
+    with_pair_layout,
 )
 from interlace.objectives.common.masking import Masking, PreparedMasked
 from interlace.objectives.word_aligned import one_to_one, require_links
@@ -98,6 +99,11 @@ class Weam(Objective):
     segment_ids: bool = Field(
         False, description="Number the sides 0 and 1 in `token_type_ids`; false: all 0. The paper does not say."
     )
+    layout: PairLayoutOrAuto = Field(
+        "auto",
+        description="Special tokens between the sides, as XLM, RoBERTa or BERT has them; 'auto': as the vocabulary's "
+        "family has them ('xlm' for a vocabulary that was trained here).",
+    )
     reset_positions: BoolOrAuto = Field(
         False, description="Restart positions on the second side; the paper's do not restart (section 2)."
     )
@@ -117,11 +123,11 @@ class Weam(Objective):
             raise SettingsError(
                 "weam: segment and language ids share token_type_ids; set segment_ids = false or language_ids = false"
             )
-        return replace(prepared, restart=resolve_reset_positions(self.reset_positions, traits, self.name))
+        return with_pair_layout(prepared, self)
 
     def batch(self, examples: Pairs, prepared: PreparedMasked, step: int, rng: Generator) -> Batch:
         """Join the two sides, mask both as `tlm`, and find the partners of masked tokens."""
-        layout = pair_layout(examples, prepared.vocab, self.max_length)
+        layout = pair_layout(examples, prepared.vocab, self.max_length, prepared.layout, restart=prepared.restart)
         batch = self.masking.batch(layout, examples.languages, prepared, term=self.term, step=step, rng=rng)
         if self.segment_ids:
             batch.inputs["token_type_ids"] = layout.sides.astype(np.int64)

@@ -57,8 +57,8 @@ def preview_batch(batch: Batch, vocab: Vocab, objective: Objective, languages: S
     mixed = batch.sides is not None
     if mixed:  # one side, a special token, and the other side need no language line
         turns = (np.diff(batch.sides) != 0) & real[:, 1:]
-        after_special = np.isin(ids[:, :-1], vocab.special_ids)
-        mixed = not bool((turns.sum(axis=1) == 1).all() and after_special[turns].all())
+        special = np.isin(ids, vocab.special_ids)
+        mixed = not bool((turns.sum(axis=1) == 1).all() and (special[:, :-1] | special[:, 1:])[turns].all())
     rows = []
     for row, count in enumerate(real.sum(axis=1).tolist()):
         lines = [PreviewLine("reads", dict(enumerate(token_texts(vocab, ids[row, :count]))))]
