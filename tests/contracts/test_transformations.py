@@ -19,7 +19,7 @@ from interlace.derived.common.texts import parts
 from interlace.text import Text
 
 WORDS = st.sampled_from(
-    [*"abc.!,", "The", "dog", "été", "中", "医生", "Ελλάδα", "x1", "...", "(", "ა", "ᐁ", "𐐀", "don't"]
+    [*"abc.!,", "The", "dog", "été", "中", "医生", "Ελλάδα", "x1", "...", "(", "ა", "ᐁ", "𐐀", "don't", "12", "𐒠", "𑗎"]
 )
 GAPS = st.sampled_from([" ", " ", " ", "", "  ", "\u3000"])
 TAGS = st.sampled_from(["NOUN", "VERB", "X"])
@@ -112,11 +112,10 @@ ORDERS = [
     for name, split, keep in product(("invert", "permute"), ("marks", "period", "line"), (True, False))
 ]
 SPELLINGS = [
-    {"name": "transliterate", "to": to, "share": share, "keep_marks": keep}
-    for to, share, keep in product(("script", "ids"), (0.0, 0.5, 1.0), (True, False))
-    if to == "ids" or keep
+    {"name": "transliterate", "to": to, "share": share, "keep_punctuation": marks, "keep_digits": digits}
+    for to, share, marks, digits in product(("script", "ids"), (0.0, 0.5, 1.0), (True, False), (True, False))
 ]
-SHARES = [{"name": "overlap", "share": 0.5, "otherwise": one} for one in ({"to": "ids", "keep_marks": False}, {})]
+SHARES = [{"name": "overlap", "share": 0.5, "otherwise": one} for one in ({"to": "ids"}, {})]
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,14 @@ from interlace.derived.common.texts import composed
 from interlace.text import Text, TextPairs
 
 
-def test_order_of_application():
+@pytest.mark.parametrize("to", ["script", "ids"])
+def test_order_of_application(to):
     """With its marks gone, a text is one sentence: the two orders differ."""
     text = Text.of(["a b . c d"], "en")
-    ids = {"name": "transliterate", "to": "ids", "keep_marks": False}
-    before = chain(["invert", ids]).apply(text).text.lines[0].split()
-    after = chain([ids, "invert"]).apply(text).text.lines[0].split()
-    a, b, mark, c, d = chain([ids]).apply(text).text.lines[0].split()
+    new = {"name": "transliterate", "to": to}
+    before = chain(["invert", new]).apply(text).text.lines[0].split()
+    after = chain([new, "invert"]).apply(text).text.lines[0].split()
+    a, b, mark, c, d = chain([new]).apply(text).text.lines[0].split()
     assert before == [b, a, mark, d, c]
     assert after == [d, c, mark, b, a]
 
@@ -36,16 +37,23 @@ def test_a_chain_is_invertible_if_all_its_parts_are():
         chain(["inverted"])
 
 
-def test_punctuation_is_respelled_before_words_move():
-    """`3.5` would become three words apart, and its period the end of a sentence."""
-    ids = {"name": "transliterate", "to": "ids", "keep_marks": False}
+@pytest.mark.parametrize("to", ["script", "ids"])
+def test_marks_in_another_script_stay_marks(to):
+    """`3.5` stays one piece in both orders."""
+    new = {"name": "transliterate", "to": to}
     text = Text.of(["it is 3.5 m long. no"], "en", "unicode")
-    first, last = chain([ids, "invert"]), chain(["invert", ids])
-    assert (first.invertible, last.invertible) == (True, False)
-    assert first.undo(first.apply(text).text).tokens(0) == text.tokens(0)
-    assert chain(["invert", {"name": "overlap", "otherwise": {"to": "ids", "keep_marks": False}}]).invertible is False
-    with pytest.raises(SettingsError, match="'invert,transliterate' are not invertible"):
-        last.undo(text)
+    for both in chain([new, "invert"]), chain(["invert", new]):
+        assert both.invertible
+        assert both.undo(both.apply(text).text).tokens(0) == text.tokens(0)
+
+
+def test_punctuation_is_respelled_before_words_move(tmp_path):
+    """The mark that becomes a word would end no sentence when the chain is undone."""
+    (tmp_path / "words").write_text(".\ndog\n", encoding="utf-8")
+    marks = {"name": "exchange", "words": tmp_path / "words"}
+    assert (chain([marks, "invert"]).invertible, chain(["invert", marks]).invertible) == (True, False)
+    with pytest.raises(SettingsError, match="'invert,exchange' are not invertible"):
+        chain(["invert", marks]).undo(Text.of(["a"], "en"))
 
 
 LINKS = st.lists(st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4))), min_size=3, max_size=3)

@@ -21,13 +21,21 @@ GAPS = st.sampled_from(["", "", " ", " ", " ", "  "])
 LINES = st.lists(st.lists(st.tuples(GAPS, WORDS), max_size=12).map(lambda row: "".join(map("".join, row))), max_size=4)
 
 OPAQUE = {"name": "transliterate", "to": "ids"}
-MARKED = OPAQUE | {"keep_marks": False}
+KEPT = OPAQUE | {"keep_punctuation": True, "keep_digits": True}
 
 
 @pytest.mark.parametrize("word_tokenizer", ["unicode", "whitespace"])
 @pytest.mark.parametrize(
     "changes",
-    [["invert"], ["permute"], ["transliterate"], ["invert", "transliterate"], ["permute", OPAQUE], [MARKED, "invert"]],
+    [
+        ["invert"],
+        ["permute"],
+        ["transliterate"],
+        ["invert", "transliterate"],
+        ["permute", OPAQUE],
+        [OPAQUE, "invert"],
+        [KEPT],
+    ],
     ids=str,
 )
 @given(lines=LINES)

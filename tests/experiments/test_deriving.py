@@ -100,6 +100,9 @@ def test_every_kind_of_file_is_derived(root):
     assert sorted(answer["text"].split()) == ["The", "dog"]
 
 
+STOP = "\U000115ce"  # the twin of a full stop
+
+
 def test_translations_alignments_and_dictionary(root):
     found = data_root(recipe(root))
     original, own = (lines(found / f"text/pairs.en-en_x.{side}.txt") for side in ("en", "en_x"))
@@ -109,7 +112,7 @@ def test_translations_alignments_and_dictionary(root):
     assert set(entries) == {"A", "a", "The", "No", "cat", "sat", "dog", "ran", "home"}  # letters only
     assert len(set(entries.values())) == len(entries)
     for line, changed in zip(original[:2], own[:2], strict=True):
-        assert changed == " ".join(entries[word] for word in line.removesuffix(".").split()[::-1]) + "."
+        assert changed == " ".join(entries[word] for word in line.removesuffix(".").split()[::-1]) + STOP
 
 
 def test_shares_of_translations_are_nested(root):

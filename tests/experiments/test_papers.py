@@ -121,6 +121,9 @@ def test_derived_languages_match_the_name(name):
         assert recipe.evaluate.task(task).settings == ["zero-shot", "supervised"]
     if title.startswith("xlm-"):  # rows of TLM as the share of sentences that have their translation
         assert recipe.objectives["tlm"].weight == str(made.parallel)
+    kept = [getattr(made.chain().transformations[-1], f"keep_{what}", False) for what in ("punctuation", "digits")]
+    assert kept == [title.endswith("kept-marks")] * 2
+    assert recipe.vocab.kind == "bpe"  # cuts words and their twins alike
     if "overlap" in title:
         assert made.settings["overlap"]["share"] * 100 == int(title.rpartition("-")[2])
     if title.endswith(("mlm-inv-50", "mlm-syn-50")):

@@ -41,11 +41,6 @@ class Overlap(Transformation):
         """Always."""
         return True
 
-    @property
-    def respells_punctuation(self) -> bool:
-        """As `otherwise`."""
-        return self.otherwise.respells_punctuation
-
     def derive(self, text: Text, key: int) -> DerivedText:
         """Return the derived lines."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from hashlib import shake_128
 from typing import TYPE_CHECKING, Literal
@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 
 Script = Literal["armenian", "cherokee", "deseret", "georgian"]
 _CACHED_WORDS = 1 << 18  # some 90 MB
+_ASCII = 128
 
 
 class Transliterate(Transformation):
-    """Replaces letter by letter by another script that the text does not use, or word by word by opaque words.
+    """Replaces character by character by another script that the text does not use, or word by word by opaque words.
 
-    The paper copies the vocabulary, so that the two languages have no common words. `script` has this effect if
-    subwords are learned from both languages: letters keep case and context, so both are segmented alike. With `ids`,
-    related words (`walk`, `walked`) no longer look related. Words without a letter (punctuation, digits) are shared,
-    unless `keep_marks` is off.
+    The paper copies the vocabulary (table 9 maps even the full stop), so that the two languages have no common words.
+    `script` has this effect if subwords are learned from both languages: letters keep case and context, and marks and
+    digits become others, so both are segmented alike. With `ids`, related words (`walk`, `walked`) no longer look
+    related; words without letters and digits become other marks, so that they stay separate from their neighbors.
     """
 
     to: Literal["script", "ids"] = Field(
@@ -38,9 +39,11 @@ class Transliterate(Transformation):
     share: float = Field(
         1.0, ge=0, le=1, description="Share of the word types that change, drawn by key; the others are shared."
     )
-    keep_marks: bool = Field(
-        True,
-        description="With `ids`: words without a letter stay. The paper's copy of the vocabulary changes them too.",
+    keep_punctuation: bool = Field(
+        False, description="Whether punctuation marks and symbols stay; the paper maps them too (table 9)."
+    )
+    keep_digits: bool = Field(
+        False, description="Whether digits stay; with `ids`, numbers without a letter. The paper maps them too."
     )
 
     @property
@@ -49,14 +52,14 @@ class Transliterate(Transformation):
         return True
 
     @property
-    def respells_punctuation(self) -> bool:
-        """Whether punctuation marks become opaque words."""
-        return self.to == "ids" and not self.keep_marks
+    def table(self) -> NDArray[np.uint32]:
+        """(0x110000,) the replacement of each code point."""
+        return character_table(self.script, self.keep_punctuation, self.keep_digits)
 
     def derive(self, text: Text, key: int) -> DerivedText:
         """Return the derived lines; the replacement of a word depends on the word and the key alone."""
         if self.to == "script" and self.share >= 1:
-            return relettered(text, letter_table(self.script))  # faster: no types needed
+            return relettered(text, self.table)  # faster: no types needed
 
         def spell(words: Sequence[str]) -> list[str]:
             new = self.spellings(words, key)
@@ -69,20 +72,26 @@ class Transliterate(Transformation):
 
     def spellings(self, words: Sequence[str], key: int) -> list[str]:
         """Return the replacement of each word."""
+        text = "\n".join([*words, ""]).encode("utf-32-le", "surrogatepass")  # no word contains a line feed
+        codes = self.table[np.frombuffer(text, np.uint32)]
+        spelled = codes.tobytes().decode("utf-32-le", "surrogatepass").split("\n")[:-1]
         if self.to == "script":
-            text = "\n".join([*words, ""]).encode("utf-32-le", "surrogatepass")  # no word contains a line feed
-            codes = letter_table(self.script)[np.frombuffer(text, np.uint32)]
-            return codes.tobytes().decode("utf-32-le", "surrogatepass").split("\n")[:-1]
-        return list(map(_opaque(key, self.keep_marks), words))
+            return spelled
+        is_opaque = str.isalpha if self.keep_digits else str.isalnum
+        opaque = _opaque(key, self.keep_digits)
+        return [
+            opaque(word) if any(map(is_opaque, word)) else other for word, other in zip(words, spelled, strict=True)
+        ]
 
 
-# ---- letters ----
+# ---- characters ----
 
-# A one-to-one map from letters to letters of rarely used scripts. Letters with case map to letters with case; a-z, then
-# others by code point, take the letters of the chosen script and then of the next ones. Letters without case map to
-# syllabaries, Han characters to rare Han characters, so that word tokenizers treat them alike. Target letters map back:
-# the map is its own inverse, and no two words can become one. Marks, digits, punctuation and letters beyond the
-# capacity of the scripts stay.
+# A one-to-one map from characters to rarely used ones. Letters with case map to letters with case; a-z, then others by
+# code point, take the letters of the chosen script and then of the next ones. Letters without case map to syllabaries,
+# Han characters to rare Han characters, digits to digits and marks to marks, so that tokenizers treat them alike: marks
+# and symbols of ASCII, which BERT separates, to punctuation; others to punctuation, symbols or wide symbols. Targets
+# map back: the map is its own inverse, and no two words can become one. Combining and control characters, and those
+# beyond the capacity of the targets, stay.
 # Pairs of upper- and lower-case letters: (first upper, first lower, count).
 _CASED: dict[Script, tuple[tuple[int, int, int], ...]] = {
     "armenian": ((0x531, 0x561, 38),),
@@ -90,7 +99,13 @@ _CASED: dict[Script, tuple[tuple[int, int, int], ...]] = {
     "deseret": ((0x10400, 0x10428, 40),),
     "georgian": ((0x1C90, 0x10D0, 43),),
 }
-_MORE = ((0x104B0, 0x104D8, 36), (0x118A0, 0x118C0, 32), (0x1E900, 0x1E922, 34), (0x16E40, 0x16E60, 32))
+_MORE = (
+    (0x2C00, 0x2C30, 47),
+    (0x104B0, 0x104D8, 36),
+    (0x118A0, 0x118C0, 32),
+    (0x1E900, 0x1E922, 34),
+    (0x16E40, 0x16E60, 32),
+)
 _SOURCE_CASED = (
     *(range(0x61, 0x7B), range(0xDF, 0x180), range(0x3AC, 0x3D0), range(0x430, 0x460), range(0x1EA0, 0x1F00)),
     *(range(0x1A0, 0x1B1), range(0x460, 0x530), range(0x1E00, 0x1EA0)),
@@ -104,11 +119,34 @@ _SYLLABLES = (
 )
 _HAN, _RARE_HAN = range(0x4E00, 0xA000), 0x20000
 _KANA, _RARE_KANA = range(0x3041, 0x30FF), 0x26000
+# Letters of scripts with case that have no pair, or for which no pair is left.
+_SOURCE_UNPAIRED = (range(0xAA, 0x530), range(0x1D00, 0x2000), range(0x2C80, 0x2CE4))
+_UNPAIRED = (
+    *(range(0x16F00, 0x16F4B), range(0x1BC00, 0x1BC6B), range(0x10280, 0x1029D), range(0x102A0, 0x102D1)),
+    *(range(0x10300, 0x10320), range(0x10350, 0x10376), range(0x10380, 0x1039E), range(0x103A0, 0x103C4)),
+    *(range(0x10480, 0x1049E), range(0x10500, 0x10528), range(0x10530, 0x10564), range(0x11003, 0x11038)),
+    *(range(0x110D0, 0x110E9), range(0x11183, 0x111B3), range(0x11600, 0x11630), range(0x11680, 0x116AB)),
+    *(range(0xA6A0, 0xA6E6), range(0x2D80, 0x2DDF), range(0xAB01, 0xAB2F)),
+)
+_SOURCE_DIGITS = (0x30, 0x660, 0x6F0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66)
+_DIGITS = (0x104A0, 0x11066, 0x110F0, 0x11136, 0x111D0, 0x112F0, 0x114D0, 0x11650, 0x116C0, 0x118E0, 0x16A60, 0x16B50)
+_SOURCE_NUMBERS, _NUMBERS = (range(0xB2, 0xBF), range(0x2070, 0x218C), range(0x2460, 0x249C)), range(0x12400, 0x1246F)
+_SOURCE_MARKS = (
+    *(range(0x21, 0x7F), range(0xA0, 0x700), range(0x2010, 0x2190), range(0x2600, 0x2800), range(0x2190, 0x2500)),
+    *(range(0x3001, 0x3031), range(0xFF01, 0xFF66), range(0x900, 0xE00), range(0x25A0, 0x2600)),
+)
+_PUNCTUATION = (
+    *(range(0x115C1, 0x115D8), range(0xA9C1, 0xA9CE), range(0x11047, 0x1104E), range(0x11238, 0x1123E)),
+    *(range(0xA6F2, 0xA6F8), range(0x12470, 0x12474), range(0x10100, 0x10103), range(0x1DA87, 0x1DA8C)),
+    *(range(0x2E00, 0x2E2F), range(0x110BE, 0x110C2), range(0x11140, 0x11144), range(0x111C5, 0x111C9)),
+)
+_SYMBOLS = (range(0x1D800, 0x1DA00), range(0x1D000, 0x1D0F6), range(0x1D300, 0x1D357), range(0x1F030, 0x1F094))
+_WIDE_SYMBOLS = (range(0x1F400, 0x1F43F), range(0x1F442, 0x1F4FD))
 
 
 @cache
 def letter_map(script: Script) -> dict[int, int]:
-    """Return code point -> code point, for `str.translate`; its own inverse.
+    """Return code point -> code point of letters, for `str.translate`; its own inverse.
 
     >>> "Ab é1!".translate(letter_map("armenian")).translate(letter_map("armenian"))
     'Ab é1!'
@@ -119,9 +157,31 @@ def letter_map(script: Script) -> dict[int, int]:
     first: dict[int, int] = {}
     for pair, new in zip(sources, targets, strict=False):
         first.update(zip(pair, new, strict=True))
-    first.update(zip(_without_case(_SOURCE_PLAIN), _without_case(_SYLLABLES), strict=False))
+    unpaired = [code for code in _of("L", *_SOURCE_UNPAIRED) if code not in first]
+    first.update(zip(unpaired, _of("Lo", *_UNPAIRED), strict=False))
+    first.update(zip(_of("Lo", *_SOURCE_PLAIN), _of("Lo", *_SYLLABLES), strict=False))
     for run, start in ((_HAN, _RARE_HAN), (_KANA, _RARE_KANA)):
-        first.update({code: start + code - run[0] for code in _without_case([run])})
+        first.update({code: start + code - run[0] for code in _of("Lo", run)})
+    return _both_ways(first)
+
+
+def _digit_map() -> dict[int, int]:
+    digits = {old + i: new + i for old, new in zip(_SOURCE_DIGITS, _DIGITS, strict=True) for i in range(10)}
+    return _both_ways({**digits, **dict(zip(_of("N", *_SOURCE_NUMBERS), _of("N", _NUMBERS), strict=False))})
+
+
+def _mark_map() -> dict[int, int]:
+    groups: dict[str, list[int]] = {"P": [], "S": [], "wide": []}
+    for code in (code for run in _SOURCE_MARKS for code in run if unicodedata.category(chr(code))[0] in "PS"):
+        wide = unicodedata.east_asian_width(chr(code)) in "WF"
+        groups["wide" if wide else "P" if code < _ASCII else unicodedata.category(chr(code))[0]].append(code)
+    targets = {"P": _of("P", *_PUNCTUATION), "S": _of("S", *_SYMBOLS), "wide": _of("S", *_WIDE_SYMBOLS)}
+    return _both_ways(
+        {old: new for kind, group in groups.items() for old, new in zip(group, targets[kind], strict=False)}
+    )
+
+
+def _both_ways(first: dict[int, int]) -> dict[int, int]:
     return first | {new: old for old, new in first.items()}
 
 
@@ -132,16 +192,16 @@ def _with_capital(lower: int) -> tuple[int, int] | None:
     return (ord(capital), lower) if len(capital) == 1 and capital != letter and capital.lower() == letter else None
 
 
-def _without_case(runs: Iterable[range]) -> list[int]:
-    return [code for run in runs for code in run if unicodedata.category(chr(code)) == "Lo"]
+def _of(category: str, *runs: range) -> list[int]:
+    return [code for run in runs for code in run if unicodedata.category(chr(code)).startswith(category)]
 
 
 @cache
-def letter_table(script: Script) -> NDArray[np.uint32]:
+def character_table(script: Script, keep_punctuation: bool, keep_digits: bool) -> NDArray[np.uint32]:
     """(0x110000,) the replacement of each code point; most stay."""
     table = np.arange(0x110000, dtype=np.uint32)
-    letters = letter_map(script)
-    table[list(letters)] = list(letters.values())
+    new = letter_map(script) | ({} if keep_punctuation else _mark_map()) | ({} if keep_digits else _digit_map())
+    table[list(new)] = list(new.values())
     return table
 
 
@@ -201,17 +261,15 @@ def _xor(one: bytes, other: bytes) -> bytes:
 
 
 @lru_cache(maxsize=2)
-def _opaque(key: int, keep_marks: bool) -> Callable[[str], str]:
+def _opaque(key: int, keep_digits: bool) -> Callable[[str], str]:
     """Return the map of words, with a cache: the parts of a text share most words."""
-    opaque = OpaqueWords(key)
+    opaque, is_mapped = OpaqueWords(key), str.isalpha if keep_digits else str.isalnum
 
     @lru_cache(maxsize=_CACHED_WORDS)
     def exchanged(word: str) -> str:
-        if keep_marks and not any(map(str.isalpha, word)):
-            return word
         other = opaque(word)
-        # a word of syllables may map back to what is no word, or is kept: then it stays
+        # a word of syllables may map back to what is no word, or is not mapped: then it stays
         is_word = other == other.strip() and "\n" not in other
-        return other if is_word and (not keep_marks or any(map(str.isalpha, other))) else word
+        return other if is_word and any(map(is_mapped, other)) else word
 
     return exchanged

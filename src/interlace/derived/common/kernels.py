@@ -113,7 +113,7 @@ def write_lines(gaps: Any, order: Ints, spelled: Any, separate: Flags, out: Code
 
 @njit(cache=True, nogil=True)
 def replace_letters(codes: NDArray[np.uint32], starts: Ints, ends: Ints, table: NDArray[np.uint32]) -> None:
-    """Replace the letters of words in place by those of `table` (0x110000,)."""
+    """Replace the characters of words in place by those of `table` (0x110000,)."""
     for word in range(len(starts)):
         for place in range(starts[word], ends[word]):
             codes[place] = table[codes[place]]

@@ -129,7 +129,7 @@ def respelled(text: Text, spell: Callable[[Sequence[str]], list[str]]) -> Derive
 
 
 def relettered(text: Text, table: NDArray[np.uint32]) -> DerivedText:
-    """Replace each letter of a text's words.
+    """Replace each character of a text's words.
 
     table: (0x110000,) the replacement of each code point.
     """
