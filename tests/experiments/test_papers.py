@@ -291,7 +291,8 @@ def test_every_learned_direction_has_held_out_pairs():
 
 def test_denoising_weight_decays():
     recipe = read_recipe("xlm/unmt:en-fr-mlm-mlm")
-    assert recipe.objectives["denoise"].weight == "0:1,100000:0.1,300000:0"
+    assert recipe.objectives["denoise"].loss_weight == "0:1,400000:0.1,1200000:0"
+    assert recipe.train.alternate
     noise = recipe.objective("denoise").noise
     assert (noise.unit, noise.shuffle, noise.drop, noise.blank) == ("subword", "3", "0.1", "0.1")
     assert recipe.train.optimizer.learning_rate == 1e-4

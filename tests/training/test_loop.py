@@ -71,6 +71,21 @@ def test_micro_batches_equal_one_large_batch(vocab):
         torch.testing.assert_close(value, weights(split)[name], rtol=1e-3, atol=1e-5)
 
 
+def test_the_loss_weight_scales_the_gradient_and_not_the_loss(vocab):
+    moved, losses = [], []
+    for schedule in ("1", "0:0.25,100:0.25"):
+        made = training(vocab, 4, 1, last=1)
+        made.mixture.sources[0] = replace(made.mixture.sources[0], loss_weight=schedule)
+        made = replace(made, optimizer=torch.optim.SGD(made.model.parameters(), lr=0.01))
+        made = replace(made, settings=OptimizerSettings(learning_rate=0.01, warmup=0, clip=1e9))
+        before = weights(made)
+        losses += [step.losses["mlm"] for step in steps(made, Progress())]
+        moved.append({name: value - before[name] for name, value in weights(made).items()})
+    assert losses[0] == losses[1]
+    for name, change in moved[0].items():
+        torch.testing.assert_close(0.25 * change, moved[1][name], rtol=1e-3, atol=1e-7)
+
+
 def test_the_loop_starts_where_progress_stands(vocab):
     found = [step.index for step in steps(training(vocab, 4, 1), Progress(done=2, drawn=(2,)))]
     assert found == [3, 4]

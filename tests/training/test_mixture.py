@@ -56,6 +56,15 @@ def test_objectives_alternate_and_their_corpora_are_drawn():
     assert np.mean(german) == pytest.approx(0.75, abs=0.04)
 
 
+@pytest.mark.parametrize("alternate", [False, True])
+def test_objectives_whose_loss_has_no_weight_are_not_drawn(alternate):
+    faded = MixtureSource("denoise", "en", None, None, range(10), loss_weight="0:1,100:0.1,300:0")
+    mixture = Mixture([faded, source("back_translation")], seed=0, alternate=alternate)
+    drawn = [draw.step for draw in mixture.draws(0, 1000, (), 1) if draw.source == 0]
+    assert max(drawn) in range(280, 300)
+    assert len(drawn) == pytest.approx(150, abs=25)  # as often as the other: only the loss fades
+
+
 def test_objectives_with_weight_zero_lose_their_turn():
     sources = [source("mlm"), source("tlm", weight="0:0,10:0,11:1"), source("clm")]
     drawn = [sources[draw.source].objective for draw in Mixture(sources, 0, alternate=True).draws(0, 20, (), 1)]

@@ -203,12 +203,13 @@ def _settings(values: dict[str, Any]) -> str:
 
 def _training(recipe: Recipe, about: dict[str, Any]) -> dict[str, Any]:
     train, optimizer = recipe.train, recipe.train.optimizer
+    warmup = optimizer.warmup_steps(train.steps)
     facts = {
         "steps": f"{about['steps']:,}" + (f" ({about['stopped']})" if about.get("stopped") else ""),
         "tokens": f"{about['tokens']:,}",
         "tokens per update, with padding": f"{train.tokens_per_update:,}",
         "optimizer": f"AdamW, betas {', '.join(map(str, optimizer.betas))}, weight decay {optimizer.weight_decay}",
-        "learning rate": f"{optimizer.learning_rate:g}, {optimizer.schedule}, {optimizer.warmup:,} steps of warm-up",
+        "learning rate": f"{optimizer.learning_rate:g}, {optimizer.schedule}, {warmup:,} steps of warm-up",
         "precision": about.get("precision") or train.precision,
         "seed": str(recipe.seed),
         "parameters, with training heads": f"{about['parameters']:,}",

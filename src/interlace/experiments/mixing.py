@@ -62,8 +62,8 @@ def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixtu
             data: Any = materials.readable[corpus]
             size = float(data.lengths.sum() if recipe.train.sampling_unit == "tokens" else len(data))
             plan = _plan(recipe, objective, materials, corpus, list(materials.readable).index(corpus))
-            uses = objective.batch_uses
-            sources.append(MixtureSource(name, corpus, objective, prepared, plan, size, entry.weight, uses))
+            uses, weights = objective.batch_uses, (entry.weight, entry.loss_weight)
+            sources.append(MixtureSource(name, corpus, objective, prepared, plan, size, *weights, uses))
     train = recipe.train
     alpha, alternate, max_passes = train.language_alpha, train.alternate, train.max_passes
     return Mixture(sources, recipe.seed, alpha=alpha, alternate=alternate, max_passes=max_passes)

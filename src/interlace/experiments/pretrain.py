@@ -133,13 +133,10 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callabl
 
 
 def _check_settings(recipe: Recipe, traits: Traits, rows: list[HeldOutBatches]) -> None:
-    """Find errors before training that would otherwise occur at its end; warn of a warm-up that does not end."""
+    """Find errors before training that would otherwise occur at its end; log a shortened warm-up."""
     train, settings = recipe.train, recipe.train.optimizer
-    if settings.warmup >= train.steps:
-        log.warning(
-            "warm-up takes %d steps and the run %d, so the learning rate does not reach %g; lower "
-            "train.optimizer.warmup", settings.warmup, train.steps, settings.learning_rate,
-        )  # fmt: skip
+    if (warmup := settings.warmup_steps(train.steps)) < settings.warmup:
+        log.info("the warm-up has %d instead of %d steps: train.optimizer.max_warmup_share", warmup, settings.warmup)
     if train.patience and train.stop_by == MAIN and not any(corpus.name == MAIN for corpus in rows):
         raise SettingsError("train.patience: early stopping needs held-out text; name some in corpora.GROUP.dev")
     if (language := recipe.export.fold_language) is not None:

@@ -95,6 +95,10 @@ class ObjectiveEntry(EntrySettings):
     """An objective of the mixture."""
 
     weight: Weight = Field("1", description="Sampling weight: a number or a schedule over steps.")
+    loss_weight: Weight = Field(
+        "1",
+        description="Factor of the loss, a number or a schedule over steps (XLM's lambda); not drawn while it is 0.",
+    )
     corpora: list[str] = Field(
         [],
         description="Groups or corpora to read, such as 'text', 'en-de', or one side, 'en-de:en'. Default: all that it "

@@ -246,7 +246,9 @@ class FineTuner:
         model = job.accelerator.prepare(TrainingModel(backbone, {job.name: head}, job.seed))
         last = max(1, math.ceil(tuning.epochs * batches / job.accelerator.num_processes))
         warmup, decay = int(tuning.warmup_share * last), tuning.weight_decay
-        settings = OptimizerSettings(learning_rate=rate, warmup=warmup, weight_decay=decay, betas=tuning.betas)
+        settings = OptimizerSettings(
+            learning_rate=rate, warmup=warmup, max_warmup_share=1, weight_decay=decay, betas=tuning.betas
+        )
         mixture = Mixture(sources, job.seed)
         training = Training(
             model, mixture, settings.build(model), settings, job.accelerator, last, job.accelerator.num_processes

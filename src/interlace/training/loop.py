@@ -25,6 +25,7 @@ from torch import Tensor, nn
 
 from interlace.core.errors import RunError
 from interlace.core.randomness import Purpose, torch_seed
+from interlace.core.schedules import value_at
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -191,15 +192,16 @@ def _backward(training: Training, draw: MixtureDraw, batches: list[Batch], count
     """Accumulate the gradient of every micro-batch, with dropout keyed by slot; return this process's totals."""
     accelerator = training.accelerator
     world, rank = accelerator.num_processes, accelerator.process_index
-    name = training.mixture.sources[draw.source].objective
+    source = training.mixture.sources[draw.source]
+    factor = world * value_at(source.loss_weight, draw.step)  # DDP averages over processes, but we need the sum
     totals: dict[str, Any] = {}  # tensors until the end: reading one would wait for the device
     training.model.train()
     for micro, batch in enumerate(batches):
         torch.manual_seed(torch_seed(Purpose.DROPOUT, training.mixture.seed, draw.step, micro * world + rank))
         last = micro == len(batches) - 1  # processes exchange gradients only with the last micro-batch
         with nullcontext() if last else accelerator.no_sync(training.model):
-            loss, parts = training.model(name, batch.to(accelerator.device), counts)
-            accelerator.backward(loss * world)  # DDP averages over processes, but we need the sum
+            loss, parts = training.model(source.objective, batch.to(accelerator.device), counts)
+            accelerator.backward(loss * factor)
         for key in batch.counts:  # in the same order in all processes
             totals[key] = totals.get(key, 0.0) + parts[key]
     return {key: float(total) for key, total in totals.items()}

@@ -76,6 +76,7 @@ class MixtureSource:
     objective: name of its head and its losses.
     size: sequences or tokens that it counts for among the sources of its objective (language sampling).
     weight: how often the objective is drawn, a number or a schedule over steps; the same in all its sources.
+    loss_weight: factor of its loss, likewise; while it is 0, the objective is not drawn.
     repeats: number of consecutive draws that get the same batches.
     """
 
@@ -86,6 +87,7 @@ class MixtureSource:
     plan: BatchPlan
     size: float = 1.0
     weight: str = "1"
+    loss_weight: str = "1"
     repeats: int = 1
 
     @property
@@ -174,7 +176,11 @@ class Mixture:
 
     def _objectives(self, step: int) -> dict[str, float]:
         """Return the weight of each objective at a step."""
-        weights = {name: value_at(self.sources[group[0]].weight, step) for name, group in self._groups.items()}
+        first = {name: self.sources[group[0]] for name, group in self._groups.items()}
+        weights = {
+            name: value_at(source.weight, step) * (value_at(source.loss_weight, step) > 0)
+            for name, source in first.items()
+        }
         if sum(weights.values()) <= 0:
             raise SettingsError(f"at step {step} the weights of all objectives are 0")
         return weights

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from interlace.core.settings import Settings
 
@@ -15,30 +15,49 @@ if TYPE_CHECKING:
 
 Decay = Annotated[float, Field(ge=0, lt=1)]
 
+PRESETS: dict[str, dict[str, Any]] = {
+    "roberta": {"betas": (0.9, 0.98), "epsilon": 1e-6, "weight_decay": 0.01},  # Liu et al. 2019, table 9
+    "transformers": {"betas": (0.9, 0.999), "epsilon": 1e-8, "weight_decay": 0.0},  # the defaults of its Trainer
+}
+
 
 class OptimizerSettings(Settings):
     """AdamW (Loshchilov & Hutter 2019) with a warm-up."""
 
+    preset: Literal["roberta", "transformers"] = Field(
+        "roberta", description="Betas, epsilon and weight decay where they are not set: RoBERTa's or transformers'."
+    )
     learning_rate: float = Field(5e-4, gt=0, description="Peak learning rate (XLM: 1e-4 to 5e-4).")
     schedule: Literal["linear", "inverse_sqrt", "constant"] = Field(
         "linear",
         description="After the warm-up: linearly to 0 at the last step, proportional to 1/sqrt(step), or flat.",
     )
     warmup: int = Field(200, ge=0, description="Steps over which the rate rises from 0 (ALM: 4000).")
+    max_warmup_share: float = Field(0.1, ge=0, le=1, description="Maximum share of the steps with a rising rate.")
     betas: tuple[Decay, Decay] = Field((0.9, 0.98), description="Adam's decay rates of moments (ALM: 0.9, 0.98).")
     epsilon: float = Field(1e-6, gt=0, description="Added to the root of the second moment (RoBERTa: 1e-6).")
     weight_decay: float = Field(0.01, ge=0, description="Decoupled weight decay of matrices; not of biases and norms.")
     clip: float = Field(1.0, gt=0, description="Maximum norm of the gradient.")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_from_preset(cls, values: Any) -> Any:
+        return {**PRESETS.get(values.get("preset", "roberta"), {}), **values} if isinstance(values, dict) else values
+
+    def warmup_steps(self, last: int) -> int:
+        """Return the steps of warm-up in a run of `last` updates."""
+        return min(self.warmup, int(self.max_warmup_share * last))
+
     def rate(self, step: int, last: int) -> float:
         """Return the learning rate of update `step` (the first is 1) in a run of `last` updates."""
-        if step <= self.warmup:
-            return self.learning_rate * step / self.warmup
+        warmup = self.warmup_steps(last)
+        if step <= warmup:
+            return self.learning_rate * step / warmup
         if self.schedule == "constant":
             return self.learning_rate
         if self.schedule == "inverse_sqrt":
-            return float(self.learning_rate * (max(self.warmup, 1) / step) ** 0.5)
-        return self.learning_rate * max(last - step + 1, 0) / max(last - self.warmup, 1)
+            return float(self.learning_rate * (max(warmup, 1) / step) ** 0.5)
+        return self.learning_rate * max(last - step + 1, 0) / max(last - warmup, 1)
 
     def build(self, model: nn.Module) -> AdamW:
         """Return the optimizer of all trainable parameters."""
