@@ -74,6 +74,51 @@ def test_held_out_words_do_not_occur_in_training_entries(entries, share, seed):
     assert np.isin(shared[:, 1], trained[:, 1]).all()
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_held_out_entries_have_no_embedding_row_of_training_entries(seed):
+    """alte = alt ##e: it is not held out from `alt`, nor Hausarzt = Haus ##arzt from `Haus`."""
+    entries = [("old", "alt"), ("the", "alte"), ("house", "Haus"), ("doctor", "Hausarzt")]
+    found = prepared(entries, share=0.25, seed=seed)
+    rows = {
+        part: set(found.words.take(np.concatenate([found.source[at], found.target[at]])).flat.tolist())
+        for part in DictionaryPart
+        for at in [found.of(part)]
+    }
+    assert rows[DictionaryPart.TRAIN]
+    assert not rows[DictionaryPart.TRAIN] & rows[DictionaryPart.HELD_OUT]
+    assert [len(found.of(part)) for part in DictionaryPart] == [1, 2, 1]
+    assert "1 for training, 2 held out, 1 neither, with a word or an embedding row of" in found.notes[0]
+    assert found.splits[0].parts.tolist() == found.parts.tolist()
+
+
+def test_embedding_rows_are_shared_over_dictionaries():
+    lexicons = {
+        ("de", "en"): Lexicon.of([("alt", "old", 1), ("Haus", "house", 1)]),
+        ("de", "fr"): Lexicon.of([("alte", "the", 1), ("Hausarzt", "doctor", 1)]),
+    }
+    for seed in range(8):
+        found = Dictionary(share=0.5, seed=seed).prepare(lexicons, VOCAB, "x", seed=0, max_tokens=4)
+        held, trained = (found.of(part) for part in (DictionaryPart.HELD_OUT, DictionaryPart.TRAIN))
+        rows = [found.words.take(np.append(found.source[at], found.target[at])).flat for at in (held, trained)]
+        assert not np.isin(*rows).any()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_casings_of_a_word_are_in_one_part(seed):
+    words = [f"{word}{number}" for number in range(40) for word in ("berlin", "Berlin", "BERLIN")]
+    lexicon = Lexicon.of((word, f"t{number}", 1.0) for number, word in enumerate(words))
+    parts = split_dictionary(lexicon, PAIR, 0.5, seed).parts
+    by_word = {}
+    for entry, part in enumerate(parts.tolist()):
+        by_word.setdefault(lexicon[entry][0].casefold(), set()).add(part)
+    assert [len(found) for found in by_word.values()] == [1] * 40
+    assert np.bincount(parts).tolist() == [60, 60]
+    turned = Lexicon.of((f"s{number}", word, 1.0) for number, word in enumerate(words))
+    parts = split_dictionary(turned, PAIR, 0.5, seed).parts
+    of = np.array([turned[entry][1].casefold() for entry in range(len(turned))])
+    assert not np.isin(of[parts == DictionaryPart.HELD_OUT], of[parts == DictionaryPart.TRAIN]).any()
+
+
 def test_tries_words_of_lowercased_dictionaries_with_a_capital():
     entries = [("doctor", "arzt"), ("house", "haus"), ("old", "alt")]
     assert spelled(prepared(entries)) == [("doctor", "Arzt"), ("house", "Haus"), ("old", "alt")]

@@ -145,6 +145,20 @@ def test_the_score_is_over_held_out_words(dictionary, vocab, model):
     assert found.outcomes.weight.tolist() == [0, 0, 1, 1]
 
 
+def test_words_with_an_embedding_row_of_a_training_entry_are_not_held_out(dictionary, vocab, model, caplog):
+    """`xy` and `yx` consist of the same two subwords; their words differ."""
+    assert sorted(vocab.encode_words(["xy"])[0]) == sorted(vocab.encode_words(["yx"])[0])
+    folder = dictionary(*PAIRS[:2], ("yx", "liest"))
+    (folder / "dict/train.txt").write_text("xy briefe\n")
+    backbone = aligned(vocab, model(), PAIRS[:2])
+    with caplog.at_level("INFO", "interlace"):
+        found = measured(folder, vocab, backbone, training_dictionaries="dict/train.txt", multi_subword="mean")
+    assert found["held out"] == pytest.approx(200 / 3)
+    assert found["p@1"] == 100
+    assert found.outcomes.weight.tolist() == [1, 1, 0]
+    assert "2 of 3 words are held out; 0 were trained on, 1 share" in caplog.text
+
+
 def test_unusable_words_have_weight_zero(dictionary, vocab, model):
     root = dictionary(("quixotic", "briefe"), PAIRS[2], PAIRS[0], ("the", "briefe"), PAIRS[1])
     found = measured(root, vocab, aligned(vocab, model(), PAIRS[:2])).outcomes

@@ -180,6 +180,17 @@ def test_reads_the_training_dictionaries_of_a_run(root, tmp_path):
     assert WordTranslation().bind([]).examples("test", "de", None, folder).trained.source == frozenset()
 
 
+def test_an_embedding_row_of_a_training_entry_is_not_held_out(root, vocab, model):
+    """Vectors of a model: `xy` was trained on, and `yx` has the same subwords."""
+    folder = root(("yx", "arzt"), ("the", "der"))
+    (folder / "dict/train.txt").write_text("xy\tbriefe\n")
+    task = WordTranslation(training_dictionaries="dict/train.txt")
+    found = task.measure(model(), vocab, task.examples("test", "de", vocab, folder))
+    assert found["held out"] == 50
+    assert found.outcomes.weight.tolist() == [0, 1]
+    assert "held out" not in scored(folder, (at("en", yx=0, the=1), at("de", arzt=0, der=1))).metrics
+
+
 def test_training_dictionaries_may_be_rows_of_files(root):
     task = WordTranslation(training_dictionaries="dict/en-de.txt[:2]")
     assert task.examples("test", "de", None, root(*ANIMALS)).trained.source == {"cat", "dog"}

@@ -23,7 +23,6 @@ from interlace.core.ragged import Ragged
 from interlace.data import Pairs
 from interlace.objectives import BoolOrAuto, language_id, resolve_language_ids
 from interlace.readers import READERS
-from interlace.scores.examples import identity_of
 from interlace.tasks import Scores
 from interlace.tasks.common.dictionaries import DictionaryTask, TrainingEntries, read_entries
 from interlace.tasks.common.files import Files, find_file, find_parts
@@ -38,11 +37,13 @@ if TYPE_CHECKING:
 class EncodedEntries(Pairs):
     """Words and their translations as subwords and as strings, and words of entries that were trained on.
 
+    shared: (n,) whether an embedding row of an entry is in one that was trained on.
     text_ids: (r,) the sorted subwords of the target language's text, if these are candidates.
     """
 
     words: tuple[list[str], list[str]] = field(default_factory=lambda: ([], []))
     trained: TrainingEntries = field(default_factory=TrainingEntries)
+    shared: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
     text_ids: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
 
 
@@ -53,6 +54,7 @@ class EmbeddingAlignment(DictionaryTask):
     """
 
     metric: ClassVar[str] = "p@1"
+    scoring_version: ClassVar[int] = 2
     same_scale: ClassVar[tuple[str, ...]] = ("coverage", "held out")
     text_in: ClassVar[Literal["target", "both"]] = "target"
 
@@ -99,7 +101,9 @@ class EmbeddingAlignment(DictionaryTask):
             for sentences in vocab.encode_texts(reader.read_chunks([part.path], [language])):
                 in_text[sentences.ids.flat] = True
         ids = np.flatnonzero(in_text).astype(np.int32)
-        return EncodedEntries(source, target, words=words, trained=self.training_entries(query), text_ids=ids)
+        trained = self.training_entries(query)
+        shared = trained.shares_rows(vocab, source.ids, target.ids)
+        return EncodedEntries(source, target, words=words, trained=trained, shared=shared, text_ids=ids)
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: EncodedEntries) -> Scores:
         """Return `p@1`, and `coverage`, the share of the dictionary's source words that were looked up.
@@ -134,10 +138,10 @@ class EmbeddingAlignment(DictionaryTask):
         hits = self._hits(backbone, examples, candidates, kept)
         spelled = [[side[entry] for entry in kept] for side in examples.words]
         kept_numbers, firsts = distinct_rows(sources.take(kept))
-        groups = examples.trained.groups(kept_numbers, *spelled)
+        groups = examples.trained.groups(kept_numbers, *spelled, shared=examples.shared[kept])
         where = f"{self.name}, {examples.source.language}-{examples.target.language}"
         metrics = groups.metrics(where, lambda some: {"p@1": 100 * float(hits[some].mean())})
-        identity = identity_of(*examples.words, *examples.trained.overlap(*examples.words))
+        identity = examples.trained.identity(*examples.words, examples.shared)
         outcomes = groups.outcomes(numbers, kept[firsts], hits, identity)
         details = {"candidates": {self.candidates: len(candidates)}}
         coverage = 100 * len(hits) / len(np.unique(numbers))

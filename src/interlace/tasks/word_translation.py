@@ -19,7 +19,6 @@ from pydantic import Field
 from interlace.core.errors import DataError
 from interlace.core.neighbors import MarginScorer, ranks, unit
 from interlace.core.ragged import Ragged
-from interlace.scores.examples import identity_of
 from interlace.tasks import Scale, Scores
 from interlace.tasks.common.dictionaries import DictionaryTask, TrainingEntries, read_entries
 from interlace.tasks.common.files import find_file
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 class DictionaryEntries:
     """Words and their translations, and for each side the frequent words of a text if they are candidates too.
 
-    trained: words of entries that were trained on.
+    trained: words of entries that were trained on. shared: (n,) whether they share an embedding row with an entry.
     """
 
     languages: tuple[str, str]
@@ -44,6 +43,7 @@ class DictionaryEntries:
     target: list[str]
     frequent: list[list[str]]
     trained: TrainingEntries
+    shared: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.source)
@@ -64,7 +64,7 @@ class WordTranslation(DictionaryTask):
     """
 
     metric: ClassVar[str] = "p@1 csls"
-    scoring_version: ClassVar[int] = 2
+    scoring_version: ClassVar[int] = 3
     same_scale: ClassVar[tuple[str, ...]] = (
         *(f"{name} {by}" for by in ("cosine", "csls") for name in ("p@1", "p@5", "p@10", "mrr")),
         *("identical", "coverage", "held out"),
@@ -92,7 +92,7 @@ class WordTranslation(DictionaryTask):
         default_factory=WordVectorSettings, description="How a word's vector is read from a model."
     )
 
-    def examples(self, split: str, language: str, vocab: Vocab | None, root: Path) -> DictionaryEntries:  # noqa: ARG002
+    def examples(self, split: str, language: str, vocab: Vocab | None, root: Path) -> DictionaryEntries:
         """Read the dictionary into `language`."""
         query = self.query(split, language, root).require_pair()
         entries = list(zip(*read_entries(find_file(self.files, query)), strict=True))
@@ -104,7 +104,10 @@ class WordTranslation(DictionaryTask):
         source, target = map(list, zip(*kept, strict=True))
         sides = (self.source, language) if self.candidates == "text" else ()
         frequent = [_frequent(find_file(self.text, query, side), self.max_words) for side in sides] or [[], []]
-        return DictionaryEntries((self.source, language), source, target, frequent, self.training_entries(query))
+        trained, shared = self.training_entries(query), np.zeros(len(source), np.bool_)
+        if vocab is not None:
+            shared = trained.shares_rows(vocab, vocab.encode_words(source), vocab.encode_words(target))
+        return DictionaryEntries((self.source, language), source, target, frequent, trained, shared)
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: DictionaryEntries) -> Scores:
         """Measure a model's vectors of single words."""
@@ -147,14 +150,14 @@ class WordTranslation(DictionaryTask):
             means = {"mean cosine": float(cosines[entries].mean()), "mean distance": float(distances[entries].mean())}
             return {**metrics, **means, "identical": _percent(identical[kept])}
 
-        groups = examples.trained.groups(words, *spelled)
+        groups = examples.trained.groups(words, *spelled, shared=examples.shared[found[:, 2]])
         metrics = groups.metrics(f"{self.name}, {'-'.join(examples.languages)}", measure)
         numbers = {word: number for number, word in enumerate(dict.fromkeys(examples.source))}
         outcomes = groups.outcomes(
             np.array([numbers[word] for word in examples.source], np.int64),
             found[np.unique(found[:, 0], return_index=True)[1], 2],
             best_ranks["csls"] == 1,
-            identity_of(examples.source, examples.target, *examples.trained.overlap(examples.source, examples.target)),
+            examples.trained.identity(examples.source, examples.target, examples.shared),
         )
         covered = {examples.source[entry] for entry in found[:, 2]}
         details = {"candidates": {self.candidates: len(around[1])}}

@@ -1,8 +1,12 @@
 """Bilingual dictionaries: which entries are trained on, which are held out, and how words are spelled as tokens.
 
+An entry is held out if neither of its words nor any of their embedding rows (tokens) occurs in a training entry. All
+casings of a source word are in the same part.
+
 Objectives with `needs = {"lexicon"}` have a field `dictionary: Dictionary`. A recipe reads or counts the lexicons and
-passes them in `Resources.lexicons`; `Dictionary.prepare` splits them and tokenizes the entries. The split depends only
-on the lexicon's words, the share and a seed, not on the vocabulary (ALIGN-MLM's code redrew it in every script).
+passes them in `Resources.lexicons`; `Dictionary.prepare` splits them and tokenizes the entries. Which are trained on
+depends only on the lexicon's words, the share and a seed, not on the vocabulary (ALIGN-MLM's code redrew it in every
+script).
 
 Legend: m entries of a dictionary; n usable entries of all dictionaries; W distinct words, each a row of token ids.
 """
@@ -41,7 +45,7 @@ class DictionaryPart(IntEnum):
 
     TRAIN = 0
     HELD_OUT = 1  # only scored
-    OVERLAP = 2  # unused: its source word is held out, but its target word occurs in a training entry
+    OVERLAP = 2  # unused: not trained on, but training entries contain its target word or one of its embedding rows
 
 
 class EntryStatus(IntEnum):
@@ -149,7 +153,7 @@ class Dictionary(Settings):
             split = split_dictionary(lexicon, languages, self.share, seed)
             words, lengths = [], []  # of each entry, by side
             for side, types in enumerate((lexicon.source_types, lexicon.target_types)):
-                rows = _spellings(vocab, types, best=self.case == "best")
+                rows = spellings(vocab, types, best=self.case == "best")
                 number = np.array([numbers.setdefault(row.tobytes(), len(numbers)) for row in rows], np.int64)
                 length = np.where(_irregular(rows, vocab) == 0, rows.lengths, 0)
                 words.append(number[lexicon.entries[:, side]])
@@ -158,16 +162,18 @@ class Dictionary(Settings):
             if max_tokens is not None:
                 statuses[np.maximum(*lengths) > max_tokens] = EntryStatus.TOO_LONG
             statuses[np.minimum(*lengths) == 0] = EntryStatus.UNSPELLABLE
-            used = statuses == EntryStatus.USED
-            owner = np.full(used.sum(), len(splits))
-            columns.append((words[0][used], words[1][used], split.parts[used], owner))
+            columns.append(np.stack(words))
             splits.append(replace(split, statuses=statuses.astype(np.uint8)))
-        source, target, parts, owner = (np.concatenate(column) for column in zip(*columns, strict=True))
+        flat = np.frombuffer(b"".join(numbers), np.int32).copy()
+        rows = Ragged.from_lengths(flat, [len(row) // 4 for row in numbers])
+        splits = _hold_out(splits, columns, rows)
+        used = np.concatenate([split.statuses == EntryStatus.USED for split in splits])
+        source, target = np.concatenate(columns, axis=1)[:, used]
+        parts = np.concatenate([split.parts for split in splits])[used]
+        owner = np.repeat(np.arange(len(splits)), [len(split.parts) for split in splits])[used]
         notes = [split.note() for split in splits]
         if not (parts == DictionaryPart.TRAIN).any():
             raise DataError(f"{name}: no entry of its dictionary is usable: {'; '.join(notes)}")
-        flat = np.frombuffer(b"".join(numbers), np.int32).copy()
-        rows = Ragged.from_lengths(flat, [len(row) // 4 for row in numbers])
         return Dictionaries(
             tuple(splits), rows, source, target, parts, owner, tuple(f"{name}: {note}" for note in notes)
         )
@@ -194,10 +200,12 @@ class DictionarySplit:
 
     def note(self) -> str:
         """Describe the size of each part and the unusable entries, with examples."""
-        parts = np.bincount(self.parts, minlength=len(DictionaryPart))
+        train, held_out, overlap = np.bincount(self.parts, minlength=len(DictionaryPart)).tolist()
         found = [f"{self.name}: {len(self.lexicon):,} entries"]
-        if parts[DictionaryPart.HELD_OUT] or parts[DictionaryPart.OVERLAP]:
-            found.append(f"{parts[DictionaryPart.TRAIN]:,} for training, {parts[DictionaryPart.HELD_OUT]:,} held out")
+        if held_out or overlap:
+            found.append(f"{train:,} for training, {held_out:,} held out")
+        if overlap:
+            found.append(f"{overlap:,} neither, with a word or an embedding row of training entries")
         for status, reason in _REASONS.items():
             if self.statuses is not None and len(at := np.flatnonzero(self.statuses == status)):
                 examples = " ".join("/".join(self.lexicon[int(entry)][:2]) for entry in at[:5])
@@ -240,20 +248,58 @@ class Dictionaries:
 
 
 def split_dictionary(lexicon: Lexicon, languages: tuple[str, str], share: float, seed: int) -> DictionarySplit:
-    """Draw a share of the source words for training, at least one; smaller shares are subsets of larger ones."""
-    words = np.unique(lexicon.entries[:, 0])
-    words = words[np.argsort(np.array([lexicon.source_types[word] for word in words], object), kind="stable")]
+    """Draw a share of the source words for training, at least one; smaller shares are subsets of larger ones.
+
+    Words that differ in case only are one word, of either language.
+    """
+    source, target = (
+        _folded(types)[lexicon.entries[:, side]]
+        for side, types in enumerate((lexicon.source_types, lexicon.target_types))
+    )
+    words = np.unique(source)
     key = int.from_bytes(blake2b("-".join(languages).encode(), digest_size=4).digest(), "big")
     order = generator(Purpose.DICTIONARY, seed, key).permutation(len(words))
-    chosen = words[order[: max(1, round(share * len(words)))]]
-    train = np.isin(lexicon.entries[:, 0], chosen)
-    overlap = np.isin(lexicon.entries[:, 1], lexicon.entries[train, 1])
+    train = np.isin(source, words[order[: max(1, round(share * len(words)))]])
+    overlap = np.isin(target, target[train])
     part = DictionaryPart
     parts = np.where(train, part.TRAIN, np.where(overlap, part.OVERLAP, part.HELD_OUT)).astype(np.uint8)
     return DictionarySplit(languages, lexicon, parts)
 
 
-def _spellings(vocab: Vocab, words: Sequence[str], *, best: bool) -> Ragged:
+def _folded(words: Sequence[str]) -> NDArray[np.int64]:
+    """Return a number for each word; those that differ in case share that of the first in sorted order."""
+    numbers: dict[str, int] = {}
+    for number, word in enumerate(sorted(words)):
+        numbers.setdefault(word.casefold(), number)
+    return np.array([numbers[word.casefold()] for word in words], np.int64)
+
+
+def _hold_out(
+    splits: Sequence[DictionarySplit], columns: Sequence[NDArray[np.int64]], words: Ragged
+) -> list[DictionarySplit]:
+    """Return the splits, in which no held-out entry has an embedding row of a usable training entry.
+
+    columns: (2, m) the words of each dictionary's entries. words: token ids of each.
+    """
+    trained = [
+        both[:, (split.parts == DictionaryPart.TRAIN) & (split.statuses == EntryStatus.USED)]
+        for split, both in zip(splits, columns, strict=True)
+    ]
+    ids = words.take(np.unique(np.concatenate(trained, axis=1))).flat
+    shares = shares_rows(words, ids)
+    found = []
+    for split, both in zip(splits, columns, strict=True):
+        overlap = (split.parts == DictionaryPart.HELD_OUT) & shares[both].any(axis=0)
+        found.append(replace(split, parts=np.where(overlap, DictionaryPart.OVERLAP, split.parts).astype(np.uint8)))
+    return found
+
+
+def shares_rows(words: Ragged, trained: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """(W,) whether any token id of each word is among those that were trained on."""
+    return np.bincount(words.rows()[np.isin(words.flat, trained)], minlength=len(words)) > 0
+
+
+def spellings(vocab: Vocab, words: Sequence[str], *, best: bool) -> Ragged:
     """Return the tokens of each word as they are inside a sentence.
 
     best: words of several tokens are also tried with a capital letter, and kept so if that takes fewer tokens.

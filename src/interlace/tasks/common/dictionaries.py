@@ -1,8 +1,8 @@
 """Tasks over bilingual dictionaries, and which of their entries a model was trained on.
 
 ALIGN-MLM (Tang et al. 2022, section 5) scores dictionary pairs that it pulled together along with others. Here a source
-word is *seen* if an entry of it was trained on, and *held out* if neither it nor one of its translations occurs in such
-an entry. The main metric is over held-out words.
+word is *seen* if an entry of it was trained on, and *held out* if neither it, nor one of its translations, nor any of
+their embedding rows occurs in such an entry. The main metric is over held-out words.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,14 @@ from pydantic import Field
 
 from interlace.alignment.lexicon import read_translations
 from interlace.core.errors import DataError
-from interlace.scores.examples import Examples
+from interlace.core.ragged import Ragged
+from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import ProbeTask
 from interlace.tasks.common.files import FileQuery, Files, find_parts
 from interlace.text.lines import read_lines
+
+if TYPE_CHECKING:
+    from interlace.data.vocab import Vocab
 
 log = logging.getLogger(__name__)
 
@@ -95,30 +99,53 @@ def read_entries(path: Path) -> tuple[list[str], list[str]]:
 
 @dataclass(frozen=True)
 class TrainingEntries:
-    """Words of the entries that were trained on, case-folded."""
+    """Words of the entries that were trained on, case-folded.
+
+    words: of both sides, as written.
+    """
 
     source: frozenset[str] = frozenset()
     target: frozenset[str] = frozenset()
+    words: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, entries: Iterable[tuple[str, str]]) -> TrainingEntries:
         """Collect the words of both sides."""
-        pairs = [(source.casefold(), target.casefold()) for source, target in entries]
-        return cls(frozenset(source for source, _ in pairs), frozenset(target for _, target in pairs))
+        sides = [dict.fromkeys(side) for side in zip(*entries, strict=True)] or [{}, {}]
+        source, target = (frozenset(word.casefold() for word in side) for side in sides)
+        return cls(source, target, tuple(sides[0] | sides[1]))
 
-    def overlap(self, source: Sequence[str], target: Sequence[str]) -> tuple[list[str], ...]:
-        """Return which of these words were trained on, on each side; the scored words depend on them."""
+    def shares_rows(self, vocab: Vocab, *sides: Ragged) -> NDArray[np.bool_]:
+        """(m,) whether an embedding row of an entry was trained on; sides: m rows of token ids, by language.
+
+        Trained words are spelled as written, and as a dictionary's `case = "best"` spells them.
+        """
+        from interlace.objectives.common.dictionaries import shares_rows, spellings
+
+        ids = np.concatenate([spellings(vocab, self.words, best=best).flat for best in (False, True)])
+        return np.any([shares_rows(side, ids) for side in sides], axis=0)
+
+    def identity(self, source: Sequence[str], target: Sequence[str], shared: NDArray[np.bool_]) -> str:
+        """Return a hash of the words of entries and of which of them count, as `groups` does."""
         sides = (self.source, source), (self.target, target)
-        return tuple(sorted(trained & {word.casefold() for word in words}) for trained, words in sides)
+        overlap = [sorted(trained & {word.casefold() for word in words}) for trained, words in sides]
+        return identity_of(source, target, *overlap, np.flatnonzero(shared))
 
-    def groups(self, numbers: NDArray[np.int64], source: Sequence[str], target: Sequence[str]) -> WordGroups:
+    def groups(
+        self,
+        numbers: NDArray[np.int64],
+        source: Sequence[str],
+        target: Sequence[str],
+        shared: NDArray[np.bool_],
+    ) -> WordGroups:
         """Return which words are seen and which are held out.
 
-        numbers: (m,) the number of the source word of each entry. source, target: the words of each entry.
+        numbers: (m,) the number of the source word of each entry. source, target: the words of each entry. shared: (m,)
+        whether an embedding row of the entry was trained on.
         """
         seen = np.bincount(numbers, [word.casefold() in self.source for word in source]) > 0
-        translated = np.bincount(numbers, [word.casefold() in self.target for word in target]) > 0
-        return WordGroups(seen, ~(seen | translated))
+        translated = np.array([word.casefold() in self.target for word in target], np.bool_)
+        return WordGroups(seen, ~(seen | (np.bincount(numbers, translated | shared) > 0)))
 
 
 @dataclass(frozen=True)
@@ -141,6 +168,11 @@ class WordGroups:
         every = np.ones(len(self.seen), np.bool_)
         if self.held_out.all():
             return measure(every)
+        others = int((~self.held_out & ~self.seen).sum())
+        log.info(
+            "%s: %d of %d words are held out; %d were trained on, %d share a translation or embedding row with those",
+            *(task, self.held_out.sum(), len(every), self.seen.sum(), others),
+        )
         if not self.held_out.any():
             log.warning(
                 "%s: all %d words, or their translations, were trained on; the score is over them", task, len(every)
