@@ -138,7 +138,7 @@ class EmbeddingAlignment(DictionaryTask):
         hits = self._hits(backbone, examples, candidates, kept)
         spelled = [[side[entry] for entry in kept] for side in examples.words]
         kept_numbers, firsts = distinct_rows(sources.take(kept))
-        groups = examples.trained.groups(kept_numbers, *spelled, shared=examples.shared[kept])
+        groups = examples.trained.groups(kept_numbers, examples.shared[kept], *spelled)
         where = f"{self.name}, {examples.source.language}-{examples.target.language}"
         metrics = groups.metrics(where, lambda some: {"p@1": 100 * float(hits[some].mean())})
         identity = examples.trained.identity(*examples.words, examples.shared)

@@ -150,7 +150,7 @@ class WordTranslation(DictionaryTask):
             means = {"mean cosine": float(cosines[entries].mean()), "mean distance": float(distances[entries].mean())}
             return {**metrics, **means, "identical": _percent(identical[kept])}
 
-        groups = examples.trained.groups(words, *spelled, shared=examples.shared[found[:, 2]])
+        groups = examples.trained.groups(words, examples.shared[found[:, 2]], *spelled)
         metrics = groups.metrics(f"{self.name}, {'-'.join(examples.languages)}", measure)
         numbers = {word: number for number, word in enumerate(dict.fromkeys(examples.source))}
         outcomes = groups.outcomes(

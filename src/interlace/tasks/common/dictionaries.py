@@ -123,7 +123,7 @@ class TrainingEntries:
         from interlace.objectives.common.dictionaries import shares_rows, spellings
 
         ids = np.concatenate([spellings(vocab, self.words, best=best).flat for best in (False, True)])
-        return np.any([shares_rows(side, ids) for side in sides], axis=0)
+        return np.asarray(np.any([shares_rows(side, ids) for side in sides], axis=0), np.bool_)
 
     def identity(self, source: Sequence[str], target: Sequence[str], shared: NDArray[np.bool_]) -> str:
         """Return a hash of the words of entries and of which of them count, as `groups` does."""
@@ -132,16 +132,12 @@ class TrainingEntries:
         return identity_of(source, target, *overlap, np.flatnonzero(shared))
 
     def groups(
-        self,
-        numbers: NDArray[np.int64],
-        source: Sequence[str],
-        target: Sequence[str],
-        shared: NDArray[np.bool_],
+        self, numbers: NDArray[np.int64], shared: NDArray[np.bool_], source: Sequence[str], target: Sequence[str]
     ) -> WordGroups:
         """Return which words are seen and which are held out.
 
-        numbers: (m,) the number of the source word of each entry. source, target: the words of each entry. shared: (m,)
-        whether an embedding row of the entry was trained on.
+        numbers: (m,) the number of the source word of each entry. shared: (m,) whether an embedding row of the entry
+        was trained on. source, target: the words of each entry.
         """
         seen = np.bincount(numbers, [word.casefold() in self.source for word in source]) > 0
         translated = np.array([word.casefold() in self.target for word in target], np.bool_)
