@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
@@ -114,6 +114,55 @@ def test_word_k_has_the_same_position_on_both_sides(lengths, kind, first, max_le
     assert (positions[layout.content] == first + layout.ids[layout.content] - 4).all()
     assert (positions[~layout.real] == max(first - 1, 0)).all()
     assert layout.ids.shape[1] <= max_length
+
+
+#  max_length 10: the second side begins in column 5, with its own special tokens; padding (_) has no position
+PADDED = {
+    ("xlm", True): ("^ A A $ _ ^ C $", [0, 1, 2, 3, None, 0, 1, 2]),
+    ("xlm", False): ("^ A A _ _ $ C $", [0, 1, 2, None, None, 3, 4, 5]),
+    ("roberta", True): ("^ A A $ _ $ C $", [0, 1, 2, 3, None, 0, 1, 2]),
+    ("roberta", False): ("^ A A $ _ $ C $", [0, 1, 2, 3, None, 4, 5, 6]),
+    ("bert", True): ("^ A A $ _ C $", [0, 1, 2, 3, None, 1, 2]),
+    ("bert", False): ("^ A A $ _ C $", [0, 1, 2, 3, None, 4, 5]),
+}
+
+
+@pytest.mark.parametrize(("kind", "restart"), PADDED)
+def test_inner_padding_of_each_layout(kind, restart):
+    pairs = Pairs(sentences([[5, 5]]), sentences([[7]]))
+    layout = pair_layout(pairs, VOCAB, 10, kind, restart=restart, inner_padding=True)
+    row, positions = PADDED[kind, restart]
+    assert layout.ids.tolist() == [["_^$..A.C".index(token) for token in row.split()]]
+    assert layout.real.tolist() == [[token != "_" for token in row.split()]]
+    for first, pad in ((0, 0), (2, 1)):
+        expected = [pad if place is None else first + place for place in positions]
+        assert layout.positions(first, restart=restart).tolist() == [expected]
+    assert layout.tokens == layout.real.sum()
+
+
+@given(LENGTHS, st.sampled_from(["xlm", "roberta", "bert", None]), st.booleans(), st.integers(8, 40))
+def test_inner_padding_only_moves_the_second_side(lengths, kind, restart, max_length):
+    source, target = (sentences([range(5, 5 + row[side]) for row in lengths]) for side in (0, 1))
+    half = (max_length - 4) // 2
+    fit = [row for row in range(len(lengths)) if max(lengths[row]) <= half]
+    assume(fit)
+    pairs = Pairs(source, target).take(fit)
+    padded, plain = (
+        pair_layout(pairs, VOCAB, max_length, kind, restart=restart, inner_padding=inner) for inner in (True, False)
+    )
+    for name in ("ids", "words", "sides", "content"):
+        assert (getattr(padded, name)[padded.real] == getattr(plain, name)[plain.real]).all()
+    places = (layout.positions(0, restart=restart)[layout.real] for layout in (padded, plain))
+    np.testing.assert_array_equal(*places)
+    assert (padded.lengths == plain.lengths).all()
+    assert (padded.real.sum(axis=1) == padded.lengths).all()
+    assert padded.ids.shape[1] <= max_length
+
+
+def test_inner_padding_truncates_each_side_to_its_half():
+    side = sentences([[5] * 9])
+    layout = pair_layout(Pairs(side, side), VOCAB, 10, "xlm", restart=True, inner_padding=True)
+    assert layout.ids.tolist() == [[1, 5, 5, 5, 2, 1, 5, 5, 5, 2]]
 
 
 def test_padding_positions_of_roberta_are_its_padding_index():

@@ -94,6 +94,10 @@ def test_packing_fills_sequences_with_whole_sentences_and_pairs(run):
     a_row = [{name: tokens_a_row(steps, name) for name in ("mlm", "tlm")} for steps in (single, filled)]
     assert a_row[0]["mlm"] == 64 > a_row[1]["mlm"] > 52  # none is cut, so some room is left
     assert a_row[0]["tlm"] < 64 < a_row[1]["tlm"] < 128
+    padded = {"model.shape.family": '"bert"', "objectives.tlm.packed": '"halves"'}
+    _, halves, _ = run("tiny/mlm-tlm", changes | packed | padded, "halves")
+    assert {step["rows"] for step in halves if step["objective"] == "tlm"} == {4}  # of 128 tokens with their padding
+    assert tokens_a_row(halves, "tlm") < 124
 
 
 @pytest.mark.parametrize(

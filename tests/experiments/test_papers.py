@@ -130,7 +130,9 @@ def test_derived_languages_match_the_name(name):
         assert recipe.objective(title.split("-mlm")[0] + "_mlm").dictionary.share == 0.5
     if title.startswith("xlm-"):
         assert recipe.objective("mlm").language_ids is True
-        assert (recipe.objective("tlm").language_ids, recipe.objective("tlm").reset_positions) == (True, True)
+        tlm = recipe.objective("tlm")
+        assert (tlm.language_ids, tlm.layout, tlm.reset_positions) == (True, "xlm", True)
+        assert (tlm.packed, tlm.max_length, tlm.packed_length()) == ("halves", 512, 254)
 
 
 def test_xlm_lays_pairs_out_as_in_its_code():

@@ -2,11 +2,15 @@
 
 import numpy as np
 import pytest
-from transformers import ModernBertConfig
+import torch
+from transformers import ModernBertConfig, XLMConfig, XLMWithLMHeadModel
 
 from interlace.core.errors import SettingsError
 from interlace.data import Pairs
+from interlace.models.backbone import Backbone
+from interlace.models.build import from_shape
 from interlace.models.families import Traits, traits_of
+from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.objectives.tlm import Tlm
 from interlace.objectives.weam import Weam
@@ -80,6 +84,37 @@ def test_rejects_restarted_positions_that_some_layers_ignore():
     with pytest.raises(SettingsError, match="local layers of modernbert"):
         make(Tlm(reset_positions=True), modernbert)
     assert set(make(Tlm(), modernbert).inputs) == {"input_ids"}
+
+
+@pytest.mark.parametrize("reset", [True, False])
+@pytest.mark.parametrize("family", ["bert", "roberta", "xlm"])
+def test_inner_padding_changes_no_state(family, reset):
+    if family == "xlm":
+        config = XLMConfig(n_words=20, emb_dim=16, n_layers=1, n_heads=2, n_langs=1, pad_index=0, pad_token_id=0)
+        backbone = Backbone(XLMWithLMHeadModel(config).eval())
+    else:
+        shape = Shape(family=family, layers=1, width=16, heads=2, max_length=32, init_std=0.5)
+        backbone = from_shape(shape, TOKENS.vocab).eval()
+    states = []
+    for inner in (False, True):
+        tlm = Tlm(masking={"rate": 0}, packed="halves" if inner else True, reset_positions=reset, max_length=24)
+        inputs = make(tlm, backbone.traits).to(torch.device("cpu")).inputs
+        real = inputs.get("attention_mask", torch.ones_like(inputs["input_ids"])).bool()
+        assert inner != bool(real.all())
+        states.append(backbone.encode(inputs)[real])
+    torch.testing.assert_close(*states)
+
+
+def test_sequences_with_inner_padding_take_their_maximum_length():
+    tlm = Tlm(packed="halves", max_length=64)
+    assert tlm.pair_costs(np.array([3, 30]), np.array([4, 30])).tolist() == [64, 64]
+    assert Tlm(packed=True, max_length=64).pair_costs(np.array([3, 30]), np.array([4, 30])).tolist() == [11, 64]
+    assert tlm.for_evaluation().packed is False
+
+
+def test_inner_padding_needs_position_ids():
+    with pytest.raises(SettingsError, match="packed = 'halves', but layers of modernbert"):
+        make(Tlm(packed="halves"), traits_of(ModernBertConfig()))
 
 
 def test_rejects_language_without_embedding():

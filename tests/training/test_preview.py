@@ -5,7 +5,8 @@ import pytest
 
 from interlace.experiments.preview import PreviewPair
 from interlace.objectives import OBJECTIVES, Batch
-from interlace.training.preview import preview_batch
+from interlace.objectives.tlm import Tlm
+from interlace.training.preview import _sequences, preview_batch
 
 EXAMPLE = PreviewPair()
 VOCAB = EXAMPLE.vocab()
@@ -43,6 +44,16 @@ def test_padding_is_not_shown():
     found = batch("<s> old </s> <pad> <pad>".split())
     found.inputs["attention_mask"] = np.array([[1, 1, 1, 0, 0]])
     assert lines(drawn(found))["reads"] == {0: "<s>", 1: "old", 2: "</s>"}
+
+
+def test_padding_between_two_sides_is_not_shown():
+    tlm = Tlm(packed="halves", masking={"rate": 0}, max_length=64)
+    [(_, found)] = EXAMPLE.batches(tlm, VOCAB, embeddings=True)
+    reads = lines(preview_batch(found, VOCAB, tlm, ("en", "de")))["reads"]
+    assert list(reads.values()) == [*SOURCE, *TARGET]
+    assert list(reads)[len(SOURCE)] == 32
+    sample = _sequences(found, VOCAB, 1, causal=False)[0]
+    assert (sample["tokens"], sample["sides"]) == ([*SOURCE, *TARGET], [0] * len(SOURCE) + [1] * len(TARGET))
 
 
 def test_causal_previews_show_the_next_subword():

@@ -48,13 +48,14 @@ class Layout:
         return int(self.lengths.sum())
 
     def positions(self, first: int, *, restart: bool) -> NDArray[np.int64]:
-        """(B, L) position ids, from `first`; with `restart`, word k of both sides has the same (XLM's TLM).
+        """(B, L) position ids from `first`; with `restart`, word k of both sides has the same (XLM's TLM).
 
-        A second side without a begin token of its own then starts with `first + 1`, as the first side's words do.
+        Padding is not counted. A second side without a begin token of its own restarts with `first + 1`.
         """
-        places = np.broadcast_to(np.arange(self.ids.shape[1]), self.ids.shape)
+        places = np.cumsum(self.real, axis=1) - 1
         if restart and self.starts is not None:
-            places = places - np.where(self.sides == 1, self.starts[:, None] - 1, 0)
+            begins = np.take_along_axis(places, self.starts[:, None], axis=1) - 1
+            places = places - np.where(self.sides == 1, begins, 0)
         return np.where(self.real, places + first, 0 if first == 0 else first - 1)
 
 
@@ -72,7 +73,13 @@ def sentence_layout(sentences: Sentences, vocab: Vocab, max_length: int) -> Layo
 
 
 def pair_layout(
-    pairs: Pairs, vocab: Vocab, max_length: int, layout: PairLayout | None = None, *, restart: bool = False
+    pairs: Pairs,
+    vocab: Vocab,
+    max_length: int,
+    layout: PairLayout | None = None,
+    *,
+    restart: bool = False,
+    inner_padding: bool = False,
 ) -> Layout:
     """Return rows of both sides; the longer side is truncated first.
 
@@ -87,22 +94,32 @@ def pair_layout(
         max_length: maximum tokens of a row, special tokens included.
         layout: default: what the vocabulary's own template says, as fine-tuning and plain transformers lay pairs out.
         restart: whether positions restart on the second side (XLM's code then gives it its own begin token).
+        inner_padding: pad the first side to half of `max_length` (Tang et al. 2022, appendix G.3); truncate both to it.
     """
     separator, own = _separator(vocab, layout, restart=restart)
-    # The shorter side is kept whole if it fits in half of the text.
-    total, source, target = max_length - SPECIALS - len(separator), pairs.source.lengths, pairs.target.lengths
-    first = np.minimum(source, np.maximum(total - target, total // 2))
-    second = np.minimum(target, total - first)
-    starts = first + 1 + len(separator)
-    found = replace(_empty(starts + second + 1, vocab.pad), starts=starts)
-    rows = np.arange(len(starts))
+    inner = len(separator) - own  # separators of the first side
+    source, target = pairs.source.lengths, pairs.target.lengths
+    if inner_padding:
+        half = max_length // 2
+        first, second = np.minimum(source, half - 1 - inner), np.minimum(target, half - 1 - own)
+        starts = np.full(len(first), half + own, np.int64)
+    else:  # the shorter side is kept whole if it fits in half of the text
+        total = max_length - SPECIALS - len(separator)
+        first = np.minimum(source, np.maximum(total - target, total // 2))
+        second = np.minimum(target, total - first)
+        starts = first + 1 + len(separator)
+    found = _empty(starts + second + 1, vocab.pad)
+    found = replace(found, lengths=first + second + SPECIALS + len(separator), starts=starts)
+    rows, columns = np.arange(len(starts)), np.arange(found.ids.shape[1])
+    after, before = columns >= (starts - own)[:, None], columns <= (first + inner)[:, None]
+    found.real[...] &= after | before
+    found.sides[found.real & after] = 1
     _place(found, *_cut(pairs.source, first), np.ones(len(rows), np.int64))
     _place(found, *_cut(pairs.target, second), starts)
     found.ids[:, 0] = vocab.begin
     for step, token in enumerate(separator):
-        found.ids[rows, first + 1 + step] = token
+        found.ids[rows, first + 1 + step if step < inner else starts - len(separator) + step] = token
     found.ids[rows, starts + second] = vocab.end
-    found.sides[found.real & (np.arange(found.ids.shape[1]) >= (starts - own)[:, None])] = 1
     return found
 
 
@@ -110,9 +127,8 @@ def _separator(vocab: Vocab, layout: PairLayout | None, *, restart: bool) -> tup
     """Return the ids between two sides, and how many of them belong to the second."""
     if layout is None:
         return vocab.separator_ids, max(len(vocab.separator_ids) - 1, 0)
-    if layout == "xlm":
-        return ((vocab.end, vocab.begin) if restart else (vocab.end,)), 1
-    return ((vocab.end, vocab.end), 1) if layout == "roberta" else ((vocab.end,), 0)
+    xlm = (vocab.end, vocab.begin) if restart else (vocab.end,)
+    return {"xlm": (xlm, 1), "roberta": ((vocab.end, vocab.end), 1), "bert": ((vocab.end,), 0)}[layout]
 
 
 def _cut(sentences: Sentences, lengths: NDArray[np.int64]) -> tuple[Ragged, Ragged]:

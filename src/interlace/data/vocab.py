@@ -225,12 +225,8 @@ class Vocab(Encoder):
 
     @property
     def pair_layout(self) -> PairLayout:
-        """The layout of pairs that models of the vocabulary's family are trained with; XLM's if it was trained here.
-
-        XLM's rows begin with the token that ends them, RoBERTa's template has two separators, and BERT's rows begin
-        with `[CLS]`, those of a vocabulary trained here with `<s>`.
-        """
-        if self.begin in (self.end, *self.separator_ids):
+        """The layout of pairs that models of the vocabulary's family are trained with; XLM's if it was trained here."""
+        if self.begin in (self.end, *self.separator_ids):  # XLM's rows begin with the token that ends them
             return "xlm"
         if len(self.separator_ids) > 1:
             return "roberta"

@@ -40,6 +40,8 @@ _BLANK = "▁"
 Examples = Sentences | Pairs | LabeledExamples | Questions
 BoolOrAuto = bool | Literal["auto"]
 PairLayoutOrAuto = PairLayout | Literal["auto"]
+LAYOUT = """Special tokens between the sides, as XLM, RoBERTa or BERT has them; 'auto': as the vocabulary's family has \
+them ('xlm' for a vocabulary that was trained here)."""
 AnyPrepared = TypeVar("AnyPrepared", bound="Prepared")
 Cells = dict[int, dict[int, str]]  # sequence -> column -> text
 
@@ -307,8 +309,8 @@ def encoder_inputs(
     inputs: dict[str, NDArray[Any]] = {"input_ids": layout.ids}
     if not layout.real.all():
         inputs["attention_mask"] = layout.real.astype(np.int64)
-    if restart:
-        inputs["position_ids"] = layout.positions(traits.first_position, restart=True)
+    if restart or (layout.real[:, 1:] > layout.real[:, :-1]).any():  # columns are not positions after inner padding
+        inputs["position_ids"] = layout.positions(traits.first_position, restart=restart)
     if language_ids and traits.language_input is not None and traits.languages:
         ids = np.array([language_id(traits, language) for language in languages], dtype=np.int64)
         inputs[traits.language_input] = ids[np.minimum(layout.sides, len(ids) - 1)]

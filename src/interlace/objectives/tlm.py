@@ -8,13 +8,16 @@ To predict a masked word the model may attend to its translation, which aligns t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.errors import SettingsError
 from interlace.data import Pairs
 from interlace.data.layout import MAX_SPECIALS, pair_layout
-from interlace.objectives import Batch, BoolOrAuto, Objective, PairLayoutOrAuto, Resources, with_pair_layout
+from interlace.objectives import LAYOUT, Batch, BoolOrAuto, Objective, PairLayoutOrAuto, Resources, with_pair_layout
 from interlace.objectives.common.masking import Masking, PreparedMasked
 
 if TYPE_CHECKING:
@@ -32,18 +35,14 @@ class Tlm(Objective):
     term: ClassVar[str] = "tlm"
 
     masking: Masking = Field(default_factory=Masking, description="Which tokens are predicted and how they are masked.")
-    layout: PairLayoutOrAuto = Field(
-        "auto",
-        description="Special tokens between the sides, as XLM, RoBERTa or BERT has them; 'auto': as the vocabulary's "
-        "family has them ('xlm' for a vocabulary that was trained here).",
-    )
+    layout: PairLayoutOrAuto = Field("auto", description=LAYOUT)
     reset_positions: BoolOrAuto = Field(
         "auto", description="Restart positions on the second side (XLM); 'auto': if language ids distinguish the sides."
     )
-    packed: bool = Field(
+    packed: bool | Literal["halves"] = Field(
         False,
-        description="Pack whole pairs into each sequence, the same ones in every epoch (Tang et al. 2022, appendix "
-        "G.3: 256 + 256 tokens); false: a sequence holds one pair.",
+        description="Pack whole pairs into each sequence, the same ones in every epoch; 'halves': and pad each side to "
+        "half of `max_length` (Tang et al. 2022, appendix G.3: 256 + 256 tokens); false: a sequence holds one pair.",
     )
 
     def packed_length(self) -> int | None:
@@ -52,9 +51,20 @@ class Tlm(Objective):
 
     def prepare(self, resources: Resources) -> PreparedMasked:
         """Return the masking tables; check that the model can restart positions if the setting requires it."""
+        if self.packed == "halves" and not resources.traits.restarts:
+            raise SettingsError(f"tlm: packed = 'halves', but layers of {resources.traits.family} ignore positions")
         return with_pair_layout(self.masking.prepare(super().prepare(resources), resources), self)
+
+    def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
+        """Return (n,) tokens that pairs take in a batch."""
+        return np.full(len(source), self.max_length) if self.packed == "halves" else super().pair_costs(source, target)
+
+    def for_evaluation(self) -> Self:
+        """Return the objective without padded halves, which change no state and make held-out batches large."""
+        return super().for_evaluation().model_copy(update={"packed": False})
 
     def batch(self, examples: Pairs, prepared: PreparedMasked, step: int, rng: Generator) -> Batch:
         """Join the two sides and mask both."""
-        layout = pair_layout(examples, prepared.vocab, self.max_length, prepared.layout, restart=prepared.restart)
-        return self.masking.batch(layout, examples.languages, prepared, term=self.term, step=step, rng=rng)
+        layout, restart, halves = prepared.layout, prepared.restart, self.packed == "halves"
+        rows = pair_layout(examples, prepared.vocab, self.max_length, layout, restart=restart, inner_padding=halves)
+        return self.masking.batch(rows, examples.languages, prepared, term=self.term, step=step, rng=rng)

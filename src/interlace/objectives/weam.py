@@ -27,6 +27,7 @@ from interlace.core.randomness import Generator
 from interlace.data import Pairs
 from interlace.data.layout import Layout, pair_layout
 from interlace.objectives import (
+    LAYOUT,
     Batch,
     BoolOrAuto,
     Objective,
@@ -99,11 +100,7 @@ class Weam(Objective):
     segment_ids: bool = Field(
         False, description="Number the sides 0 and 1 in `token_type_ids`; false: all 0. The paper does not say."
     )
-    layout: PairLayoutOrAuto = Field(
-        "auto",
-        description="Special tokens between the sides, as XLM, RoBERTa or BERT has them; 'auto': as the vocabulary's "
-        "family has them ('xlm' for a vocabulary that was trained here).",
-    )
+    layout: PairLayoutOrAuto = Field("auto", description=LAYOUT)
     reset_positions: BoolOrAuto = Field(
         False, description="Restart positions on the second side; the paper's do not restart (section 2)."
     )

@@ -60,14 +60,14 @@ def preview_batch(batch: Batch, vocab: Vocab, objective: Objective, languages: S
         special = np.isin(ids, vocab.special_ids)
         mixed = not bool((turns.sum(axis=1) == 1).all() and (special[:, :-1] | special[:, 1:])[turns].all())
     rows = []
-    for row, count in enumerate(real.sum(axis=1).tolist()):
-        lines = [PreviewLine("reads", dict(enumerate(token_texts(vocab, ids[row, :count]))))]
+    for row, columns in enumerate(map(np.flatnonzero, real)):
+        texts = {"reads": token_texts(vocab, ids[row, columns])}
         if mixed:
-            sides = batch.sides[row, :count].tolist()
-            lines.append(PreviewLine("language", {column: languages[side] for column, side in enumerate(sides)}))
+            texts["language"] = [languages[side] for side in batch.sides[row, columns]]
         for key, name in _INPUTS:
             if key in batch.inputs:
-                lines.append(PreviewLine(name, dict(enumerate(map(str, batch.inputs[key][row, :count].tolist())))))
+                texts[name] = list(map(str, batch.inputs[key][row, columns].tolist()))
+        lines = [PreviewLine(name, dict(zip(columns.tolist(), cells, strict=True))) for name, cells in texts.items()]
         lines += [PreviewLine(name, found) for name, cells in preview.lines.items() if (found := cells.get(row))]
         rows.append(lines)
     terms = {name: count for name, count in batch.counts.items() if not name.endswith(("_share", "_ratio"))}
@@ -118,18 +118,20 @@ def _sequences(batch: Batch, vocab: Vocab, count: int, causal: bool) -> list[dic
     """Return sequences with their targets; causal ones have no changed tokens."""
     ids = batch.inputs["input_ids"]
     real = batch.inputs.get("attention_mask", np.ones_like(ids)).astype(bool)
+    sides = np.zeros_like(ids) if batch.sides is None else batch.sides
     found = []
     for row in range(min(count, len(ids))):
         tokens = ids[row][real[row]][:MAX_TOKENS]
-        mine = (batch.at[0] == row) & (batch.at[1] < len(tokens))
-        columns, labels = batch.at[1][mine], batch.labels[mine]
+        places = (np.cumsum(real[row]) - 1)[batch.at[1]]  # without padding, also between two sides
+        mine = (batch.at[0] == row) & (places < len(tokens))
+        columns, labels = places[mine], batch.labels[mine]
         found.append(
             {
                 "tokens": vocab.tokens(tokens),
                 "at": columns.tolist(),
                 "targets": vocab.tokens(labels),
                 "changed": [] if causal else columns[tokens[columns] != labels].tolist(),
-                "sides": [0] * len(tokens) if batch.sides is None else batch.sides[row][: len(tokens)].tolist(),
+                "sides": sides[row][real[row]][: len(tokens)].tolist(),
             }
         )
     return found
