@@ -36,6 +36,7 @@ from interlace.scores.comparison import (
     systems_of,
 )
 from interlace.scores.examples import Examples
+from interlace.scores.findings import Verdict, judge
 from interlace.scores.held_out import (
     ALL_WORDS,
     add_all_words,
@@ -90,6 +91,7 @@ def summarize(study: Study, folder: Path, into: Path) -> list[Table]:
         *difference_tables(compared, study.name),
         *correlation_tables(table, study.name),
         *transfer_tables(table, study.name, recipes),
+        *findings_tables(judge(study.findings, table, len(study.seeds)), study.name),
     ]
     write_tables(into / TABLES, found)
     write_json(into / COMPARISONS, [*map(comparison_json, compared), *map(comparison_json, untested)])
@@ -464,6 +466,42 @@ def _difference_entries(one: Comparison) -> list[Entry | None]:
 
 def _p(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.2g}"
+
+
+# ---- findings ----
+
+_FINDINGS = (
+    "Findings registered before the runs. Difference: first side minus second, positive where the first is better, and "
+    "the interval of the permutation test over runs at 1 - 0.05 / findings in its family. p: permutation test, Holm "
+    f"over the family. confirmed: p < {ALPHA} in the claimed direction, or interval within a margin with "
+    "\N{PLUS-MINUS SIGN}; refuted: the interval excludes the margin; undecided: neither; pending: runs are missing. "
+    "Verdicts hold for these models and data."
+)
+
+
+def findings_tables(found: Sequence[Verdict], title: str) -> list[Table]:
+    """Return the table `findings`, a row a finding; none without findings."""
+    heads = ["source", "family", "verdict", "first", "second", "difference", "interval", "margin", "p", "runs"]
+    columns = tuple(Column(head, is_text=head in heads[:3]) for head in heads)
+    lines = [Line(one.finding.claim, tuple(map(Entry, _verdict_texts(one)))) for one in found]
+    return [Table("findings", f"{title}: findings", columns, tuple(lines), _FINDINGS, "claim")] if found else []
+
+
+def _verdict_texts(one: Verdict) -> list[str]:
+    numbers = [*one.means, one.difference.value, one.difference.low, one.difference.high]
+    a, b, value, low, high = ("" if math.isnan(number) else f"{number:.4g}" for number in numbers)
+    sign, finding = "\N{PLUS-MINUS SIGN}" * (one.finding.kind == "equal"), one.finding
+    tested = [a, b, value, f"{low} to {high}" * bool(low)]
+    p = "" if math.isnan(one.p) else _p(one.p)
+    return [
+        finding.source,
+        finding.family,
+        one.verdict,
+        *tested,
+        f"{sign}{finding.margin:g} {one.unit}",
+        p,
+        str(one.runs),
+    ]
 
 
 # ---- alignment and transfer ----

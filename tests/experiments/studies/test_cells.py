@@ -19,13 +19,20 @@ def cells(grid, more="", **changes):
 def test_expands_every_shipped_study(name):
     study, folder = read_study(name)
     found = cells_of(study, folder)
-    assert len(found) == len(study.systems) * len(study.seeds) * prod(map(len, study.axes.values()))
+    runs = sum(len(study.seeds if system.seeds is None else system.seeds) for system in study.systems.values())
+    assert len(found) == runs * prod(map(len, study.axes.values()))
     assert study.about
     assert study.reference in study.systems
 
 
 def test_cells_are_ordered_by_seed_then_system(grid):
     assert [cell.name for cell in cells(grid)] == ["a,seed=0", "b,seed=0", "a,seed=1", "b,seed=1"]
+
+
+def test_a_system_can_run_with_some_of_the_seeds(grid):
+    assert [cell.name for cell in cells(grid, "[systems.c]\nrecipe = 'tiny/mlm'\nseeds = [1]\n")][2:] == [
+        "a,seed=1", "b,seed=1", "c,seed=1",
+    ]  # fmt: skip
 
 
 def test_settings_apply_in_order_study_system_axes(grid):

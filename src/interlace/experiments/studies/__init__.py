@@ -24,8 +24,9 @@ from interlace.core.names import Name
 from interlace.core.settings import Settings
 from interlace.core.store import ConfigStore, change, merged, put
 from interlace.experiments.recipe import RECIPES, Recipe, leaves
+from interlace.scores.findings import MAX_FAMILY, StudyFinding
 
-STUDIES = ConfigStore("study", Path(__file__).parent, whole=("axes",))
+STUDIES = ConfigStore("study", Path(__file__).parent, whole=("axes", "findings"))
 
 
 class StudySystem(Settings):
@@ -40,6 +41,7 @@ class StudySystem(Settings):
         "the recipe's tasks. `{seed}` is replaced by the pre-training seed.",
     )
     set: dict[str, Any] = Field({}, description="Changes to the recipe, in its own tables.")
+    seeds: list[int] | None = Field(None, description="Those of the study's seeds that it runs with; default: all.")
 
 
 class StudyEvaluation(Settings):
@@ -68,6 +70,7 @@ class Study(Settings):
     )
     seeds: list[int] = Field([0], min_length=1, description="Pre-training seeds, one run each.")
     evaluate: StudyEvaluation = Field(default_factory=StudyEvaluation, description="How every cell is evaluated.")
+    findings: dict[Name, StudyFinding] = Field({}, description="Claims registered before the runs, with their tests.")
 
     @field_validator("axes", mode="before")
     @classmethod
@@ -94,6 +97,22 @@ class Study(Settings):
                 raise ValueError("axes.seed: set `seeds` instead")
             if not values or any(value in values[:place] for place, value in enumerate(values)):
                 raise ValueError(f"axes.{key}: expected different values, found {values}")
+        for name, finding in self.findings.items():
+            self._check_finding(name, finding)
+
+    def _check_finding(self, name: str, finding: StudyFinding) -> None:
+        family = [other for other in self.findings.values() if other.family == finding.family]
+        if len(family) > MAX_FAMILY:
+            raise ValueError(f"findings: family {finding.family!r} has {len(family)} findings; at most {MAX_FAMILY}")
+        for side in finding.sides:
+            if side.system not in self.systems:
+                hint = did_you_mean(side.system, self.systems)
+                raise ValueError(f"findings.{name}.system: no system {side.system!r}{hint}")
+            if not side.task:
+                raise ValueError(f"findings.{name}.task: missing")
+            for key, value in dict(leaves(side.axes)).items():
+                if value not in self.axes.get(key, []):
+                    raise ValueError(f"findings.{name}.axes: the study has no {key} = {value!r}")
 
     @property
     def reference(self) -> str:
@@ -168,6 +187,8 @@ def cells_of(study: Study, folder: Path) -> list[GridCell]:
     cells: dict[str, GridCell] = {}
     for seed, values in product(study.seeds, product(*study.axes.values())):
         for name, system in study.systems.items():
+            if system.seeds is not None and seed not in system.seeds:
+                continue
             axes = dict(zip(study.axes, values, strict=True))
             if system.model is not None:  # of a checkpoint only those of its evaluation
                 axes = {key: value if key.startswith("evaluate.") else None for key, value in axes.items()}
