@@ -12,13 +12,16 @@ from hypothesis import strategies as st
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
+from interlace.data.vocab import Vocab
+from interlace.derived import chain
 from interlace.derived.common.formats import write_as
 from interlace.derived.common.texts import overlaps
-from interlace.experiments.deriving import derived_problems
+from interlace.experiments.deriving import DerivedSubwords, derived_problems
 from interlace.experiments.prepare import data_key, data_root, prepare
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.readers import READERS
+from interlace.text import Text
 from interlace.text.lines import read_lines, write_lines
 from toy_settings import SHORT, TOY, VOCAB
 
@@ -178,6 +181,40 @@ def test_small_recipes_train_on_every_transformation(name, changes, tmp_path):
     pretrain(asked, tmp_path)
     words = json.loads((tmp_path / "embedding.json").read_text())["words"]
     assert {word["language"] for word in words} == {"en", "en_x"}
+    data = json.loads((tmp_path / "run.json").read_text())["data"]
+    derived = [row["derived"] for row in data if row["corpus"] == "en_x" and row["split"] == "train"]
+    assert (derived[0]["shared"] == 0) == ("transliterate" in changes)
+    assert all("derived" not in row for row in data if row["corpus"] == "en")
+
+
+@pytest.mark.parametrize(
+    ("changes", "shared", "alike", "warned"),
+    [
+        ({}, 0.0, 100.0, False),
+        ({"vocab.kind": "byte-bpe"}, 0.0, 93.0, True),
+        ({"derived.en_x.settings.transliterate": {"keep_punctuation": True}}, 11.1, 100.0, False),
+        ({"derived.en_x.transformations": "invert"}, 100.0, 100.0, False),
+        ({"derived.en_x.transformations": "syntax+transliterate"}, 0.0, 100.0, False),
+        ({"derived.en_x.settings.transliterate": {"to": "ids"}}, 0.0, 61.0, True),
+    ],
+)
+def test_shared_subwords_of_a_copied_vocabulary_are_warned_of(changes, shared, alike, warned, caplog):
+    made = prepare(read_recipe("derived/toy:mlm", TOY | changes)).derived["en_x"]
+    assert (made.shared, made.cut_alike) == (pytest.approx(shared, abs=1), pytest.approx(alike, abs=5))
+    assert ("a copy of the vocabulary of 'en' has 0 and 100 %" in caplog.text) == warned
+    assert warned or shared or (made.shared, made.cut_alike) == (0.0, 100.0)
+
+
+def test_subwords_of_real_english_are_cut_alike(real_data):
+    """A lone blank is no subword of a word, so it is not shared."""
+    lines = [line for line in read_lines(real_data / "parallel/multi30k/train.en.gz") if line][:3000]
+    original = Text.of(lines, "en", "unicode")
+    twin = chain(["transliterate"]).apply(original).text
+    vocab = Vocab.learn({"en": lines, "en_x": twin.lines}, 4000, kind="bpe")
+    found = DerivedSubwords.of(vocab, [(original, twin)])
+    assert (found.shared, found.cut_alike) == (pytest.approx(0, abs=0.01), pytest.approx(100, abs=0.05))
+    kept = chain([{"name": "transliterate", "keep_punctuation": True}]).apply(original).text
+    assert DerivedSubwords.of(vocab, [(original, kept)]).shared > 5
 
 
 def test_the_treebank_of_real_data_takes_the_order_of_french(real_data):

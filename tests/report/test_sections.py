@@ -526,6 +526,15 @@ def test_commands_for_checkpoints(tmp_path):
     assert commands(unknown) == ["# b: unknown checkpoint", "interlace report b --output again/report.html"]
 
 
+def test_shared_subwords_of_a_derived_language(make_run):
+    folder = make_run("mlm", gain=0.0)
+    about = json.loads((folder / "run.json").read_text())
+    made = {"corpus": "en_x", "languages": ["en_x"], "derived": {"shared": 11.13, "cut_alike": 96.0}}
+    (folder / "run.json").write_text(json.dumps(about | {"data": [made]}))
+    shown = "<dt>subwords of en_x</dt><dd>11.1 % shared with the original, 96.0 % cut alike</dd>"
+    assert shown in section("setup", [folder], REPRODUCTION).body
+
+
 def test_commands_for_runs(make_run, tmp_path):
     folder = make_run("mlm+tlm", gain=0.0)
     assert commands(folder)[0] == "interlace pretrain mlm+tlm/recipe.json --output again/mlm+tlm"

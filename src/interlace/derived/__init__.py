@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from zlib import crc32
 
 from pydantic import Field, SerializeAsAny
@@ -29,7 +29,12 @@ __all__ = ["TRANSFORMATIONS", "Chain", "DerivedPairs", "DerivedText", "Transform
 
 
 class Transformation(RegistryEntry, ABC):
-    """A change of one property of a language. Files that its fields name are read when it is applied."""
+    """A change of one property of a language. Files that its fields name are read when it is applied.
+
+    moves_words: whether words get another order; they then keep their spelling.
+    """
+
+    moves_words: ClassVar[bool] = False
 
     @property
     def invertible(self) -> bool:
@@ -43,6 +48,11 @@ class Transformation(RegistryEntry, ABC):
     def respells_punctuation(self) -> bool:
         """Whether a word without letters or digits may become one with some, which separates it from its neighbors."""
         return False
+
+    @property
+    def shares_words(self) -> bool:
+        """Whether both languages are meant to have words in common."""
+        return True
 
     @property
     def missing(self) -> str:
@@ -120,6 +130,11 @@ class Chain(Transformation):
     def respells_punctuation(self) -> bool:
         """Whether one of them does."""
         return any(one.respells_punctuation for one in self.transformations)
+
+    @property
+    def shares_words(self) -> bool:
+        """Whether all of them do."""
+        return all(one.shares_words for one in self.transformations)
 
     @property
     def missing(self) -> str:

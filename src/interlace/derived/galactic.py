@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ class Galactic(Transformation):
     order: two sentences are the same if their words, relations and arcs are. Identical siblings (the same word with the
     same descendants) keep their order. Text needs trees: CoNLL-U, or those of the toy corpus.
     """
+
+    moves_words: ClassVar[bool] = True
 
     permuted: tuple[Path, ...] = Field(
         (), description="CoNLL-U files of the same sentences in another order; required."

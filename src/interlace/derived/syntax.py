@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,8 @@ class Syntax(Transformation):
     other files. Crossing arcs are lifted first. The mark at the end of a sentence stays, and heads with more than
     eleven dependents stay unchanged.
     """
+
+    moves_words: ClassVar[bool] = True
 
     like: tuple[Path, ...] = Field((), description="CoNLL-U files of the language with the target order; required.")
     heads: tuple[str, ...] = Field(

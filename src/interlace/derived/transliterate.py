@@ -52,6 +52,11 @@ class Transliterate(Transformation):
         return True
 
     @property
+    def shares_words(self) -> bool:
+        """Whether a setting keeps words, marks or digits."""
+        return self.share < 1 or self.keep_punctuation or self.keep_digits
+
+    @property
     def table(self) -> NDArray[np.uint32]:
         """(0x110000,) the replacement of each code point."""
         return character_table(self.script, self.keep_punctuation, self.keep_digits)

@@ -10,16 +10,21 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from string import Formatter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.errors import DataError, InterlaceError, SettingsError
 from interlace.core.files import must_exist
 from interlace.data.cache import cached, content_key
+from interlace.derived import Chain
 from interlace.derived.common.folder import (
     Derivation,
     DerivedDictionary,
@@ -29,7 +34,7 @@ from interlace.derived.common.folder import (
     OriginalFiles,
     write_folder,
 )
-from interlace.experiments.corpora import code_hash, filters_of, plugin_hash, words_key
+from interlace.experiments.corpora import code_hash, corpora_with, filters_of, plugin_hash, side_texts, words_key
 from interlace.experiments.sections import AlignSettings, files_of, names_of
 from interlace.readers import READERS
 from interlace.tasks.common.dictionaries import DictionaryTask
@@ -37,8 +42,10 @@ from interlace.tasks.common.files import FileQuery, MissingDataError, expected_f
 
 if TYPE_CHECKING:
     from interlace.core.settings import Settings
+    from interlace.data.vocab import Vocab
     from interlace.experiments.recipe import CorpusGroup, Recipe
     from interlace.tasks import Task
+    from interlace.text import Text
 
 log = logging.getLogger(__name__)
 
@@ -181,6 +188,66 @@ def _described_chain(recipe: Recipe, root: Path, name: str) -> list[Any]:
 def _described(entry: Settings, **content: Any) -> list[Any]:
     """Return a registry entry by module and settings, and the content of a plugin's file."""
     return [type(entry).__module__, {**entry.dump(), **content}, plugin_hash(type(entry))]
+
+
+# ---- subwords of both languages ----
+
+_SAMPLED = 5000  # lines of each corpus, which take about 0.3 s
+
+
+class DerivedSubwords(NamedTuple):
+    """Percent of running subwords of a derived language that also occur in the original, and that are cut alike there.
+
+    Lines are respelled in their order, so that moved words do not count as cut otherwise. Single blanks do not count.
+    """
+
+    shared: float
+    cut_alike: float
+
+    @classmethod
+    def of(cls, vocab: Vocab, pairs: Iterable[tuple[Text, Text]]) -> DerivedSubwords:
+        """Compare original and respelled lines; at least one."""
+        found = [[_subword_places(vocab, text) for text in pair] for pair in pairs]
+        (theirs, _), (own, _) = (map(np.concatenate, zip(*side, strict=True)) for side in zip(*found, strict=True))
+        alike = sum(np.isin(twins, places).sum() for (_, places), (_, twins) in found)
+        return cls(*(round(100 * float(count) / len(own), 3) for count in (np.isin(own, theirs).sum(), alike)))
+
+    def __str__(self) -> str:
+        return f"{self.shared:.1f} % are shared, {self.cut_alike:.1f} % are cut alike"
+
+
+def _subword_places(vocab: Vocab, text: Text) -> tuple[NDArray[Any], NDArray[Any]]:
+    """(T,) id of each subword that is not blank, and its line, start and end as one number."""
+    sentences, spans = vocab.encode_with_offsets(text)
+    kept = ~vocab.surfaces.blank(sentences.ids.flat)
+    start, end = spans.flat[kept].T.astype(np.int64)
+    return sentences.ids.flat[kept], (sentences.ids.rows()[kept] << 40) + (start << 20) + end
+
+
+def derived_subwords(recipe: Recipe, vocab: Vocab, root: Path) -> dict[str, DerivedSubwords]:
+    """Measure the subwords of each derived language; warn unless they are those of a copied vocabulary.
+
+    The paper copies it (Tang et al. 2022). There is no warning if a setting or transformation shares words.
+    """
+    found: dict[str, DerivedSubwords] = {}
+    for name, language in recipe.derived.items():
+        chain = language.located(root, name)
+        spelling = Chain(transformations=tuple(one for one in chain.transformations if not one.moves_words))
+        texts = [
+            text.where((np.arange(len(text)) < _SAMPLED) & (text.words.lengths > 0))
+            for group, corpus, side in corpora_with(recipe.corpora.values(), language.of)
+            if corpus == language.of
+            for text in islice(side_texts(recipe, group, corpus, side, root), 1)
+        ]
+        if not texts:
+            continue
+        found[name] = DerivedSubwords.of(vocab, ((text, spelling.apply(text, language.seed).text) for text in texts))
+        if not chain.shares_words and str(found[name]) != str(DerivedSubwords(0, 100)):
+            log.warning(
+                "derived.%s: of its running subwords, %s; a copy of the vocabulary of %r has 0 and 100 %%, as one of "
+                "kind 'bpe' learned from both has with to = 'script'", name, found[name], language.of,
+            )  # fmt: skip
+    return found
 
 
 # ---- which files ----

@@ -26,7 +26,7 @@ from interlace.experiments.corpora import (
     with_alignments,
     words_key,
 )
-from interlace.experiments.deriving import derived_key, with_derived
+from interlace.experiments.deriving import DerivedSubwords, derived_key, derived_subwords, with_derived
 from interlace.experiments.recipe import CorpusGroup, Recipe, tokenizer_of
 from interlace.experiments.sections import VocabSettings
 from interlace.models.token_embeddings import check_vectors
@@ -40,13 +40,17 @@ AnyCorpus = Corpus | ParallelCorpus
 
 @dataclass(frozen=True)
 class Materials:
-    """The prepared data of a recipe: the vocabulary, corpora by name, and the corpus names of each group."""
+    """The prepared data of a recipe: the vocabulary, corpora by name, the corpus names of each group.
+
+    derived: which subwords each derived language shares with the original.
+    """
 
     root: Path
     vocab: Vocab
     train: dict[str, AnyCorpus]
     dev: dict[str, AnyCorpus]
     groups: dict[str, list[str]]
+    derived: dict[str, DerivedSubwords]
 
     @cached_property
     def readable(self) -> dict[str, AnyCorpus]:
@@ -89,7 +93,7 @@ def prepare(recipe: Recipe, *, dev: bool = True) -> Materials:
                     train[key] = with_alignments(recipe, group, corpus, root, built, wanted)
             if group.dev and dev:
                 held_out[key] = _corpus(recipe, group, corpus, "dev", root, vocab)
-    return Materials(root, vocab, train, held_out, groups)
+    return Materials(root, vocab, train, held_out, groups, derived_subwords(recipe, vocab, root))
 
 
 def data_root(recipe: Recipe) -> Path:

@@ -160,7 +160,10 @@ def mixture_of(steps: Sequence[dict[str, Any]]) -> dict[str, dict[str, int]]:
 
 
 def data_of(recipe: Recipe, materials: Materials) -> list[dict[str, Any]]:
-    """Return a row per corpus and split: files by name and hash, rows, tokens, what was left out, and the aligner."""
+    """Return a row per corpus and split: files by name and hash, rows, tokens, what was left out, and the aligner.
+
+    Training text of a derived language also has the shares of `DerivedSubwords`.
+    """
     corpora = [
         (name, corpus, key, split, built[key])
         for name, group in recipe.corpora.items()
@@ -182,6 +185,8 @@ def data_of(recipe: Recipe, materials: Materials) -> list[dict[str, Any]]:
             "left_out": {what: count for what, count in notes.items() if count},
             "files": [{"name": path.name, "bytes": path.stat().st_size, "digest": content_key(path)} for path in paths],
         }
+        if split == "train" and corpus in materials.derived:
+            row["derived"] = materials.derived[corpus]._asdict()
         if split == "train" and isinstance(built, ParallelCorpus) and needs(recipe, name, key):
             row["aligner"] = (recipe.align or AlignSettings()).name
         rows.append(row)

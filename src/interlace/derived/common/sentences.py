@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,8 @@ class SentenceRuns(NamedTuple):
 
 class SentenceOrder(Transformation):
     """Puts the words of each sentence in another order."""
+
+    moves_words: ClassVar[bool] = True
 
     sentence_split: Split = Field(
         "marks",

@@ -29,7 +29,8 @@ def setup(runs: Sequence[Run]) -> list[Section]:
     """Return the sections `Recipe`, `Compute` and `Reproduction`."""
     shown = first_of_each(runs)
     seconds = dict.fromkeys(part for run in shown for part in run.facts.seconds)
-    names = [*_FACTS, *(f"time: {part}" for part in seconds)]
+    derived = dict.fromkeys(language for run in shown for language in _derived(run))
+    names = [*_FACTS, *(f"subwords of {language}" for language in derived), *(f"time: {part}" for part in seconds)]
     rows = {name: [_fact(run, name) for run in shown] for name in names}
     rows = {name: values for name, values in rows.items() if set(values) != {MISSING}}
     shared = {name: values[0] for name, values in rows.items() if len(set(values)) == 1}
@@ -161,9 +162,18 @@ def _seconds(run: Run) -> tuple[float, float, float]:
 # ---- reproduction ----
 
 
+def _derived(run: Run) -> dict[str, str]:
+    """Return for each derived language how many of its running subwords the original has, and cuts alike."""
+    text = "{shared:.1f} % shared with the original, {cut_alike:.1f} % cut alike"
+    rows = [row for row in run.facts.get("data") or [] if row.get("derived")]
+    return {row["languages"][0]: text.format(**row["derived"]) for row in rows}
+
+
 def _fact(run: Run, name: str) -> str:
     if name.startswith("time: "):
         return duration(run.facts.seconds.get(name.removeprefix("time: ")))
+    if name.startswith("subwords of "):
+        return _derived(run).get(name.removeprefix("subwords of "), MISSING)
     if name == "checkpoint":
         return ", ".join(model or "unknown" for model in run.models) or MISSING
     value = run.facts.get(name)
