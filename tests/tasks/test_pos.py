@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
-from interlace.data import LabeledExamples
+from interlace.data import LabeledExamples, Sentences
 from interlace.tasks.pos import TAGS, Pos
 
 
@@ -61,6 +61,27 @@ def test_unread_words_are_wrong():
     examples = LabeledExamples([], tags=gold)
     metrics = Pos().score(examples, predictions).metrics
     assert metrics == {"accuracy": 50.0, "f1": pytest.approx(400 / 7), "unread": 25.0}
+
+
+def sentences(*rows):
+    """Each word is a list of its subwords."""
+    ids = Ragged.of([[number for word in row for number in word] for row in rows])
+    owners = Ragged.of([[place for place, word in enumerate(row) for _ in word] for row in rows])
+    return Sentences(ids, owners, "en")
+
+
+def test_words_that_the_original_has_are_left_out_of_a_second_score():
+    """The words [7] and [5, 6] occur in both languages; [5] and [6, 5] in one."""
+    original = LabeledExamples(sentences([[1], [5, 6], [7]]), tags=Ragged.of([[1, 2, 3]]))
+    tags, found = Ragged.of([[1, 2, 3], [4, -1]]), Ragged.of([[1, 2, 9], [9, -1]])
+    made = LabeledExamples(sentences([[5], [5, 6], [7]], [[6, 5], [8]]), tags=tags)
+    assert Pos().score(made, found)["accuracy"] == 50.0
+    assert Pos().without_shared_words(made, found, original) == {"accuracy, without shared words": 50.0}
+    better = Ragged.of([[1, 9, 9], [4, -1]])
+    assert Pos().without_shared_words(made, better, original) == {"accuracy, without shared words": 100.0}
+    assert Pos().without_shared_words(original, tags, original) == {}
+    other = LabeledExamples(sentences([[9]]), tags=Ragged.of([[1]]))
+    assert Pos().without_shared_words(made, found, other) == {}
 
 
 def f1_of(gold, found):

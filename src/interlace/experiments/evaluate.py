@@ -265,7 +265,8 @@ def _job(target: Target, name: str, task: Task, vocab: Vocab, accelerator: Accel
     """Return the job of the first seed."""
     recipe, load_model = target.recipe, partial(_load, target.model, task, vocab)
     root, source, seed = data_root(recipe), recipe.evaluate.source, 0
-    return EvaluationJob(name, task, load_model, vocab, root, source, recipe.targets, seed, accelerator)
+    job = EvaluationJob(name, task, load_model, vocab, root, source, recipe.targets, seed, accelerator)
+    return replace(job, derived={name: language.of for name, language in recipe.derived.items()})
 
 
 def _load(model: str, task: Task, vocab: Vocab | None = None) -> Backbone:

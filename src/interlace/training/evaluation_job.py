@@ -42,6 +42,7 @@ class EvaluationJob:
     vectors: static word vectors by language, scored instead of a backbone; `vocab` is then None.
     sweep: folder that stores finished learning rates until the scores are written; None: store none.
     cache: examples read for fine-tuning, which the jobs of one task share.
+    derived: derived language -> original.
     """
 
     name: str
@@ -59,6 +60,7 @@ class EvaluationJob:
     vectors: Mapping[str, WordVectors] | None = None
     sweep: Path | None = None
     cache: dict[tuple[str, str, str], Any] = field(default_factory=dict, compare=False, repr=False)
+    derived: Mapping[str, str] = field(default_factory=dict)
 
     def examples(self, split: str, language: str) -> Any:
         """Return the examples of a split and language."""

@@ -21,6 +21,7 @@ from interlace.core.ragged import Ragged
 from interlace.models.backbone import freeze_layers
 from interlace.objectives import Prepared, Resources
 from interlace.tasks import FineTuneTask, TaskHead, Tuning
+from interlace.tasks.common.classification import TaggingTask
 from interlace.tasks.common.prediction import MixedBatches, MixedSequences, bucket_plan, predict_all
 from interlace.training.loop import Progress, Training, TrainingModel, steps
 from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource
@@ -310,6 +311,9 @@ class FineTuner:
                 predicted[id(examples)] = self.predict(examples)
             predictions = predicted[id(examples)]
             scores = self.task.score(examples, predictions)
+            if item[1] in self.job.derived and isinstance(self.task, TaggingTask) and item[0] != "translate-test":
+                original = self.job.examples("test", self.job.derived[item[1]])
+                scores.metrics.update(self.task.without_shared_words(examples, predictions, original))
             interval = {}
             if self.job.output and self.job.accelerator.is_main_process:
                 gold = self.head.gold(examples)

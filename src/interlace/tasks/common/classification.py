@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -230,6 +231,20 @@ class TaggingTask(FineTuneTask):
         sentences = Sentences.concatenate([vocab.encode_words_apart(chunk) for _, chunk in chunks])
         return LabeledExamples(sentences, tags=Ragged.of(tags))
 
+    def without_shared_words(self, examples: LabeledExamples, predictions: Any, original: Any) -> dict[str, float]:
+        """Return the main metric over words that do not occur in the original language's examples.
+
+        Words that a derived language shares anchor the transfer. Empty if there are none, or no others.
+        """
+        words, theirs = _spelled_words(examples), frozenset(_spelled_words(original))
+        tags: Any = examples.tags
+        shared = np.array([word in theirs for word in words], np.bool_)
+        rest = np.where(shared, np.int32(-1), tags.flat)
+        if not shared.any() or (rest < 0).all():
+            return {}
+        masked = replace(examples, tags=Ragged(rest, tags.offsets - tags.offsets[0]))
+        return {f"{self.metric}, without shared words": self.score(masked, predictions)[self.metric]}
+
     @abstractmethod
     def explain_unknown(self, tag: str) -> str:
         """Return the error about an unknown tag."""
@@ -251,3 +266,13 @@ class TaggingTask(FineTuneTask):
             ]
             samples.append({"texts": [" ".join(words)], "words": words, "wrong": wrong})
         return samples
+
+
+def _spelled_words(examples: Any) -> list[bytes]:
+    """(W,) the subwords of each tagged word, as bytes."""
+    sentences = examples.examples
+    return [
+        np.asarray(ids[owners == word], np.int64).tobytes()
+        for ids, owners, tags in zip(sentences.ids, sentences.words, examples.tags, strict=True)
+        for word in range(len(tags))
+    ]
