@@ -163,7 +163,7 @@ def test_phrases_are_cached_by_their_settings(folder):
     corpus = prepare(_recipe(folder, phrases)).train["en-de"]
     pairs = corpus.take([0])
     assert pairs.phrases[0].tolist() == [[0, 1, 0, 1], [0, 2, 0, 2], [1, 2, 1, 2], [1, 3, 1, 3], [2, 3, 2, 3]]
-    assert pairs.scores[0][0].tolist() == [0.5, 1.0]  # "the" was "die" and "der"
+    assert pairs.scores[0][0].tolist() == [0.5, 1.0, 0.5, 1.0]  # "the" was "die" and "der"
     assert pairs.known is None
     before = _folders(folder, "phrases")
     prepare(_recipe(folder, phrases))

@@ -27,12 +27,14 @@ from interlace.toy import sample
 MIXED = {"source_share": 0, "target_share": 0}
 
 
-def candidates_of(sizes, phrases, scores=None):
-    """Pairs of (words, words) with phrases (a, b, c, d) and their probabilities."""
+def candidates_of(sizes, phrases, scores=None, weights=None):
+    """Pairs of (words, words) with phrases (a, b, c, d), their probabilities, and weights that break ties."""
     phrases = Ragged.of(phrases, width=4)
     flat = [pair for row in scores for pair in row] if scores else np.ones((len(phrases.values), 2))
     words = np.array(sizes, np.int64).reshape(-1, 2)
-    return SwitchCandidates(words, phrases, np.array(flat, np.float32).reshape(-1, 2), all_boundaries(words))
+    scores = np.array(flat, np.float32).reshape(-1, 2)
+    weights = scores[:, ::-1].copy() if weights is None else np.array(weights, np.float32)
+    return SwitchCandidates(words, phrases, scores, weights, all_boundaries(words))
 
 
 def drawn(candidates, seed=0, **rules):
@@ -92,6 +94,13 @@ def test_ignores_long_and_improbable_phrases():
     assert drawn(candidates, major_source=0, min_probability=0.3, **MIXED).replaced[0] == 1  # phi(s|t) is 1
 
 
+@pytest.mark.parametrize(("weights", "span"), [([(1, 0), (2, 0)], (2, 3)), ([(2, 0), (1, 0)], (0, 1))])
+def test_equal_probabilities_are_ordered_by_lexical_weight(weights, span):
+    """The later span has the higher probability in the other direction, which does not count."""
+    candidates = candidates_of([(4, 4)], [[(0, 1, 0, 1), (0, 1, 2, 3)]], [[(0.5, 0.1), (0.5, 0.9)]], weights)
+    assert pieces(drawn(candidates, major_source=1, **MIXED))[0] == (1, 0, *span)
+
+
 def test_translations_of_a_phrase_table():
     words = Ragged.of([[0], [0, 1]])
     other = Sentences(Ragged.of([[7], [8, 9]]), words, "de")
@@ -99,7 +108,7 @@ def test_translations_of_a_phrase_table():
     none = KnownPhrases(Ragged.of([[], []], width=2), np.ones(0, np.float32), other.take([]))
     words = np.full((2, 2), 6)
     candidates = SwitchCandidates(
-        words, Ragged.of([[], []], width=4), np.ones((0, 2), np.float32), all_boundaries(words), (known, none)
+        words, Ragged.of([[], []], width=4), *[np.ones((0, 2), np.float32)] * 2, all_boundaries(words), (known, none)
     )
     switched = drawn(candidates, target_choice="table_argmax", major_source=1, **MIXED)
     assert pieces(switched, 0) == [(0, 0, 0, 1), (2, 0, 0, 1), (0, 0, 2, 6)]

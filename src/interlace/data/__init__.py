@@ -89,7 +89,7 @@ class Pairs:
     links: n rows of (source word, target word) int32 pairs.
     phrases: n rows of half-open word spans (a, b, c, d): source[a:b] translates target[c:d].
     confidence: n rows of float32 in (0, 1], one per link: the aligner's probability.
-    scores: n rows of float32 (phi(target|source), phi(source|target)), two per phrase.
+    scores: n rows of float32 (phi(target|source), phi(source|target), and the two lexical weights), one per phrase.
     known: the phrase table's entries for spans of the source and of the target.
     """
 

@@ -285,11 +285,11 @@ class PhraseStore(ColumnFolder):
 
         Returns:
             n rows of half-open word spans (a, b, c, d), int32, sorted and unique.
-            n rows of (phi(target|source), phi(source|target)), float32.
+            n rows of (phi(target|source), phi(source|target), lex(target|source), lex(source|target)), float32.
         """
         (spans,), (entries,) = self._take(rows, "spans"), self._take(rows, "entries")
-        phi = self.table.phi[entries.values]
-        return Ragged(spans.values.reshape(-1, 4), entries.offsets), Ragged(phi, entries.offsets)
+        scores = self.table.scores[entries.values]
+        return Ragged(spans.values.reshape(-1, 4), entries.offsets), Ragged(scores, entries.offsets)
 
     def known(self, rows: RowNumbers, vocab: Vocab) -> tuple[KnownPhrases, KnownPhrases]:
         """Return the spans of source and target that are in the table, with the most likely translation of each.
@@ -350,7 +350,7 @@ class PhraseStore(ColumnFolder):
         found = self._indexes[side].find(words, every)
         spans, phrases = select_spans(every, found >= 0), found[found >= 0]
         best = self.table.best[side][phrases]
-        return KnownPhrases(spans, self.table.phi[best, side], others.take(self.table.entries[best, 1 - side]))
+        return KnownPhrases(spans, self.table.scores[best, side], others.take(self.table.entries[best, 1 - side]))
 
     @cached_property
     def _indexes(self) -> tuple[PhraseIndex, PhraseIndex]:
@@ -366,13 +366,13 @@ class PhraseTableColumns:
 
     phrases: S and T rows of int32 word types.
     entries: (m, 2) int32 (source phrase, target phrase), sorted.
-    phi: (m, 2) float32 (phi(target|source), phi(source|target)).
+    scores: (m, 4) float32 (phi(target|source), phi(source|target), lex(target|source), lex(source|target)).
     best: (S,) and (T,) int32, the row of the most likely translation of each phrase of a side.
     """
 
     phrases: tuple[Ragged, Ragged]
     entries: NDArray[np.int32]
-    phi: NDArray[np.float32]
+    scores: NDArray[np.float32]
     best: tuple[NDArray[np.int32], NDArray[np.int32]]
 
     @classmethod
@@ -384,7 +384,7 @@ class PhraseTableColumns:
         order = np.lexsort((-table.scores[:, 1], -table.counts[:, 2], -table.scores[:, 0], table.entries[:, 1]))
         first = np.searchsorted(table.entries[order, 1], np.arange(len(table.target)))
         best = (table.best.astype(np.int32), order[first].astype(np.int32))
-        return cls((table.source, table.target), table.entries, table.scores[:, [2, 0]], best)
+        return cls((table.source, table.target), table.entries, table.scores[:, [2, 0, 3, 1]], best)
 
     @classmethod
     def open(cls, folder: Path) -> PhraseTableColumns:
@@ -395,7 +395,7 @@ class PhraseTableColumns:
         """
         source, target = (Ragged(_mapped(folder / side), _mapped(folder / f"{side}_offsets")) for side in _SIDES)
         best = (_mapped(folder / "source_best"), _mapped(folder / "target_best"))
-        return cls((source, target), _mapped(folder / "entries"), _mapped(folder / "phi"), best)
+        return cls((source, target), _mapped(folder / "entries"), _mapped(folder / "scores"), best)
 
     def write(self, into: Path) -> None:
         """Write a folder `table` of numpy files."""
@@ -406,7 +406,7 @@ class PhraseTableColumns:
             np.save(folder / f"{side}_offsets.npy", phrases.offsets - phrases.offsets[0])
             np.save(folder / f"{side}_best.npy", best)
         np.save(folder / "entries.npy", self.entries)
-        np.save(folder / "phi.npy", np.ascontiguousarray(self.phi, np.float32))
+        np.save(folder / "scores.npy", np.ascontiguousarray(self.scores, np.float32))
 
 
 def all_spans(words: Ragged, max_length: int) -> Ragged:

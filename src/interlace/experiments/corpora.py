@@ -181,7 +181,7 @@ def _phrases(recipe: Recipe, aligned: WordAlignments) -> PhraseStore:
         table = PhraseTable.count(words, found.links, rules, spools[1], found.confidence.flat)
         PhraseStore.write(into, aligned, table, rules)
 
-    key = {"links": aligned.folder.name, "rules": rules.dump(), "version": code_hash("alignment")}
+    key = {"links": aligned.folder.name, "rules": rules.dump(), "version": code_hash("alignment", "data")}
     store = PhraseStore.open(cached("phrases", key, build), aligned)
     if not store.counts["phrases"]:
         raise DataError(

@@ -19,6 +19,7 @@ def best_spans(
     matrix: NDArray[np.int8],
     phrases: Table,
     scores: NDArray[np.float32],
+    weights: NDArray[np.float32],
     offsets: Numbers,
     counts: Numbers,
     boundaries: NDArray[np.bool_],
@@ -30,18 +31,18 @@ def best_spans(
 ) -> tuple[Table, int, Numbers]:
     """Return the distinct spans of each row's matrix side, sorted, with the index of their most probable counterpart.
 
-    Ties are broken by the probability in the other direction, then by order. A span whose counterpart is the same text
-    (a name, a full stop) is omitted.
+    Ties are broken by weight, then by order. A span whose counterpart is the same text (name, full stop) is omitted.
 
     Args:
         matrix: (n,) sides.
         phrases: (P, 4) spans.
         scores: (P, 2) probabilities.
+        weights: (P, 2), by direction as `scores`.
         offsets: (n + 1,) of `phrases`.
         counts: (n, 2) words of each side.
         boundaries: whether a sentence can be cut before each word, and after its last.
         starts: (n, 2) index of each row and side in `boundaries`.
-        texts: token texts of both sides; empty: phrases are not compared.
+        texts: text of both sides as numbers; empty: phrases are not compared.
         begins: where each word and sentence end is in `texts`, arranged as `boundaries`.
         max_length: maximum words of a phrase, on both sides.
         min_score: minimum probability.
@@ -67,7 +68,7 @@ def best_spans(
             at = start * max_length + stop - start - 1
             held = best[at]
             gain = scores[place, side] - scores[held, side] if held >= 0 else 1.0
-            if gain > 0 or (gain == 0 and scores[place, 1 - side] > scores[held, 1 - side]):
+            if gain > 0 or (gain == 0 and weights[place, side] > weights[held, side]):
                 best[at] = place
         before = used
         for at in range(counts[row, side] * max_length):
@@ -103,7 +104,7 @@ def _same_text(phrase: NDArray[np.int32], texts: NDArray[np.int32], begins: Numb
     if begins[starts[1] + phrase[3]] - other != end - one:
         return False
     for step in range(end - one):  # noqa: SIM110 - a generator would take seconds to compile
-        if texts[one + step] != texts[other + step]:
+        if texts[one + step] < 0 or texts[one + step] != texts[other + step]:
             return False
     return True
 

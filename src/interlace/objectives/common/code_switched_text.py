@@ -35,6 +35,7 @@ from interlace.objectives.common.code_switching import (
     switch_phrases,
 )
 from interlace.text.running import running_text
+from interlace.text.types import WordTypes
 
 if TYPE_CHECKING:
     from interlace.alignment import WordPairs
@@ -124,7 +125,6 @@ class CodeSwitchedText:
         candidates, translations = self._candidates(words, links)
         writer = LineWriter(text, translations)
         found: list[list[str]] = [[] for _ in range(len(text))]
-        # A sentence in which a name was exchanged for itself is not mixed.
         seen = [{source, target} for source, target in zip(text.source.lines, text.target.lines, strict=True)]
         for side, major_source in enumerate((1.0, 0.0)):
             mixed = {"source_share": 0.0, "target_share": 0.0, "major_source": major_source}
@@ -176,14 +176,35 @@ class CodeSwitchedText:
         if self.code_switching.target_choice == "table_argmax":
             known, texts = zip(*(self._known(side, words) for side in (0, 1)), strict=True)
             none = Ragged(np.zeros((0, 4), np.int32), np.zeros(len(words) + 1, np.int64))
-            return SwitchCandidates(counts, none, np.zeros((0, 2), np.float32), boundaries, known), texts
+            empty = np.zeros((0, 2), np.float32)
+            candidates = SwitchCandidates(counts, none, empty, empty, boundaries, known)
+            return candidates.comparing(*self._texts(words, known)), texts
         spans = phrase_pairs(counts[:, 0], counts[:, 1], links, self.extraction)
         numbers = [
             index.find(side, spans, 2 * at) for at, (index, side) in enumerate(zip(self._indexes, sides, strict=True))
         ]
         rows = self.table.rows_of(*numbers)
-        phi = np.ascontiguousarray(self.table.scores[rows[rows >= 0]][:, [2, 0]])
-        return SwitchCandidates(counts, select_spans(spans, rows >= 0), phi, boundaries), ([], [])
+        phi, lex = (np.ascontiguousarray(self.table.scores[rows[rows >= 0]][:, some]) for some in ([2, 0], [3, 1]))
+        candidates = SwitchCandidates(counts, select_spans(spans, rows >= 0), phi, lex, boundaries)
+        return candidates.comparing(*self._texts(words)), ([], [])
+
+    def _texts(self, words: WordPairs, known: Sequence[KnownPhrases] = ()) -> Any:
+        """Return a number for each word of both sides, and of the translations; equal spellings have the same."""
+        numbers = self._numbers
+        others = tuple(
+            Ragged(numbers[1 - side][each.counterparts.ids.flat], each.counterparts.ids.offsets)
+            for side, each in enumerate(known)
+        )
+        return (numbers[0][words.source.flat], numbers[1][words.target.flat]), others or None
+
+    @cached_property
+    def _numbers(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """A number for each word type of source and target, by spelling."""
+        source, target = self.table.source_types, self.table.target_types
+        same = WordTypes(source).find(target)
+        return np.arange(len(source), dtype=np.int32), np.where(
+            same >= 0, same, len(source) + np.arange(len(target))
+        ).astype(np.int32)
 
     def _known(self, side: int, words: WordPairs) -> tuple[KnownPhrases, list[str]]:
         """Return the table's most probable translation of every span of a side, as words and as text."""
@@ -198,7 +219,7 @@ class CodeSwitchedText:
         chosen = phrases.take(numbers)
         places = Ragged(chosen.columns().astype(np.int32), chosen.offsets)
         known = KnownPhrases(
-            select_spans(every, found >= 0), table.phi[rows, side], Sentences(chosen, places, language)
+            select_spans(every, found >= 0), table.scores[rows, side], Sentences(chosen, places, language)
         )
         return known, [texts[number] for number in numbers.tolist()]
 

@@ -103,54 +103,68 @@ class SwitchCandidates:
     """What may be exchanged in n pairs.
 
     words: (n, 2) number of words of source and target.
-    phrases: n rows of (a, b, c, d) int32 word spans. scores: (phi(t|s), phi(s|t)) float32 of each.
+    phrases: n rows of (a, b, c, d) int32 word spans. scores: (phi(t|s), phi(s|t)) float32 of each. weights: of equally
+        probable counterparts the one with the higher weight is taken: (lex(t|s), lex(s|t)), or the reversed scores.
     boundaries: by side, a row per sentence: whether it can be cut before each of its words, and True after the last.
     known: the phrase table's translations for each side; only read for `table_argmax`.
-    texts: a number for the text of each token, of all source and then all target sentences, to find equal phrases.
-    begins: where each word and each sentence end is in `texts`, arranged as `boundaries`.
+    texts: the text of all source and then all target sentences as numbers (of characters or words, without spaces; none
+        equals a negative one), to find equal phrases. begins: where each word and each sentence end is in `texts`,
+        arranged as `boundaries`. known_texts: by side, a row for each translation, its text.
     """
 
     words: NDArray[np.int64]
     phrases: Ragged
     scores: NDArray[np.float32]
+    weights: NDArray[np.float32]
     boundaries: tuple[Ragged, Ragged]
     known: tuple[KnownPhrases, KnownPhrases] | None = None
     texts: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
     begins: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    known_texts: tuple[Ragged, Ragged] | None = None
 
     @classmethod
-    def of(
-        cls, pairs: Pairs, inside: NDArray[np.bool_] | None = None, texts: NDArray[np.int32] | None = None
-    ) -> SwitchCandidates:
+    def of(cls, pairs: Pairs, inside: NDArray[np.bool_] | None = None, texts: Ragged | None = None) -> SwitchCandidates:
         """Return the stored phrases of tokenized pairs; without scores all are equally probable.
 
         A token may hold the end of a word and the beginning of the next, above all in scripts without spaces. The
         sentence is not cut there, because a word would be lost or duplicated.
 
         inside: (vocabulary,) tokens that begin inside a character, as byte tokens may.
-        texts: (vocabulary,) a number that tokens of the same text share; None: phrases are not compared.
+        texts: (vocabulary,) the characters of each token, as numbers; None: phrases are not compared.
         """
         sides = (pairs.source, pairs.target)
         words = np.stack([word_counts(side) for side in sides], axis=1)
         phrases = pairs.phrases or Ragged(np.zeros((0, 4), np.int32), np.zeros(len(pairs) + 1, np.int64))
         flat = np.ascontiguousarray(phrases.flat, np.int32)
-        scores = np.ones((len(flat), 2), np.float32) if pairs.scores is None else pairs.scores.flat
+        scores = np.ones((len(flat), 4), np.float32) if pairs.scores is None else pairs.scores.flat
+        phi, lex = (np.ascontiguousarray(half, np.float32) for half in (scores[:, :2], scores[:, 2:]))
         found = cls(
             words,
             Ragged(flat, phrases.offsets - phrases.offsets[0]),
-            np.ascontiguousarray(scores, np.float32),
+            phi,
+            lex,
             (_boundaries(pairs.source, words[:, 0], inside), _boundaries(pairs.target, words[:, 1], inside)),
             pairs.known,
         )
         if texts is None:
             return found
-        begins = []  # tokens before each word and each sentence end
-        for side, boundaries in zip(sides, found.boundaries, strict=True):
+        begins, spelled = [], [texts.take(side.ids.flat) for side in sides]
+        for side, boundaries, each in zip(sides, found.boundaries, spelled, strict=True):
             at = np.repeat(boundaries.offsets[:-1], side.words.lengths) + side.words.flat + 1
-            begins.append(np.cumsum(np.bincount(at, minlength=len(boundaries.values))))
-        begins[1] += len(pairs.source.ids.flat)
-        ids = np.concatenate([side.ids.flat for side in sides])
-        return replace(found, texts=texts[ids], begins=np.concatenate(begins))
+            before = np.bincount(at, each.lengths, minlength=len(boundaries.values))
+            begins.append(np.cumsum(before).astype(np.int64))
+        begins[1] += len(spelled[0].flat)
+        flat = np.concatenate([each.flat for each in spelled]).astype(np.int32)
+        known: Any = pairs.known and tuple(_spelled(each.counterparts, texts) for each in pairs.known)
+        return replace(found, texts=flat, begins=np.concatenate(begins), known_texts=known)
+
+    def comparing(
+        self, texts: tuple[NDArray[np.int32], NDArray[np.int32]], known_texts: tuple[Ragged, Ragged] | None
+    ) -> SwitchCandidates:
+        """Return these candidates of plain text with the number of each word of both sides, to find equal phrases."""
+        begins = [np.arange(len(side.values)) - side.rows() for side in self.boundaries]
+        begins[1] += len(texts[0])
+        return replace(self, texts=np.concatenate(texts), begins=np.concatenate(begins), known_texts=known_texts)
 
     @classmethod
     def extracted(
@@ -158,7 +172,7 @@ class SwitchCandidates:
         pairs: Pairs,
         rules: PhraseRules,
         inside: NDArray[np.bool_] | None = None,
-        texts: NDArray[np.int32] | None = None,
+        texts: Ragged | None = None,
     ) -> SwitchCandidates:
         """Return all phrases that are consistent with the pairs' word alignments.
 
@@ -183,7 +197,8 @@ class SwitchCandidates:
             begin, end = phrases.values[:, 2 * side], phrases.values[:, 2 * side + 1]
             first = starts[phrases.rows()]
             scores[:, 1 - side] = (sums[first + end] - sums[first + begin]) / (end - begin)
-        return replace(cls.of(pairs, inside, texts), phrases=phrases, scores=scores)
+        weights = np.ascontiguousarray(scores[:, ::-1])
+        return replace(cls.of(pairs, inside, texts), phrases=phrases, scores=scores, weights=weights)
 
 
 @dataclass(frozen=True)
@@ -235,7 +250,7 @@ def switch_phrases(candidates: SwitchCandidates, settings: CodeSwitching, rng: G
     else:
         starts = np.stack([boundaries[0].offsets[:-1], boundaries[1].offsets[:-1] + len(boundaries[0].values)], axis=1)
         flat, used, found = best_spans(
-            active, phrases.values, candidates.scores, phrases.offsets, candidates.words,
+            active, phrases.values, candidates.scores, candidates.weights, phrases.offsets, candidates.words,
             np.concatenate([side.values for side in boundaries]), starts, candidates.texts, candidates.begins,
             settings.max_phrase_length, settings.min_probability,
         )  # fmt: skip
@@ -255,6 +270,25 @@ def switch_phrases(candidates: SwitchCandidates, settings: CodeSwitching, rng: G
     replaced = np.bincount(rows, taken.values[:, 1] - taken.values[:, 0], minlength=n).astype(np.int64)
     kinds = (matrix + np.where(found > 0, MONOLINGUAL, 0)).astype(np.int8)
     return SwitchedSentences(pieces, places, kinds, matrix, sizes, replaced)
+
+
+def _spelled(sentences: Sentences, texts: Ragged) -> Ragged:
+    """Return the characters of each row. texts: (vocabulary,) those of each token."""
+    found = texts.take(sentences.ids.flat)
+    return Ragged.from_lengths(
+        found.flat, np.bincount(sentences.ids.rows(), found.lengths, len(sentences)).astype(np.int64)
+    )
+
+
+def _same_texts(
+    texts: NDArray[np.int32], begin: NDArray[np.int64], end: NDArray[np.int64], others: Ragged
+) -> NDArray[np.bool_]:
+    """(m,) whether the text from `begin` to `end` is that of the row of `others`."""
+    same: NDArray[np.bool_] = end - begin == others.lengths
+    mine, theirs = texts[_ranges(begin[same], end[same])], others.take(np.flatnonzero(same))
+    differs = (mine != theirs.flat) | (mine < 0)
+    same[same] = np.bincount(theirs.rows(), differs, minlength=len(theirs)) == 0
+    return same
 
 
 def word_counts(sentences: Sentences) -> NDArray[np.int64]:
@@ -295,6 +329,11 @@ def _table_spans(candidates: SwitchCandidates, settings: CodeSwitching, active: 
         fits &= stop <= candidates.words[rows, side]
         first = boundaries.offsets[:-1][rows]
         fits[fits] &= boundaries.values[first[fits] + start[fits]] & boundaries.values[first[fits] + stop[fits]]
+        if candidates.known_texts is not None:
+            at = first[fits] + side * len(candidates.boundaries[0].values)
+            spans = candidates.begins[at + start[fits]], candidates.begins[at + stop[fits]]
+            others = candidates.known_texts[side].take(np.flatnonzero(fits))
+            fits[fits] = ~_same_texts(candidates.texts, *spans, others)
         kept = np.stack([start, stop, np.arange(len(start)), lengths], axis=1)[fits].astype(np.int32)
         sides.append(Ragged.from_lengths(kept, np.bincount(rows[fits], minlength=n)))
     return Ragged.concatenate(sides).take(np.where(active == 1, n, 0) + np.arange(n))
@@ -357,7 +396,7 @@ class WordForms:
     bare: (vocabulary,) whether it is only a space.
     opens, closes: (vocabulary,) kind of its first and last character.
     inside: (vocabulary,) whether a token begins inside a character, as byte tokens may.
-    texts: (vocabulary,) a number that tokens with the same text share, spaces ignored.
+    texts: (vocabulary,) the characters or bytes of each token, without spaces; -1 for tokens without text.
     """
 
     def __init__(self, vocab: Vocab) -> None:
@@ -372,8 +411,10 @@ class WordForms:
         if vocab.surfaces.by_bytes:
             some = spelled.lengths > 0
             self.inside[some] = spelled.values[spelled.offsets[:-1][some]] >> 6 == 0b10  # a UTF-8 continuation byte
-        first: dict[bytes, int] = {}
-        self.texts = np.array([first.setdefault(row.tobytes(), number) for number, row in enumerate(spelled)], np.int32)
+        empty = (spelled.lengths == 0) & ~self.bare
+        lengths = spelled.lengths + empty
+        self.texts = Ragged.from_lengths(np.full(lengths.sum(), -1, np.int32), lengths)
+        self.texts.values[np.repeat(~empty, self.texts.lengths)] = spelled.flat
         self.opens, self.closes = _character_kinds(vocab.surfaces)
         self._after_space = ("a ", self._encode("a"))  # contexts: a text and its tokens
         self._at_start = ("", self._after_space[1][:0])
