@@ -10,6 +10,7 @@ from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.models.build import from_shape
+from interlace.models.families import Traits
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.objectives.align_mlm import AlignmentEntries, AlignMlm
@@ -95,6 +96,67 @@ def test_aligns_input_or_output_embeddings_or_both():
     assert align(model, entries=entries, embeddings="output") == pytest.approx(1)
     assert align(model, entries=entries, embeddings="both") == pytest.approx((1 + near) / 2)
     assert align(entries=entries, embeddings="both") == pytest.approx(near)
+
+
+# ---- states of the encoder ----
+
+
+def deep(layers=2):
+    """A model whose layer-0 states are the normalized rows: positions and types add nothing."""
+    shape = Shape(family="bert", layers=layers, width=8, heads=2, max_length=16, dropout=0.0, attention_dropout=0.0)
+    model = from_shape(shape, TOKENS.vocab, (), seed=0)
+    embeddings = model.model.base_model.embeddings
+    with torch.no_grad():
+        embeddings.position_embeddings.weight.zero_()
+        embeddings.token_type_embeddings.weight.zero_()
+        for word, row in ROWS.items():
+            model.input_embeddings[TOKENS.ids[word]] = torch.tensor([*row, 0, 0, 0, 0, 0], dtype=torch.float32)
+    return model
+
+
+def test_layer_0_by_hand():
+    """A norm subtracts the mean over 8 places, 5/8 and 7/8, so cosines are (8 - 25/8) / (9 - 25/8) of old and alt,
+    and (16 - 49/8) / (25 - 49/8) of doctor and Arzt.
+    """
+    expected = 1 - (39 / 47 + 79 / 151) / 2
+    assert align(deep(), entries=ENTRIES[:2], layer=0) == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize(("layer", "place"), [(0, 0), ("middle", 1), (1, 1), (2, 2), (-1, 2)])
+def test_aligns_states_of_each_word_alone(layer, place):
+    """Words of one and two tokens in one padded batch have the states of sequences without padding."""
+    model = deep()
+
+    def vector(word):
+        ids = TOKENS.vocab.encode_words([word])[0]
+        row = torch.tensor([[TOKENS.vocab.begin, *ids, TOKENS.vocab.end]])
+        return model.hidden_states({"input_ids": row})[place][0, 1:-1].mean(dim=0)
+
+    cosines = [torch.cosine_similarity(vector(one), vector(other), dim=0).item() for one, other in ENTRIES]
+    assert align(model, layer=layer) == pytest.approx(1 - np.mean(cosines), abs=1e-5)
+
+
+@pytest.mark.parametrize(("layer", "trained"), [(0, []), ("middle", [0]), (-1, [0, 1])])
+def test_gradient_reaches_the_layers_below(layer, trained):
+    model = deep()
+    objective, prepared = made(layer=layer)
+    terms, _ = term(objective, prepared, model)
+    terms["align"].total.backward()
+    layers = model.model.base_model.encoder.layer
+    moved = [any(p.grad is not None and p.grad.abs().sum() > 0 for p in each.parameters()) for each in layers]
+    assert [number for number, one in enumerate(moved) if one] == trained
+    assert model.input_embeddings.grad[TOKENS.ids["alt"]].abs().sum() > 0
+
+
+def test_rejects_layers_that_do_not_exist_and_language_ids():
+    with pytest.raises(SettingsError, match="align_mlm: layer = 3, but the model has 2 layers"):
+        align(deep(), layer=3)
+    with pytest.raises(SettingsError, match="embeddings = 'both' has no effect"):
+        AlignMlm(layer=-1, embeddings="both")
+    traits = Traits("bert", 64, {"en": 2, "de": 3}, "token_type_ids")
+    lexicons = {PAIR: Lexicon.of((source, target, 1.0) for source, target in ENTRIES)}
+    with pytest.raises(SettingsError, match="layer = 'middle' needs language_ids = false"):
+        AlignMlm(layer="middle").prepare(Resources(TOKENS.vocab, traits, seed=0, lexicons=lexicons))
 
 
 def test_gradient_moves_only_dictionary_words():

@@ -4,7 +4,8 @@ before  <s> the old doctor reads three letters </s> he works in Berlin </s>     
 after   <s> the [M] doctor reads three sea     </s> he works in [M]    </s>     predict: old, letters, Berlin
         and the embeddings of `old` and `alt`, `doctor` and `Arzt` are pulled together at every step
 
-The alignment loss reads no text: all micro-batches of a step have the same entries.
+The alignment loss reads no text: all micro-batches of a step have the same entries. With `layer` it aligns states of
+the encoder for each word alone, `<s> word </s>`, in place of embeddings.
 
 Legend: V vocabulary, H width; n training entries, P entries, W words, K negatives and T tokens of a step.
 """
@@ -13,15 +14,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator, Purpose, generator
-from interlace.objectives import Batch, BoolOrAuto, Preview, Resources, Term
+from interlace.data import Sentences
+from interlace.data.layout import SPECIALS, sentence_layout
+from interlace.objectives import Batch, BoolOrAuto, Preview, Resources, Term, encoder_inputs
 from interlace.objectives.common.dictionaries import Dictionary, DictionaryPart
 from interlace.objectives.common.masking import PreparedMasked
 from interlace.objectives.mlm import Mlm
@@ -29,11 +33,11 @@ from interlace.objectives.mlm import Mlm
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from interlace.data import Sentences
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
 
 PREVIEWED = 12  # dictionary entries in a preview
+_INPUT = "align_inputs."  # begins the names of the encoder's inputs in `extra`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +73,11 @@ class AlignMlm(Mlm):
     embeddings: Literal["input", "output", "both"] = Field(
         "input", description="Which embeddings to align; tied ones are the same (ALIGN-MLM's code: input)."
     )
+    layer: int | Literal["middle"] | None = Field(
+        None,
+        description="Instead of the embeddings, align the states of this layer for each word alone: 0, the embeddings "
+        "with position and norm, 'middle', or -1, the last. The encoder then reads every entry of a step.",
+    )
     max_subwords: int = Field(
         4,
         ge=1,
@@ -83,7 +92,9 @@ class AlignMlm(Mlm):
     temperature: float = Field(0.1, gt=0, description="Temperature of contrastive.")
 
     def model_post_init(self, _context: object) -> None:
-        """Check that a step has at least one entry."""
+        """Check that a step has at least one entry, and that no setting is ignored."""
+        if self.layer is not None and self.embeddings != "input":
+            raise ValueError(f"layer = {self.layer!r} aligns states, so embeddings = {self.embeddings!r} has no effect")
         if self.pairs_per_step != "all" and self.pairs_per_step < 1:
             raise ValueError(f"pairs_per_step is 'all' or at least 1, found {self.pairs_per_step}")
 
@@ -92,6 +103,7 @@ class AlignMlm(Mlm):
 
         Raises:
             DataError: there is no dictionary, or none of its entries is usable.
+            SettingsError: states are aligned, and the model is fed language ids, which words alone have none of.
         """
         lexicons, seed = resources.lexicons, resources.seed
         dictionaries = self.dictionary.prepare(
@@ -103,23 +115,29 @@ class AlignMlm(Mlm):
         negatives = 0 if self.alignment_loss == "cosine" else self.negatives
         entries = AlignmentEntries(dictionaries.words, both[0], both[1], count, negatives, seed)
         text = replace(super().prepare(resources), dictionaries=dictionaries)
+        if self.layer is not None and text.language_ids:
+            raise SettingsError(f"{self.name}: layer = {self.layer!r} needs language_ids = false")
         return PreparedAlignMlm(**vars(text), entries=entries)
 
     def batch(self, examples: Sentences, prepared: PreparedAlignMlm, step: int, rng: Generator) -> Batch:
         """Mask the text; add the entries of the step, which its micro-batches share."""
         batch = super().batch(examples, prepared, step, rng)
         batch.counts["align"] = prepared.entries.count
-        return replace(batch, extra=prepared.entries.arrays(step))
+        extra = prepared.entries.arrays(step)
+        return replace(batch, extra=extra if self.layer is None else extra | self._sequences(extra, prepared))
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
         """Return the cross-entropy of the masked tokens and the alignment loss of the entries."""
         terms = super().loss(backbone, heads, batch)
+        if self.layer is not None:
+            total = self._alignment(self._states(backbone, batch.extra), batch.extra["align_places"], batch.extra)
+            return {**terms, "align": Term(total, self.alignment_weight)}
         aligned = {"input": backbone.input_embeddings, "output": backbone.model.get_output_embeddings().weight}
         if self.embeddings != "both":
             aligned = {"": aligned[self.embeddings]}
         elif aligned["input"] is aligned["output"]:
             del aligned["output"]
-        losses = [self._alignment(weights, batch.extra) for weights in aligned.values()]
+        losses = [self._alignment(weights, batch.extra["align_ids"], batch.extra) for weights in aligned.values()]
         align = Term(sum(losses[1:], losses[0]) / len(losses), self.alignment_weight)
         return {**terms, "align": align}
 
@@ -134,13 +152,36 @@ class AlignMlm(Mlm):
             notes.append(f"negatives: {' '.join(words[word] for word in negatives[:PREVIEWED])}")
         return Preview(super().preview(batch, vocab).lines, notes)
 
-    def _alignment(self, weights: Tensor, extra: dict[str, Tensor]) -> Tensor:
-        """Return the alignment loss summed over entries."""
+    def _sequences(self, extra: dict[str, NDArray[np.int64]], prepared: PreparedAlignMlm) -> dict[str, NDArray[Any]]:
+        """Return the encoder's input for the step's words, and (T,) the place of each token in it."""
+        ids = Ragged(extra["align_ids"].astype(np.int32), np.append(extra["align_starts"], len(extra["align_ids"])))
+        words = Sentences(ids, Ragged(np.zeros_like(ids.values), ids.offsets), "")
+        layout = sentence_layout(words, prepared.vocab, self.max_subwords + SPECIALS)
+        inputs = encoder_inputs(layout, prepared.traits, (), language_ids=False)
+        return {"align_places": np.flatnonzero(layout.content), **{_INPUT + key: inputs[key] for key in inputs}}
+
+    def _states(self, backbone: Backbone, extra: dict[str, Tensor]) -> Tensor:
+        """Return the (W * L, H) states of the layer for the step's words, each a sequence of its own.
+
+        Raises:
+            SettingsError: the model has no such layer.
+        """
+        states = backbone.hidden_states(
+            {key.removeprefix(_INPUT): extra[key] for key in extra if key.startswith(_INPUT)}
+        )
+        depth = len(states) - 1
+        layer = (depth + 1) // 2 if self.layer == "middle" else self.layer or 0
+        if not -depth - 1 <= layer <= depth:
+            raise SettingsError(f"{self.name}: layer = {layer}, but the model has {depth} layers")
+        return states[layer].flatten(end_dim=1)
+
+    def _alignment(self, weights: Tensor, ids: Tensor, extra: dict[str, Tensor]) -> Tensor:
+        """Return the alignment loss summed over entries; ids: (T,) the rows of `weights` that words are means of."""
         import torch
         from torch.nn.functional import cross_entropy, embedding_bag, normalize
 
         with torch.autocast(weights.device.type, enabled=False):  # in bfloat16 a cosine has two digits
-            words = embedding_bag(extra["align_ids"], weights, extra["align_starts"], mode="mean").float()
+            words = embedding_bag(ids, weights, extra["align_starts"], mode="mean").float()
             words = normalize(words)  # (W, H)
             source = words[extra["align_source"]]
             positive = (source * words[extra["align_target"]]).sum(dim=1)  # (P,)
