@@ -2,7 +2,7 @@
 
 Time is measured by a few updates of the recipe's model on random tokens, and by an update of back-translation, which
 first generates its input. Memory is counted: weights, gradients, Adam's two moments and saved activations. Excluded:
-heads and further passes of objectives (see docs/results.md), evaluation, fine-tuning and data preparation.
+heads and further passes of objectives (see docs/results/speed.md), evaluation, fine-tuning and data preparation.
 """
 
 from __future__ import annotations
