@@ -155,7 +155,8 @@ def test_scores_over_different_words_are_tested_over_all_words(results):
 
 def test_captions_name_the_candidates(results):
     sized = [replace(one, candidates={"vocabulary": 200_000}) for one in results]
-    for table in tables(ScoreTable(sized), "t", "a"):
+    (differences,) = difference_tables(compare(ScoreTable(sized), "a"), "t", ScoreTable(sized))
+    for table in (*tables(ScoreTable(sized), "t", "a"), differences):
         assert "Candidates: pos, vocabulary (200,000)." in table.caption
 
 

@@ -88,7 +88,7 @@ def summarize(study: Study, folder: Path, into: Path) -> list[Table]:
     notes = unfinished_note(cells, table) + commits_note(table)
     found = [
         *(replace(one, caption=one.caption + notes) for one in tables(table, study.name, baseline, recipes, metrics)),
-        *difference_tables(compared, study.name),
+        *difference_tables(compared, study.name, table),
         *correlation_tables(table, study.name),
         *transfer_tables(table, study.name, recipes),
         *findings_tables(judge(study.findings, table, len(study.seeds)), study.name),
@@ -417,12 +417,13 @@ _MEANS = {
 }
 
 
-def difference_tables(found: Sequence[Comparison], title: str) -> list[Table]:
+def difference_tables(found: Sequence[Comparison], title: str, scores: Iterable[Score] = ()) -> list[Table]:
     """Return a table `differences.TASK` for each task and setting, a row a system, metric and language."""
-    return [_difference_table(name, title, some) for name, some in _named((one.measure, one) for one in found).items()]
+    named, table = _named((one.measure, one) for one in found), ScoreTable(scores)
+    return [_difference_table(name, title, some, table) for name, some in named.items()]
 
 
-def _difference_table(name: str, title: str, found: Sequence[Comparison]) -> Table:
+def _difference_table(name: str, title: str, found: Sequence[Comparison], scores: ScoreTable) -> Table:
     exact = any(not math.isnan(one.mcnemar) for one in found)
     rows: dict[tuple[Measure, System], dict[Unit, Comparison]] = {}
     for one in found:
@@ -449,6 +450,7 @@ def _difference_table(name: str, title: str, found: Sequence[Comparison]) -> Tab
         f" Metrics with {ALL_WORDS!r} are over all words, including those that training read in a dictionary; other "
         "examples are of metrics that may leave these out."
     )
+    notes += filter(None, [scores.filter(task=found[0].measure.task).candidates_note()])
     caption = " ".join([caption, *notes]) + words * any(one.metric.endswith(ALL_WORDS) for one, _ in rows)
     return Table(f"differences.{name}", f"{title}: differences in {name}", tuple(columns), tuple(lines), caption)
 
@@ -593,7 +595,7 @@ _PROBE = "embedding_alignment"
 _TRANSFER = (
     "Means over runs. Difference: supervised minus zero-shot (transfer gap). Alignment: percent of words whose "
     "translation is the nearest neighbor; in the dictionary: words that training read an entry of; held out: words "
-    "that it did not."
+    "that share none with those, and no embedding row."
 )
 
 
@@ -603,8 +605,7 @@ def transfer_tables(table: ScoreTable, title: str, recipes: Mapping[str, Recipe]
     recipes: of each system, which name its published results. Empty without supervised and zero-shot scores.
     """
     probe = table.filter(task=_PROBE)
-    shown = _with_published(table, _published_rows(recipes)) | {_PROBE: probe.unique("metric")}
-    results = aggregate(table, shown)
+    results = aggregate(table, _with_published(table, _published_rows(recipes)) | {_PROBE: probe.unique("metric")})
     gaps = [measure for measure in results if measure.setting == GAP and measure.language != OTHERS]
     if not gaps:
         return []
@@ -634,8 +635,7 @@ def transfer_tables(table: ScoreTable, title: str, recipes: Mapping[str, Recipe]
         caption.append(f"Contamination, test examples that share word n-grams with the pre-training text: {parts}.")
     theirs = _published_transfer(recipes, list(tasks))
     caption += [_THEIRS] if theirs else []
-    title = f"{title}: transfer and alignment"
-    return [Table("transfer", title, tuple(columns), (*lines, *theirs), " ".join(caption))]
+    return [Table("transfer", f"{title}: transfer and alignment", tuple(columns), (*lines, *theirs), " ".join(caption))]
 
 
 def _alignment(found: Mapping[str, float]) -> list[float | None]:

@@ -199,8 +199,9 @@ class DictionarySplit:
         return "-".join(self.languages)
 
     def note(self) -> str:
-        """Describe the size of each part and the unusable entries, with examples."""
-        train, held_out, overlap = np.bincount(self.parts, minlength=len(DictionaryPart)).tolist()
+        """Describe the size of each part, of usable entries, and the unusable ones, with examples."""
+        usable = self.parts if self.statuses is None else self.parts[self.statuses == EntryStatus.USED]
+        train, held_out, overlap = np.bincount(usable, minlength=len(DictionaryPart)).tolist()
         found = [f"{self.name}: {len(self.lexicon):,} entries"]
         if held_out or overlap:
             found.append(f"{train:,} for training, {held_out:,} held out")
