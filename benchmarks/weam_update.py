@@ -17,6 +17,7 @@ import statistics
 import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from weam_batches import VOCAB, random_pairs
 
@@ -73,7 +74,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    VOCAB.size = options.size
+    VOCAB.size, VOCAB.regular_ids = options.size, np.arange(4, options.size)
     corpus = random_pairs(100 * ROWS, 11)
     corpus = corpus.take(corpus.lengths.argsort(kind="stable")[50 * ROWS : 51 * ROWS])  # similar lengths, as in buckets
     objectives: dict[str, Any] = {
