@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.alignment.links import reverse_links
-from interlace.core.errors import SettingsError
+from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
-from interlace.derived import chain
+from interlace.derived import DerivedText, Transformation, chain
 from interlace.derived.common.layout import spaced
 from interlace.derived.common.texts import composed
 from interlace.text import Text, TextPairs
@@ -115,3 +115,31 @@ def test_one_blank_between_all_words():
     assert [found.tokens(row) for row in range(5)] == [text.tokens(row) for row in range(5)]
     assert chain(["invert"]).apply(found).text.lines[0] == "t ' don , Dogs ! Go"
     assert spaced(Text.of([], "en")).lines == []
+
+
+class Doubling(Transformation):
+    """Links the last word to both words of each line, or repeats it, as no transformation may."""
+
+    repeats: bool = False
+
+    def derive(self, text, key):
+        if not self.repeats:
+            links = [[(0, 0), (1, 0), (1, 1)][: 3 if words else 0] for words in text.words.lengths]
+            return DerivedText(text, Ragged.of(links, width=2))
+        again = Text.of([f"{line} {line.split()[-1]}" for line in text.lines], text.language, "whitespace")
+        return DerivedText(again, Ragged.of([[(0, 0), (1, 1), (1, 2)]] * len(text), width=2))
+
+
+@pytest.mark.parametrize("repeats", [False, True])
+@pytest.mark.parametrize("inside", [(), ("invert",)])
+def test_words_with_several_counterparts_are_an_error(repeats, inside):
+    """Answers would silently follow the last link only."""
+    passages = Text.of(["red house", "old town"], "en", "whitespace")
+    pairs = TextPairs(passages, Text.of(["what color", "which town"], "en", "whitespace"), answers=[["red"], ["old"]])
+    doubling = chain([*inside, Doubling(repeats=repeats)]) if inside else Doubling(repeats=repeats)
+    with pytest.raises(DataError, match=r"'test_chain' must give each word exactly one .* links of '.*(\[1, 1\])"):
+        doubling.apply_pairs(pairs)
+
+
+def test_a_text_without_words_has_counterparts():
+    assert len(chain(["invert"]).apply(Text.of(["", ""], "en", "whitespace")).text) == 2

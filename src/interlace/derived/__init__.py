@@ -20,7 +20,15 @@ from interlace.core.errors import SettingsError
 from interlace.core.randomness import Purpose, generator
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry
-from interlace.derived.common.texts import DerivedPairs, DerivedText, composed, derived_pairs, in_parts, unchanged
+from interlace.derived.common.texts import (
+    DerivedPairs,
+    DerivedText,
+    checked,
+    composed,
+    derived_pairs,
+    in_parts,
+    unchanged,
+)
 
 if TYPE_CHECKING:
     from interlace.text import Text, TextPairs
@@ -70,10 +78,11 @@ class Transformation(RegistryEntry, ABC):
         seed: of random draws; another seed makes another derived language.
 
         Raises:
-            DataError: the text lacks something required, such as trees, or a file cannot be read; names the line.
+            DataError: the text lacks something required, such as trees, or a file cannot be read, or words have not
+                exactly one counterpart each; names the line.
         """
         key = self.key(seed)
-        return in_parts(text, lambda part: self.derive(part, key))
+        return in_parts(text, lambda part: checked(self.derive(part, key), part, self.name))
 
     def undo(self, text: Text, seed: int = 0) -> Text:
         """Return the words of the text from which `apply` made this one with the same seed, with their labels.
@@ -148,7 +157,7 @@ class Chain(Transformation):
         def derive(part: Text) -> DerivedText:
             result = unchanged(part)
             for place, (one, key) in enumerate(zip(self.transformations, keys, strict=True)):
-                step = one.derive(result.text, key)
+                step = checked(one.derive(result.text, key), result.text, one.name)
                 result = DerivedText(step.text, composed(result.links, step.links) if place else step.links)
             return result
 

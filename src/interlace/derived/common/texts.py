@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interlace.alignment.links import reverse_links, sorted_links
+from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.text import Text, TextPairs
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
@@ -118,6 +119,27 @@ def unchanged(text: Text) -> DerivedText:
     words = Ragged(text.words.flat, text.words.offsets - text.words.offsets[0])
     places = words.columns().astype(np.int32)
     return DerivedText(text, Ragged(np.stack([places, places], axis=1), words.offsets))
+
+
+def checked(derived: DerivedText, text: Text, name: str) -> DerivedText:
+    """Return the derived text; raise a DataError unless each word has one counterpart, which labels and answers follow.
+
+    name: of the transformation, for the error.
+    """
+    links, sizes = derived.links, text.words.lengths
+    if all(np.array_equal(sizes, found) for found in (links.lengths, derived.text.words.lengths)):
+        to = links.flat[:, 1] + np.repeat(links.offsets[:-1] - links.offsets[0], sizes)
+        if np.array_equal(links.flat[:, 0], links.columns()) and np.array_equal(np.sort(to), np.arange(len(to))):
+            return derived
+    lines = zip(text.lines, sizes.tolist(), derived.text.words.lengths.tolist(), links, strict=True)
+    line, pairs = next(
+        (line, row.tolist())
+        for line, size, count, row in lines
+        if size != count or [sorted(side) for side in row.T.tolist()] != [list(range(size))] * 2
+    )
+    raise DataError(
+        f"the transformation {name!r} must give each word exactly one counterpart; the links of {line!r}: {pairs}"
+    )
 
 
 def composed(first: Ragged, second: Ragged) -> Ragged:
