@@ -36,6 +36,14 @@ def test_settings_of_one_task_are_not_averaged() -> None:
     ]
 
 
+def test_an_oracle_is_named_and_not_averaged_with_machine_translation() -> None:
+    human, machine = row("de", 80.0, "translate-test"), row("de", 60.0, "translate-test", seed=1)
+    assert [line[:2] for line in cells(score_table([human | {"translations": "human"}, machine]))] == [
+        ["pos, translate-test, oracle\n(accuracy, %)", "80.0"],
+        ["pos, translate-test\n(accuracy, %)", "60.0"],
+    ]
+
+
 def test_averages_over_seeds_not_recipes() -> None:
     one = [row("de", 30.0, seed=0), row("de", 40.0, seed=1)]
     assert cells(comparison_table({"mlm": one, "tlm": [row("de", 50.0)]})) == [

@@ -131,6 +131,15 @@ def test_an_evaluation_adds_scores(tmp_path):
     assert (results["de"].task_type, results["de"].metric_type, results["de"].metric_value) == ("pos", "accuracy", 81.0)
 
 
+def test_settings_of_a_task_have_their_own_scores(tmp_path):
+    folder, others = run_of(tmp_path), {"task": "xnli", "setting": "translate-test", "translations": "human"}
+    rows = [row | {"task": "xnli"} for row in SCORES] + [row | others | {"score": 50.0} for row in SCORES]
+    (folder / "scores.json").write_text(json.dumps(rows))
+    card = card_of(folder)
+    assert "| xnli | accuracy (%) | 2 | 81 ± 1.4 | 95 ± 0 |" in card
+    assert "| xnli, translate-test, oracle | accuracy (%) | 2 | 50 ± 0 | 50 ± 0 |" in card
+
+
 @pytest.mark.parametrize(
     ("config", "said"),
     [

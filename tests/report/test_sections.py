@@ -218,6 +218,18 @@ def test_published_results_are_below_ours(make_run):
     assert "(ours: source-dev). The printed learning rates of 5e-4 to 2e-4" in text_of(found)
 
 
+@pytest.mark.parametrize(("translations", "there"), [("machine", True), ("human", False)])
+def test_published_translate_test_is_not_beside_an_oracle(translations, there, make_run):
+    folder = make_run("mlm", gain=0.0)
+    about = {"setting": "translate-test", "translations": translations, "task": "xnli", "metric": "accuracy"}
+    row = {**about, "unit": "%", "source": "en", "seed": 0, "n": 9, "language": "de", "score": 50.0}
+    change(folder, "scores.json", lambda _: [row, {**row, "setting": "zero-shot"}])
+    published = text_of(section("scores", [folder], "Published"))
+    assert ("78.1" in published) == there  # XLM's translate-test in German
+    assert "77.8" in published  # zero-shot
+    assert ("translate-test, oracle" in text_of(section("scores", [folder], "Scores"))) != there
+
+
 def test_published_figures_are_below_our_metric_of_the_same_name(make_run):
     """The paper's figure for Nepali is likely per word; our main metric is per subword."""
     both = {"perplexity": 468.0, "perplexity per subword": 468.0, "perplexity per word": 2345.6}

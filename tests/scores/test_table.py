@@ -34,6 +34,14 @@ def test_entries_become_a_row_for_each_metric():
         table_of_entries([entry, {"task": "pos"}], "here")
 
 
+@pytest.mark.parametrize("translations", ["human", "machine", None])
+def test_translate_test_on_human_translations_is_an_oracle(translations):
+    about = {"task": "xnli", "metric": "accuracy", "language": "de", "score": 50.0, "translations": translations}
+    for setting, other in (("translate-test", ", oracle"), ("translate-train", ""), (None, "")):
+        [row] = table_of_entries([{**about, "setting": setting}])
+        assert row.setting == (setting or "zero-shot") + (other if translations == "human" else "")
+
+
 def test_json_and_arrow_keep_every_column():
     first = row("a", 0, "de", 50.0, axes={"train.steps": 5}, tuning={"rule": "last"}, low=40.0)
     table = ScoreTable([first, replace(first, axes={"train.steps": 6}, score=math.nan, greater_is_better=None)])

@@ -213,6 +213,9 @@ def test_the_interval_is_in_the_unit_of_the_score():
 def test_names_never_leave_the_folder(tmp_path):
     path = outcomes_file(tmp_path, "../my.task", 0, "a/b")
     assert path.parent == tmp_path / "predictions"
+    assert outcomes_file(tmp_path, "xnli", 0, "translate-test, oracle") == outcomes_file(
+        tmp_path, "xnli", 0, "translate-test"
+    )
 
 
 def test_rejects_unreadable_outcomes(tmp_path):

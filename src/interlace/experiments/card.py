@@ -18,6 +18,7 @@ from interlace.core.files import atomic
 from interlace.experiments.recipe import Recipe, directions, leaves, tokenizer_of
 from interlace.experiments.records import DIGEST
 from interlace.models.families import SEQ2SEQ
+from interlace.scores import ZERO_SHOT, setting_name
 from interlace.training.callbacks import early_stopping_cost
 from interlace.training.run_folder import METRICS, RECIPE, RUN, SCORES, read_json
 
@@ -47,7 +48,10 @@ def write_card(into: Path, about: dict[str, Any] | None = None) -> Path | None:
 
     recipe, about = Recipe.read(found, RECIPE), plain(about)
     config = plain(json.loads((into / "model" / "config.json").read_text(encoding="utf-8")))
-    rows = plain(read_json(into / SCORES, []))
+    rows = [
+        {**row, "task": f"{row['task']}, {setting_name(row)}".removesuffix(f", {ZERO_SHOT}")}
+        for row in plain(read_json(into / SCORES, []))
+    ]
     versions = ("interlace", "python", "torch", "transformers", "device", "finished")
     context = {
         **_model(recipe, config, about),

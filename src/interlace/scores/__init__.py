@@ -15,6 +15,7 @@ from typing import Any, overload
 from interlace.core.errors import DataError, MissingDependencyError, RunError
 
 ZERO_SHOT, SUPERVISED = "zero-shot", "supervised"
+ORACLE = ", oracle"  # behind translate-test on human translations
 COLLAPSED = "\N{DOUBLE DAGGER}"  # marks a score of a collapsed fine-tuning
 COLLAPSED_NOTE = (
     COLLAPSED + ": includes a collapsed fine-tuning ({} of {} here), which predicts the same label or the same answer "
@@ -32,7 +33,8 @@ class Score:
     run: the run folder, the unit of pre-training; pretrained: False for a checkpoint that was not pre-trained here.
     seed: of the fine-tuning. main: whether the metric is the task's main metric.
     greater_is_better: None where neither is. low, high: 95 % bootstrap interval of the main metric over test examples.
-    n: test examples. translations: "human" or "machine" where translated text is read. tuning: how weights were
+    n: test examples. setting: with `ORACLE` where test text was translated by people; such scores have no comparable
+    published ones. translations: "human" or "machine" where translated text is read. tuning: how weights were
     selected. contamination: test text found in the pre-training text. candidates: the name and size of the set that
     nearest words are chosen from. signatures: of metrics such as BLEU.
     examples: hash of the test examples. key: identifies the score by model content, task settings, contents of the test
@@ -93,6 +95,12 @@ class Score:
     def fine_tuning(self) -> tuple[Hashable, ...]:
         """Identifies the fine-tuning; scores of several languages may share one."""
         return self.run, self.task, self.setting, self.seed, self.key
+
+
+def setting_name(row: Mapping[str, Any]) -> str:
+    """Return the setting of an evaluation entry (`scores.json`), with `ORACLE` if people translated the test text."""
+    setting = str(row.get("setting") or ZERO_SHOT)
+    return setting + ORACLE * (setting == "translate-test" and row.get("translations") == "human")
 
 
 class ScoreTable(Sequence[Score]):
@@ -249,6 +257,7 @@ def table_of_entries(
     for number, entry in enumerate(entries, 1):
         try:
             kept = {key: value for key, value in entry.items() if key in _NAMES and value is not None}
+            kept["setting"] = setting_name(entry)
             main = Score(**{**kept, **columns, "score": float("nan" if entry["score"] is None else entry["score"])})
             others = {key: float(value) for key, value in entry.get("scores", {}).items() if key != main.metric}
         except (AttributeError, KeyError, TypeError, ValueError) as error:

@@ -337,7 +337,9 @@ class FineTuneTask(HeadSettings, Task):
         ["zero-shot"], min_length=1, description="What the task is trained and scored on, one or several."
     )
     translations: Literal["machine", "human"] = Field(
-        "machine", description="Who translated the files of translate-.. settings; recorded with the scores."
+        "machine",
+        description="Who translated the files of translate-.. settings ('human': XNLI's own test sets); recorded with "
+        "the scores. translate-test on human translations is an oracle.",
     )
     decontaminate: bool = Field(
         False,

@@ -46,6 +46,7 @@ from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import atomic
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
+from interlace.scores import ORACLE
 from interlace.scores.examples import Examples, bootstrap
 from interlace.training.run_folder import read_json, write_json
 from interlace.training.selection import PER_LANGUAGE, Item
@@ -64,7 +65,8 @@ _SAMPLES = 12  # wrong examples stored for a language
 
 
 def outcomes_file(run: Path, task: str, seed: int, setting: str = "zero-shot") -> Path:
-    """Return the file with the outcomes of a task in a setting with a fine-tuning seed."""
+    """Return the file with the outcomes of a task in a setting, as in score tables, with a fine-tuning seed."""
+    setting = setting.removesuffix(ORACLE)
     return run / FOLDER / f"{safe_file_name(task)}.{safe_file_name(setting)}.{seed}.safetensors"
 
 

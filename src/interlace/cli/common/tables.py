@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
-from interlace.scores import COLLAPSED, ScoreTable, table_of_entries
+from interlace.scores import COLLAPSED, ZERO_SHOT, ScoreTable, setting_name, table_of_entries
 from interlace.tasks.common.dictionaries import ALL, scored_words
 
 Row = dict[str, Any]
@@ -59,7 +59,7 @@ def comparison_table(scores: dict[str, list[Row]]) -> Table:
 
 def _kind(row: Row) -> tuple[str, str, str, str]:
     """Return the key of scores that can be averaged."""
-    return row["task"], row.get("setting", "zero-shot"), row["metric"], row["source"]
+    return row["task"], setting_name(row), row["metric"], row["source"]
 
 
 def _scored_entries(rows: list[Row]) -> str:
@@ -69,8 +69,8 @@ def _scored_entries(rows: list[Row]) -> str:
 
 def _head(row: Row, words: str) -> str:
     """Return two short lines, for narrow terminals; `words`: the scored entries, if systems differ in them."""
-    setting = row.get("setting", "zero-shot")
-    name = row["task"] if setting == "zero-shot" else f"{row['task']}, {setting}"
+    setting = setting_name(row)
+    name = row["task"] if setting == ZERO_SHOT else f"{row['task']}, {setting}"
     name += LESS * (row.get("greater_is_better", True) is False)
     return f"{name}\n({', '.join(filter(None, (row['metric'], words.removesuffix(' words'), row['unit'])))})"
 
