@@ -175,6 +175,7 @@ def test_data_key_depends_on_transformations_only(root):
         ("dict-mlm", "invert+overlap"),
         ("align-mlm", "permute+transliterate"),
         ("weam", "syntax+transliterate"),
+        ("alm-aligned", "invert+transliterate"),
     ],
 )
 def test_small_recipes_train_on_every_transformation(name, changes, tmp_path):
@@ -186,6 +187,19 @@ def test_small_recipes_train_on_every_transformation(name, changes, tmp_path):
     derived = [row["derived"] for row in data if row["corpus"] == "en_x" and row["split"] == "train"]
     assert (derived[0]["shared"] == 0) == ("transliterate" in changes)
     assert all("derived" not in row for row in data if row["corpus"] == "en")
+    aligners = {row["aligner"] for row in data if row["corpus"] == "en-en_x" and "aligner" in row}
+    assert aligners == {"weam": {"pharaoh"}, "alm-aligned": {"gibbs"}}.get(name, set())
+
+
+@pytest.mark.parametrize("file", ["toy", "real", "treebank"])
+def test_alm_with_our_aligner_differs_only_in_alignments(file):
+    exact, aligned = (read_recipe(f"derived/{file}:{name}") for name in ("alm", "alm-aligned"))
+    assert (exact.align.name, aligned.align) == ("pharaoh", None)
+    assert "exact word alignments" in exact.about
+    assert "our own aligner" in aligned.about
+    same = {"about", "align", "name"}
+    dumps = [{key: value for key, value in one.dump().items() if key not in same} for one in (exact, aligned)]
+    assert dumps[0] == dumps[1]
 
 
 @pytest.mark.parametrize(

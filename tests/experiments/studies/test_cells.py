@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from math import prod
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +25,25 @@ def test_expands_every_shipped_study(name):
     assert len(found) == runs * prod(map(len, study.axes.values()))
     assert study.about
     assert study.reference in study.systems
+
+
+def test_table_of_derived_studies_counts_their_cells():
+    page = (Path(__file__).parents[3] / "docs/derived-languages.md").read_text(encoding="utf-8")
+    counts = dict(re.findall(r"^\| `(align-mlm/[\w-]+)` \|.*\| (\d+) \| [\w ]+ \|$", page, re.MULTILINE))
+    assert set(counts) == {name for name in STUDIES.names() if name.startswith("align-mlm/")}
+    for name, count in counts.items():
+        study, folder = read_study(name)
+        assert len(cells_of(study, folder)) == int(count), name
+
+
+@pytest.mark.parametrize(("name", "seeds"), [("full", 3), ("tokens", 3), ("real", 1), ("real-syntax", 1)])
+def test_alm_on_derived_languages_has_exact_and_own_alignments(name, seeds):
+    study, folder = read_study(f"align-mlm/{name}")
+    found = [cell for cell in cells_of(study, folder) if cell.system.startswith("alm")]
+    assert {(cell.system, cell.label.rpartition(", ")[0]) for cell in found} == {
+        ("alm", "ALM, exact alignments"), ("alm-aligned", "ALM, own aligner"),
+    }  # fmt: skip
+    assert len(found) == 2 * seeds * len(next(iter(study.axes.values())))
 
 
 def test_cells_are_ordered_by_seed_then_system(grid):
