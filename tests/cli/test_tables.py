@@ -68,6 +68,12 @@ def test_caption_names_the_candidates() -> None:
     assert score_table([row("de", 30.0)]).caption is None
 
 
+def test_caption_names_the_majority_class() -> None:
+    scores = {"accuracy": 35.0, "majority class": 33.3}
+    table = score_table([row("de", 35.0) | {"task": "xnli", "scores": scores}])
+    assert table.caption == "Accuracy of the most frequent class: xnli 33.3 %."
+
+
 def test_title_says_that_the_mean_excludes_the_source() -> None:
     assert "without the source" in str(score_table([row("en", 80.0), row("de", 40.0)]).title)
     assert "without the source" not in str(score_table([row("en-de", 80.0), row("de-en", 40.0)]).title)

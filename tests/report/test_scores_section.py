@@ -102,6 +102,8 @@ def test_notes_name_selection_contamination_and_unknown_text(tmp_path):
     about = {"tuning": {"rule": "mean-dev"}, "contamination": {"exact": 0.2, "ngram": 3.4, "unknown": ["mbert"]}}
     notes = only(bare_run(tmp_path / "a", "a", [score("de", 50, **about)])).notes
     assert "Weights selected by: mean-dev." in notes
+    with_class = score("de", 50, scores={"accuracy": 50, "majority class": 34.5})
+    assert "Accuracy of the most frequent class: pos 34.5 %." in only(bare_run(tmp_path / "b", "b", [with_class])).notes
     assert any("up to 3.4 %" in note for note in notes)
     assert "Pre-training text unknown: mbert." in notes
 

@@ -160,6 +160,12 @@ def test_captions_name_the_candidates(results):
         assert "Candidates: pos, vocabulary (200,000)." in table.caption
 
 
+def test_captions_name_the_majority_class(results):
+    shares = [replace(one, metric="majority class", main=False, score=33.3) for one in results]
+    for table in tables(ScoreTable([*results, *shares]), "t", "a"):
+        assert "Accuracy of the most frequent class: pos 33.3 %." in table.caption
+
+
 def test_missing_scores_are_dashes(results):
     _, pos = tables(ScoreTable([one for one in results if (one.system, one.language) != ("b", "es")]), "t", "a")
     assert cell(pos, "B", "es") is None

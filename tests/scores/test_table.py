@@ -42,6 +42,14 @@ def test_translate_test_on_human_translations_is_an_oracle(translations):
         assert row.setting == (setting or "zero-shot") + (other if translations == "human" else "")
 
 
+def test_majority_class_is_named_by_task():
+    entry = {"task": "xnli", "metric": "accuracy", "language": "de", "score": 50.0}
+    rows = [{**entry, "scores": {"accuracy": 50.0, "majority class": share}} for share in (40.0, 33.33, 33.34)]
+    assert table_of_entries(rows).majority_note() == "Accuracy of the most frequent class: xnli 33.3 to 40.0 %."
+    assert table_of_entries(rows[1:]).majority_note() == "Accuracy of the most frequent class: xnli 33.3 %."
+    assert table_of_entries([entry]).majority_note() == ""
+
+
 def test_json_and_arrow_keep_every_column():
     first = row("a", 0, "de", 50.0, axes={"train.steps": 5}, tuning={"rule": "last"}, low=40.0)
     table = ScoreTable([first, replace(first, axes={"train.steps": 6}, score=math.nan, greater_is_better=None)])

@@ -263,6 +263,8 @@ def test_pairs_add_up_to_accuracy_and_share_a_group_by_their_first_sentence():
     assert (outcomes.score.tolist(), outcomes.weight.tolist()) == ([1, 0, 1, 0, 0], [1, 1, 1, 1, 0])
     assert 100 * scores.outcomes.total == scores["accuracy"] == 50
     assert outcomes.groups.tolist() == [0, 0, 1, 2, 3]
+    assert scores["majority class"] == 50  # two of four
+    assert TASKS.get("pawsx").other_scales["majority class"] == ("%", None)
     other = TASKS.build("xnli").score(shared_pairs([0, 2, 2, 1, 1]), np.array([0, 1, 2, -1, 0]))
     assert len({outcomes.identity, other.outcomes.identity}) == 2
 

@@ -150,6 +150,7 @@ class TaskScores:
             "Lower is better.": self.first.greater_is_better is False,
             self.table.collapse_note(): True,
             self.table.candidates_note(): True,
+            self.every.majority_note(): True,
             f"Systems have different test examples in: {', '.join(languages)}.": languages,
             f"{self.first.metric} is over held-out words (no dictionary entry read in training) for: "
             f"{', '.join(held_out)}. Compare by {self.first.metric}{ALL_WORDS}.": held_out,

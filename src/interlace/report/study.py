@@ -365,7 +365,7 @@ class _ScoreView:
             settings = (SUPERVISED, ZERO_SHOT) if one.setting == GAP else (one.setting,)
             places |= {(one.task, setting, language) for setting in settings for language in languages}
         rows = self.table.filter(lambda row: (row.task, row.setting, row.language) in places)
-        parts += filter(None, [rows.collapse_note(), rows.candidates_note()])
+        parts += filter(None, [rows.collapse_note(), rows.candidates_note(), rows.majority_note()])
         return " ".join([*parts, *words_notes([(one.task, one.metric) for one in measures], self.different)])
 
     def _too_few(self, measures: Sequence[Measure]) -> list[str]:
@@ -626,7 +626,7 @@ def transfer_tables(table: ScoreTable, title: str, recipes: Mapping[str, Recipe]
             if any(mean is not None for mean in found):
                 label = system.label if len(languages) == 1 else f"{system.label}, {language}"
                 lines.append(Line(label, tuple(None if mean is None else Entry(f"{mean:.1f}") for mean in found)))
-    caption = [_TRANSFER, *filter(None, [probe.candidates_note()])]
+    caption = [_TRANSFER, *filter(None, [probe.candidates_note(), table.majority_note()])]
     if shares := {
         task: max(row.contamination["ngram"] for row in rows)
         for task, rows in table.filter(lambda row: bool(row.contamination)).group("task").items()

@@ -16,6 +16,7 @@ from interlace.core.errors import DataError, MissingDependencyError, RunError
 
 ZERO_SHOT, SUPERVISED = "zero-shot", "supervised"
 ORACLE = ", oracle"  # behind translate-test on human translations
+MAJORITY = "majority class"  # metric: percent of the examples in the most frequent class
 COLLAPSED = "\N{DOUBLE DAGGER}"  # marks a score of a collapsed fine-tuning
 COLLAPSED_NOTE = (
     COLLAPSED + ": includes a collapsed fine-tuning ({} of {} here), which predicts the same label or the same answer "
@@ -164,6 +165,14 @@ class ScoreTable(Sequence[Score]):
             for name, some in sizes.items()
         ]
         return f"Candidates: {'; '.join(found)}." if found else ""
+
+    def majority_note(self) -> str:
+        """Return a sentence on the accuracy of always predicting the most frequent class; empty without any."""
+        found = []
+        for task, rows in self.filter(metric=MAJORITY).group("task").items():
+            shares = dict.fromkeys(f"{share:.1f}" for share in sorted(row.score for row in rows))
+            found.append(f"{task} {' to '.join(dict.fromkeys([*shares][:1] + [*shares][-1:]))} %")
+        return f"Accuracy of the most frequent class: {', '.join(found)}." if found else ""
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries; the axes are columns behind `label`."""

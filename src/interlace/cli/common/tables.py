@@ -96,4 +96,4 @@ def _shown(rows: list[Row], languages: list[str]) -> str:
 def _notes(scores: dict[str, list[Row]]) -> list[str]:
     """Return sentences for the caption on collapsed fine-tunings and on candidates of nearest words."""
     table = ScoreTable(row for name, rows in scores.items() for row in table_of_entries(rows, run=name))
-    return [table.collapse_note(), table.candidates_note()]
+    return [table.collapse_note(), table.candidates_note(), table.majority_note()]

@@ -28,6 +28,7 @@ from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator
 from interlace.data import LabeledExamples, Pairs, Sentences
 from interlace.data.layout import pair_layout, sentence_layout
+from interlace.scores import MAJORITY, Scale
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import FineTuneTask, Scores, TaskHead, Tuning
 from interlace.tasks.common.files import Chunks, ReaderSettings, encode, log_notes
@@ -75,10 +76,11 @@ class Classifier(TaskHead):
 
 
 class ClassificationTask(FineTuneTask):
-    """Base of tasks that assign a label to a sentence. Metric: accuracy."""
+    """Base of tasks that assign a label to a sentence. Metric: accuracy, beside that of the most frequent class."""
 
     metric: ClassVar[str] = "accuracy"
     same_scale: ClassVar[tuple[str, ...]] = ()
+    other_scales: ClassVar[dict[str, Scale]] = {MAJORITY: ("%", None)}
     translatable: ClassVar[bool] = True
     text_type: ClassVar[type[Text | TextPairs]] = Text
     labels: ClassVar[tuple[str, ...]] = ()
@@ -133,14 +135,18 @@ class ClassificationTask(FineTuneTask):
         return np.array([numbers[label] for label in labels], np.int32)
 
     def score(self, examples: LabeledExamples, predictions: Any) -> Scores:
-        """Return `accuracy` over the rows that have a label; a bootstrap draws pairs with the same first sentence."""
+        """Return `accuracy` over the rows that have a label, and the share of the most frequent class.
+
+        A bootstrap draws pairs with the same first sentence.
+        """
         gold, sides = np.asarray(examples.labels), _sides(examples)
         scored = gold >= 0
         hits = (np.asarray(predictions) == gold) & scored
         identity = identity_of(gold, *map(words_per_line, sides))  # two languages may have the same labels
         groups = distinct_rows(sides[0].ids)[0] if len(sides) == 2 else None
         outcomes = Examples(hits.astype(np.float64), scored.astype(np.float64), identity, groups=groups)
-        return Scores({"accuracy": 100 * float(hits[scored].mean())}, outcomes)
+        majority = float(np.bincount(gold[scored]).max() / scored.sum())
+        return Scores({"accuracy": 100 * float(hits[scored].mean()), MAJORITY: 100 * majority}, outcomes)
 
     def samples(
         self, vocab: Vocab, examples: LabeledExamples, predictions: Any, rows: NDArray[np.int64]
