@@ -197,7 +197,6 @@ def _score(target: Target, model: str, store: ScoreStore, jobs: list[EvaluationJ
         except InterlaceError as raised:
             error = raised
         if error and str(error) not in map(str, failures):  # several seeds and directions may miss the same file
-            log.warning("%s, seed %d: %s", name, job.seed, error)
             failures.append(error)
     return failures
 
