@@ -48,6 +48,19 @@ def test_the_latin_alphabet_uses_the_chosen_script(script):
     assert {unicodedata.name(letter).split(" ")[0] for letter in line if letter != " "} == {script.upper()}
 
 
+@pytest.mark.parametrize("tokenizer", ["unicode", "whitespace"])
+@pytest.mark.parametrize("settings", [{}, {"to": "ids"}, {"share": 0.5}], ids=str)
+def test_unknown_words_of_wikitext_stay(tokenizer, settings):
+    text = Text.of(["the <unk> of Unk <unk>", "<unk>"], "en", tokenizer)
+    change = TRANSFORMATIONS.build({"name": "transliterate", **settings})
+    new = change.apply(text).text
+    assert [line.split().index("<unk>") for line in new.lines] == [1, 0]
+    assert new.lines[0].split()[4] == "<unk>"
+    assert settings or new.lines[0].split()[3].isalpha()
+    assert settings or "nk" not in new.lines[0].split()[3]
+    assert change.undo(new).lines == text.lines
+
+
 MARKED = "Don't (ever) pay $3.50 – or 5 € ½ “now”, №1; über_x@y.com [#2]! 你好，3。"
 KEEP = [{}, {"keep_punctuation": True}, {"keep_digits": True}, {"keep_punctuation": True, "keep_digits": True}]
 

@@ -28,7 +28,7 @@ ROLES = {"pad": "<pad>", "unk": "<unk>", "begin": "<s>", "end": "</s>", "mask": 
 
 
 def train_tokenizer(kind: TokenizerKind, size: int, sampled: SampledLines) -> Tokenizer:
-    """Train a tokenizer on sampled lines.
+    """Train a tokenizer on sampled lines, without literal `<unk>`, which it reads as its unknown token.
 
     Raises:
         DataError: `size` is less than the special tokens and the alphabet need.
@@ -45,7 +45,8 @@ def train_tokenizer(kind: TokenizerKind, size: int, sampled: SampledLines) -> To
     tokenizer, trainer, options = _MAKERS[kind]()
     specials = [AddedToken(token, special=True, lstrip=token == ROLES["mask"]) for token in ROLES.values()]
     configured = trainer(vocab_size=size, special_tokens=specials, show_progress=False, **options)
-    tokenizer.train_from_iterator((line for _, lines, copies in sampled for line in lines * copies), configured)
+    text = (line.replace(ROLES["unk"], " ") for _, lines, copies in sampled for line in lines * copies)
+    tokenizer.train_from_iterator(text, configured)
     tokenizer.post_processor = _template()
     return tokenizer
 

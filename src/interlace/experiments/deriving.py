@@ -198,7 +198,8 @@ _SAMPLED = 5000  # lines of each corpus, which take about 0.3 s
 class DerivedSubwords(NamedTuple):
     """Percent of running subwords of a derived language that also occur in the original, and that are cut alike there.
 
-    Lines are respelled in their order, so that moved words do not count as cut otherwise. Single blanks do not count.
+    Lines are respelled in their order, so that moved words do not count as cut otherwise. Single blanks and special
+    tokens do not count.
     """
 
     shared: float
@@ -217,9 +218,9 @@ class DerivedSubwords(NamedTuple):
 
 
 def _subword_places(vocab: Vocab, text: Text) -> tuple[NDArray[Any], NDArray[Any]]:
-    """(T,) id of each subword that is not blank, and its line, start and end as one number."""
+    """(T,) id of each subword that is neither blank nor special, and its line, start and end as one number."""
     sentences, spans = vocab.encode_with_offsets(text)
-    kept = ~vocab.surfaces.blank(sentences.ids.flat)
+    kept = ~vocab.surfaces.blank(sentences.ids.flat) & ~np.isin(sentences.ids.flat, vocab.special_ids)
     start, end = spans.flat[kept].T.astype(np.int64)
     return sentences.ids.flat[kept], (sentences.ids.rows()[kept] << 40) + (start << 20) + end
 

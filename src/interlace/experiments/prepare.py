@@ -189,6 +189,7 @@ def _vocab_key(recipe: Recipe, root: Path) -> dict[str, Any]:
             files = [content_key(path) for path in group.files("train", corpus, root)]
             text.setdefault(language, []).append([group.reader, *group.subset_key().values(), side, files])
     key = {**recipe.vocab.learning_key(), "corpora": {}, "normalization": recipe.normalization.dump(), "text": text}
+    key |= {"version": 2}  # of what is learned from the same text
     if recipe.filters:
         key |= {"filters": [list(item) for item in recipe.filters.items()], "words": words_key(recipe, list(text))}
     return key

@@ -8,6 +8,7 @@ Legend: L lines, W words of all lines, C characters.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -119,17 +120,19 @@ def _separated(words: WordSpans, order: NDArray[np.int64], left_out: NDArray[np.
 
 
 def respelled(text: Text, spell: Callable[[Sequence[str]], list[str]]) -> DerivedText:
-    """Spell every word as `spell` spells its type; it gets each type of the text once, without white space around."""
+    """Spell every word but `<unk>` as `spell` does; it gets each type of the text once, without white space around."""
     types, numbers = distinct(text)
-    spellings = spell(types)
+    words = WordSpans.of(text)
+    spellings = [*spell(types), *types]
+    numbers = numbers + len(types) * _unknown(text, words)
     codes = np.frombuffer("\n".join([*spellings, ""]).encode("utf-32-le", "surrogatepass"), np.uint32)
-    bounds, words = line_starts(spellings), WordSpans.of(text)
+    bounds = line_starts(spellings)
     spelled = words._replace(codes=codes, starts=bounds[:-1][numbers], ends=bounds[1:][numbers] - 1)
     return _in_place(text, words, words, spelled)
 
 
 def relettered(text: Text, table: NDArray[np.uint32]) -> DerivedText:
-    """Replace each character of a text's words.
+    """Replace each character of a text's words, except of a literal `<unk>`.
 
     table: (0x110000,) the replacement of each code point.
     """
@@ -137,11 +140,20 @@ def relettered(text: Text, table: NDArray[np.uint32]) -> DerivedText:
 
     words = WordSpans.of(text)
     codes = words.codes.astype(np.uint32)
-    replace_letters(codes, words.starts, words.ends, table)
+    changed = ~_unknown(text, words)
+    replace_letters(codes, words.starts[changed], words.ends[changed], table)
     spelled = words._replace(codes=codes)
     if words.codes.dtype != np.uint8 and _merging(words, spelled).any():
         return _in_place(text, words, words, spelled)
     return unchanged(replace(text, lines=_lines(codes)))  # nothing moves, so labels stay
+
+
+def _unknown(text: Text, words: WordSpans) -> NDArray[np.bool_]:
+    """(W,) whether a word begins in a literal `<unk>`, which WikiText writes and vocabularies read as one token."""
+    inside = np.zeros(len(words.codes), np.bool_)
+    for found in re.finditer("<unk>", "\n".join(text.lines)):
+        inside[found.start() : found.end()] = True
+    return inside[words.starts]
 
 
 def spaced(text: Text) -> Text:
