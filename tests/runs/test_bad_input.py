@@ -58,8 +58,17 @@ def edit(old, new):
             edit("[objectives.tlm]\n", '[objectives.tlm]\ncorpora = ["text"]\n'),
             ["objectives.tlm.corpora: 'text' is not parallel", "there are: en-xx, pairs"],
         ),
+        (
+            edit('"embeddings"\n', '"none"\n[objectives.clm]\nmax_length = 32\nlanguage_ids = true\n'),
+            ["recipe 'small', [objectives.clm]: clm: language_ids = true, but this"],
+        ),
+        (
+            edit("[objectives.tlm]\nmax_length = 32", "[objectives.tlm]\nmax_length = 64"),
+            ["recipe 'small', [objectives.tlm]: objectives.tlm.max_length = 64"],
+        ),
     ],
-    ids="missing-file empty-file sides-differ no-utf8 key objective range corpus no-toml not-parallel".split(),
+    ids="missing-file empty-file sides-differ no-utf8 key objective range corpus no-toml not-parallel prepare "
+    "length".split(),
 )
 def test_rejects_bad_files_and_recipes(train, small, tmp_path, spoil, parts):
     spoil(small.parent)

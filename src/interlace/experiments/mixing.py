@@ -45,28 +45,40 @@ log = logging.getLogger(__name__)
 
 
 def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixture:
-    """Return a source for every objective and each of its corpora, with language shares q ~ p^alpha."""
-    sources = []
-    for name, entry in recipe.objectives.items():
-        objective = recipe.objective(name)
-        if objective.max_length > traits.max_length:
-            raise SettingsError(
-                f"objectives.{name}.max_length = {objective.max_length}, but the model's maximum is "
-                f"{traits.max_length} tokens"
-            )
-        corpora = _corpora_of(objective, entry.corpora, materials)
-        prepared = objective.prepare(_resources(recipe, name, objective, corpora, materials, traits))
-        for note in prepared.dictionaries.notes if prepared.dictionaries is not None else ():
-            log.info("%s", note)
-        for corpus in corpora:
-            data: Any = materials.readable[corpus]
-            size = float(data.lengths.sum() if recipe.train.sampling_unit == "tokens" else len(data))
-            plan = _plan(recipe, objective, materials, corpus, list(materials.readable).index(corpus))
-            uses, weights = objective.batch_uses, (entry.weight, entry.loss_weight)
-            sources.append(MixtureSource(name, corpus, objective, prepared, plan, size, *weights, uses))
+    """Return a source for every objective and each of its corpora, with language shares q ~ p^alpha.
+
+    Raises:
+        SettingsError, DataError: of an objective; names the recipe and the objective's section.
+    """
+    sources: list[MixtureSource] = []
+    for name in recipe.objectives:
+        try:
+            sources += _sources(recipe, name, materials, traits)
+        except (SettingsError, DataError) as error:
+            raise type(error)(f"recipe {recipe.name!r}, [objectives.{name}]: {error}") from error
     train = recipe.train
     alpha, alternate, max_passes = train.language_alpha, train.alternate, train.max_passes
     return Mixture(sources, recipe.seed, alpha=alpha, alternate=alternate, max_passes=max_passes)
+
+
+def _sources(recipe: Recipe, name: str, materials: Materials, traits: Traits) -> Iterator[MixtureSource]:
+    """Yield the sources of one objective."""
+    entry, objective = recipe.objectives[name], recipe.objective(name)
+    if objective.max_length > traits.max_length:
+        raise SettingsError(
+            f"objectives.{name}.max_length = {objective.max_length}, but the model's maximum is "
+            f"{traits.max_length} tokens"
+        )
+    corpora = _corpora_of(objective, entry.corpora, materials)
+    prepared = objective.prepare(_resources(recipe, name, objective, corpora, materials, traits))
+    for note in prepared.dictionaries.notes if prepared.dictionaries is not None else ():
+        log.info("%s", note)
+    for corpus in corpora:
+        data: Any = materials.readable[corpus]
+        size = float(data.lengths.sum() if recipe.train.sampling_unit == "tokens" else len(data))
+        plan = _plan(recipe, objective, materials, corpus, list(materials.readable).index(corpus))
+        uses, weights = objective.batch_uses, (entry.weight, entry.loss_weight)
+        yield MixtureSource(name, corpus, objective, prepared, plan, size, *weights, uses)
 
 
 def _corpora_of(objective: Objective, wanted: list[str], materials: Materials) -> list[str]:
