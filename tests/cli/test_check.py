@@ -23,6 +23,7 @@ pairs = ["en-de"]
 train = ["train.{source}", "train.{target}"]
 
 [objectives.mlm]
+max_length = 8
 
 [train]
 steps = 10
@@ -135,6 +136,24 @@ def test_a_recipe_without_a_file_fails_and_names_the_nearest(recipe):
     assert done.exit_code == 2
     assert "no such file; did you mean" in done.stdout
     assert "text en (train)" in done.stdout  # the others are looked at all the same
+
+
+@pytest.mark.parametrize(("length", "level"), [(200, "error"), (40, "warning"), (12, None)])
+@pytest.mark.parametrize("corpora", ["", 'corpora = ["text"]', 'corpora = ["en-de:en"]'])
+def test_text_shorter_than_one_sequence(recipe, length, level, corpora):
+    """The text has some 80 characters: too few for 200 tokens, and probably for 40."""
+    recipe.write_text(recipe.read_text().replace("max_length = 8", f"max_length = {length}\n{corpora}"))
+    code, found = checked(recipe)
+    short = {
+        report["name"]: (finding["level"], finding["about"])
+        for report in found["reports"]
+        for finding in report["findings"]
+        if finding["what"] == "less than one sequence"
+    }
+    place = "pairs en-de (train)" if ":en" in corpora else "text en (train)"
+    assert {name: each[0] for name, each in short.items()} == ({place: level} if level else {})
+    assert all("objectives.mlm.max_length" in about and "'en'" in about for _, about in short.values())
+    assert code == (2 if level == "error" else 0)
 
 
 def test_three_files_are_too_many(tmp_path):

@@ -18,7 +18,7 @@ from interlace.core.errors import InterlaceError
 from interlace.core.progress import Progress, no_progress
 from interlace.data.contamination import Contamination, ContaminationCheck, HeldOutSet, OverlapRules, find_contamination
 from interlace.data.filters import build_filters, sides
-from interlace.data.inspection import InspectionReport, Inspector, Where
+from interlace.data.inspection import Finding, InspectionReport, Inspector, Level, Where
 from interlace.experiments.prepare import data_key, data_root
 from interlace.experiments.records import Lineage
 from interlace.tasks.common.files import MissingDataError
@@ -101,20 +101,42 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> CheckedRec
             observer = hold_out(name) if split == "dev" else contamination.search
             paths, languages = group.files(split, corpus, root), corpus.split("-")
             reports.append(inspector.inspect(name, group.reading(split), paths, languages, observer))
+            if split == "train" and not reports[-1].failed:
+                reports[-1].findings += _too_short(recipe, label, corpus, reports[-1].facts["sides"])
     results = enumerate(contamination.results())
     findings = [finding for number, found in results for finding in found.findings(ngrams=number < tests)]
     reports.append(InspectionReport("held-out text in training text", {"sets": len(contamination)}, findings))
     return CheckedRecipe(reports, _volume(recipe, reports))
 
 
+def _too_short(recipe: Recipe, label: str, corpus: str, facts: dict[str, Any]) -> Iterator[Finding]:
+    """Yield a finding for each objective that needs a longer text than this corpus for one sequence of running text.
+
+    An error if a token for each character is too short, a warning if the estimated tokens are.
+    """
+    alone = any(group.languages and group.train for group in recipe.corpora.values())
+    for name, entry in recipe.objectives.items():
+        objective, wanted = recipe.objective(name), set(entry.corpora)
+        if not objective.streams or objective.packed_length() is not None:
+            continue
+        for language, side in facts.items():
+            read = {label, corpus, f"{corpus}:{language}"} & wanted if wanted else corpus == language or not alone
+            tokens = _tokens(language, side["characters"])
+            if read and tokens < objective.max_length - 2:
+                about = f"some {tokens:.0f} tokens in {language!r}; lower objectives.{name}.max_length, or add text"
+                level: Level = "error" if side["characters"] + 2 < objective.max_length else "warning"
+                yield Finding(level, "less than one sequence", 1, 1, about)
+
+
+def _tokens(language: str, characters: int) -> float:
+    """Estimate tokens: 4.5 characters each, or 1.5 in scripts without spaces."""
+    return characters / (1.5 if scripts_of(language) & UNSPACED else 4.5)
+
+
 def _volume(recipe: Recipe, reports: list[InspectionReport]) -> TrainingVolume:
-    """Return the training volume, with 4.5 characters per token, or 1.5 in scripts without spaces."""
+    """Return the training volume."""
     trained = [report.facts.get("sides", {}) for report in reports if report.name.endswith("(train)")]
-    text = sum(
-        side["characters"] / (1.5 if scripts_of(language) & UNSPACED else 4.5)
-        for each in trained
-        for language, side in each.items()
-    )
+    text = sum(_tokens(language, side["characters"]) for each in trained for language, side in each.items())
     train = recipe.train
     return TrainingVolume(train.steps, train.steps * train.tokens_per_update, round(text))
 
