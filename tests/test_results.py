@@ -1,0 +1,86 @@
+"""Commands on the pages of results: they resolve, and studies have the systems of the table below them."""
+
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import click
+import pytest
+import typer
+
+from interlace.cli import application
+from interlace.cli.common.options import parse_changes
+from interlace.experiments.recipe import read_recipe
+from interlace.experiments.studies import cells_of, matching, read_study
+
+PAGES = sorted((Path(__file__).parents[1] / "docs/results").glob("*.md"))
+BLOCKS = re.compile(r"(?:^    .*\n|^\n(?=    ))+", re.MULTILINE)
+PRINTED = 'interlace() { printf "%s\\0" "$@"; printf "\\n"; }\n'  # in place of the program
+
+
+def commands(block):
+    """The arguments of each command of a block, as bash passes them."""
+    script = PRINTED + "\n".join(line[4:] for line in block.split("\n") if "python benchmarks/" not in line)
+    done = subprocess.run(["bash", "-euc", script], check=True, capture_output=True, text=True)
+    return [line.split("\0")[:-1] for line in done.stdout.split("\n")[:-1]]
+
+
+def parsed(arguments):
+    """The name of the command and its options by parameter, as the program parses them."""
+    group = typer.main.get_command(application())
+    name, command, rest = group.resolve_command(click.Context(group), arguments)
+    return name, command.make_context(name, rest).params
+
+
+def cells(options):
+    study, folder = read_study(options["name"], parse_changes(options["changes"]))
+    return study, matching(cells_of(study, folder), options["only"])
+
+
+def table_after(page, place):
+    """The header and rows of the first table below, in the same section; empty if there is none."""
+    section = re.split(r"^#", page[place:], maxsplit=1, flags=re.MULTILINE)[0]
+    found = re.search(r"(?:^\|.*\n)+", section, re.MULTILINE)
+    rows = found[0].strip().split("\n") if found else []
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows if not re.match(r"^[|\- ]+$", row)]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_commands_resolve(path):
+    made = set()
+    for block in BLOCKS.findall(path.read_text(encoding="utf-8")):
+        for name, options in map(parsed, commands(block)):
+            if name == "pretrain":
+                assert read_recipe(options["recipe"], parse_changes(options["changes"])).name
+                made.add(str(options["into"]))
+            elif name == "evaluate":
+                assert options["model"] in made
+            else:
+                assert (name, bool(cells(options)[1])) == ("study", True)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_studies_have_the_systems_and_seeds_of_the_table_below(path):
+    page = path.read_text(encoding="utf-8")
+    for block in BLOCKS.finditer(page):
+        found = Counter()
+        for name, options in map(parsed, commands(block[0])):
+            if name == "study":
+                study, some = cells(options)
+                found.update(dict.fromkeys({(study.label(cell.system), cell.seed) for cell in some}, 1))
+        table = table_after(page, block.end())
+        if found and table:
+            seeds = Counter(label for label, _ in found)
+            head, *rows = table
+            labels = {row[0] for row in rows}
+            if not set(seeds) & labels:  # systems across
+                labels = set(head) & set(seeds)
+            assert set(seeds) == labels
+            if "seeds" in head:
+                assert {row[0]: int(row[head.index("seeds")]) for row in rows} == dict(seeds)
+
+
+def test_a_block_is_expanded_as_by_the_shell():
+    block = "    small='--set a=1'\n    for one in x y; do\n      interlace pretrain r:$one $small \\\n        -o 'b c'\n    done\n"
+    assert commands(block) == [["pretrain", f"r:{one}", "--set", "a=1", "-o", "b c"] for one in "xy"]
