@@ -1,4 +1,4 @@
-"""What every task of the room must keep, found by listing the room; a task without files made here fails.
+"""The contract of tasks, for every entry of the registry; a task without an entry in `CASES` fails.
 
 The data: two languages that translate each other word by word. Every word has one tag, and what follows from a premise
 hangs on one word of the hypothesis, so a tiny model can learn all of it.
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -33,17 +35,6 @@ LEXICON = {word: word[::-1] + "o" for word in [*NOUNS, *VERBS, "the", "maybe", "
 SIGNS = {"entailment": "always", "neutral": "maybe", "contradiction": "never"}
 LANGUAGES = {"bert": ("en", "xx"), "roberta": (), "modernbert": ()}  # and the languages each has embeddings for
 CPU = torch.device("cpu")
-
-FINE_TUNED = [name for name in TASKS.names() if issubclass(TASKS.get(name), FineTuneTask)]
-PROBES = [name for name in TASKS.names() if name not in FINE_TUNED]
-for_fine_tuned = pytest.mark.parametrize("name", FINE_TUNED, indirect=True)
-WRITERS = {"mt", "round_trip"}  # an encoder alone cannot write
-NO_TRANSLATIONS = {*WRITERS, "perplexity", "word_alignment"}  # probes whose own tests say what a perfect model is
-for_probes = pytest.mark.parametrize("name", PROBES, indirect=True)
-for_translations = pytest.mark.parametrize(
-    "name", [name for name in PROBES if name not in NO_TRANSLATIONS], indirect=True
-)
-
 
 # ---- a set of tiny files for every task, laid out as the toy corpus lays them out ----
 
@@ -153,14 +144,81 @@ def separate(split, language):
     }
 
 
-FILES = {
-    **{make.__name__: make for make in (pos, ner, xnli, pawsx, mlqa)},
-    **dict.fromkeys(("retrieval", "mining", "mt"), parallel),
-    **dict.fromkeys(("round_trip", "perplexity"), running_text),
-    **dict.fromkeys(("embedding_alignment", "word_translation"), dictionary),
-    "word_alignment": aligned,
-    "word_similarity": similarity,
+# ---- embeddings of a perfect probe, or with a shift of a wrong one ----
+
+
+def translate_table(backbone, vocab, shift):
+    """Give every word of the second language the row of its translation, or of another word."""
+    sources, targets = (vocab.encode_words(list(words)) for words in (LEXICON.keys(), LEXICON.values()))
+    assert (sources.lengths == 1).all()
+    assert (targets.lengths == 1).all()
+    with torch.no_grad():
+        backbone.input_embeddings.normal_(std=0.5, generator=torch.Generator().manual_seed(3))
+        rows = torch.as_tensor(np.roll(sources.flat, shift).astype(np.int64))
+        backbone.input_embeddings[torch.as_tensor(targets.flat.astype(np.int64))] = backbone.input_embeddings[rows]
+        if backbone.traits.languages:  # a language's vector would move all its sentences
+            backbone.model.base_model.embeddings.token_type_embeddings.weight.zero_()
+
+
+def fan_out_table(backbone, vocab, shift):
+    """Turn each word of the second language a little further away from the first one, or from the second."""
+    rows = torch.as_tensor(vocab.encode_words(list(LEXICON.values())).flat.astype(np.int64))
+    angles = torch.arange(len(rows)).roll(shift) * torch.pi / len(rows)
+    with torch.no_grad():
+        backbone.input_embeddings.zero_()
+        backbone.input_embeddings[rows, 0], backbone.input_embeddings[rows, 1] = angles.cos(), angles.sin()
+
+
+# ---- what the suite needs to know of each task; a new task adds one entry ----
+
+
+class Case(NamedTuple):
+    """How a task is tested.
+
+    files: returns rows by file name for a split and language. table: sets the embeddings of a model that a probe scores
+    100; None: its own tests do. sums: whether the metric adds up over examples. pairs: whether it needs two languages.
+    decoder: whether it needs a translation model. missing: a language without files. readings: further settings and
+    languages whose files are listed.
+    """
+
+    files: Callable[[str, str], dict[str, Any]]
+    table: Callable[..., None] | None = None
+    unit: str = "%"
+    sums: bool = True
+    pairs: bool = False
+    decoder: bool = False
+    missing: str = "xy"
+    readings: tuple[tuple[dict[str, Any], str], ...] = ()
+
+
+TEXT = {"candidates": "text", "training_dictionaries": "trained.txt"}
+NAMED = {"name": "tsv", "columns": [1], "label": 0, "header": False}
+OTHER_FILES = {"files": "named/{split}.{language}", "reader": NAMED, "gold": "gold/{split}"}
+JUDGED = {"files": "words/{language}", "gold": "scores/{language}"}
+DIRECTIONS = (({}, "en-xx"), ({}, "xx-en"))
+CASES = {
+    "embedding_alignment": Case(dictionary, translate_table, readings=((TEXT, "xx"),)),
+    "mining": Case(parallel, translate_table, pairs=True, readings=((OTHER_FILES, "xx"),)),
+    "mlqa": Case(mlqa),
+    "mt": Case(parallel, unit="BLEU", pairs=True, decoder=True, readings=DIRECTIONS),
+    "ner": Case(ner),
+    "pawsx": Case(pawsx),
+    "perplexity": Case(running_text, unit="per subword"),
+    "pos": Case(pos),
+    "retrieval": Case(parallel, translate_table, pairs=True),
+    "round_trip": Case(running_text, unit="BLEU", decoder=True, missing="xy-xx", readings=DIRECTIONS),
+    "word_alignment": Case(aligned, pairs=True),
+    "word_similarity": Case(similarity, fan_out_table, sums=False, readings=((JUDGED, "xx"),)),
+    "word_translation": Case(dictionary, translate_table, pairs=True, readings=((TEXT, "xx"),)),
+    "xnli": Case(xnli),
 }
+NAMES = TASKS.names()
+FINE_TUNED = [name for name in NAMES if issubclass(TASKS.get(name), FineTuneTask)]
+PROBES = [name for name in NAMES if name not in FINE_TUNED]
+for_fine_tuned = pytest.mark.parametrize("name", FINE_TUNED, indirect=True)
+for_probes = pytest.mark.parametrize("name", PROBES, indirect=True)
+for_translations = pytest.mark.parametrize("name", [name for name in CASES if CASES[name].table], indirect=True)
+for_pairs = pytest.mark.parametrize("name", [name for name in CASES if CASES[name].pairs], indirect=True)
 
 
 def write_files(root, *makers):
@@ -176,7 +234,7 @@ def vocab():
     return Vocab.learn({"both": (lines + extra) * 5}, size=900).with_target_languages(["en", "xx"])
 
 
-@pytest.fixture(params=TASKS.names())
+@pytest.fixture(params=NAMES)
 def name(request):
     return request.param
 
@@ -188,7 +246,7 @@ def task(name):
 
 @pytest.fixture
 def root(name, tmp_path):
-    write_files(tmp_path, FILES[name])
+    write_files(tmp_path, CASES[name].files)
     return tmp_path
 
 
@@ -201,8 +259,8 @@ def backbone(request, vocab):
 # ---- every task ----
 
 
-def test_every_task_has_files_here(name):
-    assert name in FILES
+def test_every_task_has_a_case():
+    assert list(CASES) == NAMES
 
 
 def test_settings_survive_a_round_trip(task):
@@ -215,7 +273,7 @@ def test_every_setting_has_a_description(task):
 
 def test_a_task_names_its_metric(task, name):
     assert task.metric
-    assert task.unit == "%" or name in {*WRITERS, "perplexity"}
+    assert task.unit == CASES[name].unit
     assert TASKS.summary(type(task).__module__.rpartition(".")[2]).endswith((".", "?", ")"))
 
 
@@ -237,14 +295,10 @@ def test_examples_are_read(task, root, vocab, split):
 
 OPENED = []  # the paths that are opened while one stands here
 sys.addaudithook(lambda event, args: OPENED.append(str(args[0])) if OPENED and event == "open" else None)
-TEXT = {"candidates": "text", "training_dictionaries": "trained.txt"}
-NAMED = {"name": "tsv", "columns": [1], "label": 0, "header": False}
 READING = [
-    *(({"name": name}, "xx") for name in TASKS.names()),
-    *(({"name": name}, language) for name in ("mt", "round_trip") for language in ("en-xx", "xx-en")),
-    *(({"name": name, **TEXT}, "xx") for name in ("word_translation", "embedding_alignment")),
-    ({"name": "mining", "files": "named/{split}.{language}", "reader": NAMED, "gold": "gold/{split}"}, "xx"),
-    ({"name": "word_similarity", "files": "words/{language}", "gold": "scores/{language}"}, "xx"),
+    ({"name": name, **settings}, language)
+    for name, case in CASES.items()
+    for settings, language in [({}, "xx"), *case.readings]
 ]
 
 
@@ -252,7 +306,7 @@ READING = [
 @pytest.mark.parametrize(("settings", "language"), READING)
 def test_read_files_lists_all_files_that_are_opened(settings, language, split, vocab, tmp_path):
     """Scores are kept as long as these files hold the same, so none may be forgotten."""
-    write_files(tmp_path, FILES[settings["name"]], separate, running_text)
+    write_files(tmp_path, CASES[settings["name"]].files, separate, running_text)
     task = TASKS.build(settings)
     told = set(map(str, task.read_files(split, language, tmp_path)))
     OPENED.append("")
@@ -263,13 +317,13 @@ def test_read_files_lists_all_files_that_are_opened(settings, language, split, v
 
 
 def test_a_missing_language_lists_available_ones(task, name, root, vocab):
-    missing = "xy-xx" if name == "round_trip" else "xy"  # it reads what it translates from
+    missing = CASES[name].missing
     with pytest.raises(DataError, match=rf"(?s){name}.*'xy'.*test data in: .*xx") as caught:
         task.examples("test", missing, vocab, root)
     assert "xy" in str(caught.value).split("there is no file ")[1].split(";")[0]
 
 
-@pytest.mark.parametrize("name", ["retrieval", "mining", "mt", "word_alignment", "word_translation"])
+@for_pairs
 def test_a_language_is_not_paired_with_itself(task, root, vocab):
     with pytest.raises(DataError, match=r"source and target are both 'en'|'en' cannot be translated into itself"):
         task.examples("test", "en", vocab, root)
@@ -438,38 +492,13 @@ def test_gold_scores_100_and_mistakes_less(task, root, vocab):
 # ---- probes ----
 
 
-def translate_table(backbone, vocab, shift):
-    """Give every word of the second language the row of its translation, or of another word."""
-    sources, targets = (vocab.encode_words(list(words)) for words in (LEXICON.keys(), LEXICON.values()))
-    assert (sources.lengths == 1).all()
-    assert (targets.lengths == 1).all()
-    with torch.no_grad():
-        backbone.input_embeddings.normal_(std=0.5, generator=torch.Generator().manual_seed(3))
-        rows = torch.as_tensor(np.roll(sources.flat, shift).astype(np.int64))
-        backbone.input_embeddings[torch.as_tensor(targets.flat.astype(np.int64))] = backbone.input_embeddings[rows]
-        if backbone.traits.languages:  # a language's vector would move all its sentences
-            backbone.model.base_model.embeddings.token_type_embeddings.weight.zero_()
-
-
-def fan_out_table(backbone, vocab, shift):
-    """Turn each word of the second language a little further away from the first one, or from the second."""
-    rows = torch.as_tensor(vocab.encode_words(list(LEXICON.values())).flat.astype(np.int64))
-    angles = torch.arange(len(rows)).roll(shift) * torch.pi / len(rows)
-    with torch.no_grad():
-        backbone.input_embeddings.zero_()
-        backbone.input_embeddings[rows, 0], backbone.input_embeddings[rows, 1] = angles.cos(), angles.sin()
-
-
-TABLES = {"word_similarity": fan_out_table}
-
-
 @for_translations
 def test_a_perfect_model_scores_100(name, task, root, vocab, backbone):
-    TABLES.get(name, translate_table)(backbone, vocab, shift=0)
+    CASES[name].table(backbone, vocab, shift=0)
     examples = task.examples("test", "xx", vocab, root)
     scores = task.measure(backbone, vocab, examples)
     assert_declared(task, scores)
-    assert (scores.outcomes is not None) == (name != "word_similarity")  # a correlation is no sum over examples
+    assert (scores.outcomes is not None) == CASES[name].sums
     assert (
         scores.metrics.get("best f1", scores[task.metric]) == 100
     )  # a threshold from other sentences may cost something
@@ -478,7 +507,7 @@ def test_a_perfect_model_scores_100(name, task, root, vocab, backbone):
 
 @for_translations
 def test_a_wrong_model_scores_less(name, task, root, vocab, backbone):
-    TABLES.get(name, translate_table)(backbone, vocab, shift=1)
+    CASES[name].table(backbone, vocab, shift=1)
     examples = task.examples("test", "xx", vocab, root)
     scores = task.measure(backbone, vocab, examples)
     assert scores[task.metric] < 50
@@ -488,7 +517,7 @@ def test_a_wrong_model_scores_less(name, task, root, vocab, backbone):
 @for_probes
 def test_measuring_is_repeatable_and_changes_nothing(name, task, root, vocab, backbone):
     examples = task.examples("test", "xx", vocab, root)
-    if name in WRITERS:
+    if CASES[name].decoder:
         backbone = join(backbone, fresh_decoder(backbone.model.config, 0))
     before = {key: value.clone() for key, value in backbone.state_dict().items()}
     backbone.train()
