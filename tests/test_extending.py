@@ -1,5 +1,6 @@
-"""The objective on the page about extending is a member like any other."""
+"""The entries on the page about extending work as plugins, by the commands that the page shows."""
 
+import json
 import pkgutil
 import re
 from pathlib import Path
@@ -18,8 +19,11 @@ from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import OBJECTIVES, Objective, Resources
 from interlace.tasks import TASKS, FineTuneTask, ProbeTask
+from little_checkpoints import save
 
 PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")
+OBJECTIVE, TASK, PROBE, TRANSFORMATION = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+COMMANDS = re.findall(r"\$ interlace (.*)", PAGE)
 EXAMPLE = PreviewPair()
 VOCAB = EXAMPLE.vocab()
 
@@ -28,7 +32,7 @@ VOCAB = EXAMPLE.vocab()
 def guest(tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "_PLUGINS", {})
     path = tmp_path / "one_sided.py"
-    path.write_text(re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1], encoding="utf-8")
+    path.write_text(OBJECTIVE, encoding="utf-8")
     load_plugins([path])
     return path
 
@@ -73,7 +77,7 @@ def test_the_page_names_existing_attributes_and_building_blocks():
 def test_the_task_on_the_page_can_be_registered(tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "_PLUGINS", {})
     path = tmp_path / "language_id.py"
-    path.write_text(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)[1], encoding="utf-8")
+    path.write_text(TASK, encoding="utf-8")
     load_plugins([path])
     task = TASKS.build("language_id").bind(["en", "de"])
     assert task.head().classes == 2
@@ -85,3 +89,38 @@ def test_the_task_on_the_page_can_be_registered(tmp_path, monkeypatch):
     table = PAGE[PAGE.index("| `metric`") :]
     for name in re.findall(r"^\| `(\w+)", table, re.MULTILINE):
         assert hasattr(FineTuneTask, name) or hasattr(ProbeTask, name) or name == "metric", name
+
+
+def run(name, code, folder, monkeypatch, **replaced):
+    """Run the page's command that reads a file with this code, in a folder."""
+    monkeypatch.setattr(registry, "_PLUGINS", {})
+    monkeypatch.chdir(folder)
+    (folder / f"{name}.py").write_text(code, encoding="utf-8")
+    (command,) = (command for command in COMMANDS if f"--code {name}.py" in command)
+    done = CliRunner().invoke(application(), [replaced.get(part, part) for part in command.split()])
+    assert done.exit_code == 0, done.output
+    return CliRunner()
+
+
+def test_the_transformation_on_the_page_derives_and_restores_text(tmp_path, monkeypatch):
+    (tmp_path / "text.en").write_text("the old doctor reads\n")
+    cli = run("backwards", TRANSFORMATION, tmp_path, monkeypatch)
+    derived = (tmp_path / "made/text.en").read_text()
+    assert derived == "the old rotcod sdaer\n"
+    assert f"`{derived.strip()}` from `the old doctor reads`" in PAGE
+    undo = ["derive", "made/text.en", "--undo", "made", "--code", "backwards.py", "-o", "undone"]
+    assert cli.invoke(application(), undo).exit_code == 0
+    assert (tmp_path / "undone/text.en").read_text() == "the old doctor reads\n"
+
+
+def test_the_probe_on_the_page_scores_a_checkpoint(tmp_path, monkeypatch):
+    save("mbert", tmp_path / "model")
+    (tmp_path / "text").mkdir()
+    for language, lines in {"fr": ["the old doctor", "the young cat"], "de": ["her big house"] * 2}.items():
+        (tmp_path / f"text/test.{language}.txt").write_text("\n".join(lines))
+    recipe = 'name = "mine"\ndata_root = "."\n[evaluate]\ntargets = ["fr", "de"]\n[evaluate.tasks.anisotropy]\n'
+    (tmp_path / "recipe.toml").write_text(recipe)
+    run("anisotropy", PROBE, tmp_path, monkeypatch, MODEL="model")
+    scores = {row["language"]: row["score"] for row in json.loads((tmp_path / "scores/scores.json").read_text())}
+    assert scores["de"] == pytest.approx(100)
+    assert scores["fr"] < 99.9
