@@ -82,5 +82,6 @@ def test_studies_have_the_systems_and_seeds_of_the_table_below(path):
 
 
 def test_a_block_is_expanded_as_by_the_shell():
-    block = "    small='--set a=1'\n    for one in x y; do\n      interlace pretrain r:$one $small \\\n        -o 'b c'\n    done\n"
+    lines = ["small='--set a=1'", "for one in x y; do", "  interlace pretrain r:$one $small \\", "    -o 'b c'", "done"]
+    block = "".join(f"    {line}\n" for line in lines)
     assert commands(block) == [["pretrain", f"r:{one}", "--set", "a=1", "-o", "b c"] for one in "xy"]

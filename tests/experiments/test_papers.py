@@ -50,6 +50,38 @@ def test_has_a_purpose_changes_and_a_published_row(name):
     assert recipe.data_root == "$INTERLACE_DATA"
 
 
+@pytest.mark.parametrize("name", ["xlm/xnli:", "xlm/low-resource:", "alm/pretrain:all", "weam/mbert:"])
+def test_published_scores_are_of_tasks_settings_and_languages_that_are_scored(name):
+    for recipe in [read_recipe(one) for one in PAPERS if one.startswith(name)]:
+        for row in (row for place in recipe.published for row in place.rows()):
+            task = recipe.evaluate.task(row.table.task)
+            assert row.setting in {"", *getattr(task, "settings", ())}, row.where
+            there = {recipe.evaluate.source, *(task.targets or recipe.evaluate.targets), "mean"}
+            assert there & set(row.printed), row.where
+
+
+@pytest.mark.parametrize("kind", ["mlm", "mlm-tlm"])
+def test_xlm_selects_as_in_the_paper(kind):
+    swept, plain = (read_recipe(f"xlm/xnli:{kind}{end}") for end in ("-swept", ""))
+    tuning = swept.evaluate.task("xnli").tuning
+    assert (tuning.rates, tuning.select, tuning.checks) == ([2e-6, 5e-6, 1e-5, 2.5e-5], "per-language-dev", 20)
+    tuning = plain.evaluate.task("xnli").tuning
+    assert (tuning.rates, tuning.select) == ([5e-6], "source-dev")
+    assert [change for change in swept.changes if "XNLI" not in change] == [
+        change for change in plain.changes if "XNLI" not in change
+    ]
+    assert (swept.train, swept.objectives, swept.corpora) == (plain.train, plain.objectives, plain.corpora)
+
+
+def test_xlm_measures_words_as_its_table_5():
+    model, static = (read_recipe(name).evaluate for name in ("xlm/xnli:mlm", "xlm/word-embeddings:concat"))
+    for name in ("word_translation", "word_similarity"):
+        ours, theirs = model.task(name), static.task(name)
+        assert (ours.reading.multi_subword, ours.reading.layer) == ("skip", None)  # of the input embeddings
+        assert (ours.files, getattr(ours, "gold", None)) == (theirs.files, getattr(theirs, "gold", None))
+        assert getattr(ours, "missing", None) == getattr(theirs, "missing", None)
+
+
 def test_recipe_names_are_unique():
     names = [read_recipe(name).name for name in RECIPES.names() if not name.startswith("adapt/")]
     assert len(set(names)) == len(names)
