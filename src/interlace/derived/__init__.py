@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from zlib import crc32
 
 from pydantic import Field, SerializeAsAny
@@ -29,9 +29,7 @@ from interlace.derived.common.texts import (
     in_parts,
     unchanged,
 )
-
-if TYPE_CHECKING:
-    from interlace.text import Text, TextPairs
+from interlace.text import Text, TextPairs
 
 __all__ = ["TRANSFORMATIONS", "Chain", "DerivedPairs", "DerivedText", "Transformation", "chain"]
 
@@ -43,6 +41,7 @@ class Transformation(RegistryEntry, ABC):
     """
 
     moves_words: ClassVar[bool] = False
+    required: ClassVar[tuple[str, str]] = ("", "")  # a setting without a default, and what it must be set to
 
     @property
     def invertible(self) -> bool:
@@ -65,7 +64,8 @@ class Transformation(RegistryEntry, ABC):
     @property
     def missing(self) -> str:
         """What must be set before it can be applied, as a message; empty if nothing is missing."""
-        return ""
+        setting, need = self.required
+        return f"the transformation {self.name!r} needs {need}" if setting and not getattr(self, setting) else ""
 
     def key(self, seed: int) -> int:
         """Return the 64 bits from which all of this transformation's draws are derived."""

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.derived import DerivedText, Transformation
 from interlace.derived.common.layout import read_words, respelled, uniform
-
-if TYPE_CHECKING:
-    from interlace.text import Text
+from interlace.text import Text
 
 
 class Exchange(Transformation):
@@ -23,18 +21,10 @@ class Exchange(Transformation):
     of an odd number of words one stays.
     """
 
+    invertible: ClassVar[bool] = True
+    required: ClassVar[tuple[str, str]] = ("words", "a list of words; set exchange.words to a file")
+
     words: Path | None = Field(None, description="The words, one per line (a tab and a count may follow); required.")
-
-    @property
-    def missing(self) -> str:
-        """The word list, if none is set."""
-        need = "the transformation 'exchange' needs a list of words; set exchange.words to a file"
-        return "" if self.words else need
-
-    @property
-    def invertible(self) -> bool:
-        """Always."""
-        return True
 
     @property
     def respells_punctuation(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,7 @@ from interlace.core.errors import DataError
 from interlace.derived import DerivedText, Transformation
 from interlace.derived.common.layout import WordSpans, reorder
 from interlace.derived.common.trees import FileState, file_states, forest_of, read_trees
-
-if TYPE_CHECKING:
-    from interlace.text import Text
+from interlace.text import Text
 
 
 class Galactic(Transformation):
@@ -28,16 +26,13 @@ class Galactic(Transformation):
     """
 
     moves_words: ClassVar[bool] = True
+    required: ClassVar[tuple[str, str]] = (
+        "permuted", "the permuted sentences; set galactic.permuted to CoNLL-U files",
+    )  # fmt: skip
 
     permuted: tuple[Path, ...] = Field(
         (), description="CoNLL-U files of the same sentences in another order; required."
     )
-
-    @property
-    def missing(self) -> str:
-        """The permuted files, if none are set."""
-        need = "the transformation 'galactic' needs the permuted sentences; set galactic.permuted to CoNLL-U files"
-        return "" if self.permuted else need
 
     def derive(self, text: Text, key: int) -> DerivedText:  # noqa: ARG002 - nothing is random
         """Return the derived lines.

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 from pydantic import Field, field_validator
 
 from interlace.derived import DerivedText, Transformation
 from interlace.derived.common.layout import pair_uniform, read_words, respelled
 from interlace.derived.transliterate import Transliterate
-
-if TYPE_CHECKING:
-    from interlace.text import Text
+from interlace.text import Text
 
 
 class Overlap(Transformation):
@@ -22,6 +20,8 @@ class Overlap(Transformation):
     Without a list of words the kept types are drawn by key. With one, its first words are kept: from a list sorted by
     frequency, the most frequent ones.
     """
+
+    invertible: ClassVar[bool] = True
 
     share: float = Field(0.25, ge=0, le=1, description="Share of the word types that both languages have.")
     words: Path | None = Field(
@@ -35,11 +35,6 @@ class Overlap(Transformation):
         if otherwise.share != 1:
             raise ValueError("set overlap.share instead of otherwise.share")
         return otherwise
-
-    @property
-    def invertible(self) -> bool:
-        """Always."""
-        return True
 
     def derive(self, text: Text, key: int) -> DerivedText:
         """Return the derived lines."""

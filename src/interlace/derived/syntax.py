@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,7 @@ from interlace.derived import DerivedText, Transformation
 from interlace.derived.common.layout import WordSpans, reorder
 from interlace.derived.common.texts import numbered
 from interlace.derived.common.trees import FileState, Forest, file_states, forest_of, parsed, read_trees
-
-if TYPE_CHECKING:
-    from interlace.text import Text
+from interlace.text import Text
 
 
 class Syntax(Transformation):
@@ -37,6 +35,7 @@ class Syntax(Transformation):
     """
 
     moves_words: ClassVar[bool] = True
+    required: ClassVar[tuple[str, str]] = ("like", "a treebank to learn from; set syntax.like to CoNLL-U files")
 
     like: tuple[Path, ...] = Field((), description="CoNLL-U files of the language with the target order; required.")
     heads: tuple[str, ...] = Field(
@@ -48,12 +47,6 @@ class Syntax(Transformation):
         (), description="CoNLL-U files with parses of text without trees: a line is found by its characters."
     )
     prior: float = Field(1.0, gt=0, description="Inverse variance of the Gaussian prior of the model's weights.")
-
-    @property
-    def missing(self) -> str:
-        """The treebank, if none is set."""
-        need = "the transformation 'syntax' needs a treebank to learn from; set syntax.like to CoNLL-U files"
-        return "" if self.like else need
 
     def derive(self, text: Text, key: int) -> DerivedText:
         """Return the derived lines.

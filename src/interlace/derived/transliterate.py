@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from hashlib import shake_128
-from typing import TYPE_CHECKING, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,7 @@ from pydantic import Field
 
 from interlace.derived import DerivedText, Transformation
 from interlace.derived.common.layout import pair_uniform, relettered, respelled
-
-if TYPE_CHECKING:
-    from interlace.text import Text
+from interlace.text import Text
 
 Script = Literal["armenian", "cherokee", "deseret", "georgian"]
 _CACHED_WORDS = 1 << 18  # some 90 MB
@@ -32,6 +30,8 @@ class Transliterate(Transformation):
     related; words without letters and digits become other marks, so that they stay separate from their neighbors.
     """
 
+    invertible: ClassVar[bool] = True
+
     to: Literal["script", "ids"] = Field(
         "script", description="What words become: the same letters in another script, or unrelated words (Tang et al.)."
     )
@@ -45,11 +45,6 @@ class Transliterate(Transformation):
     keep_digits: bool = Field(
         False, description="Whether digits stay; with `ids`, numbers without a letter. The paper maps them too."
     )
-
-    @property
-    def invertible(self) -> bool:
-        """Always."""
-        return True
 
     @property
     def shares_words(self) -> bool:

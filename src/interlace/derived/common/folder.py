@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -35,11 +35,9 @@ from interlace.derived.common.texts import composed, overlaps
 from interlace.readers import READERS, Reader
 from interlace.text import Text, TextPairs
 from interlace.text.lines import read_blocks, read_lines, write_lines, writing
+from interlace.text.normalization import Normalization
 from interlace.text.scripts import scripts_of
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
-
-if TYPE_CHECKING:
-    from interlace.text.normalization import Normalization
 
 META = "meta.json"
 

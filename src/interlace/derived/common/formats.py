@@ -7,15 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from interlace.core.errors import DataError, SettingsError
+from interlace.readers import Reader
 from interlace.readers.conllu import Conllu
+from interlace.text import Text, TextPairs
 from interlace.text.lines import write_lines
-
-if TYPE_CHECKING:
-    from interlace.readers import Reader
-    from interlace.text import Text, TextPairs
 
 _NLI = ("gold_label", "sentence1", "sentence2")
 _COLUMNS = {"iob": {"token", "tag"}, "nli": {"premise", "hypothesis", "label"}}  # settings that name columns

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,10 @@ from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
 from interlace.derived.common.characters import CLOSER, EXTENDS, LETTER, MARK, RUN, TIGHT, at_ends, at_starts
 from interlace.derived.common.texts import DerivedText, added, moved_answers, moved_tags, unchanged
+from interlace.text import Text
 from interlace.text.lines import read_lines
 from interlace.text.types import distinct
 from interlace.text.word_tokenizers.common.characters import code_points, line_starts
-
-if TYPE_CHECKING:
-    from interlace.text import Text
 
 
 class WordSpans(NamedTuple):

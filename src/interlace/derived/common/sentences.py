@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,7 @@ from interlace.core.ragged import Ragged
 from interlace.derived import DerivedText, Transformation
 from interlace.derived.common.characters import traits
 from interlace.derived.common.layout import WordSpans, reorder
-
-if TYPE_CHECKING:
-    from interlace.text import Text
+from interlace.text import Text
 
 Split = Literal["marks", "period", "line"]
 
@@ -63,15 +61,12 @@ class SentenceOrder(Transformation):
         """Marks that move create or remove sentence ends; a line as one sentence cannot recover its final mark."""
         return self.keep_final_punct != (self.sentence_split == "line")
 
-    def derive(self, text: Text, key: int) -> DerivedText:
-        """Return the derived lines; a name whose words are no longer adjacent is split, and counted."""
-        return self._reordered(text, key)
-
     def restore(self, text: Text, key: int) -> DerivedText:
         """Return the words in their original order."""
-        return self._reordered(text, key, back=True)
+        return self.derive(text, key, back=True)
 
-    def _reordered(self, text: Text, key: int, *, back: bool = False) -> DerivedText:
+    def derive(self, text: Text, key: int, *, back: bool = False) -> DerivedText:
+        """Return the derived lines; a name whose words are no longer adjacent is split, and counted."""
         words = WordSpans.of(text)
         order = np.arange(len(words.starts))
         runs = find_sentences(words, self.sentence_split, keep=self.keep_final_punct)

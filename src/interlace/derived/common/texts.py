@@ -20,6 +20,7 @@ from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 Span = tuple[int, int]
 NOWHERE: Span = (-1, -1)
+_COLUMNS = ("lines", "words", "labels", "answers", "heads")  # of a text: a row per line, or None
 
 
 @dataclass(frozen=True)
@@ -72,16 +73,13 @@ def parts(text: Text, lines: int = 10_000) -> Iterator[Text]:
         return
     for start in range(0, len(text), lines):
         stop = min(start + lines, len(text))
-        yield replace(
-            text,
-            lines=text.lines[start:stop],
-            words=text.words.slice(start, stop),
-            tags={kind: rows[start:stop] for kind, rows in text.tags.items()},
-            labels=None if text.labels is None else text.labels[start:stop],
-            answers=None if text.answers is None else text.answers[start:stop],
-            notes={} if start else text.notes,
-            heads=None if text.heads is None else text.heads.slice(start, stop),
-        )
+        columns = {name: getattr(text, name) for name in _COLUMNS}
+        cut: dict[str, Any] = {
+            name: rows.slice(start, stop) if isinstance(rows, Ragged) else rows[start:stop]
+            for name, rows in columns.items() if rows is not None
+        }  # fmt: skip
+        tags = {kind: rows[start:stop] for kind, rows in text.tags.items()}
+        yield replace(text, **cut, tags=tags, notes={} if start else text.notes)
 
 
 def concatenated(derived: Sequence[DerivedText]) -> DerivedText:
@@ -90,16 +88,13 @@ def concatenated(derived: Sequence[DerivedText]) -> DerivedText:
         return derived[0]
     texts = [one.text for one in derived]
     first = texts[0]
-    whole = replace(
-        first,
-        lines=list(chain.from_iterable(text.lines for text in texts)),
-        words=Ragged.concatenate([text.words for text in texts]),
-        tags={kind: list(chain.from_iterable(text.tags[kind] for text in texts)) for kind in first.tags},
-        labels=None if first.labels is None else list(chain.from_iterable(text.labels or () for text in texts)),
-        answers=None if first.answers is None else list(chain.from_iterable(text.answers or () for text in texts)),
-        notes=added(*(text.notes for text in texts)),
-        heads=None if first.heads is None else Ragged.concatenate([text.heads for text in texts if text.heads]),
-    )
+    columns = {name: [getattr(text, name) for text in texts] for name in _COLUMNS if getattr(first, name) is not None}
+    joined: dict[str, Any] = {
+        name: Ragged.concatenate(parts) if isinstance(parts[0], Ragged) else list(chain.from_iterable(parts))
+        for name, parts in columns.items()
+    }
+    tags = {kind: list(chain.from_iterable(text.tags[kind] for text in texts)) for kind in first.tags}
+    whole = replace(first, **joined, tags=tags, notes=added(*(text.notes for text in texts)))
     return DerivedText(whole, Ragged.concatenate([one.links for one in derived]))
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 from unicodedata import category, normalize
 
 import numpy as np
@@ -21,10 +20,8 @@ from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
 from interlace.derived.common.texts import numbered
 from interlace.readers.conllu import Conllu
+from interlace.text import Text
 from interlace.text.types import distinct
-
-if TYPE_CHECKING:
-    from interlace.text import Text
 
 FileState = tuple[str, int, int]  # path, size, time of modification
 
