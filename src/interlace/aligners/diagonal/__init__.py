@@ -21,6 +21,8 @@ from pydantic import Field
 
 from interlace.aligners import Aligner, Alignments, FittedAligner, checked_array
 from interlace.aligners.common.inputs import TOO_LONG, Fold, Prior, Threads, Vocabularies, check_usable
+from interlace.alignment import WordPairs
+from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import sorted_links
 from interlace.alignment.symmetrization import Heuristic, symmetrize
 from interlace.core.errors import DataError
@@ -29,8 +31,6 @@ from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
     from interlace.aligners.diagonal.kernels import DiagonalModel
-    from interlace.alignment import WordPairs
-    from interlace.alignment.lexicon import Lexicon
 
 
 class Diagonal(Aligner):
@@ -81,7 +81,7 @@ class Diagonal(Aligner):
         Raises:
             DataError: no pair has words on both sides.
         """
-        from interlace.aligners.diagonal.training import EmSettings, EmTraining, TrainingPairs, workers
+        from interlace.aligners.diagonal.training import EmTraining, TrainingPairs, workers
 
         check_usable(pairs, self.name)
         vocabularies = Vocabularies.of(self.fold)
@@ -89,9 +89,8 @@ class Diagonal(Aligner):
         if not usable.chunks:
             raise DataError(f"{self.name}: all pairs with words on both sides are too long: {TOO_LONG}")
         prior = Prior.of(priors, self.prior_weight, vocabularies)
-        settings = EmSettings(self.iterations, self.tension, self.tension_rate, self.null, self.alpha, self.agree)
         with workers(self.threads) as pool:
-            model = EmTraining(settings, usable, prior, pool, progress or no_progress).run()
+            model = EmTraining(self, usable, prior, pool, progress or no_progress).run()
         return FittedDiagonal(self, model, vocabularies)
 
     def restore(

@@ -5,39 +5,24 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interlace.aligners.common.inputs import MAX_CELLS, Prior, Vocabularies
-from interlace.aligners.diagonal import kernels
+from interlace.aligners.diagonal import Diagonal, kernels
 from interlace.aligners.diagonal.cooccurrence import PROBABILITIES, Cooccurrence, Fields, cooccurrence
+from interlace.alignment import WordPairs
 from interlace.core.processors import processors
 from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
-
-if TYPE_CHECKING:
-    from interlace.alignment import WordPairs
 
 log = logging.getLogger(__name__)
 
 _TYPES = 2_000  # per task of a thread
 _STEPS = 8  # of the tension's gradient ascent after a pass, as in fast_align
 _TENSIONS = (0.1, 14.0)  # its bounds, as in fast_align
-
-
-@dataclass(frozen=True)
-class EmSettings:
-    """The settings of EM, as `Diagonal` describes them."""
-
-    iterations: int
-    tension: float
-    tension_rate: float
-    null: float
-    alpha: float
-    agree: bool
 
 
 class TrainingPairs:
@@ -90,7 +75,7 @@ class EmTraining:
     """The state of EM: probabilities and expected counts of all type pairs of the text and of a prior."""
 
     def __init__(
-        self, settings: EmSettings, pairs: TrainingPairs, prior: Prior, pool: ThreadPoolExecutor, progress: Progress
+        self, settings: Diagonal, pairs: TrainingPairs, prior: Prior, pool: ThreadPoolExecutor, progress: Progress
     ) -> None:
         self._settings, self._pairs, self._pool, self._progress = settings, pairs, pool, progress
 
