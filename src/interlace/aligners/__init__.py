@@ -11,11 +11,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interlace.alignment import WordPairs
+from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError
 from interlace.core.files import atomic_folder, must_be_replaceable, must_exist
 from interlace.core.progress import Progress
@@ -24,15 +26,11 @@ from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry, Settings
 from interlace.text.lines import read_lines, write_lines
 
-if TYPE_CHECKING:
-    from interlace.alignment import WordPairs
-    from interlace.alignment.lexicon import Lexicon
-
-    Arrays = Mapping[str, NDArray[Any]]
-
 DEFAULT_ALIGNER = "gibbs"
 ALIGNER_FILE = "aligner.json"  # marks a folder as a saved aligner
 FORMAT = 1  # of saved aligners; raised when an older interlace could no longer read them
+Arrays = Mapping[str, NDArray[Any]]
+
 _SIDES = ("source", "target")
 
 

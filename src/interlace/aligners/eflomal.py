@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
 from interlace.aligners.common.program import ExternalAligner, NumberedText, Program, run
+from interlace.alignment.lexicon import Lexicon
 from interlace.core.progress import Progress
+from interlace.core.ragged import Ragged
 from interlace.text.lines import write_lines
-
-if TYPE_CHECKING:
-    from interlace.alignment.lexicon import Lexicon
-    from interlace.core.ragged import Ragged
 
 
 class Eflomal(ExternalAligner):

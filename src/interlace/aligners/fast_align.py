@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
 from interlace.aligners.common.program import ExternalAligner, NumberedText, Program, run
+from interlace.alignment.lexicon import Lexicon
 from interlace.core.progress import Progress
-
-if TYPE_CHECKING:
-    from interlace.alignment.lexicon import Lexicon
-    from interlace.core.ragged import Ragged
+from interlace.core.ragged import Ragged
 
 
 class FastAlign(ExternalAligner):

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from interlace.aligners import Aligner, FittedAligner, StoredAlignments
 from interlace.aligners.common.inputs import check_usable
+from interlace.alignment import WordPairs
 from interlace.alignment.formats import read_alignments
+from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import reverse_links
 from interlace.alignment.symmetrization import Heuristic, symmetrize
 from interlace.core.errors import SettingsError
 from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
-
-if TYPE_CHECKING:
-    from interlace.alignment import WordPairs
-    from interlace.alignment.lexicon import Lexicon
 
 log = logging.getLogger(__name__)
 

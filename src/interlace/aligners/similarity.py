@@ -20,16 +20,16 @@ from pydantic import Field, model_validator
 from interlace.aligners import Aligner, Alignments, FittedAligner
 from interlace.aligners.common.inputs import check_usable
 from interlace.alignment import CHUNK, WordPairs
+from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import SettingsError, did_you_mean
 from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
 from interlace.core.settings import Settings
+from interlace.data import Sentences
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from interlace.alignment.lexicon import Lexicon
-    from interlace.data import Sentences
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
 

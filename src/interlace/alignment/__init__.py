@@ -11,17 +11,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
+from interlace.text import TextPairs
 from interlace.text.types import WordTypes
-
-if TYPE_CHECKING:
-    from interlace.text import TextPairs
 
 CHUNK = 20_000  # pairs processed at a time
 

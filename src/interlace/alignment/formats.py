@@ -102,7 +102,7 @@ def read_alignments(
     wanted = None if numbers is None else np.asarray(numbers, np.int64)
     parsed = _match_pairs(parsed, wanted, None if lengths is None else len(lengths[0]))
     parsed, lengths = _match_lengths(parsed, lengths)
-    notes = Counter(parsed.notes)
+    notes = +Counter(parsed.notes)  # without zeros
     base = _detect_base(parsed, lengths, notes) if base is None else base
     inside = _inside(parsed.columns.links, base, lengths)
     beyond = _note_dropped(parsed, inside, base, notes)
@@ -136,7 +136,11 @@ def json_rows(path: Path) -> Iterator[tuple[list[str], list[str], list[list[int]
             found = error.object[error.start]
             raise DataError(f"{path}, line {number}: a word holds {found!r}, which is not a character") from None
         for link in links:
-            if not (isinstance(link, list) and len(link) == 2 and all(_is_index(word) for word in link)):
+            if not (
+                isinstance(link, list)
+                and len(link) == 2
+                and all(type(word) is int and 0 <= word < MAX_WORDS for word in link)
+            ):
                 raise DataError(f"{path}, line {number}: 'alignment' holds {link!r}; expected two word indices")
         yield source, target, links
 
@@ -209,7 +213,7 @@ def _parse_pharaoh(path: Path) -> _Parsed:
         columns, more = parse_pharaoh(chunk, str(path), first)
         parts.append(columns)
         first, duplicates = first + len(chunk), duplicates + more
-    return _Parsed(str(path), "pharaoh", LinkColumns.concatenate(parts), notes=_noted(duplicates))
+    return _Parsed(str(path), "pharaoh", LinkColumns.concatenate(parts), notes={_DUPLICATES: duplicates})
 
 
 def _parse_talp(path: Path) -> _Parsed:
@@ -223,7 +227,7 @@ def _parse_talp(path: Path) -> _Parsed:
         links.append(" " * match.start(2) + match[2] if match and match[2] else "")
     columns, duplicates = parse_pharaoh(links, str(path), 1)
     filled = [row for row, number in enumerate(numbers) if number is not None]
-    parsed = _Parsed(str(path), "talp", columns, notes=_noted(duplicates))
+    parsed = _Parsed(str(path), "talp", columns, notes={_DUPLICATES: duplicates})
     return _sort(parsed.take(np.array(filled, np.int64)), [number for number in numbers if number is not None])
 
 
@@ -244,7 +248,7 @@ def _parse_wpt(path: Path) -> _Parsed:
     table = np.array(cells, np.int64).reshape(-1, 3)
     numbers, rows = np.unique(table[:, 0], return_inverse=True)
     columns = LinkColumns.of(rows, table[:, 1:].astype(np.int32), np.array(possible, bool), len(numbers))
-    return _Parsed(str(path), "wpt", columns, numbers, notes=_noted(len(table) - len(columns.links.flat)))
+    return _Parsed(str(path), "wpt", columns, numbers, notes={_DUPLICATES: len(table) - len(columns.links.flat)})
 
 
 def _parse_jsonl(path: Path) -> _Parsed:
@@ -253,7 +257,7 @@ def _parse_jsonl(path: Path) -> _Parsed:
         rows.append(links)
         lengths.append((len(source), len(target)))
     columns, sides, duplicates = _with_text(rows, lengths)
-    return _Parsed(str(path), "jsonl", columns, lengths=sides, notes=_noted(duplicates))
+    return _Parsed(str(path), "jsonl", columns, lengths=sides, notes={_DUPLICATES: duplicates})
 
 
 def _parse_giza(path: Path) -> _Parsed:
@@ -313,14 +317,6 @@ def _sort(parsed: _Parsed, numbers: list[int]) -> _Parsed:
     if len(repeated):
         raise DataError(f"{parsed.where}: several pairs have the number {array[repeated[0]]}")
     return replace(parsed.take(order), numbers=array)
-
-
-def _noted(duplicates: int) -> dict[str, int]:
-    return {_DUPLICATES: duplicates} if duplicates else {}
-
-
-def _is_index(value: Any) -> bool:
-    return type(value) is int and 0 <= value < MAX_WORDS
 
 
 def _list_of(row: Any, key: str, where: str) -> list[Any]:

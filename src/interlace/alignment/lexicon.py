@@ -6,21 +6,17 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interlace.alignment import WordPairs
 from interlace.alignment.links import check_links, check_row_counts, sorted_links
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.text.lines import read_lines, write_lines
 
-if TYPE_CHECKING:
-    from interlace.alignment import WordPairs
-
-    _Counted = tuple[NDArray[np.int64], NDArray[np.float64]]  # keys and counts
-
+_Counted = tuple[NDArray[np.int64], NDArray[np.float64]]  # keys and counts
 _MAX_PENDING = 4_000_000  # entries of chunks that are held before they are summed
 _BLANKS = re.compile("[ \t]+")
 
@@ -149,9 +145,9 @@ class Lexicon:
     def _probabilities(self, side: int) -> NDArray[np.float64]:
         """(m,) the fraction of each entry of all counts of its type on a side; 0 without counts."""
         types, unaligned = (
-            (self.source_types, self.source_unaligned),
-            (self.target_types, self.target_unaligned),
-        )[side]
+            (self.source_types, self.target_types)[side],
+            (self.source_unaligned, self.target_unaligned)[side],
+        )
         totals = _sums(self.entries[:, side], self.counts, len(types))
         totals += 0 if unaligned is None else unaligned
         totals = totals[self.entries[:, side]]

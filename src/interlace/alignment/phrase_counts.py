@@ -10,23 +10,18 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import sorted_links
-from interlace.alignment.moses import sort_entries
+from interlace.alignment.moses import Sides, sort_entries
 from interlace.alignment.phrase_table import PhraseTable
 from interlace.alignment.phrases import PhraseRules, phrase_pairs
 from interlace.alignment.trie import Trie, count_pairs, sum_up
 from interlace.core.ragged import Ragged
-
-if TYPE_CHECKING:
-    from interlace.alignment import WordPairs
-
-    Sides = tuple[Ragged, Ragged]
 
 _PARTS = 64  # files of the folder; a power of two
 _ROWS = 200_000  # rows scored at a time

@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.alignment import WordPairs
 from interlace.alignment.phrases import PhraseRules
 from interlace.core.ragged import Ragged
 from interlace.text.types import WordTypes
-
-if TYPE_CHECKING:
-    from interlace.alignment import WordPairs
 
 SCORES = ("phi(s|t)", "lex(s|t)", "phi(t|s)", "lex(t|s)")  # the columns of `PhraseTable.scores`, in Moses' order
 COUNTS = ("count(t)", "count(s)", "count(s,t)")  # the columns of `PhraseTable.counts`

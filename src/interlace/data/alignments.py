@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interlace.alignment import CHUNK, WordPairs
+from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRules
 from interlace.alignment.phrases import phrase_pairs
 from interlace.core.errors import DataError
 from interlace.core.files import must_exist
@@ -38,7 +39,6 @@ from interlace.text.lines import read_lines, write_lines
 from interlace.text.running import running_text
 
 if TYPE_CHECKING:
-    from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRules
     from interlace.data.vocab import Vocab
 
 ALIGNED_KIND, PHRASES_KIND = "aligned", "phrases"

@@ -14,13 +14,13 @@ from interlace.core.ragged import Ragged
 from interlace.data import Pairs
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.filters import Filter, FilterChain, sides
+from interlace.readers import Reader
 from interlace.text import Text, TextPairs
+from interlace.text.normalization import Normalization
+from interlace.text.word_tokenizers import WordTokenizer
 
 if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
-    from interlace.readers import Reader
-    from interlace.text.normalization import Normalization
-    from interlace.text.word_tokenizers import WordTokenizer
 
 
 def build_corpus(

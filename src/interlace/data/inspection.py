@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -23,13 +23,11 @@ from interlace.data.filters.empty import Empty
 from interlace.data.filters.length import Length
 from interlace.data.filters.ratio import Ratio
 from interlace.data.filters.script import Script
+from interlace.readers import Reader
 from interlace.text import Text, TextPairs
 from interlace.text.lines import read_blocks
 from interlace.text.scripts import UNSPACED, is_unspaced
-
-if TYPE_CHECKING:
-    from interlace.readers import Reader
-    from interlace.text.word_tokenizers import WordTokenizer
+from interlace.text.word_tokenizers import WordTokenizer
 
 Level = Literal["error", "warning", "note"]
 """Of a finding. Error: a corpus cannot be built. Warning: should be checked. Note: handled, or too rare to matter."""

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from interlace.core.errors import DataError
 from interlace.core.files import atomic_folder, must_exist
 from interlace.core.ragged import Ragged
+from interlace.data import RowNumbers
 
 if TYPE_CHECKING:
-    from interlace.data import RowNumbers
     from interlace.data.vocab import Vocab
 
 FORMAT = 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
@@ -17,9 +17,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 from interlace.core.errors import DataError
 from interlace.core.randomness import Generator, Purpose, generator
 from interlace.data.sampling import temperature
-
-if TYPE_CHECKING:
-    from interlace.text.normalization import Normalization
+from interlace.text.normalization import Normalization
 
 TokenizerKind = Literal["byte-bpe", "bpe", "wordpiece", "unigram"]
 SampledLines = list[tuple[str, list[str], int]]  # language, lines, how often to read them

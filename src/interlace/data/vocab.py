@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,11 @@ from tokenizers import Tokenizer, normalizers
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.ragged import Ragged
+from interlace.data import PairLayout
 from interlace.data.encoding import BYTES, Encoder
 from interlace.data.tokenizer_files import find_tokenizer, role_config, special_tokens
 from interlace.data.tokenizer_training import ROLES, TokenizerKind, normalization_steps, sample_lines, train_tokenizer
-
-if TYPE_CHECKING:
-    from interlace.data import PairLayout
-    from interlace.text.normalization import Normalization
+from interlace.text.normalization import Normalization
 
 MAX_LINES = 2_000_000
 _ID_PARTS = ("model", "normalizer", "pre_tokenizer", "added_tokens")  # the parts of a tokenizer that determine ids

@@ -14,11 +14,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import atomic, must_exist
 from interlace.core.names import file_in
@@ -26,9 +27,6 @@ from interlace.core.progress import Progress
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry
 from interlace.text.lines import read_lines, write_lines
-
-if TYPE_CHECKING:
-    from interlace.alignment.lexicon import Lexicon
 
 log = logging.getLogger(__name__)
 

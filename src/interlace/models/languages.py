@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from interlace.core.errors import SettingsError, did_you_mean
+from interlace.core.randomness import Generator
 from interlace.models.families import LANGUAGES_KEY, family_of, language_ids
-
-if TYPE_CHECKING:
-    from interlace.core.randomness import Generator
 
 FOLDED_KEY = "interlace_folded_language"  # of a configuration: the language that callers without ids get
 

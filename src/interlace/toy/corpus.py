@@ -14,7 +14,6 @@ from hashlib import blake2b
 from importlib.resources import files
 from itertools import chain, combinations
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field, field_validator
 
@@ -28,9 +27,7 @@ from interlace.toy.paraphrases import paraphrases
 from interlace.toy.questions import paragraph, passages
 from interlace.toy.sampling import sample, stream
 from interlace.toy.scenes import SPLITS, Scene
-
-if TYPE_CHECKING:
-    from interlace.toy.sentences import ToySentence
+from interlace.toy.sentences import ToySentence
 
 META = "toy.json"
 

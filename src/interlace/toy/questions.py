@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from interlace.core.randomness import Generator
 from interlace.text.scripts import is_unspaced
 from interlace.toy.concepts import NOUNS, TOWNS
 from interlace.toy.inference import CONTRADICTION, nli_label
 from interlace.toy.languages import language
 from interlace.toy.sampling import generator, sample, stream
 from interlace.toy.scenes import Scene, answerable_roles
-
-if TYPE_CHECKING:
-    from interlace.core.randomness import Generator
 
 _MOVES = frozenset("go travel return run arrive".split())
 

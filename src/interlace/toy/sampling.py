@@ -13,16 +13,14 @@ from hashlib import blake2b
 from itertools import accumulate, pairwise
 from math import exp
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from zlib import crc32
 
 from interlace.core import randomness
 from interlace.core.errors import SettingsError, did_you_mean
+from interlace.core.randomness import Generator
 from interlace.toy.concepts import ADJECTIVES, GIVEN, NOUNS, NUMERALS, SURNAMES, TIMES, TOPICS, TOWNS, VERBS
 from interlace.toy.scenes import SPLITS, Phrase, Scene, problems, split_of
-
-if TYPE_CHECKING:
-    from interlace.core.randomness import Generator
 
 Item = TypeVar("Item")
 Table = tuple[tuple[str, ...], tuple[float, ...]]  # options and their cumulative weights

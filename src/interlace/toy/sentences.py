@@ -6,12 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 
 from interlace.toy.concepts import CONCEPTS, GIVEN, SURNAMES, cells
-
-if TYPE_CHECKING:
-    from interlace.toy.scenes import Phrase, Scene
+from interlace.toy.scenes import Phrase, Scene
 
 CLAUSE_ROLES = frozenset(
     "predicate tense negation manner copula quality category question stop time.which time.unit".split()

@@ -5,18 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.alignment import WordPairs
+from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
-
-if TYPE_CHECKING:
-    from interlace.alignment import WordPairs
-    from interlace.alignment.lexicon import Lexicon
 
 log = logging.getLogger(__name__)
 

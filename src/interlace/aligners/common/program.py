@@ -14,7 +14,7 @@ from io import SEEK_END
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -26,14 +26,12 @@ from interlace.aligners import Aligner, StoredAlignments
 from interlace.aligners.common.inputs import Fold, Vocabularies, check_usable
 from interlace.alignment import CHUNK, WordPairs
 from interlace.alignment.formats import read_alignments
+from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.symmetrization import Heuristic, symmetrize
 from interlace.core.errors import DataError, InterlaceError, MissingDependencyError, SettingsError
 from interlace.core.progress import Progress, no_progress
 from interlace.core.ragged import Ragged
 from interlace.text.lines import write_lines
-
-if TYPE_CHECKING:
-    from interlace.alignment.lexicon import Lexicon
 
 Program = Annotated[
     str,

@@ -16,6 +16,8 @@ from pydantic import Field, field_validator
 
 from interlace.aligners import Aligner, Alignments, FittedAligner, StoredAlignments
 from interlace.aligners.common.inputs import TOO_LONG, Fold, Prior, Threads, Vocabularies, check_usable
+from interlace.alignment import WordPairs
+from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.symmetrization import Heuristic
 from interlace.core.errors import DataError
 from interlace.core.processors import processors
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from interlace.aligners.gibbs.model import GibbsModel
-    from interlace.alignment import WordPairs
-    from interlace.alignment.lexicon import Lexicon
 
 MAX_SWEEPS = 250  # with fertility: small texts converge within a hundred
 

@@ -12,7 +12,7 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +30,11 @@ from interlace.aligners.gibbs.model import (
     number_entries,
     tables_of,
 )
+from interlace.alignment import WordPairs
 from interlace.core.processors import processors
 from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator, Purpose, generator
-
-if TYPE_CHECKING:
-    from interlace.alignment import WordPairs
 
 log = logging.getLogger(__name__)
 

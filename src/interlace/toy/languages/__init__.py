@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from interlace.core.ragged import Ragged
 from interlace.core.registry import Registry
 from interlace.text import Text, TextPairs
+from interlace.toy.scenes import Scene
 from interlace.toy.sentences import Clause, Token, ToySentence, finish
-
-if TYPE_CHECKING:
-    from interlace.toy.scenes import Scene
 
 
 class ToyLanguage:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from interlace.toy.concepts import CONCEPTS, NUMERALS, TIMES, TOWNS
 from interlace.toy.languages import ToyLanguage
+from interlace.toy.scenes import Phrase
 from interlace.toy.sentences import LATIN_NAMES, Clause, Token, citation_forms
-
-if TYPE_CHECKING:
-    from interlace.toy.scenes import Phrase
 
 # ---- words ----
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from interlace.toy.concepts import NOUNS, NUMERALS, cells
 from interlace.toy.languages import ToyLanguage
+from interlace.toy.scenes import Phrase, Scene
 from interlace.toy.sentences import LATIN_NAMES, Clause, Token, citation_forms, entries, word_map
-
-if TYPE_CHECKING:
-    from interlace.toy.scenes import Phrase, Scene
 
 # ---- words ----
 

@@ -6,14 +6,12 @@ persons stay grammatically singular: the plural of respect would be heard as "th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from interlace.toy.concepts import NOUNS, NUMERALS
 from interlace.toy.languages import ToyLanguage
+from interlace.toy.scenes import Phrase
 from interlace.toy.sentences import Clause, Token, citation_forms, entries, word_map
-
-if TYPE_CHECKING:
-    from interlace.toy.scenes import Phrase
 
 # ---- words ----
 

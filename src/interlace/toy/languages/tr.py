@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from interlace.toy.concepts import GIVEN, NOUNS, NUMERALS, cells
 from interlace.toy.languages import ToyLanguage
+from interlace.toy.scenes import Phrase
 from interlace.toy.sentences import LATIN_NAMES, Clause, Token, citation_forms, entries, word_map
-
-if TYPE_CHECKING:
-    from interlace.toy.scenes import Phrase
 
 # ---- words ----
 

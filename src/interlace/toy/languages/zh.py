@@ -6,14 +6,12 @@ verb. The gold words are small: classifiers, particles and localizers are words 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from interlace.toy.concepts import NOUNS, NUMERALS, TOWNS
 from interlace.toy.languages import ToyLanguage
+from interlace.toy.scenes import Phrase
 from interlace.toy.sentences import Clause, Token, citation_forms, entries, word_map
-
-if TYPE_CHECKING:
-    from interlace.toy.scenes import Phrase
 
 # ---- words ----
 
