@@ -386,7 +386,7 @@ def _head(measure: Measure) -> str:
 
 
 def checkpoints_note(systems: Iterable[System]) -> list[str]:
-    """Return a sentence for captions on systems that were not pre-trained here."""
+    """Return a sentence for captions that names the systems not pre-trained here, or nothing."""
     labels = ", ".join(dict.fromkeys(system.label for system in systems if not system.pretrained))
     note = (
         f"Not pre-trained here: {labels}; their runs are fine-tunings, whose mean counts as one run in tests against "
@@ -476,8 +476,8 @@ _FINDINGS = (
     "Findings registered before the runs. Difference: first side minus second, positive where the first is better, and "
     "the interval of the permutation test over runs at 1 - 0.05 / findings in its family. p: permutation test, Holm "
     f"over the family. confirmed: p < {ALPHA} in the claimed direction, or interval within a margin with "
-    "\N{PLUS-MINUS SIGN}; refuted: the interval excludes the margin; undecided: neither; pending: runs are missing. "
-    "Verdicts hold for these models and data."
+    "\N{PLUS-MINUS SIGN}; refuted: the whole interval is below the margin, or outside one with \N{PLUS-MINUS SIGN}; "
+    "undecided: neither; pending: runs are missing. Verdicts hold for these models and data."
 )
 
 

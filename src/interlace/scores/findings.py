@@ -21,7 +21,7 @@ MAX_FAMILY = 6  # exact tests of five runs against five cannot be significant af
 
 VerdictName = Literal["confirmed", "refuted", "undecided", "pending"]
 """confirmed: the test is significant in the claimed direction, or for `equal` the interval is within the margin.
-refuted: the interval excludes the margin. undecided: neither. pending: runs are missing."""
+refuted: the interval is below the margin, or for `equal` outside it. undecided: neither. pending: runs are missing."""
 
 
 class FindingSide(Settings):
