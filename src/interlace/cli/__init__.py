@@ -33,7 +33,9 @@ output = Console(quiet=not _main)
 if not output.is_terminal and "COLUMNS" not in os.environ:
     output.width = 200  # a table in a file or a pipe has no screen to fit
 
-Code = Annotated[list[Path], typer.Option("--code", help="A Python file with your own objectives, tasks or readers.")]
+Code = Annotated[
+    list[Path], typer.Option("--code", help="A Python file with your own objectives, tasks and other entries.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable output.")]
 
 

@@ -25,24 +25,24 @@ _Transformations = Annotated[
     typer.Option(
         "--transformations",
         metavar="NAME,..",
-        help="Transformations, applied left to right (`interlace list transformations`); papers write f(g(x)).",
+        help="Transformations (`interlace list transformations`), the first one first: g,f is f(g(x)).",
     ),
 ]
 _Undo = Annotated[
-    Path | None, typer.Option("--undo", metavar="FOLDER", help="Undo the transformations of this folder's language.")
+    Path | None, typer.Option("--undo", metavar="FOLDER", help="Undo the transformations that wrote this folder.")
 ]
-_Output = Annotated[Path, typer.Option("--output", "-o", help="Folder to write: new, or written from the same files.")]
+_Output = Annotated[Path, typer.Option("--output", "-o", help="New folder, or one written from the same files.")]
 _Set = Annotated[
     list[str],
     typer.Option("--set", help="A setting of a transformation: --set transliterate.to=ids; lists as a,b (repeatable)."),
 ]
-_Language = Annotated[str, typer.Option("--language", help="Code of the text. Default: the one in file names, or en.")]
+_Language = Annotated[str, typer.Option("--language", help="Language of the files. Default: from their names, or en.")]
 _Name = Annotated[str, typer.Option("--name", help="Name of the derived language. Default: en_x.")]
 _Reader = Annotated[str, typer.Option("--reader", help="Reader of all files. Default: by suffix.")]
 _WordTokenizer = Annotated[
     str, typer.Option("--word-tokenizer", help="Word tokenizer of files that are not tokenized.")
 ]
-_Blanks = Annotated[bool, typer.Option("--blanks", help="Put one blank between all words, as alignments count them.")]
+_Blanks = Annotated[bool, typer.Option("--blanks", help="Separate all words by spaces, as alignments count them.")]
 _Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of random transformations.")]
 
 
@@ -61,7 +61,7 @@ def derive(
     code: Code = [],
     as_json: Json = False,
 ) -> None:
-    """Write each file in a derived language, in its format, with word alignments and a dictionary."""
+    """Write each file in a derived language (changed script, word order or words), with alignments and a dictionary."""
     load_plugins(code)
     if undo is not None:
         given = {"--transformations": transformations, "--set": settings, "--seed": seed, "--blanks": blanks}

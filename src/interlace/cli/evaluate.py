@@ -21,7 +21,9 @@ def evaluate(
         int | None,
         typer.Option("--seeds", min=1, help="Number of fine-tuning seeds. Default: the recipe's."),
     ] = None,
-    recipe: Annotated[str | None, typer.Option("--recipe", help="Recipe with the task settings.")] = None,
+    recipe: Annotated[
+        str | None, typer.Option("--recipe", help="Recipe with task settings. Default: the run's.")
+    ] = None,
     into: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder for scores. Default: the run's folder.")
     ] = None,

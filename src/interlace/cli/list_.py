@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def list_(
-    kind: Annotated[str, typer.Argument(help="A registry such as objectives. Default: all.")] = "",
+    kind: Annotated[str, typer.Argument(help="A kind such as objectives. Default: all.")] = "",
     name: Annotated[str, typer.Argument(help="An entry: shows its settings.")] = "",
     code: Code = [],
     as_json: Json = False,
 ) -> None:
-    """List registries, their entries, or the settings of one entry."""
+    """List kinds such as objectives, their entries, or the settings of one entry."""
     load_plugins(code)
     found = _find(kind, name)
     if as_json:

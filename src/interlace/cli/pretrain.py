@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 def pretrain(
     recipe: Annotated[str, typer.Argument(help="A TOML file, or a shipped recipe such as tiny/mlm.")],
-    into: Annotated[Path | None, typer.Option("--output", "-o", help="Folder of the run.")] = None,
+    into: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder of the run. Optional with --dry-run.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate tokens, memory and time.")] = False,
     changes: Changes = [],
     code: Code = [],

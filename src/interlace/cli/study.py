@@ -26,26 +26,28 @@ log = logging.getLogger(__name__)
 
 def study(
     name: Annotated[str, typer.Argument(metavar="STUDY", help="A TOML file, or a shipped study such as tiny/quick.")],
-    into: Annotated[Path | None, typer.Option("--output", "-o", help="Folder of the study.")] = None,
+    into: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder of the study. Optional with --dry-run.")
+    ] = None,
     jobs: Annotated[
         int | None,
         typer.Option("--jobs", min=1, help="Parallel cells. Default: one per GPU, or by the number of cores."),
     ] = None,
     only: Annotated[str, typer.Option("--only", help="Pattern of cell or system names, such as 'alm*'.")] = "*",
     put_aside: Annotated[
-        bool, typer.Option("--archive", help="Archive cells with other settings and rerun them.")
+        bool, typer.Option("--archive", help="Move cells that ran with other settings to aside/, and rerun them.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the cells and their states.")] = False,
     changes: Annotated[
         list[str],
         typer.Option(
-            "--set", help="Change a key of the study: --set seeds=[0] --set set.train.steps=100 (repeatable)."
+            "--set", help="Change a key of the study, such as seeds=[0]; set.KEY: of all its recipes (repeatable)."
         ),
     ] = [],
     code: Code = [],
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparisons, or the cells, as JSON.")] = False,
 ) -> None:
-    """Run all unfinished cells of a study and compare its systems; rerun the same command to resume."""
+    """Run all unfinished cells (system and seed) of a study and compare its systems; rerun the command to resume."""
     load_plugins(code)
     from interlace.core.errors import SettingsError
     from interlace.experiments.studies import read_study

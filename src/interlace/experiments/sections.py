@@ -192,7 +192,7 @@ class AlignSettings(EntrySettings):
 
 
 def names_of(corpus: str) -> dict[str, str]:
-    """Return the placeholders of a parallel corpus and their values."""
+    """Return the values of the placeholders `{pair}`, `{source}` and `{target}` for a corpus such as `en-de`."""
     source, target = corpus.split("-")
     return {"pair": corpus, "source": source, "target": target}
 
@@ -206,7 +206,7 @@ def _filled(value: Any, names: Mapping[str, str]) -> Any:
 class EmbeddingSettings(EntrySettings):
     """Word or token vectors learned from the corpora. Further keys of the section are settings of the method."""
 
-    name: str = Field("concat", description="Method: see `interlace list vectors`.")
+    name: str = Field("concat", description="Method: see `interlace list embedding-methods`.")
     units: Literal["words", "subwords"] = Field(
         "words",
         description="words: of each language; subwords: tokens of [vocab] over the text of all languages, to "
