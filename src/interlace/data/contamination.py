@@ -257,7 +257,7 @@ class KnownHashes:
         return rows[fresh][first], keys
 
     def owners(self, keys: Rows) -> tuple[Rows, Rows]:
-        """Return the first part that has each key, and the index in it."""
+        """Return for each key the first part that contains it, and its index in that part."""
         places = self._first[keys]
         parts = np.searchsorted(self._bounds, places, side="right") - 1
         return parts, places - self._bounds[parts]

@@ -266,7 +266,7 @@ def averaged_languages(results: Results, mean: Measure) -> list[str]:
 class Comparison:
     """A system minus its baseline in one measure.
 
-    unit: what is resampled. p: two-sided; min_p: the smallest possible with so few measurements. adjusted_p,
+    unit: what the test varies. p: two-sided; min_p: the smallest possible with so few measurements. adjusted_p,
     adjusted_min_p: after Holm over the systems of this measure. n: how many of the unit. effect: Cohen's d; delta:
     Cliff's delta. mcnemar: p of that test where both systems have a single run and examples are independent and right
     or wrong. Values that do not exist are nan.
@@ -333,7 +333,7 @@ def compare(
     Args:
         table: the scores.
         baseline: name of a system; default: the first.
-        unit: what is resampled.
+        unit: what the test varies.
         metrics: by task, the metrics to compare; default: the main one.
         outcomes: reads the outcomes of test examples that a row is the score of; needed for `examples` and `both`.
         draws: how often examples are resampled.

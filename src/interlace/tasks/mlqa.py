@@ -282,7 +282,7 @@ class SpanExtractor(SpanSettings, TaskHead):
         return remarks
 
     def class_columns(self, sequences: Windows) -> list[NDArray[np.integer]]:
-        """Return where in the window the answer begins and ends, or that it does not."""
+        """Return the positions of the answer's first and last token in each window; 0 without an answer."""
         return [sequences.spans[:, side] + 1 for side in (0, 1)]
 
     def empty_predictions(self, count: int) -> NDArray[Any]:

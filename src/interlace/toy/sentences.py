@@ -129,7 +129,7 @@ class Clause(ABC):
         return tokens
 
     def time(self) -> list[Token]:
-        """Return the time phrase or its question words, unless they are moved to the front."""
+        """Return the time phrase or its question words; move question words to `front` in languages that do so."""
         if self.wh_role != "time":
             return time_tokens(self.times[self.scene.time], self.root) if self.scene.time else []
         if not self.moves:

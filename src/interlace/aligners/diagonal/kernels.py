@@ -310,7 +310,7 @@ def exp_digammas(values: Floats) -> Floats:
 def total(
     model: DiagonalModel, counts: ExpectedCounts, first: int, last: int, source_totals: Counts, target_totals: Counts
 ) -> None:
-    """Sum the counts of the rows first to last: forward by source type, backward by target type."""
+    """Add the counts of the rows first to last to the totals: forward by source type, backward by target type."""
     for row in range(first, last):
         for slot in range(model.starts[row], model.starts[row + 1]):
             if model.targets[slot] != EMPTY:

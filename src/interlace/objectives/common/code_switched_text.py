@@ -98,7 +98,7 @@ class CodeSwitchingCounts:
 class CodeSwitchedText:
     """Draws code-switched lines of aligned text, chunk by chunk.
 
-    table: phrases of the whole text, counted from its alignments with the rules `extraction`.
+    table: phrases of the whole text, extracted from its alignments by the rules `extraction`. counts: what was drawn.
     """
 
     table: PhraseTable

@@ -117,7 +117,7 @@ class Likelihood:
         return cls(np.zeros(count), *(np.zeros(count, np.int64) for _ in range(3)))
 
     def add(self, owners: NDArray[np.int64], nats: NDArray[np.float64]) -> None:
-        """Add the loss of single subwords of the sentences `owners`."""
+        """Add the losses of subwords, in nats; owners: the sentence of each subword."""
         self.nats[:] += np.bincount(owners, nats, len(self.nats))
         self.subwords[:] += np.bincount(owners, minlength=len(self.nats))
 
@@ -268,7 +268,7 @@ def known_subwords(text: Sentences, vocab: Vocab) -> NDArray[np.bool_]:
 
 
 def sizes_of(text: Sentences, vocab: Vocab) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the (n,) words with a predicted subword and the (n,) characters that predicted subwords spell.
+    """Return (n,) numbers of words with a predicted subword, and (n,) numbers of characters of predicted subwords.
 
     Characters are those of the line where they are known, else of the decoded subwords.
     """
