@@ -62,6 +62,10 @@ def evaluate(
 
 
 def _must_be_no_study(folder: Path) -> None:
+    from interlace.training.run_folder import RUN
+
+    if not folder.is_dir() or (folder / RUN).is_file():
+        return
     from interlace.experiments.studies.folder import CELLS, STUDY
 
     if (folder / STUDY).is_file():

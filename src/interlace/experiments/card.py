@@ -19,8 +19,8 @@ from interlace.experiments.recipe import Recipe, directions, leaves, tokenizer_o
 from interlace.experiments.records import DIGEST
 from interlace.models.families import SEQ2SEQ
 from interlace.scores import ZERO_SHOT, setting_name
-from interlace.training.callbacks import early_stopping_cost
 from interlace.training.run_folder import METRICS, RECIPE, RUN, SCORES, read_json
+from interlace.training.selection import early_stopping_cost
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult, ModelCardData

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -26,14 +26,13 @@ from interlace.core.files import atomic_folder
 from interlace.core.progress import Progress, no_progress
 from interlace.data.cache import cached
 from interlace.data.corpus import Corpus
-from interlace.embeddings import SUBWORDS, EmbeddingSources, WordVectors, languages_in
+from interlace.embeddings import SUBWORDS, EmbeddingSources, WordVectors
 from interlace.embeddings.concat import Interleaved
 from interlace.experiments.corpora import corpora_with, side_texts, text_key
 from interlace.experiments.mixing import write_dictionaries
 from interlace.experiments.prepare import data_root, prepare
 from interlace.experiments.records import claim_folder, environment, is_finished
 from interlace.objectives.common.dictionaries import DictionaryPart, DictionarySplit, split_dictionary
-from interlace.tasks import TASKS, Task
 from interlace.text.lines import read_lines, writing
 from interlace.training.run_folder import RUN, VECTORS, locked, write_json
 
@@ -89,22 +88,6 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress | None = None) 
         }
         write_json(into / RUN, about)
     return into / VECTORS
-
-
-def static_vectors(folder: str, tasks: Mapping[str, Task]) -> dict[str, WordVectors] | None:
-    """Return the word vectors of a folder by language; None if it has none.
-
-    Raises:
-        DataError: a task needs a model; names the tasks that word vectors suffice for.
-    """
-    languages = languages_in(folder) if not (Path(folder) / "config.json").exists() else []
-    if not any((Path(folder) / f"{language}.words").is_file() for language in languages):
-        return None
-    for name, task in tasks.items():
-        if not task.static_vectors:
-            able = ", ".join(other for other in TASKS.names() if TASKS.get(other).static_vectors)
-            raise DataError(f"{name}: needs a model, but {folder} holds word vectors; tasks for word vectors: {able}")
-    return {language: WordVectors.load(folder, language) for language in languages}
 
 
 def _sources(recipe: Recipe, settings: EmbeddingSettings) -> tuple[EmbeddingSources, Vocab | None]:

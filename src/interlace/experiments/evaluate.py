@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import DataError, InterlaceError, RunError
 from interlace.data.vocab import Vocab
+from interlace.embeddings import WordVectors, languages_in
 from interlace.experiments.card import write_card
 from interlace.experiments.checking import stored_contamination
-from interlace.experiments.embeddings import static_vectors
 from interlace.experiments.prepare import data_root
 from interlace.experiments.recipe import Recipe, with_learned_directions
 from interlace.experiments.records import ModelMetadata, finished_recipe
 from interlace.experiments.score_store import Place, ScoreIdentity, ScoreStore, identity_of, model_key, with_files
 from interlace.models.build import load
 from interlace.models.checkpoint_files import find_checkpoint
-from interlace.tasks import FineTuneTask, Task
+from interlace.tasks import TASKS, FineTuneTask, Task
 from interlace.tasks.common.translation import TranslationTask
 from interlace.training.device import accelerator_for
 from interlace.training.evaluation_job import EvaluationJob, Score
@@ -114,7 +114,7 @@ def evaluate(
     bound = {name: _task(target, name) for name in names}
     train = target.recipe.train
     accelerator = accelerator_for(train.precision, train.threads)
-    vectors = static_vectors(target.model, bound)
+    vectors = _static_vectors(target.model, bound)
     vocab: Any = Vocab.load(target.model) if vectors is None else None
     model = model_key(target.model)
     failures: list[InterlaceError] = []
@@ -144,6 +144,22 @@ def evaluate(
     if failures:
         raise IncompleteError(failures, store.requested_rows())
     return store.requested_rows()
+
+
+def _static_vectors(folder: str, tasks: Mapping[str, Task]) -> dict[str, WordVectors] | None:
+    """Return the word vectors of a folder by language; None if it has none.
+
+    Raises:
+        DataError: a task needs a model; names the tasks that word vectors suffice for.
+    """
+    languages = languages_in(folder) if not (Path(folder) / "config.json").exists() else []
+    if not any((Path(folder) / f"{language}.words").is_file() for language in languages):
+        return None
+    for name, task in tasks.items():
+        if not task.static_vectors:
+            able = ", ".join(other for other in TASKS.names() if TASKS.get(other).static_vectors)
+            raise DataError(f"{name}: needs a model, but {folder} holds word vectors; tasks for word vectors: {able}")
+    return {language: WordVectors.load(folder, language) for language in languages}
 
 
 def _task(target: Target, name: str) -> Task:

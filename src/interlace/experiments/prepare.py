@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import DataError
 from interlace.data.build import build_corpus
@@ -26,12 +26,14 @@ from interlace.experiments.corpora import (
     with_alignments,
     words_key,
 )
-from interlace.experiments.deriving import DerivedSubwords, derived_key, derived_subwords, with_derived
 from interlace.experiments.recipe import CorpusGroup, Recipe, tokenizer_of
 from interlace.experiments.sections import VocabSettings
 from interlace.models.token_embeddings import check_vectors
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.toy import toy_version, write_toy
+
+if TYPE_CHECKING:
+    from interlace.experiments.deriving import DerivedSubwords
 
 log = logging.getLogger(__name__)
 
@@ -76,6 +78,8 @@ def prepare(recipe: Recipe, *, dev: bool = True) -> Materials:
     Raises:
         DataError: the data root is missing, or a reader cannot read a file.
     """
+    from interlace.experiments.deriving import derived_subwords
+
     root = data_root(recipe)
     vocab = _vocab(recipe, root).with_normalization(recipe.normalization)
     vocab = vocab.with_target_languages(recipe.languages) if recipe.seq2seq else vocab
@@ -103,13 +107,21 @@ def data_root(recipe: Recipe) -> Path:
         DataError: there is no such folder, or a file that derived languages need is missing.
     """
     root = _root(recipe)
-    return with_derived(recipe, root) if recipe.derived else root
+    if not recipe.derived:
+        return root
+    from interlace.experiments.deriving import with_derived
+
+    return with_derived(recipe, root)
 
 
 def data_key(recipe: Recipe) -> Any:
     """Return the identity of a recipe's data in keys of scores, except the contents of its files."""
     original = [recipe.toy.dump(), toy_version()] if recipe.toy else str(_root(recipe))
-    return [original, derived_key(recipe, _root(recipe))] if recipe.derived else original
+    if not recipe.derived:
+        return original
+    from interlace.experiments.deriving import derived_key
+
+    return [original, derived_key(recipe, _root(recipe))]
 
 
 def _root(recipe: Recipe) -> Path:

@@ -24,7 +24,6 @@ from interlace.experiments.recipe import Recipe, leaves, max_source_lengths
 from interlace.experiments.sections import AlignSettings
 from interlace.text.normalization import Normalization
 from interlace.training import checkpoint
-from interlace.training.diagnostics import UNIT
 from interlace.training.run_folder import METRICS, RECIPE, RUN, read_json, write_json
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from interlace.training.loop import Progress, Training
 
 log = logging.getLogger(__name__)
+_UNIT = {"masked": "per masked subword", "causal": "per subword", "seq2seq": "per subword written"}  # of `perplexity`
 
 DIGEST = "BLAKE2b, 128 bit"  # of files
 RUN_STATE = "run_state.json"
@@ -134,7 +134,7 @@ def run_record(
         "shares": {name: round(count / max(total, 1), 4) for name, count in sorted(tokens.items())},
         "mixture": mixture,
         "seconds": {**seconds, "steps": round(sum(row["seconds"] for row in steps), 3)},
-        "perplexity_unit": UNIT[architecture],
+        "perplexity_unit": _UNIT[architecture],
         "waited": round(sum(row["waited"] for row in steps), 3),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -21,10 +21,7 @@ from interlace.core.errors import did_you_mean
 from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.settings import Settings
 from interlace.toy.concepts import CONCEPTS, NOUNS
-from interlace.toy.inference import inferences
 from interlace.toy.languages import LANGUAGES, PIVOT, language, links, realize
-from interlace.toy.paraphrases import paraphrases
-from interlace.toy.questions import paragraph, passages
 from interlace.toy.sampling import sample, stream
 from interlace.toy.scenes import SPLITS, Scene
 from interlace.toy.sentences import ToySentence
@@ -175,6 +172,8 @@ class CorpusWriter:
         self._table(f"similarity/{name}.tsv", ("word 1", "word 2", "score"), similarity(source, target))
 
     def _inference(self, split: str) -> None:
+        from interlace.toy.inference import inferences
+
         pairs = inferences(self.toy.size("nli", split), split, self.toy.seed, self.toy.habits)
         header = ("language", "gold_label", "sentence1", "sentence2", "pairID", "genre")  # as XNLI
         for code in self.toy.languages:
@@ -187,6 +186,8 @@ class CorpusWriter:
             self._trees(f"nli/{split}.{code}", list(chain.from_iterable(sides)))
 
     def _paraphrases(self, split: str) -> None:
+        from interlace.toy.paraphrases import paraphrases
+
         pairs = paraphrases(self.toy.size("nli", split), split, self.toy.seed, self.toy.habits)
         for code in self.toy.languages:
             sides = [realize(code, [pair.first, pair.second]) for pair in pairs]
@@ -194,6 +195,8 @@ class CorpusWriter:
             self._lines(f"pawsx/{split}-{code}.tsv", rows, len(rows))
 
     def _questions(self, split: str) -> None:
+        from interlace.toy.questions import paragraph, passages
+
         count = self.toy.size("questions", split)
         found = passages(count, split, self.toy.seed, self.toy.habits)
         for code in self.toy.languages:

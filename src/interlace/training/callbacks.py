@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from interlace.objectives.back_translation import COPIED, LENGTH
 from interlace.training import checkpoint
 from interlace.training.run_folder import append_line
+from interlace.training.selection import early_stopping_cost
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -58,12 +59,6 @@ class TrackerCallback:
         """Log losses by objective and corpus."""
         values = {f"{step.objective}/{step.corpus}/{key}": loss for key, loss in step.losses.items()}
         self.accelerator.log({**values, "learning_rate": step.learning_rate}, step=step.index)
-
-
-def early_stopping_cost(scores: Mapping[str, float], by: str) -> float:
-    """Return what early stopping minimizes: the mean perplexity, or minus the mean BLEU; infinite if missing."""
-    sign = 1 if by == "perplexity" else -1
-    return sign * scores.get(f"{by}/mean", sign * math.inf)
 
 
 @dataclass

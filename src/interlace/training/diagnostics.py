@@ -2,7 +2,7 @@
 
 Nothing is trained or drawn, and dropout is off, so a run ends with the same weights with and without them.
 
-Perplexity is measured on fixed sequences with fixed masks. Its unit depends on the model (`UNIT`). Of a bidirectional
+Perplexity is measured on fixed sequences with fixed masks. Its unit depends on the model. Of a bidirectional
 model it is per masked token, under 15 % masking that always shows the mask (XLM's evaluation); it compares runs with
 the same vocabulary. Of a causal model it is per token, and also per word and in bits a character (XLM's table 4 does
 not say which). The end of a sentence is predicted, so it counts as a word and as a character; unknown tokens are
@@ -52,7 +52,6 @@ if TYPE_CHECKING:
 KIND = "diagnosis"  # of a line in `metrics.jsonl`
 PAIR_MEASURES = ("retrieval", "gap", "cka")
 MEASURES = ("alignment", *PAIR_MEASURES, "accuracy")
-UNIT = {"masked": "per masked subword", "causal": "per subword", "seq2seq": "per subword written"}  # of `perplexity`
 BITS = "bits_per_character"
 MAX_LOGITS = 1 << 24  # scores in memory at once: 64 MiB
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
@@ -149,3 +149,9 @@ def collapsed(predictions: NDArray[Any], gold: NDArray[Any], loss: float, baseli
         return False
     several = len(np.unique(gold[gold >= 0])) > 1
     return bool(several and len(np.unique(predictions[predictions >= 0])) == 1 and at_baseline)
+
+
+def early_stopping_cost(scores: Mapping[str, float], by: str) -> float:
+    """Return what early stopping minimizes: the mean perplexity, or minus the mean BLEU; infinite if missing."""
+    sign = 1 if by == "perplexity" else -1
+    return sign * scores.get(f"{by}/mean", sign * math.inf)
