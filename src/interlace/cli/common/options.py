@@ -10,7 +10,7 @@ import typer
 from interlace.core.errors import SettingsError
 
 Changes = Annotated[
-    list[str], typer.Option("--set", help="Change a key of the recipe, such as train.steps=100 (repeatable).")
+    list[str], typer.Option("--set", help="Change a key of the recipe: train.steps=100, data_root=data (repeatable).")
 ]
 
 
