@@ -5,37 +5,28 @@ An unsupervised start that is hard to beat for languages with a common script (S
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from interlace.core.errors import DataError
 from interlace.core.progress import Progress
-from interlace.embeddings.common.mapping import MappedPair, MappingMethod, Refined
-
-if TYPE_CHECKING:
-    from interlace.embeddings import CrossLingualVectors, EmbeddingSources
+from interlace.embeddings import EmbeddingSources
+from interlace.embeddings.common.mapping import MappedPair, MappingMethod, Start
 
 
 class Identical(MappingMethod):
     """Uses names, numbers and loans as the dictionary."""
 
-    def fit(self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None) -> CrossLingualVectors:
-        """Train each language alone, and map it by the words it shares with the pivot."""
-        return self.fit_mapped(sources, seed, progress, _start)
+    def start(self, pair: MappedPair, sources: EmbeddingSources, progress: Progress) -> Start:  # noqa: ARG002
+        """Map by all words that both languages have.
 
-
-def _start(pair: MappedPair) -> tuple[Refined, dict[str, Any]]:
-    """Map by all words that both languages have.
-
-    Raises:
-        DataError: there are none.
-    """
-    others = pair.target.find(pair.source.words)
-    rows = np.flatnonzero(others >= 0)
-    if not len(rows):
-        raise DataError(
-            f"identical: {pair.source.language!r} and {pair.target.language!r} have no word in common; procrustes uses "
-            "a dictionary, and muse needs neither"
-        )
-    return pair.refine(pair.solve(rows, others[rows])), {"entries": len(rows)}
+        Raises:
+            DataError: there are none.
+        """
+        others = pair.target.find(pair.source.words)
+        rows = np.flatnonzero(others >= 0)
+        if not len(rows):
+            raise DataError(
+                f"identical: {pair.source.language!r} and {pair.target.language!r} have no word in common; procrustes "
+                "uses a dictionary, and muse needs neither"
+            )
+        return pair.refine(pair.solve(rows, others[rows])), {"entries": len(rows)}

@@ -20,15 +20,14 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.neighbors import unit
-from interlace.core.progress import Progress, no_progress
+from interlace.core.progress import Progress
 from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.core.settings import Settings
-from interlace.embeddings.common.mapping import Floats, MappedPair, MappingMethod, Refined, procrustes
+from interlace.embeddings import EmbeddingSources
+from interlace.embeddings.common.mapping import Floats, MappedPair, MappingMethod, Start, procrustes
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-    from interlace.embeddings import CrossLingualVectors, EmbeddingSources
 
 log = logging.getLogger(__name__)
 
@@ -106,12 +105,9 @@ class Muse(MappingMethod):
         3, ge=1, description="Random rotations, refined likewise, that the result must beat to count as converged."
     )
 
-    def fit(self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None) -> CrossLingualVectors:
-        """Train each language alone, and map it by adversarial training."""
-        return self.fit_mapped(sources, seed, progress, lambda pair: self._start(pair, seed, progress or no_progress))
-
-    def _start(self, pair: MappedPair, seed: int, progress: Progress) -> tuple[Refined, dict[str, Any]]:
+    def start(self, pair: MappedPair, sources: EmbeddingSources, progress: Progress) -> Start:  # noqa: ARG002
         """Return the rotation with the best criterion after refinement, of all adversarial runs, and a record."""
+        seed = pair.seed
         runs = [self.adversary.run(pair, seed, number, progress) for number in range(self.adversary.restarts)]
         refined = [pair.refine(rotation) for rotation, _ in runs]
         reached = [max(history) for _, history in refined]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.core.progress import Progress
-from interlace.embeddings.common.mapping import MappedPair, MappingMethod, Refined
-
-if TYPE_CHECKING:
-    from interlace.embeddings import CrossLingualVectors, EmbeddingSources
+from interlace.embeddings import EmbeddingSources
+from interlace.embeddings.common.mapping import MappedPair, MappingMethod, Start
 
 
 class Procrustes(MappingMethod):
@@ -21,32 +19,28 @@ class Procrustes(MappingMethod):
 
     fold: bool = Field(True, description="Look up words of the dictionary without exact match ignoring case.")
 
-    def fit(self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None) -> CrossLingualVectors:
-        """Train each language alone, and map it by its dictionary with the pivot, in either direction.
+    def start(self, pair: MappedPair, sources: EmbeddingSources, progress: Progress) -> Start:  # noqa: ARG002
+        """Map by the dictionary of the two languages, in either direction.
 
         Raises:
             DataError: there is no dictionary of the two languages, or no entry of it has vectors for both words.
         """
         known = sources.dictionaries
-
-        def start(pair: MappedPair) -> tuple[Refined, dict[str, Any]]:
-            source, target = pair.source, pair.target
-            if (source.language, target.language) in known:
-                lexicon = known[source.language, target.language]
-            elif (target.language, source.language) in known:
-                lexicon = known[target.language, source.language].reversed()
-            else:
-                pairs = ", ".join("-".join(pair) for pair in known) or "none"
-                names = f"{source.language!r} and {target.language!r}"
-                raise DataError(f"procrustes: no dictionary of {names}; there are: {pairs}")
-            rows = source.find(lexicon.source_types, fold=self.fold)[lexicon.entries[:, 0]]
-            others = target.find(lexicon.target_types, fold=self.fold)[lexicon.entries[:, 1]]
-            found = (rows >= 0) & (others >= 0)
-            if not found.any():
-                raise DataError(
-                    f"procrustes: none of {len(lexicon)} entries of the dictionary of {source.language!r} and "
-                    f"{target.language!r} has a vector for both words; is it a dictionary of these languages?"
-                )
-            return pair.refine(pair.solve(rows[found], others[found])), {"entries": int(found.sum())}
-
-        return self.fit_mapped(sources, seed, progress, start)
+        source, target = pair.source, pair.target
+        if (source.language, target.language) in known:
+            lexicon = known[source.language, target.language]
+        elif (target.language, source.language) in known:
+            lexicon = known[target.language, source.language].reversed()
+        else:
+            pairs = ", ".join("-".join(pair) for pair in known) or "none"
+            names = f"{source.language!r} and {target.language!r}"
+            raise DataError(f"procrustes: no dictionary of {names}; there are: {pairs}")
+        rows = source.find(lexicon.source_types, fold=self.fold)[lexicon.entries[:, 0]]
+        others = target.find(lexicon.target_types, fold=self.fold)[lexicon.entries[:, 1]]
+        found = (rows >= 0) & (others >= 0)
+        if not found.any():
+            raise DataError(
+                f"procrustes: none of {len(lexicon)} entries of the dictionary of {source.language!r} and "
+                f"{target.language!r} has a vector for both words; is it a dictionary of these languages?"
+            )
+        return pair.refine(pair.solve(rows[found], others[found])), {"entries": int(found.sum())}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -31,7 +31,7 @@ _MIN_IMPROVEMENT = 1e-6  # of the mean similarity, to reset the patience
 
 Floats = NDArray[np.float32]
 Refined = tuple[Floats, list[float]]  # a rotation, and the criterion before and after each refinement
-Start = Callable[["MappedPair"], tuple[Refined, dict[str, Any]]]  # finds and refines a rotation; also returns a record
+Start = tuple[Refined, dict[str, Any]]  # also a record of how the rotation was found
 
 
 class Mapping(Settings):
@@ -168,10 +168,16 @@ class MappingMethod(EmbeddingMethod):
         """As many words as are kept of trained vectors."""
         return self.skipgram.max_words
 
-    def fit_mapped(
-        self, sources: EmbeddingSources, seed: int, progress: Progress | None, start: Start
-    ) -> CrossLingualVectors:
-        """Return vectors of each language, all except the pivot's rotated as `start` finds.
+    @abstractmethod
+    def start(self, pair: MappedPair, sources: EmbeddingSources, progress: Progress) -> Start:
+        """Find and refine a rotation of a language onto the pivot; also return a record of it.
+
+        Raises:
+            DataError: an input of the method is missing, or nothing connects the two languages.
+        """
+
+    def fit(self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None) -> CrossLingualVectors:
+        """Train each language alone; return the vectors, all except the pivot's rotated as `start` finds.
 
         Raises:
             DataError: two languages differ in width. SettingsError: the pivot is not among the languages.
@@ -198,7 +204,7 @@ class MappingMethod(EmbeddingMethod):
                     f"vectors of {language!r} have width {own.width}, those of {mapping.pivot!r} {pivot.width}"
                 )
             progress(f"mapping {language} onto {mapping.pivot}", 0, mapping.refinements)
-            (rotation, history), record = start(MappedPair(own, pivot, mapping, seed))
+            (rotation, history), record = self.start(MappedPair(own, pivot, mapping, seed), sources, progress)
             alone[language] = own.with_vectors(own.vectors @ rotation)
             about[language] = {**record, "criterion": [round(value, 4) for value in history]}
             log.info("%s onto %s: criterion %.3f, refined %.3f", language, mapping.pivot, history[0], max(history))
