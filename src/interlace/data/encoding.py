@@ -30,7 +30,6 @@ from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.text import Text
 from interlace.text.scripts import is_unspaced
-from interlace.text.subwords import word_at
 from interlace.text.word_tokenizers import WORD_TOKENIZERS, WordTokenizer
 from interlace.text.word_tokenizers.common.characters import code_points, is_space, line_starts
 
@@ -122,7 +121,7 @@ class Encoder:
     def encode(
         self, lines: Sequence[str], word_tokenizer: WordTokenizer | str = "whitespace", language: str = ""
     ) -> Sentences:
-        """Return the subwords of plain lines and the word of each; see `interlace.text.subwords`."""
+        """Return the subwords of plain lines and the word of each; see `word_at`."""
         tokenizer = WORD_TOKENIZERS.build(word_tokenizer) if isinstance(word_tokenizer, str) else word_tokenizer
         return self.encode_text(Text(language, list(lines), tokenizer.of(language).split(lines), tokenizer.name))
 
@@ -311,6 +310,32 @@ def _sentences(text: Text, ids: Ragged, units: _Units, at: NDArray[np.int64]) ->
     ends = units.at(text.words.rows(), text.words.flat[:, 1])
     words = word_at(at, ends, ids.lengths, text.words.lengths, len(units.values))
     return Sentences(ids, Ragged(words, ids.offsets), text.language)
+
+
+def word_at(
+    at: NDArray[Any], ends: NDArray[Any], subwords: NDArray[Any], words: NDArray[Any], length: int
+) -> NDArray[np.int32]:
+    """(T,) word of each subword, from positions in the concatenated lines.
+
+    A subword belongs to the word of its first non-space character; if that is outside of all words, or the subword is
+    white space only, to the next word of the line; if none follows, to the last word; on a line without words, to none
+    (-1). Words never begin or end with white space, so this is the word that contains the *first* character of the
+    subword, or else the next one. Positions count characters or bytes, the same for words and subwords.
+
+    Args:
+        at: (T,) first character of each subword.
+        ends: (W,) end of each word.
+        subwords: (n,) number of subwords per line.
+        words: (n,) number of words per line.
+        length: C, greater than every position.
+    """
+    ended = np.zeros(length + 1, np.int32)
+    ended[ends] = 1
+    np.cumsum(ended, out=ended)  # number of words that end at or before each position
+    last = np.cumsum(words)
+    first = last - words
+    found = np.clip(ended[at], np.repeat(first, subwords), np.repeat(last - 1, subwords)) - np.repeat(first, subwords)
+    return np.asarray(found, np.int32)
 
 
 def _ids(encodings: list[Encoding]) -> Ragged:

@@ -16,8 +16,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from interlace.data.filters import CharacterClasses
 from interlace.text.scripts import is_unspaced
+from interlace.text.word_tokenizers.common.characters import CharacterClasses
 
 Hashes = NDArray[np.uint64]
 Rows = NDArray[np.int64]

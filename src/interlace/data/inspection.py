@@ -18,7 +18,7 @@ import numpy as np
 
 from interlace.core.errors import DataError
 from interlace.core.progress import Progress, no_progress
-from interlace.data.filters import FILTERS, CharacterClasses, Chunk, Filter, Keep, characters, sides
+from interlace.data.filters import FILTERS, Chunk, Filter, Keep, characters, sides
 from interlace.data.filters.empty import Empty
 from interlace.data.filters.length import Length
 from interlace.data.filters.ratio import Ratio
@@ -28,6 +28,7 @@ from interlace.text import Text, TextPairs
 from interlace.text.lines import read_blocks
 from interlace.text.scripts import UNSPACED, is_unspaced
 from interlace.text.word_tokenizers import WordTokenizer
+from interlace.text.word_tokenizers.common.characters import CharacterClasses
 
 Level = Literal["error", "warning", "note"]
 """Of a finding. Error: a corpus cannot be built. Warning: should be checked. Note: handled, or too rare to matter."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,40 +10,39 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
+from interlace.text.word_tokenizers.common.characters import line_starts
 
 if TYPE_CHECKING:
     from interlace.text import Text
 
 
 class WordTypes:
-    """A growing list of spellings; the number of a type is its position.
-
-    spellings: case is kept; aligners fold case on types, not on running words.
-    """
+    """A growing list of spellings; the number of a type is its position. Case is kept; aligners fold it on types."""
 
     def __init__(self, spellings: Iterable[str] = ()) -> None:
-        self.spellings: list[str] = list(spellings)
-        self._numbers = {spelling: number for number, spelling in enumerate(self.spellings)}
+        self._numbers = {spelling: number for number, spelling in enumerate(spellings)}
 
     def __len__(self) -> int:
-        return len(self.spellings)
+        return len(self._numbers)
+
+    @property
+    def spellings(self) -> list[str]:
+        """All spellings by number."""
+        return list(self._numbers)
 
     def number(self, text: Text) -> Ragged:
         """Return the type of each word (one int32 row per line); new spellings are added."""
-        found = _spelt(text).dictionary_encode()
-        spellings = found.dictionary.to_pylist()
-        numbers = np.array([self._number(spelling) for spelling in spellings], np.int32)
-        return Ragged(numbers[found.indices.to_numpy()], text.words.offsets - text.words.offsets[0])
+        spellings, places = distinct(text)
+        return Ragged(self.add(spellings)[places], text.words.offsets - text.words.offsets[0])
 
-    def find(self, spellings: Sequence[str]) -> NDArray[np.int32]:
+    def add(self, spellings: Iterable[str]) -> NDArray[np.int32]:
+        """(n,) number of each spelling; new ones are added."""
+        numbers = self._numbers
+        return np.fromiter((numbers.setdefault(spelling, len(numbers)) for spelling in spellings), np.int32)
+
+    def find(self, spellings: Iterable[str]) -> NDArray[np.int32]:
         """(n,) number of each spelling, -1 if unknown."""
-        return np.array([self._numbers.get(spelling, -1) for spelling in spellings], np.int32)
-
-    def _number(self, spelling: str) -> int:
-        number = self._numbers.setdefault(spelling, len(self.spellings))
-        if number == len(self.spellings):
-            self.spellings.append(spelling)
-        return number
+        return np.fromiter((self._numbers.get(spelling, -1) for spelling in spellings), np.int32)
 
 
 def distinct(text: Text) -> tuple[list[str], NDArray[np.int32]]:
@@ -57,9 +56,7 @@ def _spelt(text: Text) -> Any:
     data = "\n".join([*text.lines, ""]).encode("utf-8", "surrogatepass")
     units = np.frombuffer(data, np.uint8)
     at = np.append(np.flatnonzero((units & 0xC0) != 0x80), len(units))  # first byte of each character
-    line_starts = np.zeros(len(text.lines) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, text.lines), np.int64, len(text.lines)) + 1, out=line_starts[1:])
-    spans = at[text.words.flat + line_starts[text.words.rows()][:, None]]
+    spans = at[text.words.flat + line_starts(text.lines)[text.words.rows()][:, None]]
     # Words and gaps alternate: Arrow needs only consecutive offsets, and no byte is copied.
     cuts = pa.py_buffer(np.append(spans.reshape(-1), len(units)).astype(np.int64))
     words_and_gaps = pa.LargeStringArray.from_buffers(2 * len(spans), cuts, pa.py_buffer(data))

@@ -15,6 +15,7 @@ from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
+from interlace.text.types import WordTypes
 
 log = logging.getLogger(__name__)
 
@@ -47,29 +48,20 @@ def check_usable(pairs: WordPairs, name: str) -> NDArray[np.bool_]:
     return usable
 
 
-class Vocabulary:
+class Vocabulary(WordTypes):
     """The folded word types of one side, in the order of their first occurrence."""
 
     def __init__(self, fold: Fold, types: Iterable[str] = ()) -> None:
+        super().__init__(types)
         self.fold = fold
-        self._numbers = {spelling: number for number, spelling in enumerate(types)}
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    @property
-    def types(self) -> list[str]:
-        """All folded spellings by number."""
-        return list(self._numbers)
 
     def add(self, spellings: Iterable[str]) -> NDArray[np.int32]:
         """(n,) the number of each spelling; new ones are added."""
-        numbers = self._numbers
-        return np.fromiter((numbers.setdefault(word, len(numbers)) for word in self._folded(spellings)), np.int32)
+        return super().add(self._folded(spellings))
 
     def find(self, spellings: Iterable[str]) -> NDArray[np.int32]:
         """(n,) the number of each spelling, UNKNOWN if it has none."""
-        return np.fromiter((self._numbers.get(word, UNKNOWN) for word in self._folded(spellings)), np.int32)
+        return super().find(self._folded(spellings))
 
     def _folded(self, spellings: Iterable[str]) -> Iterable[str]:
         return map(str.lower, spellings) if self.fold == "lower" else spellings
@@ -121,7 +113,7 @@ class Vocabularies(NamedTuple):
     @property
     def types(self) -> tuple[list[str], list[str]]:
         """The folded spellings of both sides."""
-        return self.source.types, self.target.types
+        return self.source.spellings, self.target.spellings
 
     def renumber(self, pairs: WordPairs) -> tuple[Renumbering, Renumbering]:
         """Return how the types of a text are numbered here."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry
 from interlace.text import Text, TextPairs
-from interlace.text.word_tokenizers.common.characters import code_points, line_starts
+from interlace.text.word_tokenizers.common.characters import line_starts
 
 Chunk = Text | TextPairs
 Mask = NDArray[np.bool_]
@@ -85,28 +85,6 @@ def on_all_sides(chunk: Chunk, holds: Callable[[Text], Mask]) -> Mask:
 def characters(text: Text) -> NDArray[np.int64]:
     """(n,) characters per line."""
     return np.fromiter(map(len, text.lines), np.int64, len(text))
-
-
-class CharacterClasses:
-    """Classes of characters by code point, computed at a character's first occurrence."""
-
-    def __init__(self, class_of: Callable[[str], int]) -> None:
-        """Use `class_of`, which returns 1 to 255 for a character; 0 is the class of those that have not occurred."""
-        self._class_of = class_of
-        self._table = np.zeros(0x110000, np.uint8)
-
-    def of(self, points: NDArray[Any]) -> NDArray[np.uint8]:
-        """(C,) the class of each code point."""
-        found: NDArray[np.uint8] = self._table[points]
-        if not found.all():
-            for point in np.unique(points[found == 0]).tolist():
-                self._table[point] = self._class_of(chr(point))
-            found = self._table[points]
-        return found
-
-    def of_lines(self, lines: Sequence[str]) -> NDArray[np.uint8]:
-        """(C,) the class of each character of all lines, each line followed by a line feed."""
-        return self.of(code_points(lines))
 
 
 def count_by_line(marks: Mask, lines: Sequence[str]) -> NDArray[np.int64]:

@@ -4,7 +4,8 @@ import unicodedata
 
 from pydantic import Field
 
-from interlace.data.filters import CharacterClasses, Chunk, Filter, Mask, count_by_line, on_all_sides
+from interlace.data.filters import Chunk, Filter, Mask, count_by_line, on_all_sides
+from interlace.text.word_tokenizers.common.characters import CharacterClasses
 
 _FINE, _BAD = 1, 2
 

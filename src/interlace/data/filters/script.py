@@ -4,9 +4,10 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import DataError
-from interlace.data.filters import CharacterClasses, Chunk, Filter, Mask, count_by_line, on_all_sides
+from interlace.data.filters import Chunk, Filter, Mask, count_by_line, on_all_sides
 from interlace.text import Text
 from interlace.text.scripts import COMMON, is_private, script_of, scripts_of
+from interlace.text.word_tokenizers.common.characters import CharacterClasses
 
 _NUMBERS: dict[str, int] = {COMMON: 1}  # scripts in order of occurrence; there are fewer than 255
 _CLASSES = CharacterClasses(lambda character: _NUMBERS.setdefault(script_of(character), len(_NUMBERS) + 1))

@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 from interlace.core.ragged import Ragged
 from interlace.text.scripts import is_unspaced
 from interlace.text.word_tokenizers import WordTokenizer
-from interlace.text.word_tokenizers.common.characters import code_points, line_starts, spans_by_line
+from interlace.text.word_tokenizers.common.characters import CharacterClasses, line_starts, spans_by_line
 
-_UNKNOWN, _BLANK, _RUN, _ALONE, _EXTENDS = range(5)
+_BLANK, _RUN, _ALONE, _EXTENDS = range(1, 5)
 _ZERO_WIDTH_SPACE = "\u200b"  # separates words in Khmer and Thai
-
-_classes = np.zeros(0x110000, np.uint8)  # filled lazily: classifying all characters takes a second
 
 
 class Unicode(WordTokenizer):
@@ -28,7 +26,7 @@ class Unicode(WordTokenizer):
 
     def split(self, lines: Sequence[str]) -> Ragged:
         """Return (start, end) character spans per line."""
-        kinds = _inherited(_kinds(code_points(lines)))
+        kinds = _inherited(_CLASSES.of_lines(lines))
         solid = kinds != _BLANK
         begins = solid & ~_continues(kinds)
         starts = np.flatnonzero(begins)
@@ -38,7 +36,7 @@ class Unicode(WordTokenizer):
 
 def continues(points: NDArray[Any]) -> NDArray[np.bool_]:
     """(C,) whether a character continues the word of the previous one: marks, and letters or digits in a run."""
-    return _continues(_inherited(_kinds(points)))
+    return _continues(_inherited(_CLASSES.of(points)))
 
 
 def _continues(kinds: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -46,16 +44,6 @@ def _continues(kinds: NDArray[np.uint8]) -> NDArray[np.bool_]:
     continued = np.zeros(len(kinds), np.bool_)
     continued[1:] = extends[1:] | ((kinds[1:] == _RUN) & (_base(kinds)[:-1] == _RUN))
     return continued
-
-
-def _kinds(points: NDArray[Any]) -> NDArray[np.uint8]:
-    """Return the class of each character."""
-    kinds: NDArray[np.uint8] = _classes[points]
-    if (kinds == _UNKNOWN).any():
-        for point in np.unique(points[kinds == _UNKNOWN]).tolist():
-            _classes[point] = _class_of(chr(point))
-        kinds = _classes[points]
-    return kinds
 
 
 def _class_of(character: str) -> int:
@@ -67,6 +55,9 @@ def _class_of(character: str) -> int:
     if is_unspaced(character):
         return _ALONE
     return _RUN if category[0] in "LN" else _ALONE
+
+
+_CLASSES = CharacterClasses(_class_of)
 
 
 def _inherited(kinds: NDArray[np.uint8]) -> NDArray[np.uint8]:

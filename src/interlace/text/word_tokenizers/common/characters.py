@@ -5,7 +5,7 @@ Legend: C characters of all lines, each line followed by one line feed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,3 +46,25 @@ def spans_by_line(starts: NDArray[Any], ends: NDArray[Any], lines: NDArray[np.in
     spans[:, 0] = starts - base
     spans[:, 1] = ends - base
     return Ragged(spans, offsets)
+
+
+class CharacterClasses:
+    """Classes of characters by code point, computed at a character's first occurrence."""
+
+    def __init__(self, class_of: Callable[[str], int]) -> None:
+        """Use `class_of`, which returns 1 to 255 for a character; 0 is the class of those that have not occurred."""
+        self._class_of = class_of
+        self._table = np.zeros(0x110000, np.uint8)
+
+    def of(self, points: NDArray[Any]) -> NDArray[np.uint8]:
+        """(C,) the class of each code point."""
+        found: NDArray[np.uint8] = self._table[points]
+        if not found.all():
+            for point in np.unique(points[found == 0]).tolist():
+                self._table[point] = self._class_of(chr(point))
+            found = self._table[points]
+        return found
+
+    def of_lines(self, lines: Sequence[str]) -> NDArray[np.uint8]:
+        """(C,) the class of each character of all lines, each line followed by a line feed."""
+        return self.of(code_points(lines))

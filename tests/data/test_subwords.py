@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from interlace.text.subwords import word_at
+from interlace.data.encoding import word_at
 
 
 @pytest.mark.parametrize(
