@@ -43,7 +43,7 @@ def contained_in(links: Ragged, others: Ragged) -> NDArray[np.bool_]:
 
 
 def select_links(links: Ragged, kept: NDArray[np.bool_]) -> Ragged:
-    """Return the links for which `kept`, shape (total,), holds."""
+    """Return the links (or spans) of each row for which `kept`, shape (total,), holds."""
     return Ragged.from_lengths(links.flat[kept], np.bincount(links.rows()[kept], minlength=len(links)))
 
 

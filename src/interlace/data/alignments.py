@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interlace.alignment import CHUNK, WordPairs
+from interlace.alignment.links import select_links
 from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRules
 from interlace.alignment.phrases import phrase_pairs
 from interlace.core.errors import DataError
@@ -264,7 +265,7 @@ class PhraseStore(ColumnFolder):
                 spans = phrase_pairs(*lengths, found.links, rules, confidence=found.confidence.flat)
                 source, target = (indexes[side].find(sides[side], spans, 2 * side) for side in (0, 1))
                 rows = table.rows_of(source, target)
-                kept = select_spans(spans, rows >= 0)
+                kept = select_links(spans, rows >= 0)
                 meta["counts"]["phrases"] += len(kept.flat)
                 yield {
                     "spans": Ragged(narrow(kept.flat.reshape(-1)), 4 * kept.offsets),
@@ -348,7 +349,7 @@ class PhraseStore(ColumnFolder):
     def _known(self, side: int, words: Ragged, others: Sentences) -> KnownPhrases:
         every = all_spans(words, int(self.meta["rules"]["max_phrase_length"]))
         found = self._indexes[side].find(words, every)
-        spans, phrases = select_spans(every, found >= 0), found[found >= 0]
+        spans, phrases = select_links(every, found >= 0), found[found >= 0]
         best = self.table.best[side][phrases]
         return KnownPhrases(spans, self.table.scores[best, side], others.take(self.table.entries[best, 1 - side]))
 
@@ -416,11 +417,6 @@ def all_spans(words: Ragged, max_length: int) -> Ragged:
     starts = words.columns()[places]
     spans = np.stack([starts, starts + more + 1], axis=1).astype(np.int32)
     return Ragged.from_lengths(spans, np.bincount(words.rows()[places], minlength=len(words)))
-
-
-def select_spans(spans: Ragged, mask: NDArray[np.bool_]) -> Ragged:
-    """Return the spans of each row where the mask (total,) is true."""
-    return Ragged.from_lengths(spans.flat[mask], np.bincount(spans.rows()[mask], minlength=len(spans)))
 
 
 def _mapped(path: Path) -> NDArray[Any]:

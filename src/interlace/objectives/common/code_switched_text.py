@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.alignment.links import select_links
 from interlace.alignment.phrases import phrase_pairs
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
 from interlace.data import KnownPhrases, Sentences
-from interlace.data.alignments import PhraseTableColumns, all_spans, select_spans
+from interlace.data.alignments import PhraseTableColumns, all_spans
 from interlace.objectives.common.code_switching import (
     KINDS,
     MONOLINGUAL,
@@ -185,7 +186,7 @@ class CodeSwitchedText:
         ]
         rows = self.table.rows_of(*numbers)
         phi, lex = (np.ascontiguousarray(self.table.scores[rows[rows >= 0]][:, some]) for some in ([2, 0], [3, 1]))
-        candidates = SwitchCandidates(counts, select_spans(spans, rows >= 0), phi, lex, boundaries)
+        candidates = SwitchCandidates(counts, select_links(spans, rows >= 0), phi, lex, boundaries)
         return candidates.comparing(*self._texts(words)), ([], [])
 
     def _texts(self, words: WordPairs, known: Sequence[KnownPhrases] = ()) -> Any:
@@ -219,7 +220,7 @@ class CodeSwitchedText:
         chosen = phrases.take(numbers)
         places = Ragged(chosen.columns().astype(np.int32), chosen.offsets)
         known = KnownPhrases(
-            select_spans(every, found >= 0), table.scores[rows, side], Sentences(chosen, places, language)
+            select_links(every, found >= 0), table.scores[rows, side], Sentences(chosen, places, language)
         )
         return known, [texts[number] for number in numbers.tolist()]
 
