@@ -305,11 +305,7 @@ def _with_text(rows: Sequence[Sequence[Any]], lengths: list[tuple[int, int]]) ->
 
 
 def _sort(parsed: _Parsed, numbers: list[int]) -> _Parsed:
-    """Sort the rows by number.
-
-    Raises:
-        DataError: a number is repeated.
-    """
+    """Sort the rows by number."""
     array = np.array(numbers, np.int64)
     order = np.argsort(array, kind="stable")
     array = array[order]
@@ -336,11 +332,7 @@ def _take_links(links: Ragged, rows: NDArray[np.int64]) -> Ragged:
 
 
 def _match_pairs(parsed: _Parsed, numbers: NDArray[np.int64] | None, count: int | None) -> _Parsed:
-    """Return a row per pair of a text, given the numbers or the count of its pairs.
-
-    Raises:
-        DataError: the file has other rows than the text.
-    """
+    """Return a row per pair of a text, given the numbers or the count of its pairs."""
     count = len(numbers) if numbers is not None else count
     if parsed.numbers is None:
         if count is not None and len(parsed) != count:
@@ -372,11 +364,7 @@ def _expected_numbers(parsed: _Parsed, numbers: NDArray[np.int64], count: int | 
 
 
 def _match_lengths(parsed: _Parsed, lengths: Lengths | None) -> tuple[_Parsed, Lengths | None]:
-    """Return the words of both sides from the text or the file; reverse the links if the file has the sides exchanged.
-
-    Raises:
-        DataError: the file's own text has other lengths than the text.
-    """
+    """Return the words of both sides, from the text or the file; reverse the links if the file has them exchanged."""
     own = parsed.lengths
     if lengths is None or own is None:
         return parsed, own if lengths is None else lengths

@@ -171,11 +171,7 @@ def _parse(path: Path | str, first: int, lines: list[str], sides: tuple[_Side, _
 
 
 def _rows(lines: list[str], sides: tuple[_Side, _Side]) -> _Rows:
-    """Return the columns of some lines; links and counts are optional.
-
-    Raises:
-        ValueError: a line is invalid (Arrow's own errors are among these).
-    """
+    """Return the columns of some lines; links and counts are optional. Raise a ValueError (or Arrow's) on others."""
     whole = pc.binary_join_element_wise(pa.array(lines, pa.string()), f" {SEPARATOR} {SEPARATOR}", "")
     cells = pc.split_pattern(whole, f" {SEPARATOR}")
     if _lengths(cells).min() < 5:

@@ -168,12 +168,7 @@ def _content(token: Any) -> str:
 
 
 def _converted(folder: Path) -> Tokenizer:
-    """Return a tokenizer without `tokenizer.json`, as transformers builds it.
-
-    Raises:
-        DataError: transformers cannot build it, builds one without words (of some kinds from nothing but a
-            `config.json`), or only a slow one in Python.
-    """
+    """Return a tokenizer without `tokenizer.json`, as transformers builds it."""
     from transformers import AutoTokenizer
 
     if (inner := folder / "model" / _FILE).is_file():
@@ -198,11 +193,7 @@ def _converted(folder: Path) -> Tokenizer:
 
 
 def _check_class(folder: Path) -> bool:
-    """Return whether the folder has Python code.
-
-    Raises:
-        DataError: its configuration names a class that is not a tokenizer, or is damaged.
-    """
+    """Return whether the folder has Python code."""
     own_code = False
     for path in (folder / name for name in ("config.json", "tokenizer_config.json")):
         config = _read_json(path) if path.is_file() else {}

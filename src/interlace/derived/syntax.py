@@ -198,11 +198,7 @@ def families(forest: Forest, kind: str) -> list[Family]:
 
 @lru_cache(maxsize=8)
 def _fitted(files: tuple[FileState, ...], heads: tuple[str, ...], prior: float) -> dict[str, Precedence]:
-    """Return a model of the order of dependents for each part of speech, fitted on these treebanks.
-
-    Raises:
-        DataError: a file cannot be read or has no trees, or no head of some part of speech has a dependent.
-    """
+    """Return a model of the order of dependents for each part of speech, fitted on these treebanks."""
     forests = [forest_of(chunk) for chunk in read_trees(files)]
     models = {}
     for tag in heads:

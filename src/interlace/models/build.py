@@ -148,11 +148,7 @@ def _decoder_of_shape(shape: Shape, encoder: Backbone, vocab: Vocab, seed: int) 
 
 
 def _decoder_start(settings: ModelSettings, start: str, vocab: Vocab, languages: Sequence[str], seed: int) -> Backbone:
-    """Return the checkpoint of a decoder that starts from another one than the encoder.
-
-    Raises:
-        SettingsError: its ids are not those of the model's vocabulary, or it is a translation model.
-    """
+    """Return the checkpoint of a decoder that starts from another one than the encoder; check its vocabulary."""
     from interlace.data.vocab import Vocab as Vocabulary
 
     theirs = Vocabulary.load(start).tokenizer.get_vocab(with_added_tokens=True)
@@ -173,9 +169,6 @@ def _copy_shared_embeddings(
     """Copy the embeddings of the decoder's start, which both sides share.
 
     own: whether the encoder has embeddings of another checkpoint.
-
-    Raises:
-        SettingsError: it has, or of another size.
     """
     if own:
         message = f"encoder and decoder share embeddings, but {settings.start!r} and {decoding.start!r} have their own"
@@ -448,11 +441,7 @@ def _random_decoder(data: Mapping[str, Any], folder: Path) -> CrossAttentionDeco
 
 
 def _side_config(data: Mapping[str, Any], folder: Path) -> Any:
-    """Return the configuration of one side.
-
-    Raises:
-        CheckpointError: its model type is not supported.
-    """
+    """Return the configuration of one side."""
     from transformers import AutoConfig
 
     kind = str(data.get("model_type", "unknown"))

@@ -524,11 +524,7 @@ class _ConstraintMask:
 
 
 def _log_normalizer(scores: Tensor) -> Tensor:
-    """Return (R,) the logarithm of the softmax denominator of (R, V) scores.
-
-    Raises:
-        CheckpointError: scores are NaN.
-    """
+    """Return (R,) the logarithm of the softmax denominator of (R, V) scores; raise an error if they are NaN."""
     total = scores.logsumexp(1)
     if bool(total.isnan().any()):
         raise CheckpointError("the model's scores are NaN; its weights are damaged, or training diverged")

@@ -213,11 +213,7 @@ class Translator:
         return made
 
     def _halve(self, ids: Ragged, rows: NDArray[np.int64]) -> None:
-        """Halve the batch size after a batch did not fit into memory.
-
-        Raises:
-            SettingsError: the batch was a single piece.
-        """
+        """Halve the batch size after a batch did not fit into memory; raise an error if it was a single piece."""
         if len(rows) == 1:
             message = f"a sentence of {ids.lengths[rows[0]]} tokens with a beam of {self.settings.width}"
             raise SettingsError(f"{message} does not fit into the free memory; lower the beam size")

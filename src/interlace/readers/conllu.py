@@ -156,9 +156,6 @@ def _add_tree(path: Path, sentence: _Sentence) -> None:
 
     A word that was left out is merged with the word that has its characters: dependents of one become dependents of the
     other, which depends on the head of the uppermost of them.
-
-    Raises:
-        DataError: a head is not a word of the sentence, or the heads form a cycle; names the line.
     """
     places = {word.first: place for place, word in enumerate(sentence.words)}
     left_out = [(word, kept) for word, kept in sentence.left_out if kept in places]

@@ -36,11 +36,7 @@ class PlainLines(Reader):
 
 
 def _pairs(first: Path, second: Path) -> Iterator[tuple[str, str]]:
-    """Yield corresponding lines of two files.
-
-    Raises:
-        DataError: one file has more lines than the other; the message has both counts.
-    """
+    """Yield corresponding lines of two files."""
     sources, targets = read_lines(first), read_lines(second)
     for count, (source, target) in enumerate(zip_longest(sources, targets)):
         if source is None or target is None:

@@ -466,11 +466,7 @@ def derived_file(path: Path, reader: str = "", *, align: bool = True) -> Derived
 
 
 def _reader_name(path: Path) -> str:
-    """Return the reader of a file by its suffix; for `.tsv` also by its first line.
-
-    Raises:
-        DataError: a table that has neither tagged words nor labelled pairs, or the file cannot be read.
-    """
+    """Return the reader of a file by its suffix; for `.tsv` also by its first line."""
     suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
     if suffix != ".tsv":
         return {".conllu": "conllu", ".json": "squad", ".iob": "iob", ".bio": "iob"}.get(suffix, "lines")

@@ -24,7 +24,6 @@ class ToyLanguage:
     the rest of the contract for every entry.
     """
 
-    code: ClassVar[str]  # ISO 639-1, the module's name
     name: ClassVar[str]  # in English, for people
     words: ClassVar[Mapping[str, str]]  # concept -> citation form, for every concept in `CONCEPTS`; blanks allowed
     clause: ClassVar[type[Clause]]  # the grammar; not read by a language that defines `realize` itself

@@ -324,7 +324,6 @@ def _determiner(determiner: str, roles: str, noun: Token, case: str, kind: str) 
 class German(ToyLanguage):
     """[time | subject] finite-verb [subject] recipient [time] companion place manner object nicht goal rest-of-verb."""
 
-    code = "de"
     name = "German"
     words = WORDS
     clause = _Clause

@@ -167,7 +167,6 @@ def _article(following: Token, roles: str, noun: Token) -> Token:
 class English(ToyLanguage):
     """Statement: [time] subject (will | do) not verb object to-recipient to-goal manner with-companion place [time]."""
 
-    code = "en"
     name = "English"
     words = WORDS
     clause = _Clause

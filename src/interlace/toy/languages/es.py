@@ -300,7 +300,6 @@ def _determiner(determiner: str, gender: str, roles: str, noun: Token) -> Token:
 class Spanish(ToyLanguage):
     """Statement: [time] subject no verb object a-recipient a-goal manner con-companion place [time]."""
 
-    code = "es"
     name = "Spanish"
     words = WORDS
     clause = _Clause

@@ -390,7 +390,6 @@ def _quality(quality: str, of: Phrase, agreement: int, roles: str, head: Token |
 class Hindi(ToyLanguage):
     """[time] subject [time] companion place recipient manner object light-word नहीं verb auxiliary; questions alike."""
 
-    code = "hi"
     name = "Hindi"
     words = WORDS
     clause = _Clause

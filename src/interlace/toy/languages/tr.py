@@ -336,7 +336,6 @@ def _adjective(quality: str, phrase: Phrase) -> str:
 class Turkish(ToyLanguage):
     """Statement: [time] subject [time] companion place object-acc recipient manner bare-object goal verb."""
 
-    code = "tr"
     name = "Turkish"
     words = WORDS
     clause = _Clause

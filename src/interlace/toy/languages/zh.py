@@ -314,7 +314,6 @@ def _adjective(quality: str, of: Phrase) -> _Adjective:
 class Chinese(ToyLanguage):
     """[time ，] subject [time] not will with-companion at-place manner to-recipient verb 了 object; questions alike."""
 
-    code = "zh"
     name = "Chinese"
     words = WORDS
     clause = _Clause
