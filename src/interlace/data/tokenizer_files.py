@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from interlace.core.errors import DataError, MissingDependencyError
 from interlace.core.files import must_exist
+from interlace.data.tokenizer_training import row_template
 from interlace.text.lines import read_lines
 
 _FILE = "tokenizer.json"
@@ -239,10 +240,5 @@ def _build_xlm(folder: Path, config: dict[str, Any]) -> Tokenizer:
     tokenizer.decoder = decoders.BPEDecoder(_XLM_END)
     special = [token for token in vocab if token in roles.values() or token.startswith("<special")]
     tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in special])
-    begin, end = roles["cls_token"], roles["sep_token"]
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single=f"{begin} $A {end}",
-        pair=f"{begin} $A {end} $B:0 {end}",
-        special_tokens=[(token, vocab[token]) for token in {begin, end}],
-    )
+    tokenizer.post_processor = row_template(tokenizer, roles["cls_token"], roles["sep_token"])
     return tokenizer

@@ -45,7 +45,7 @@ def train_tokenizer(kind: TokenizerKind, size: int, sampled: SampledLines) -> To
     configured = trainer(vocab_size=size, special_tokens=specials, show_progress=False, **options)
     text = (line.replace(ROLES["unk"], " ") for _, lines, copies in sampled for line in lines * copies)
     tokenizer.train_from_iterator(text, configured)
-    tokenizer.post_processor = _template()
+    tokenizer.post_processor = row_template(tokenizer, ROLES["begin"], ROLES["end"])
     return tokenizer
 
 
@@ -55,7 +55,7 @@ def word_level_tokenizer(words: Iterable[str]) -> Tokenizer:
     tokenizer = Tokenizer(models.WordLevel(ids, unk_token=ROLES["unk"]))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     tokenizer.add_special_tokens([AddedToken(token, special=True) for token in ROLES.values()])
-    tokenizer.post_processor = _template()
+    tokenizer.post_processor = row_template(tokenizer, ROLES["begin"], ROLES["end"])
     return tokenizer
 
 
@@ -101,15 +101,11 @@ def normalization_steps(normalization: Normalization) -> list[normalizers.Normal
     return steps
 
 
-def _template() -> processors.TemplateProcessing:
+def row_template(tokenizer: Tokenizer, begin: str, end: str) -> processors.TemplateProcessing:
     """Return `[begin] A [end]` and `[begin] A [end] B [end]` with one segment id, as `data.layout` lays rows out."""
-    begin, end = ROLES["begin"], ROLES["end"]
-    ids = {token: number for number, token in enumerate(ROLES.values())}
-    return processors.TemplateProcessing(
-        single=f"{begin} $A {end}",
-        pair=f"{begin} $A {end} $B:0 {end}",
-        special_tokens=[(begin, ids[begin]), (end, ids[end])],
-    )
+    tokens = [(token, tokenizer.token_to_id(token)) for token in dict.fromkeys((begin, end))]
+    single = f"{begin} $A {end}"
+    return processors.TemplateProcessing(single=single, pair=f"{single} $B:0 {end}", special_tokens=tokens)
 
 
 def _reservoir(lines: Iterable[str], size: int, rng: Generator) -> tuple[list[str], int]:
