@@ -19,14 +19,16 @@ SMALLER = f"SMALL = {TOY | VOCAB | {'train.threads': '1'}}"
 SMALLER += """
 import interlace.experiments.recipe
 _read = interlace.experiments.recipe.read_recipe
-interlace.experiments.recipe.read_recipe = lambda name, changes: _read(name, {**changes, **SMALL})
+interlace.experiments.recipe.read_recipe = lambda name, changes=None: _read(name, {**(changes or {}), **SMALL})
 """
 
 
 def test_python_example_runs(python, tmp_path):
     done = subprocess.run([python, "-c", SMALLER + SCREEN], cwd=tmp_path, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert [line.split()[1] for line in done.stdout.splitlines()] == ["de", "es", "hi"]
+    words, *scores = done.stdout.splitlines()
+    assert words == "0-0 1-1 2-2 3-3 {'Haus': 16.0}"
+    assert [line.split()[1] for line in scores] == ["de", "es", "hi"]
     assert (tmp_path / "runs/readme/report.html").read_text().startswith("<!doctype html>")
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interlace.alignment import WordPairs
 from interlace.alignment.links import check_links, check_row_counts, sorted_links
-from interlace.core.errors import DataError
+from interlace.core.errors import DataError, MissingDependencyError
 from interlace.core.ragged import Ragged
 from interlace.text.lines import read_lines, write_lines
 
@@ -44,6 +46,34 @@ class Lexicon:
     def __getitem__(self, entry: int) -> tuple[str, str, float]:
         source, target = self.entries[entry].tolist()
         return self.source_types[source], self.target_types[target], float(self.counts[entry])
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._rows
+
+    def translations(self, word: str) -> dict[str, float]:
+        """Return the translations of a source word with their counts, the most frequent first; empty if unknown."""
+        rows = sorted(self._rows.get(word, ()), key=lambda row: -self.counts[row])
+        return {self[row][1]: self[row][2] for row in rows}
+
+    @cached_property
+    def _rows(self) -> dict[str, list[int]]:
+        """The entries of each source word."""
+        found: dict[str, list[int]] = {}
+        for row, source in enumerate(self.entries[:, 0].tolist()):
+            found.setdefault(self.source_types[source], []).append(row)
+        return found
+
+    def to_pandas(self) -> Any:
+        """Return a data frame with the columns `source`, `target` and `count`.
+
+        Raises:
+            MissingDependencyError: pandas is not installed.
+        """
+        try:
+            import pandas as pd  # type: ignore[import-untyped]
+        except ImportError:
+            raise MissingDependencyError("a data frame of a lexicon", "pandas") from None
+        return pd.DataFrame([self[row] for row in range(len(self))], columns=["source", "target", "count"])
 
     # ---- constructors and files ----
 

@@ -205,7 +205,7 @@ class HubTable:
                 address = HubAddress.parse(str(path))
             except ValueError as error:
                 raise DataError(str(error)) from None
-            dataset = _open_dataset(address)
+            dataset = open_dataset(address)
             contents = _dataset_rows(dataset)
             for column, feature in dataset.features.items():
                 while hasattr(feature, "feature"):  # a list of labels
@@ -442,7 +442,7 @@ def _objects(path: Path) -> Iterator[Mapping[str, Any]]:
         yield found
 
 
-def _open_dataset(address: HubAddress) -> Any:
+def open_dataset(address: HubAddress) -> Any:
     """Return the split as a `datasets.Dataset`, downloaded unless it is in the cache of `datasets`."""
     try:
         from datasets import load_dataset_builder

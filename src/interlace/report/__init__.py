@@ -7,9 +7,12 @@ The page is one file that loads nothing from elsewhere. Its sections are entries
 from __future__ import annotations
 
 import logging
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 from markupsafe import Markup
 
@@ -120,3 +123,14 @@ def _summary(results: Sequence[TaskScores]) -> str:
 
 def _languages(one: TaskScores) -> tuple[str, ...]:
     return (one.first.source, *sorted(one.averaged)) if one.mean else (one.others[0].language,)
+
+
+class _CallableModule(ModuleType):
+    """Makes `interlace.report([run], "report.html")` write a page, though the name is that of the package."""
+
+    def __call__(self, runs: Sequence[Any], output: Path | str = "report.html") -> Path:
+        """Write one self-contained HTML page about finished runs, and return its path."""
+        return write_report([Path(str(run)) for run in runs], Path(output))
+
+
+sys.modules[__name__].__class__ = _CallableModule

@@ -1,0 +1,296 @@
+"""The Python API of word alignment: parallel text, alignments, lexicons, phrases and projected annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER, Alignments, FittedAligner
+from interlace.alignment import WordPairs
+from interlace.alignment.agreement import Agreement, agreement
+from interlace.alignment.formats import read_alignments
+from interlace.alignment.lexicon import Lexicon
+from interlace.alignment.pharaoh import parse_pharaoh, pharaoh_lines
+from interlace.alignment.phrase_table import PhraseTable, TableRules
+from interlace.alignment.projection import Labels
+from interlace.alignment.projection import project as project_labels
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.files import must_exist
+from interlace.data.inspection import is_untokenized
+from interlace.readers import READERS
+from interlace.text import Text, TextPairs
+from interlace.text.lines import write_lines
+
+if TYPE_CHECKING:
+    from interlace.report.svg import Drawing
+
+AUTO = "auto"  # word tokenizer: `unicode` if punctuation is attached to words, else `whitespace`
+
+
+@dataclass(frozen=True)
+class ParallelText:
+    """Sentences and their translations, with their words.
+
+    chunks: the text in parts, all with the same languages and word tokenizer.
+
+    >>> pairs = ParallelText.from_lists(["the house"], ["das Haus"], languages=("en", "de"))
+    >>> len(pairs), pairs.languages, pairs.words(0)
+    (1, ('en', 'de'), (['the', 'house'], ['das', 'Haus']))
+    """
+
+    chunks: tuple[TextPairs, ...]
+
+    @classmethod
+    def from_lists(
+        cls,
+        source: Sequence[str],
+        target: Sequence[str],
+        languages: tuple[str, str] = ("source", "target"),
+        word_tokenizer: str = AUTO,
+    ) -> ParallelText:
+        """Return pairs of sentences in memory.
+
+        word_tokenizer: a name of `interlace list word-tokenizers`; `"auto"`: `unicode` if the text is untokenized,
+            `whitespace` if it is tokenized.
+
+        Raises:
+            DataError: the numbers of sentences differ, or there are none. SettingsError: no such word tokenizer.
+        """
+        if not len(source):
+            raise DataError("no sentence pairs")
+        name = word_tokenizer
+        if name == AUTO:
+            first = TextPairs.of(source[:500], target[:500], languages)
+            name = "unicode" if is_untokenized(first.source) or is_untokenized(first.target) else "whitespace"
+        return cls((TextPairs.of(source, target, languages, name),))
+
+    @classmethod
+    def from_files(
+        cls,
+        source: Path | str,
+        target: Path | str | None = None,
+        languages: tuple[str, str] | None = None,
+        word_tokenizer: str = AUTO,
+        reader: str = "",
+    ) -> ParallelText:
+        """Return pairs of two line-by-line parallel files, or of one that a reader splits; plain or gzip.
+
+        languages: default: the suffixes of the files. reader: see `interlace list readers`; default: `lines` for two
+            files, `joined` (`source ||| target`) for one.
+
+        Raises:
+            DataError: a file is missing or empty, or the sides differ in length. SettingsError: no such reader.
+        """
+        paths = [must_exist(Path(path)) for path in ([source] if target is None else [source, target])]
+        kind = READERS.get(reader or ("lines" if len(paths) == 2 else "joined"))
+        codes = languages or (tuple(map(_suffix, paths)) if len(paths) == 2 else ("source", "target"))
+        settings: dict[str, Any] = {}
+        if "word_tokenizer" in kind.model_fields:
+            settings["word_tokenizer"] = "whitespace" if word_tokenizer == AUTO else word_tokenizer
+        chunks = _pairs_of(kind.read(settings, "reader").read_chunks(paths, list(codes)), paths[0])
+        if word_tokenizer == AUTO and settings and any(map(is_untokenized, (chunks[0].source, chunks[0].target))):
+            chunks = _pairs_of(kind(word_tokenizer="unicode").read_chunks(paths, list(codes)), paths[0])
+        return cls(chunks)
+
+    @classmethod
+    def from_dataset(
+        cls,
+        dataset: Any,
+        source: str,
+        target: str,
+        *,
+        column: str = "translation",
+        word_tokenizer: str = AUTO,
+    ) -> ParallelText:
+        """Return pairs of a `datasets.Dataset`, or of `hub:OWNER/NAME/CONFIGURATION/SPLIT`.
+
+        source, target: languages, which are the keys of the translations in `column` (the hub's form), or columns.
+
+        Raises:
+            DataError: there are no such columns. MissingDependencyError: `datasets` is not installed.
+        """
+        if isinstance(dataset, str):
+            from interlace.readers.hub import HubAddress, open_dataset
+
+            try:
+                dataset = open_dataset(HubAddress.parse(dataset))
+            except ValueError as error:
+                raise SettingsError(str(error)) from None
+        names = list(dataset.column_names)
+        if column in names:
+            rows = dataset[column]
+            sides = [[row[side] for row in rows] for side in (source, target)]
+        elif source in names and target in names:
+            sides = [list(dataset[side]) for side in (source, target)]
+        else:
+            expected = f"expected {column!r}, or {source!r} and {target!r}"
+            raise DataError(f"the dataset has the columns {', '.join(names)}; {expected}")
+        return cls.from_lists(sides[0], sides[1], (source, target), word_tokenizer)
+
+    def __len__(self) -> int:
+        return sum(map(len, self.chunks))
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """Source and target language."""
+        return self.chunks[0].source.language, self.chunks[0].target.language
+
+    @property
+    def word_tokenizer(self) -> str:
+        """The name of the word tokenizer."""
+        return self.chunks[0].source.word_tokenizer
+
+    @cached_property
+    def types(self) -> WordPairs:
+        """The words as numbers, the input of aligners."""
+        return WordPairs.of(self.chunks)
+
+    def words(self, number: int) -> tuple[list[str], list[str]]:
+        """Return the words of both sides of a pair."""
+        types = self.types
+        return (
+            [types.source_types[word] for word in types.source[number]],
+            [types.target_types[word] for word in types.target[number]],
+        )
+
+    def lines(self) -> tuple[list[str], list[str]]:
+        """Return the sentences of both sides."""
+        return (
+            [line for chunk in self.chunks for line in chunk.source.lines],
+            [line for chunk in self.chunks for line in chunk.target.lines],
+        )
+
+
+def _suffix(path: Path) -> str:
+    return (path.with_suffix("") if path.suffix == ".gz" else path).suffix.removeprefix(".") or path.stem
+
+
+def _pairs_of(chunks: Iterator[Text | TextPairs], path: Path) -> tuple[TextPairs, ...]:
+    found = tuple(chunks)
+    if not all(isinstance(chunk, TextPairs) for chunk in found):
+        raise DataError(f"{path}: the reader returns single sentences; expected pairs")
+    return found  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class AlignedPairs(Sequence[list[tuple[int, int]]]):
+    """Sentence pairs with their word alignments; `alignments[0]` are the links of the first pair, from 0.
+
+    aligner: what aligned them, which aligns other pairs too (`align(pairs, aligner)`) and can be saved.
+    """
+
+    pairs: ParallelText
+    alignments: Alignments
+    aligner: FittedAligner
+
+    def __len__(self) -> int:
+        return len(self.alignments)
+
+    def __getitem__(self, number: Any) -> Any:
+        if isinstance(number, slice):
+            return [self[place] for place in range(*number.indices(len(self)))]
+        if not -len(self) <= number < len(self):
+            raise IndexError(f"pair {number} of {len(self)}")
+        return [(int(source), int(target)) for source, target in self.alignments.links[number % len(self)]]
+
+    def to_pharaoh(self) -> list[str]:
+        """Return a line such as `0-0 1-2` for each pair."""
+        return list(pharaoh_lines(self.alignments.links))
+
+    def save(self, path: Path | str) -> None:
+        """Write the lines of `to_pharaoh`; gzip by suffix."""
+        write_lines(path, self.to_pharaoh())
+
+    def score(self, gold: Path | str | Sequence[str]) -> Agreement:
+        """Return precision, recall, F1 and AER against gold alignments: a file, or lines in Pharaoh format (`0-0 1p2`).
+
+        Raises:
+            DataError: the gold alignments are damaged, or of other pairs.
+        """
+        links = self.alignments.links
+        if isinstance(gold, (str, Path)):
+            types = self.pairs.types
+            found = read_alignments(gold, (types.source.lengths, types.target.lengths))
+            return agreement(links, found.sure, found.possible)
+        if len(gold) != len(self):
+            raise DataError(f"{len(gold)} gold alignments, but {len(self)} pairs")
+        columns, _ = parse_pharaoh(list(gold), "gold", 1)
+        return agreement(links, columns.sure, columns.links)
+
+    def plot(self, number: int = 0) -> Drawing:
+        """Return the alignment matrix of a pair, which notebooks show and `str` turns into SVG."""
+        from interlace.report.figures import alignment_matrix
+        from interlace.report.runs import AlignmentMatrix
+
+        links, (source, target) = self.alignments.links, self.pairs.words(number)
+        first, last = (links.offsets[number + step] - links.offsets[0] for step in (0, 1))
+        confidence = self.alignments.confidence[first:last].tolist()
+        return alignment_matrix(
+            AlignmentMatrix(
+                corpus="-".join(self.pairs.languages), source=source, target=target, links=links[number].tolist(),
+                confidence=confidence,
+            )
+        )  # fmt: skip
+
+
+def align(pairs: ParallelText, aligner: str | FittedAligner = DEFAULT_ALIGNER, **settings: Any) -> AlignedPairs:
+    """Align the words of sentence pairs.
+
+    aligner: a name of `interlace list aligners`, trained on these pairs with `settings`; or a trained one.
+
+    Raises:
+        SettingsError: no such aligner or setting. DataError: no pair has words on both sides.
+
+    >>> pairs = ParallelText.from_lists(["the house", "the garden"] * 9, ["das Haus", "der Garten"] * 9)
+    >>> align(pairs, "diagonal").to_pharaoh()[0]
+    '0-0 1-1'
+    """
+    if isinstance(aligner, str):
+        trained = ALIGNERS.get(aligner).read(settings, f"aligner {aligner}").fit(pairs.types)
+        return AlignedPairs(pairs, trained.align_training_pairs(pairs.types), trained)
+    if settings:
+        raise SettingsError(f"a trained aligner has its settings; leave out {', '.join(settings)}")
+    return AlignedPairs(pairs, aligner.align(pairs.types), aligner)
+
+
+def lexicon(
+    aligned: AlignedPairs, *, mutual: bool = False, min_count: float = 1, top: int = 0, words_only: bool = False
+) -> Lexicon:
+    """Return the bilingual lexicon of aligned text.
+
+    mutual: only entries that are the most frequent translation of each other. top: maximum translations of a word; 0:
+    all. words_only: only words with a letter.
+
+    >>> pairs = ParallelText.from_lists(["the house", "the garden"] * 9, ["das Haus", "der Garten"] * 9)
+    >>> lexicon(align(pairs, "diagonal"), mutual=True).translations("house")
+    {'Haus': 9.0}
+    """
+    found = Lexicon.count(aligned.pairs.types, aligned.alignments.links)
+    found = found.words() if words_only else found
+    found = (found.mutual() if mutual else found).at_least(min_count)
+    return found.top(top) if top else found
+
+
+def phrases(aligned: AlignedPairs, max_length: int = 4, **rules: Any) -> PhraseTable:
+    """Return the phrase table of aligned text, with Moses' four scores.
+
+    rules: further fields of `TableRules`, such as `min_count` and `top`.
+    """
+    found = TableRules.read({"max_phrase_length": max_length, **rules}, "phrases")
+    return PhraseTable.count(aligned.pairs.types, aligned.alignments.links, found)
+
+
+def project(labels: Labels, aligned: AlignedPairs, missing: str = "_") -> list[list[str]]:
+    """Return tags or names (IOB2) of the target words, from those of the source words.
+
+    missing: the tag of target words without a link.
+
+    >>> pairs = ParallelText.from_lists(["the house", "the garden"] * 9, ["das Haus", "der Garten"] * 9)
+    >>> project([["DET", "NOUN"]] * 18, align(pairs, "diagonal"))[0]
+    ['DET', 'NOUN']
+    """
+    links, confidence = aligned.alignments.links, aligned.alignments.confidence
+    return project_labels(labels, links, confidence, aligned.pairs.types.target.lengths, missing)

@@ -1,0 +1,200 @@
+"""The Python API of models: pre-train, evaluate, encode, translate, report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from interlace.core.errors import SettingsError
+from interlace.core.files import must_exist
+from interlace.core.store import merged
+from interlace.experiments.evaluate import evaluate as evaluate_target
+from interlace.experiments.evaluate import target_of
+from interlace.experiments.pretrain import pretrain as pretrain_recipe
+from interlace.experiments.recipe import Recipe, read_recipe
+from interlace.objectives import OBJECTIVES
+from interlace.scores import ScoreTable, table_of_entries
+from interlace.text.lines import write_lines
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from interlace.api.alignment import ParallelText
+
+TEXT = "text"  # folder of the pairs in a run's folder
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A finished run: its folder holds recipe, records, scores and `model/`, an ordinary Hugging Face checkpoint."""
+
+    path: Path
+
+    @cached_property
+    def model(self) -> PreTrainedModel:
+        """The model as transformers opens it; `run.model.push_to_hub("me/x")` publishes it."""
+        from transformers import AutoModel, AutoModelForMaskedLM
+
+        config = must_exist(self.path / "model" / "config.json", "finished run")
+        masked = "ForMaskedLM" in config.read_text(encoding="utf-8")
+        kind: Any = AutoModelForMaskedLM if masked else AutoModel
+        model: PreTrainedModel = kind.from_pretrained(config.parent, trust_remote_code=False)
+        return model
+
+    @cached_property
+    def tokenizer(self) -> PreTrainedTokenizerBase:
+        """The tokenizer as transformers opens it."""
+        from transformers import AutoTokenizer
+
+        return AutoTokenizer.from_pretrained(self.path / "model", trust_remote_code=False)
+
+    @cached_property
+    def scores(self) -> ScoreTable:
+        """The scores of the run so far."""
+        from interlace.training.run_folder import SCORES, read_json
+
+        return table_of_entries(read_json(self.path / SCORES, []), str(self.path / SCORES))
+
+    def translate(self, lines: Sequence[str], source: str, target: str, **search: Any) -> list[str]:
+        """Return the translations of lines by a translation model.
+
+        search: settings such as `beam` and `length_penalty`.
+
+        Raises:
+            SettingsError: the model was not trained in this direction, or has no decoder.
+        """
+        from interlace.experiments.translation import LineTranslator
+        from interlace.models.settings import SearchSettings
+
+        translator = LineTranslator([str(self.path)], source, target, SearchSettings.read(search, "translate"))
+        return [one.text for window in translator.windows(lines, 2000) for one in window.translations]
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+def pretrain(
+    start: str,
+    pairs: ParallelText | None = None,
+    *,
+    objectives: Sequence[str] | Mapping[str, float | Mapping[str, Any]] = (),
+    steps: int | None = None,
+    output: Path | str,
+    settings: Mapping[str, Any] | None = None,
+) -> FinishedRun:
+    """Pre-train by a recipe, or continue a checkpoint on sentence pairs; the same call resumes an interrupted run.
+
+    start: a recipe (`"tiny/mlm"`, `"mine.toml"`) where no pairs are given; else a checkpoint: a folder or a hub name.
+    objectives: names, or name -> weight, or name -> settings; default: `mlm` and `alm`.
+    output: the run's folder. settings: further keys of the recipe, nested as in TOML.
+
+    Raises:
+        SettingsError: a key or value is wrong. DataError: a file or checkpoint is missing.
+
+    >>> run = pretrain("tiny/mlm", steps=1000, output="runs/mlm")  # doctest: +SKIP
+    """
+    into, changes = Path(output), dict(settings or {})
+    if steps is not None:
+        changes = merged(changes, {"train": {"steps": steps}})
+    if pairs is None:
+        if objectives:
+            raise SettingsError("objectives: a recipe names its own; give pairs to continue a checkpoint on them")
+        recipe = Recipe.read(merged(read_recipe(start).dump(), changes), start)
+    else:
+        recipe = Recipe.read(merged(_recipe_of(start, pairs, objectives, into), changes), "pretrain")
+    pretrain_recipe(recipe, into)
+    return FinishedRun(into)
+
+
+def _recipe_of(
+    start: str, pairs: ParallelText, objectives: Sequence[str] | Mapping[str, float | Mapping[str, Any]], into: Path
+) -> dict[str, Any]:
+    """Write the pairs below the run's folder, and return a recipe that continues the checkpoint on them."""
+    languages = pairs.languages
+    entries: dict[str, Any] = {}
+    given = objectives or ("mlm", "alm")
+    for name in given:
+        value = given[name] if isinstance(given, Mapping) else 1
+        entry = dict(value) if isinstance(value, Mapping) else {"weight": value}
+        entries[name] = entry
+        OBJECTIVES.get(name)  # an unknown one is an error before anything is written
+    for language, lines in zip(languages, pairs.lines(), strict=True):
+        write_lines(into / TEXT / f"train.{language}", lines)
+    train = ["train.{source}", "train.{target}"]
+    return {
+        "name": into.name,
+        "data_root": str((into / TEXT).resolve()),
+        "word_tokenizer": pairs.word_tokenizer,
+        "corpora": {"pairs": {"pairs": ["-".join(languages)], "train": train}},
+        "model": {"start": start},
+        "objectives": entries,
+        "train": {"optimizer": {"learning_rate": 5e-5, "warmup": 1000}},
+    }
+
+
+def evaluate(
+    model: FinishedRun | Path | str,
+    tasks: Sequence[str] = (),
+    languages: Sequence[str] = (),
+    *,
+    seeds: int | None = None,
+    recipe: str | None = None,
+    output: Path | str | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> ScoreTable:
+    """Return the scores of a run, or of any checkpoint; a row has attributes, and `to_pandas()` gives a data frame.
+
+    tasks: names of tasks; default: the recipe's. languages: to score; default: the recipe's. recipe: settings of the
+    tasks; default: the run's. output: folder of the scores; default: the run's. settings: further keys of the recipe.
+
+    Raises:
+        DataError: test files are missing, or a checkpoint has no `output`.
+    """
+    into = None if output is None else Path(output)
+    target = target_of(str(model), read_recipe(recipe) if recipe else None, into)
+    changes = dict(settings or {})
+    if languages:
+        changes = merged(changes, {"evaluate": {"targets": list(languages)}})
+    if changes:
+        target = target.with_recipe(Recipe.read(merged(target.recipe.dump(), changes), "evaluate"))
+    scale = lambda task, metric: target.recipe.evaluate.task(task).scale(metric)  # noqa: E731 - as tables take it
+    rows = evaluate_target(target, tasks, seeds)
+    return table_of_entries(rows, str(target.into), scale, label=target.recipe.name, system=target.recipe.name)
+
+
+def encode(
+    model: FinishedRun | Path | str,
+    sentences: Sequence[str],
+    *,
+    language: str = "",
+    layer: int | None = None,
+    normalize: bool = True,
+) -> NDArray[np.float32]:
+    """Return (n, width) sentence vectors: the mean of a layer's states.
+
+    layer: 0 the embeddings, -1 the last; default: two thirds up, as in the task `retrieval`. normalize: to length 1.
+
+    Raises:
+        SettingsError: the model has no such layer. CheckpointError: it is missing or damaged.
+    """
+    from interlace.data.vocab import Vocab
+    from interlace.models.build import load
+    from interlace.models.seq2seq import Seq2Seq
+    from interlace.tasks import TASKS
+    from interlace.tasks.common.files import encode as encode_texts
+    from interlace.tasks.common.vectors import layer_vectors
+    from interlace.text import Text
+
+    folder = str(model.path / "model") if isinstance(model, FinishedRun) else str(model)
+    vocab, task = Vocab.load(folder), TASKS.get("retrieval")(layer=layer)
+    loaded = load(folder, vocab)
+    backbone = loaded.encoder if isinstance(loaded, Seq2Seq) else loaded
+    encoded = encode_texts([Text.of(list(sentences), language)], vocab)
+    number = task.layer_of(int(backbone.model.config.num_hidden_layers))
+    vectors: NDArray[np.float32] = layer_vectors(backbone, vocab, encoded, (number,), task.limits)[0]
+    return task.normalized(vectors) if normalize else vectors

@@ -1,0 +1,48 @@
+"""Project tags or names of source words to the words of their translations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from interlace.cli import Code, load_plugins
+from interlace.cli.common import options
+
+_Labels = Annotated[
+    Path, typer.Argument(metavar="LABELS", help="Tags or names (IOB2) of the source words: one line a sentence.")
+]
+_Missing = Annotated[str, typer.Option("--missing", help="Tag of target words without a link.")]
+
+
+def project(
+    labels: _Labels,
+    files: options.AlignedFiles,
+    missing: _Missing = "_",
+    languages: options.Languages = "",
+    word_tokenizer: options.WordTokenizerName = "whitespace",
+    reader: options.ReaderName = "",
+    into: options.OutputFile = None,
+    code: Code = [],
+    as_json: options.JsonSummary = False,
+) -> None:
+    """Project tags or names of source words to target words: one line of labels per sentence pair."""
+    load_plugins(code)
+    from interlace.alignment.projection import project as project_labels
+    from interlace.cli.common.alignment import linked
+    from interlace.cli.common.output import check_json_output, lines_to, print_summary
+    from interlace.text.lines import read_lines
+
+    check_json_output(into, as_json)
+    rows = [line.split() for line in read_lines(labels)]
+    with TemporaryDirectory() as spool:
+        words, links = linked(files, (None, 0.0), languages, word_tokenizer, reader, Path(spool))
+        confidence = np.ones(len(links.flat), np.float32)
+        found = project_labels(rows, links, confidence, words.target.lengths, missing)
+    with lines_to(into) as write:
+        write(map(" ".join, found))
+    labelled = sum(label not in {missing, "O"} for row in found for label in row)
+    print_summary(into, as_json, {"pairs": len(found), "links": len(links.flat), "labelled": labelled})

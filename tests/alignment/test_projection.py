@@ -1,0 +1,51 @@
+"""Annotation projection, by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interlace.alignment.projection import name_spans, project
+from interlace.core.errors import DataError
+from interlace.core.ragged import Ragged
+
+
+def projected(labels, links, length, confidence=None, **more):
+    rows = Ragged.of([np.array(links, np.int32).reshape(-1, 2)], width=2)
+    sure = np.ones(len(links)) if confidence is None else np.array(confidence)
+    return project([labels.split()], rows, sure, np.array([length]), **more)[0]
+
+
+def test_tags_follow_the_most_confident_link():
+    # the old house -> la vieille maison, with a weak link from "the" to "maison"
+    links, sure = [(0, 0), (0, 2), (1, 1), (2, 2)], [0.9, 0.2, 0.8, 0.7]
+    assert projected("DET ADJ NOUN", links, 4, sure) == ["DET", "ADJ", "NOUN", "_"]
+    assert projected("DET ADJ NOUN", [(0, 0), (2, 0)], 2, missing="X") == ["DET", "X"]  # of equal ones the first
+
+
+def test_names_are_spans():
+    # New York is big -> groß ist New York, and a name in two parts is filled
+    assert projected("B-LOC I-LOC O O", [(0, 2), (1, 3), (3, 0), (2, 1)], 4) == ["O", "O", "B-LOC", "I-LOC"]
+    assert projected("B-PER I-PER O", [(0, 0), (1, 2)], 4) == ["B-PER", "I-PER", "I-PER", "O"]
+    assert projected("B-PER O", [(1, 0)], 2) == ["O", "O"]  # a name without a link is lost
+
+
+def test_of_overlapping_names_the_surer_keeps_its_words():
+    # the first name would cover words 0 to 3, the second 2 and 3
+    links, sure = [(0, 0), (1, 3), (2, 2), (3, 3)], [0.2, 0.1, 0.9, 0.9]
+    assert projected("B-PER I-PER B-LOC I-LOC", links, 4, sure) == ["B-PER", "I-PER", "B-LOC", "I-LOC"]
+
+
+@given(st.lists(st.sampled_from(["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]), max_size=12))
+def test_names_of_identical_sentences_are_kept(labels):
+    links = [(word, word) for word in range(len(labels))]
+    found = projected(" ".join(labels), links, len(labels))
+    assert name_spans(found) == name_spans(labels)
+
+
+@pytest.mark.parametrize(("labels", "message"), [("A", "line 1: 1 labels, but source word 1 has a link")])
+def test_rejects_labels_of_another_text(labels, message):
+    with pytest.raises(DataError, match=message):
+        projected(labels, [(1, 0)], 1)
+    with pytest.raises(DataError, match="0 lines of labels, but 1 pairs"):
+        project([], Ragged.of([np.zeros((0, 2), np.int32)], width=2), np.zeros(0), np.array([1]))

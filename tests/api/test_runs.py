@@ -1,0 +1,75 @@
+"""The Python API of models, from a tiny checkpoint and lists of sentences."""
+
+import numpy as np
+import pytest
+
+import interlace as il
+from interlace.core.errors import SettingsError
+from little_checkpoints import ENGLISH, LONGEST, save
+
+OTHER = [word[::-1] + "o" for word in ENGLISH]
+SMALL = {"train": {"tokens_per_update": 256, "threads": 1, "precision": "no", "evaluate_tokens": 256}}
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    rows = np.random.default_rng(0).integers(len(ENGLISH), size=(80, 5))
+    sides = [[" ".join(words[number] for number in row) for row in rows] for words in (ENGLISH, OTHER)]
+    return il.Pairs.from_lists(*sides, languages=("en", "de"), word_tokenizer="whitespace")
+
+
+@pytest.fixture(scope="module")
+def run(pairs, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("api")
+    objectives = {"mlm": {"max_length": LONGEST}, "alm": {"max_length": LONGEST, "weight": 2}}
+    start = str(save("xlm-r", folder / "start"))
+    return il.pretrain(start, pairs, objectives=objectives, steps=4, output=folder / "run", settings=SMALL)
+
+
+def test_continues_a_checkpoint_on_pairs(run, pairs):
+    words = pairs.lines()[0][0]
+    found = run.model(**run.tokenizer(words, return_tensors="pt"))
+    assert found.logits.isfinite().all()
+    assert (run.path / "text" / "train.de").read_text().splitlines() == pairs.lines()[1]
+    again = il.pretrain(
+        str(run.path.parent / "start"), pairs, steps=4, output=run.path, settings=SMALL,
+        objectives={"mlm": {"max_length": LONGEST}, "alm": {"max_length": LONGEST, "weight": 2}},
+    )  # fmt: skip
+    assert again.path == run.path  # finished: nothing to do
+
+
+def test_encodes_sentences(run, pairs):
+    lines = pairs.lines()[0][:7]
+    vectors = il.encode(run, lines)
+    assert vectors.shape == (7, run.model.config.hidden_size)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
+    np.testing.assert_allclose(vectors[3:4], il.encode(run.path / "model", lines[3:4]), atol=1e-5)
+    assert np.linalg.norm(il.encode(run, lines, layer=0, normalize=False), axis=1) != pytest.approx(1)
+    with pytest.raises(SettingsError, match="layer = 99"):
+        il.encode(run, lines, layer=99)
+
+
+def test_evaluates_and_reports(run, pairs, tmp_path):
+    for language, lines in zip(("en", "de"), pairs.lines(), strict=True):
+        (tmp_path / f"test.{language}").write_text("\n".join(lines[:30]) + "\n")
+    files = {"evaluate": {"tasks": {"retrieval": {"files": str(tmp_path / "test.{language}")}}}}
+    table = il.evaluate(run, ["retrieval"], ["de"], settings=files)
+    [score] = table.filter(main=True)
+    assert (score.task, score.language, score.metric) == ("retrieval", "de", "p@1")
+    assert [row.score for row in run.scores.filter(main=True)] == [score.score]
+    page = il.report([run], tmp_path / "report.html")
+    assert "retrieval" in page.read_text(encoding="utf-8")
+
+
+def test_pretrains_by_a_recipe(tmp_path):
+    changes = {"toy": {"sentences": 300}, "vocab": {"size": 300}, "evaluate": {"tasks": {}}, **SMALL}
+    made = il.pretrain("tiny/mlm", steps=2, output=tmp_path / "run", settings=changes)
+    assert made.model.config.vocab_size >= 300
+    with pytest.raises(SettingsError, match="a recipe names its own"):
+        il.pretrain("tiny/mlm", objectives=["alm"], output=tmp_path / "other")
+
+
+def test_rejects_unknown_objectives_before_writing(pairs, tmp_path):
+    with pytest.raises(SettingsError, match="no objective 'alms'; did you mean 'alm'"):
+        il.pretrain("start", pairs, objectives=["alms"], output=tmp_path / "run")
+    assert not (tmp_path / "run").exists()

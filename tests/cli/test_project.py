@@ -1,0 +1,41 @@
+"""`interlace project`: tags and names of the source on the words of the target."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.core.errors import DataError
+from interlace.text.lines import write_lines
+
+
+@pytest.fixture(autouse=True)
+def _text(tmp_path, monkeypatch):
+    write_lines(tmp_path / "a.en", ["Anna sees Berlin", "big"])
+    write_lines(tmp_path / "a.de", ["Berlin sieht Anna jetzt", "groß"])
+    write_lines(tmp_path / "links", ["0-2 1-1 2-0", "0-0"])
+    write_lines(tmp_path / "tags", ["PROPN VERB PROPN", "ADJ"])
+    write_lines(tmp_path / "names", ["B-PER O B-LOC", "O"])
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*arguments):
+    return CliRunner().invoke(application(), ["project", *arguments], catch_exceptions=False)
+
+
+def test_projects_tags_and_names():
+    assert run("tags", "a.en", "a.de", "links").stdout.splitlines() == ["PROPN VERB PROPN _", "ADJ"]
+    assert run("tags", "a.en", "a.de", "links", "--missing", "X").stdout.splitlines()[0] == "PROPN VERB PROPN X"
+    assert run("names", "a.en", "a.de", "links").stdout.splitlines() == ["B-LOC O B-PER O", "O"]
+
+
+def test_aligns_text_without_alignments_and_writes_a_file():
+    found = json.loads(run("tags", "a.en", "a.de", "--output", "out", "--json").stdout)
+    assert found["pairs"] == 2
+
+
+def test_rejects_labels_of_another_text():
+    write_lines("tags", ["PROPN VERB PROPN"])
+    with pytest.raises(DataError, match="1 lines of labels, but 2 pairs"):
+        run("tags", "a.en", "a.de", "links")
