@@ -225,15 +225,7 @@ class AlignedPairs(Sequence[list[tuple[int, int]]]):
         from interlace.report.figures import alignment_matrix
         from interlace.report.runs import AlignmentMatrix
 
-        links, (source, target) = self.alignments.links, self.pairs.words(number)
-        first, last = (links.offsets[number + step] - links.offsets[0] for step in (0, 1))
-        confidence = self.alignments.confidence[first:last].tolist()
-        return alignment_matrix(
-            AlignmentMatrix(
-                corpus="-".join(self.pairs.languages), source=source, target=target, links=links[number].tolist(),
-                confidence=confidence,
-            )
-        )  # fmt: skip
+        return alignment_matrix(AlignmentMatrix.of(self.pairs.types, self.alignments, number))
 
 
 def align(pairs: ParallelText, aligner: str | FittedAligner = DEFAULT_ALIGNER, **settings: Any) -> AlignedPairs:

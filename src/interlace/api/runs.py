@@ -53,13 +53,6 @@ class FinishedRun:
 
         return AutoTokenizer.from_pretrained(self.path / "model", trust_remote_code=False)
 
-    @cached_property
-    def scores(self) -> ScoreTable:
-        """The scores of the run so far."""
-        from interlace.training.run_folder import SCORES, read_json
-
-        return table_of_entries(read_json(self.path / SCORES, []), str(self.path / SCORES))
-
     def translate(self, lines: Sequence[str], source: str, target: str, **search: Any) -> list[str]:
         """Return the translations of lines by a translation model.
 

@@ -209,20 +209,11 @@ class _Outputs:
                 if self.figure is not None and words.first < self.pair <= words.first + len(words):
                     from interlace.report.runs import AlignmentMatrix
 
-                    row = self.pair - 1 - words.first
-                    first, last = (found.links.offsets[row + step] - found.links.offsets[0] for step in (0, 1))
                     gold = {}
                     if self.gold is not None:
                         known = {"sure": self.gold.sure, "possible": self.gold.possible}
                         gold = {name: links[self.pair - 1].tolist() for name, links in known.items()}
-                    matrix = AlignmentMatrix(
-                        corpus="-".join(words.languages) if words.languages != ("source", "target") else "",
-                        source=[words.source_types[word] for word in words.source[row]],
-                        target=[words.target_types[word] for word in words.target[row]],
-                        links=found.links[row].tolist(),
-                        confidence=found.confidence[first:last].tolist(),
-                        **gold,
-                    )
+                    matrix = AlignmentMatrix.of(words, found, self.pair - 1 - words.first, **gold)
                 self.links += len(found.links.flat)
         if self.figure is not None and matrix is not None:
             from interlace.report.figures import alignment_matrix

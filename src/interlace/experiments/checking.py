@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from interlace.core.errors import InterlaceError
 from interlace.core.progress import Progress, no_progress
@@ -20,16 +20,14 @@ from interlace.data.contamination import Contamination, ContaminationCheck, Held
 from interlace.data.filters import build_filters, sides
 from interlace.data.inspection import Finding, InspectionReport, Inspector, Level, Where
 from interlace.experiments.prepare import data_key, data_root
+from interlace.experiments.recipe import Recipe
 from interlace.experiments.records import Lineage
+from interlace.tasks import Task
 from interlace.tasks.common.files import MissingDataError
 from interlace.text import Text
 from interlace.text.scripts import UNSPACED, scripts_of
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.training.run_folder import read_json, write_json
-
-if TYPE_CHECKING:
-    from interlace.experiments.recipe import Recipe
-    from interlace.tasks import Task
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import chain, combinations, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -26,20 +25,18 @@ from interlace.core.files import atomic_folder
 from interlace.core.progress import Progress, no_progress
 from interlace.data.cache import cached
 from interlace.data.corpus import Corpus
+from interlace.data.vocab import Vocab
 from interlace.embeddings import SUBWORDS, EmbeddingSources, WordVectors
 from interlace.embeddings.concat import Interleaved
 from interlace.experiments.corpora import corpora_with, side_texts, text_key
 from interlace.experiments.mixing import write_dictionaries
 from interlace.experiments.prepare import data_root, prepare
+from interlace.experiments.recipe import Recipe
 from interlace.experiments.records import claim_folder, environment, is_finished
+from interlace.experiments.sections import EmbeddingSettings
 from interlace.objectives.common.dictionaries import DictionaryPart, DictionarySplit, split_dictionary
 from interlace.text.lines import read_lines, writing
 from interlace.training.run_folder import RUN, VECTORS, locked, write_json
-
-if TYPE_CHECKING:
-    from interlace.data.vocab import Vocab
-    from interlace.experiments.recipe import Recipe
-    from interlace.experiments.sections import EmbeddingSettings
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -25,15 +25,13 @@ from interlace.data.tokenizer_training import ROLES, word_level_tokenizer
 from interlace.data.vocab import Vocab
 from interlace.experiments.deriving import derived_problems
 from interlace.experiments.recipe import Recipe, tokenizer_of
+from interlace.models.backbone import Backbone
 from interlace.models.build import build_model
 from interlace.models.token_embeddings import read_vectors
 from interlace.objectives import Resources
 from interlace.objectives.back_translation import BackTranslation
 from interlace.objectives.common.seq2seq import Seq2SeqObjective
 from interlace.training.device import resolved
-
-if TYPE_CHECKING:
-    from interlace.models.backbone import Backbone
 
 _SECONDS = 2.0  # of measurement, after a first update
 

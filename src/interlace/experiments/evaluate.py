@@ -8,7 +8,9 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from accelerate import Accelerator
 
 from interlace.core.errors import DataError, InterlaceError, RunError
 from interlace.data.vocab import Vocab
@@ -19,6 +21,7 @@ from interlace.experiments.prepare import data_root
 from interlace.experiments.recipe import Recipe, with_learned_directions
 from interlace.experiments.records import ModelMetadata, finished_recipe
 from interlace.experiments.score_store import Place, ScoreIdentity, ScoreStore, identity_of, model_key, with_files
+from interlace.models.backbone import Backbone
 from interlace.models.build import load
 from interlace.models.checkpoint_files import find_checkpoint
 from interlace.tasks import TASKS, FineTuneTask, Task
@@ -26,15 +29,10 @@ from interlace.tasks.common.translation import TranslationTask
 from interlace.training.device import accelerator_for
 from interlace.training.evaluation_job import EvaluationJob, Score
 from interlace.training.fine_tuning import fine_tune_runs, readable, remove_other_sweeps, remove_sweep, score_run
+from interlace.training.loop import TrainingStep
 from interlace.training.predictions import safe_file_name
 from interlace.training.run_folder import EVALUATION, RUN, VECTORS, locked, write_json
-
-if TYPE_CHECKING:
-    from accelerate import Accelerator
-
-    from interlace.models.backbone import Backbone
-    from interlace.training.loop import TrainingStep
-    from interlace.training.selection import FineTuneRun
+from interlace.training.selection import FineTuneRun
 
 log = logging.getLogger(__name__)
 

@@ -12,25 +12,22 @@ import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from safetensors import safe_open
+from torch import nn
 
 from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.data.vocab import Vocab
 from interlace.experiments.card import write_card
+from interlace.experiments.recipe import Recipe
 from interlace.experiments.records import finished_recipe, save_model
 from interlace.models.build import load
 from interlace.tasks.common.dictionaries import DICTIONARIES
 from interlace.training import checkpoint
 from interlace.training.run_folder import RECIPE, RUN, read_json, write_json
-
-if TYPE_CHECKING:
-    from torch import nn
-
-    from interlace.experiments.recipe import Recipe
 
 log = logging.getLogger(__name__)
 AVERAGED = "averaged.json"

@@ -8,7 +8,11 @@ import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from accelerate import Accelerator
+from numpy.typing import NDArray
 
 from interlace.core.errors import SettingsError
 from interlace.experiments.card import write_card
@@ -25,9 +29,12 @@ from interlace.experiments.monitoring import (
 from interlace.experiments.prepare import Materials, prepare
 from interlace.experiments.recipe import STOPPING_TASKS, Recipe
 from interlace.experiments.records import check_run_state, claim_folder, data_of, is_finished, run_record, save_model
+from interlace.models.backbone import Backbone
 from interlace.models.build import build_model
+from interlace.models.families import Traits
 from interlace.models.languages import check_fold_language
 from interlace.objectives.common.dictionaries import dictionary_scores
+from interlace.tasks.common.likelihood import HeldOutBatches
 from interlace.training import checkpoint
 from interlace.training.callbacks import (
     Callback,
@@ -55,15 +62,6 @@ from interlace.training.run_folder import (
     read_json,
     write_json,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
-    from accelerate import Accelerator
-    from numpy.typing import NDArray
-
-    from interlace.models.backbone import Backbone
-    from interlace.models.families import Traits
-    from interlace.tasks.common.likelihood import HeldOutBatches
 
 log = logging.getLogger(__name__)
 

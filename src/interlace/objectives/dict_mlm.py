@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +30,11 @@ from pydantic import Field
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator
+from interlace.data import Sentences
 from interlace.objectives import Batch, BoolOrAuto, Resources, language_id
 from interlace.objectives.common.dictionaries import Dictionaries, Dictionary
 from interlace.objectives.common.masking import PreparedMasked
 from interlace.objectives.mlm import Mlm
-
-if TYPE_CHECKING:
-    from interlace.data import Sentences
 
 
 @dataclass(frozen=True, kw_only=True)

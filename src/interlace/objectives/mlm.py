@@ -6,17 +6,15 @@ after   <s> the [M] doctor reads three sea     </s> he works in [M]    </s>     
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
+from interlace.core.randomness import Generator
+from interlace.data import Sentences
 from interlace.data.layout import SPECIALS, sentence_layout
 from interlace.objectives import Batch, Objective, Resources
 from interlace.objectives.common.masking import Masking, PreparedMasked
-
-if TYPE_CHECKING:
-    from interlace.core.randomness import Generator
-    from interlace.data import Sentences
 
 
 class Mlm(Objective):

@@ -8,20 +8,18 @@ To predict a masked word the model may attend to its translation, which aligns t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import SettingsError
+from interlace.core.randomness import Generator
 from interlace.data import Pairs
 from interlace.data.layout import MAX_SPECIALS, pair_layout
 from interlace.objectives import LAYOUT, Batch, BoolOrAuto, Objective, PairLayoutOrAuto, Resources, with_pair_layout
 from interlace.objectives.common.masking import Masking, PreparedMasked
-
-if TYPE_CHECKING:
-    from interlace.core.randomness import Generator
 
 
 class Tlm(Objective):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,10 @@ from interlace.report.text import short_labels
 from interlace.scores import Scale, ScoreTable, table_of_entries
 from interlace.tasks import TASKS
 from interlace.training.run_folder import ALIGNMENTS, EMBEDDING, METRICS, RECIPE, RUN, SAMPLES, SCORES, WORDS
+
+if TYPE_CHECKING:
+    from interlace.aligners import Alignments
+    from interlace.alignment import WordPairs
 
 Vectors = NDArray[np.float32]
 
@@ -181,6 +185,19 @@ class AlignmentMatrix(_Part):
     confidence: list[float] = []
     sure: list[tuple[int, int]] | None = None
     possible: list[tuple[int, int]] | None = None
+
+    @classmethod
+    def of(cls, words: WordPairs, found: Alignments, row: int, **gold: Any) -> AlignmentMatrix:
+        """Return the matrix of one of the pairs; `found` are their alignments."""
+        first, last = found.links.offsets[row : row + 2] - found.links.offsets[0]
+        return cls(
+            corpus="-".join(words.languages) if words.languages != ("source", "target") else "",
+            source=[words.source_types[word] for word in words.source[row]],
+            target=[words.target_types[word] for word in words.target[row]],
+            links=found.links[row].tolist(),
+            confidence=found.confidence[first:last].tolist(),
+            **gold,
+        )
 
     def _problem(self) -> str:
         n, m = len(self.source), len(self.target)

@@ -10,13 +10,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.alignment import WordPairs
 from interlace.alignment.links import select_links
+from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRules
 from interlace.alignment.phrases import phrase_pairs
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
@@ -35,13 +37,9 @@ from interlace.objectives.common.code_switching import (
     needs_space,
     switch_phrases,
 )
+from interlace.text import Text, TextPairs
 from interlace.text.running import running_text
 from interlace.text.types import WordTypes
-
-if TYPE_CHECKING:
-    from interlace.alignment import WordPairs
-    from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRules
-    from interlace.text import Text, TextPairs
 
 _BLOCK = 1_000  # pairs processed at a time
 
