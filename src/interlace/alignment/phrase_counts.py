@@ -60,9 +60,6 @@ def count_phrase_pairs(
     return PhraseTable(*sides, *types, entries, scores, inner, counts)
 
 
-# ---- counting ----
-
-
 @dataclass(frozen=True)
 class _Counted:
     """Distinct phrase pairs with enough occurrences, in no special order.
@@ -150,9 +147,6 @@ class _Occurrences:
             total[:] += np.bincount(nodes, counts, minlength=len(total)).astype(np.int64)
         kept = counts >= min_count
         return source[kept], target[kept], links[kept], counts[kept]
-
-
-# ---- scoring ----
 
 
 def _scores(

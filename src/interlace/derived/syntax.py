@@ -77,8 +77,6 @@ class Syntax(Transformation):
         return derived
 
 
-# ---- the model ----
-
 Key = tuple[str, str]
 Family = tuple[Key, ...]  # a head and its dependents in their order
 HEAD: Key = ("", "")  # the key of the head among its dependents, which are known by (relation, part of speech)

@@ -154,8 +154,6 @@ class ModelSettings(Settings):
             raise ValueError(f"{message}; set decoder.embeddings = 'own'")
 
 
-# ---- generation ----
-
 PenaltyForm = Literal["power", "gnmt"]
 Stop = Literal["full", "likely", "sure"]
 

@@ -39,9 +39,6 @@ _DRAWS = 2  # key of the random numbers; 1 is that of language embeddings
 _FEW = 0.1  # with fewer of a file's vectors in use, it is likely one of another tokenizer
 
 
-# ---- new tokens of a checkpoint ----
-
-
 def extend_embeddings(model: Any, extension: Extension, how: NewTokens, seed: int) -> None:
     """Grow the embeddings of a model for the new tokens of `extension`, in place.
 
@@ -90,9 +87,6 @@ def _new_rows(old: Tensor, extension: Extension, how: NewTokens, rng: np.random.
     sums = torch.zeros_like(drawn).index_add_(0, owners, old[ids])
     counts = torch.from_numpy(np.maximum(extension.pieces.lengths, 1)).to(old).reshape(-1, *[1] * (old.ndim - 1))
     return torch.where(torch.from_numpy(spelled).reshape(counts.shape), sums / counts, drawn)
-
-
-# ---- pre-trained subword vectors ----
 
 
 def initialize_from_vectors(backbone: Backbone, fresh: list[Any], settings: ModelSettings, vocab: Vocab) -> None:

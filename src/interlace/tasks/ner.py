@@ -128,9 +128,6 @@ class Ner(TaggingTask):
         return f"an entity of type {kind!r}, but types = {list(self.types)}{did_you_mean(kind, self.types)}; set {cure}"
 
 
-# ---- entities ----
-
-
 @dataclass(frozen=True)
 class Entities:
     """Half-open spans of words, counted over all sentences, with the number of their type.

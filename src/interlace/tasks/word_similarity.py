@@ -145,9 +145,6 @@ def correlations(found: NDArray[np.float64], gold: NDArray[np.float64]) -> dict[
     return {"spearman": both[0], "pearson": both[1], "harmonic": harmonic}
 
 
-# ---- files ----
-
-
 def read_table(path: Path, column: str = "") -> list[Row]:
     """Read first words, second words and scores; a first line without a score is a header.
 

@@ -112,9 +112,6 @@ def answerable_roles(scene: Scene) -> tuple[str, ...]:
     return (*roles, *(f"{role}.count" for role in counted if role in ("subject", "object")))
 
 
-# ---- validity ----
-
-
 def problems(scene: Scene) -> list[str]:
     """Return why a scene is invalid; empty for a valid one."""
     found = [f"{role}: {why}" for role, phrase in scene.phrases() if (why := _phrase_problem(role, phrase))]

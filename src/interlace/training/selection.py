@@ -113,9 +113,6 @@ def selection_groups(rule: SelectionRule, run: FineTuneRun) -> list[SelectionGro
     return [SelectionGroup(run.items, languages)]
 
 
-# ---- collapse: a fine-tuning that learned only label frequencies (XLM's issue 199: 33.33 % on XNLI) ----
-
-
 def entropy(gold: NDArray[Any]) -> float:
     """Return the entropy in nats of labels (n,); those below 0 do not count."""
     counts = np.bincount(gold[gold >= 0])

@@ -106,9 +106,6 @@ def _in_rows(
     return table
 
 
-# ---- kernels ----
-
-
 def _add_atomically(_typing: Any, array: Any, place: Any, value: Any) -> Any:  # noqa: ARG001 - types of the arguments
     """Do array[place] += value atomically; array: (n,) int64.
 

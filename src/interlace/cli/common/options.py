@@ -59,7 +59,6 @@ ShardOfText = Annotated[
     ),
 ]
 
-# ---- of align, phrases, lexicon and code-switch ----
 
 AlignedFiles = Annotated[
     list[Path],

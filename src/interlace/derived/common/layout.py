@@ -56,9 +56,6 @@ class WordSpans(NamedTuple):
         return np.repeat(self.offsets[:-1], np.diff(self.offsets))
 
 
-# ---- another order ----
-
-
 def reorder(text: Text, words: WordSpans, order: NDArray[np.int64], left_out: NDArray[np.bool_]) -> DerivedText:
     """Return the words of each line in another order, with all labels.
 
@@ -112,9 +109,6 @@ def _separated(words: WordSpans, order: NDArray[np.int64], left_out: NDArray[np.
     at = np.flatnonzero(follows & (order[1:] == np.arange(1, len(order)))) + 1
     separate[at[at_starts(codes, starts[at]) & CLOSER > 0]] = True
     return separate
-
-
-# ---- other spellings ----
 
 
 def respelled(text: Text, spell: Callable[[Sequence[str]], list[str]]) -> DerivedText:

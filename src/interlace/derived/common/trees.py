@@ -80,9 +80,6 @@ def forest_of(text: Text) -> Forest:
     return Forest.of(text.heads, *(list(chain.from_iterable(text.tags[kind])) for kind in ("deprel", "pos")))
 
 
-# ---- treebank files ----
-
-
 def file_states(paths: Sequence[Path]) -> tuple[FileState, ...]:
     """Return names, sizes and modification times of files, as cache keys.
 
@@ -98,8 +95,6 @@ def read_trees(files: Sequence[FileState]) -> Iterator[Text]:
     for path, _, _ in files:
         yield from Conllu(trees=True).read_chunks([Path(path)], [""])
 
-
-# ---- parses of plain text ----
 
 _PREFIX = 12  # characters by which sentences are looked up
 

@@ -40,8 +40,6 @@ def analysis(runs: Sequence[Run]) -> list[Section]:
     ]
 
 
-# ---- derived languages ----
-
 _SHORT = {"transliterate": "Trans", "invert": "Inv", "syntax": "Syn", "permute": "Perm", "overlap": "Overlap"}
 
 
@@ -153,9 +151,6 @@ def _scatter(points: Sequence[TransferPoint]) -> Drawing:
     ]
     title = f"{task_name(points[0].task)}: gap by alignment (%)"
     return scatter(title, found, _styles(points, "system"), _styles(points, "transformation"))
-
-
-# ---- amount of text (Yang et al. 2020, figure 5) ----
 
 
 def _by_size(runs: Sequence[Run]) -> list[Section]:

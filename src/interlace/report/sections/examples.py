@@ -42,9 +42,6 @@ def _of_first_runs(
     return found
 
 
-# ---- predictions ----
-
-
 @dataclass(frozen=True)
 class _TaskPredictions:
     """The predictions of one run for one task in one setting, of all fine-tunings."""
@@ -166,8 +163,6 @@ def _wrong(one: _TaskPredictions) -> list[dict[str, Any]]:
     return found
 
 
-# ---- training examples ----
-
 _MAX_TOKENS = 80
 _MASKS = {"<mask>", "[MASK]", "<special1>"}
 _CLOSING = {"</s>", "[SEP]", "<eos>", "[EOS]"}
@@ -241,6 +236,3 @@ def _bare(token: str) -> str:
     if token.startswith("##") and len(token) > 2:
         return token[2:]
     return token[1:] if token[:1] in _STARTS and len(token) > 1 else token
-
-
-# ---- word alignments ----

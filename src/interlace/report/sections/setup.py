@@ -44,9 +44,6 @@ def setup(runs: Sequence[Run]) -> list[Section]:
     ]
 
 
-# ---- recipe ----
-
-
 def _recipe(runs: Sequence[Run]) -> list[Section]:
     """Return a table of the settings that differ, all settings in groups, and each recipe as JSON."""
     shown = [run for run in first_of_each(runs) if run.recipe]
@@ -115,9 +112,6 @@ def merged(lists: Sequence[list[str]]) -> list[str]:
     return order
 
 
-# ---- compute ----
-
-
 def _compute(runs: Sequence[Run]) -> Section:
     """Return a row a run, and the totals."""
     spent = [_seconds(run) for run in runs]
@@ -157,9 +151,6 @@ def _seconds(run: Run) -> tuple[float, float, float]:
             one = row.task, row.seed, row.key, alone, row.tuning.get("learning_rate")
             tuned[one] = max(tuned.get(one, 0.0), float(row.tuning.get("seconds") or 0.0))
     return run.facts.seconds.get("training", 0.0), sum(tuned.values()), sum(row.seconds for row in main)
-
-
-# ---- reproduction ----
 
 
 def _derived(run: Run) -> dict[str, str]:

@@ -94,9 +94,6 @@ def read_entries(path: Path) -> tuple[list[str], list[str]]:
     return [source for source, _ in pairs], [target for _, target in pairs]
 
 
-# ---- held-out words ----
-
-
 @dataclass(frozen=True)
 class TrainingEntries:
     """Words of the entries that were trained on, case-folded.

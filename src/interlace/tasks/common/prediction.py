@@ -104,9 +104,6 @@ def bucket_plan(
     return BucketPlan(sequences.lengths, tokens_per_batch, seed=seed, overhead=overhead, max_length=longest)
 
 
-# ---- languages mixed within a batch ----
-
-
 @dataclass(frozen=True)
 class MixedSequences:
     """Sequences of several languages as one column; each part is in one language.

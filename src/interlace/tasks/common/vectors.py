@@ -126,9 +126,6 @@ def distinct_rows(rows: Ragged) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return numbers, np.unique(numbers, return_index=True)[1].astype(np.int64)
 
 
-# ---- words ----
-
-
 class WordVectorSettings(Settings):
     """How a word's vector is read from a model; static word vectors are taken as they are."""
 

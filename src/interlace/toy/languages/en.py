@@ -7,8 +7,6 @@ from interlace.toy.languages import ToyLanguage
 from interlace.toy.scenes import Phrase
 from interlace.toy.sentences import LATIN_NAMES, Clause, Token, citation_forms
 
-# ---- words ----
-
 PLURALS = {
     "sheep": "sheep", "mouse": "mice", "wolf": "wolves", "fish": "fish", "knife": "knives", "potato": "potatoes",
     "tomato": "tomatoes", "scarf": "scarves", "man": "men", "woman": "women",
@@ -58,8 +56,6 @@ WORDS = citation_forms(
     times=TIME,
 )
 
-
-# ---- grammar ----
 
 _BE = {("past", False): "was", ("past", True): "were", ("present", False): "is", ("present", True): "are"}
 _DO = {("past", False): "did", ("past", True): "did", ("present", False): "does", ("present", True): "do"}
