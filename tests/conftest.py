@@ -1,7 +1,5 @@
 """What all tests share: no network, no writing outside temporary folders, one thread, and where real data stands."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -22,7 +20,7 @@ settings.load_profile("steady")
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _cache(tmp_path_factory: pytest.TempPathFactory):
+def _cache(tmp_path_factory):
     """Prepared data goes to a temporary folder that all workers share, never to the user's cache."""
     folder = tmp_path_factory.getbasetemp()
     shared = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
@@ -39,7 +37,7 @@ def python():
 
 
 @pytest.fixture(scope="session")
-def real_data() -> Path:
+def real_data():
     """The folder of real data that `INTERLACE_DATA` names; tests that need it are skipped where there is none."""
     folder = Path(os.environ.get("INTERLACE_DATA") or "missing")
     if not folder.is_dir():

@@ -1,7 +1,5 @@
 """The design under test: floors, lengths, and what the source never does. Each check is shown to be able to fail."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Every link from a page of the project to a file or heading of the project leads somewhere."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from urllib.parse import unquote

@@ -1,11 +1,8 @@
 """The page on translation models: its settings are settings, and its table says what the families can."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,13 +18,13 @@ OTHERS = [found for found in map(tomllib.loads, BLOCKS) if "model" not in found]
 
 
 @pytest.mark.parametrize("settings", MODELS)
-def test_settings_exist(settings: dict[str, Any]) -> None:
+def test_settings_exist(settings):
     found = ModelSettings.read(settings, "model")
     assert (found.start is None) == (found.vectors is not None)
 
 
 @pytest.mark.parametrize("sections", OTHERS)
-def test_recipe_settings_exist(sections: dict[str, Any]) -> None:
+def test_recipe_settings_exist(sections):
     recipe = Recipe.read({"name": "page", **sections})
     assert (recipe.train.stop_by, recipe.evaluate.task("mt").files) == (
         "bleu",
@@ -35,7 +32,7 @@ def test_recipe_settings_exist(sections: dict[str, Any]) -> None:
     )
 
 
-def test_shows_all_initializations() -> None:
+def test_shows_all_initializations():
     found = [ModelSettings.read(settings, "model") for settings in MODELS]
     ways = {(one.take, one.decoder.take if one.decoder else None) for one in found if one.vectors is None}
     assert ways == {

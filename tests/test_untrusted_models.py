@@ -1,10 +1,7 @@
 """A model folder or tokenizer folder never runs its own Python, whatever stands on standard input."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from typing import TYPE_CHECKING
 
 import pytest
 from transformers import BertConfig, BertModel
@@ -18,9 +15,6 @@ from interlace.models.build import from_shape, load
 from interlace.models.settings import Shape
 from little_translators import little_model, little_run, little_vocab
 from toy_settings import TOY
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 YES = "y\n" * 20
 CODE = """
@@ -36,13 +30,13 @@ AUTO_MAP = {"AutoTokenizer": ["evil.Evil", "evil.Evil"], "AutoConfig": "evil.Evi
 
 
 @pytest.fixture
-def marker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def marker(tmp_path, monkeypatch):
     """The file that a folder's code writes."""
     monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path / "modules"))
     return tmp_path / "marker"
 
 
-def plant(folder: Path, marker: Path, **more: str) -> Path:
+def plant(folder, marker, **more):
     """A tokenizer of the folder's own code; `more` stands in its configurations."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "evil.py").write_text(CODE.format(marker=str(marker)))
@@ -55,13 +49,13 @@ def plant(folder: Path, marker: Path, **more: str) -> Path:
     return folder
 
 
-def interlace(*arguments: str) -> int:
+def interlace(*arguments):
     return CliRunner().invoke(application(), list(arguments), input=YES).exit_code
 
 
 # Classes of transformers that a tokenizer's configuration may name: models, and what opens the folder once more.
 @pytest.mark.parametrize("named", [{}, {"tokenizer_class": "AutoModel"}, {"tokenizer_class": "AutoTokenizer"}])
-def test_the_code_of_a_tokenizer_does_not_run(tmp_path: Path, marker: Path, named: dict[str, str]) -> None:
+def test_the_code_of_a_tokenizer_does_not_run(tmp_path, marker, named):
     folder = plant(tmp_path / "t", marker, **named)
     assert interlace("preview", "mlm", "--vocab", str(folder))
     assert not marker.exists()
@@ -69,7 +63,7 @@ def test_the_code_of_a_tokenizer_does_not_run(tmp_path: Path, marker: Path, name
         Vocab.load(str(folder))
 
 
-def test_a_recipe_cannot_name_such_a_tokenizer(tmp_path: Path, marker: Path) -> None:
+def test_a_recipe_cannot_name_such_a_tokenizer(tmp_path, marker):
     folder = plant(tmp_path / "t", marker)
     changes = {**TOY, "vocab.start": folder}
     settings = [word for key, value in changes.items() for word in ("--set", f"{key}={value}")]
@@ -78,7 +72,7 @@ def test_a_recipe_cannot_name_such_a_tokenizer(tmp_path: Path, marker: Path) -> 
 
 
 @pytest.mark.parametrize("inner", ["", "encoder"])
-def test_the_code_of_a_translation_model_does_not_run(tmp_path: Path, marker: Path, inner: str) -> None:
+def test_the_code_of_a_translation_model_does_not_run(tmp_path, marker, inner):
     run = little_run(tmp_path / "run", little_vocab())
     plant(run / "model" / inner, marker)
     plant(run / "model", marker)
@@ -87,7 +81,7 @@ def test_the_code_of_a_translation_model_does_not_run(tmp_path: Path, marker: Pa
     assert not marker.exists()
 
 
-def test_the_code_of_a_model_does_not_run(tmp_path: Path, marker: Path) -> None:
+def test_the_code_of_a_model_does_not_run(tmp_path, marker):
     vocab = little_vocab()
     shape = Shape(family="bert", layers=1, width=16, heads=2)
     folder = from_shape(shape, vocab).save_pretrained(tmp_path / "model", vocab)
@@ -102,7 +96,7 @@ def test_the_code_of_a_model_does_not_run(tmp_path: Path, marker: Path) -> None:
 
 
 @pytest.mark.parametrize("family", ["bert", "modernbert"])
-def test_a_kernel_that_a_translation_model_names_is_not_fetched(tmp_path: Path, family: str) -> None:
+def test_a_kernel_that_a_translation_model_names_is_not_fetched(tmp_path, family):
     vocab = little_vocab()
     folder = little_model(family, vocab).save_pretrained(tmp_path / "model", vocab)
     for path in folder.rglob("config.json"):
@@ -116,7 +110,7 @@ def test_a_kernel_that_a_translation_model_names_is_not_fetched(tmp_path: Path, 
         assert not {"auto_map", "somebody/kernel"} & set(path.read_text().split('"'))
 
 
-def test_a_model_written_by_others_opens_without_its_code(tmp_path: Path, marker: Path) -> None:
+def test_a_model_written_by_others_opens_without_its_code(tmp_path, marker):
     """One that names a known kind and code of its own is opened as the known kind."""
     sizes = {"vocab_size": 120, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
     BertModel(BertConfig(intermediate_size=16, **sizes)).save_pretrained(tmp_path / "bert")
@@ -129,6 +123,6 @@ def test_a_model_written_by_others_opens_without_its_code(tmp_path: Path, marker
     assert not marker.exists()
 
 
-def test_a_prompt_fails() -> None:
+def test_a_prompt_fails():
     with no_prompts(), pytest.raises(EOFError):
         input("Run it?")

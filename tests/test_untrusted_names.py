@@ -1,10 +1,7 @@
 """Names in a recipe, a study or an option write nothing outside the folder that was given."""
 
-from __future__ import annotations
-
 import json
 import os
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -24,27 +21,24 @@ from interlace.experiments.translation import Shard, resumable
 from interlace.objectives.common.dictionaries import Dictionary
 from interlace.text.lines import write_lines
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 OUTSIDE = ["/srv/victim", "../../../x", "en/../../x", "a\\b", "..", "", "a\0b", "a\n", "x" * 300]
 SYSTEM = {"recipe": "tiny/mlm"}
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
 @pytest.mark.parametrize("check", [check_language, check_pair, check_name])
-def test_rejects_names_that_lead_to_other_folders(check, name: str) -> None:
+def test_rejects_names_that_lead_to_other_folders(check, name):
     with pytest.raises(ValueError, match="it becomes a part of file names"):
         check(name)
 
 
-def test_accepts_ordinary_names() -> None:
+def test_accepts_ordinary_names():
     assert [check_language(name) for name in ("en", "zh_tw", "en_x_inv", "en-de", "ქართული")]
     assert [check_name(name) for name in ("text", "held-out", "train.steps", "mlm+tlm")]
     assert check_pair("en-en_x") == "en-en_x"
 
 
-def text_in(*languages: str) -> dict:
+def text_in(*languages):
     return {"corpora": {"text": {"languages": list(languages), "train": "a.{language}"}}}
 
 
@@ -62,7 +56,7 @@ def text_in(*languages: str) -> dict:
         (lambda name: {"toy": {"languages": ["en", name]}}, "toy.languages"),
     ],
 )
-def test_a_recipe_cannot_have_such_a_name(place, key: str, name: str) -> None:
+def test_a_recipe_cannot_have_such_a_name(place, key, name):
     with pytest.raises(SettingsError) as caught:
         Recipe.read({"name": "x", **place(name)}, "r.toml")
     assert str(caught.value).startswith(f"r.toml: {key}")
@@ -70,7 +64,7 @@ def test_a_recipe_cannot_have_such_a_name(place, key: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
-def test_a_study_and_a_dictionary_cannot_have_such_a_name(name: str) -> None:
+def test_a_study_and_a_dictionary_cannot_have_such_a_name(name):
     with pytest.raises(SettingsError, match=r"systems\."):
         Study.read({"name": "s", "systems": {name: SYSTEM}})
     with pytest.raises(SettingsError, match=r"axes\."):
@@ -80,7 +74,7 @@ def test_a_study_and_a_dictionary_cannot_have_such_a_name(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["/etc/x", "../x", "a/b", "", "..", "a\\b"])
-def test_no_file_is_written_by_such_a_name(tmp_path: Path, name: str) -> None:
+def test_no_file_is_written_by_such_a_name(tmp_path, name):
     inner = tmp_path / "a" / "b"
     vectors = WordVectors(name and f"{name}/x", ["word"], np.ones((1, 2), np.float32))
     with pytest.raises(DataError, match="cannot be the name of a file"):
@@ -91,12 +85,12 @@ def test_no_file_is_written_by_such_a_name(tmp_path: Path, name: str) -> None:
         with pytest.raises(DataError, match="cannot be the name of a file"):
             vectors.save(inner)
         with pytest.raises(DataError, match="cannot be the name of a file"):
-            write_dictionaries({f"align_mlm.{name}/x": None}, inner)  # type: ignore[dict-item]
+            write_dictionaries({f"align_mlm.{name}/x": None}, inner)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 @pytest.mark.parametrize("name", [str, lambda _: "../../../victim"])
-def test_learning_vectors_overwrites_nothing(tmp_path: Path, name) -> None:
+def test_learning_vectors_overwrites_nothing(tmp_path, name):
     (tmp_path / "data").mkdir()
     victim = tmp_path / "victim"
     (victim.with_suffix(".words")).write_text("kept")
@@ -107,11 +101,11 @@ def test_learning_vectors_overwrites_nothing(tmp_path: Path, name) -> None:
     assert victim.with_suffix(".words").read_text() == "kept"
 
 
-def run(*arguments: str):
+def run(*arguments):
     return CliRunner().invoke(application(), list(arguments))
 
 
-def test_deriving_writes_its_dictionary_inside(tmp_path: Path) -> None:
+def test_deriving_writes_its_dictionary_inside(tmp_path):
     (tmp_path / "a.txt").write_text("a cat\n")
     into = tmp_path / "out" / "x"
     options = ["--transformations", "invert", "--language", "../../en", "--output", str(into)]
@@ -121,14 +115,14 @@ def test_deriving_writes_its_dictionary_inside(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", [["--output", ""], ["--output="]])
 @pytest.mark.parametrize("command", ["toy", "pretrain tiny/mlm", "vocab a.en", "report x", "translate x"])
-def test_an_empty_output_is_refused(tmp_path: Path, monkeypatch, option: list[str], command: str) -> None:
+def test_an_empty_output_is_refused(tmp_path, monkeypatch, option, command):
     monkeypatch.chdir(tmp_path)
     done = run(*command.split(), *option)
     assert (done.exit_code, list(tmp_path.iterdir())) == (2, [])
     assert "expected a path" in done.output
 
 
-def test_a_link_at_the_name_of_a_partial_file_is_not_followed(tmp_path: Path, monkeypatch) -> None:
+def test_a_link_at_the_name_of_a_partial_file_is_not_followed(tmp_path, monkeypatch):
     victim = tmp_path / "victim"
     victim.write_text("kept")
     monkeypatch.setattr(files.secrets, "token_hex", lambda _: "known")
@@ -139,7 +133,7 @@ def test_a_link_at_the_name_of_a_partial_file_is_not_followed(tmp_path: Path, mo
     assert victim.read_text() == "kept"
 
 
-def test_a_link_at_the_name_of_unfinished_lines_is_not_followed(tmp_path: Path) -> None:
+def test_a_link_at_the_name_of_unfinished_lines_is_not_followed(tmp_path):
     victim = tmp_path / "victim"
     victim.write_text("kept")
     (tmp_path / "in.txt").write_text("a line\n")
@@ -150,7 +144,7 @@ def test_a_link_at_the_name_of_unfinished_lines_is_not_followed(tmp_path: Path) 
     assert victim.read_text() == "kept"
 
 
-def test_a_link_in_place_of_word_vectors_is_replaced(tmp_path: Path) -> None:
+def test_a_link_in_place_of_word_vectors_is_replaced(tmp_path):
     (tmp_path / "victim").write_text("kept")
     for suffix in (".words", ".safetensors"):
         (tmp_path / f"en{suffix}").symlink_to(tmp_path / "victim")
@@ -159,7 +153,7 @@ def test_a_link_in_place_of_word_vectors_is_replaced(tmp_path: Path) -> None:
     assert WordVectors.load(tmp_path, "en").words == ["word"]
 
 
-def test_a_card_holds_no_html_of_a_recipe(tmp_path: Path) -> None:
+def test_a_card_holds_no_html_of_a_recipe(tmp_path):
     evil = "<script>alert(1)</script>`<img src=x>"
     recipe = {
         "name": evil,

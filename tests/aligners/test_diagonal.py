@@ -1,7 +1,5 @@
 """`diagonal`: against a plain reference, and the same in any split of the work."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 

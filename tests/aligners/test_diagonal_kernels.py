@@ -1,7 +1,5 @@
 """The arithmetic of `diagonal` against slow references."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np

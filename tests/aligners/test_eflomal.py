@@ -1,7 +1,5 @@
 """Programs of others: what they are given, what becomes of their links, and what goes wrong. Most by stand-ins."""
 
-from __future__ import annotations
-
 import json
 import logging
 import shutil

@@ -1,7 +1,5 @@
 """`gibbs`, the default aligner: what it finds, on odd input, with priors, saved, in any split of the work."""
 
-from __future__ import annotations
-
 import logging
 import time
 from threading import current_thread

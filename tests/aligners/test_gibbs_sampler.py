@@ -1,7 +1,5 @@
 """Views, samplers, which pairs train, and links from posteriors of `gibbs`: by hand and against plain loops."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from itertools import pairwise

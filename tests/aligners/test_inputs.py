@@ -1,7 +1,5 @@
 """Lexicons as links believed in beforehand: folded, weighed, and never more than aligners can count."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

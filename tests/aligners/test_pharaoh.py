@@ -1,7 +1,5 @@
 """Links made elsewhere: whose they are, in which format, and what does not fit the text."""
 
-from __future__ import annotations
-
 import logging
 
 import pytest

@@ -1,7 +1,5 @@
 """Models in folders: what is written about them, what is said of damaged ones, and of text that does not suit them."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

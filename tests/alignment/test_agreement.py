@@ -1,7 +1,5 @@
 """Agreement with gold links, worked by hand."""
 
-from __future__ import annotations
-
 import pytest
 
 from interlace.alignment.agreement import Agreement, agreement

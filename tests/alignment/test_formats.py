@@ -1,7 +1,5 @@
 """Alignment files: each format by hand, detection of the index of the first word, malformed files."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

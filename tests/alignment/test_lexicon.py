@@ -1,7 +1,5 @@
 """Lexicons: counted from links, read from dictionaries, cut down, and renumbered."""
 
-from __future__ import annotations
-
 import gzip
 
 import pytest

@@ -1,7 +1,5 @@
 """Phrase tables: scores worked by hand, files, and looking phrases up."""
 
-from __future__ import annotations
-
 import gzip
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Phrase pairs: worked by hand, and against all pairs of spans tried one by one."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

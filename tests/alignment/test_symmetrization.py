@@ -1,7 +1,5 @@
 """Symmetrisation: worked by hand, and equal to a slow account of what symal does, link by link."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

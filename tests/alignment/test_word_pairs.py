@@ -1,7 +1,5 @@
 """Word pairs: the same numbers in memory and mapped from files, whole and in chunks."""
 
-from __future__ import annotations
-
 import gc
 
 import pytest

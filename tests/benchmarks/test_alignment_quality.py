@@ -1,7 +1,5 @@
 """Benchmark of alignment quality: gold sets, scores and confidence intervals."""
 
-from __future__ import annotations
-
 import importlib
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Benchmark of decoding: both searches translate alike."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 from pathlib import Path

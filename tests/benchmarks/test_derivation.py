@@ -1,7 +1,5 @@
 """Benchmark of derived languages: the loop gives the same text."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 

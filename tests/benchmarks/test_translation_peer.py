@@ -1,7 +1,5 @@
 """Benchmark against Joey NMT: scores of both systems."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import json

@@ -1,7 +1,5 @@
 """What every aligner of the room must keep, found by listing the room: links for every line, whatever stands in it."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 

@@ -6,7 +6,7 @@ The checkpoints are tiny and random; their tokenizers are trained on a few lines
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -32,12 +32,12 @@ class Checkpoint:
     folder: Path
     words: Vocab
 
-    def plain(self, folder: Path | None = None) -> Any:
+    def plain(self, folder=None):
         return AutoModelForMaskedLM.from_pretrained(
             folder or self.folder, dtype=torch.float32, trust_remote_code=False
         ).eval()
 
-    def rows(self, lengths: tuple[int, ...]) -> dict[str, torch.Tensor]:
+    def rows(self, lengths):
         """Random subwords, padded to the longest row."""
         rng = np.random.default_rng(5)
         ids = np.full((len(lengths), max(lengths)), self.words.pad)
@@ -48,36 +48,36 @@ class Checkpoint:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Checkpoint]:
+def made(tmp_path_factory):
     """One checkpoint a kind, every weight random and large enough to matter."""
     folders = {kind: save(kind, tmp_path_factory.mktemp(kind), noise=0.3) for kind in KINDS}
     return {kind: Checkpoint(kind, folder, Vocab.load(folder)) for kind, folder in folders.items()}
 
 
 @pytest.fixture(params=list(KINDS))
-def checkpoint(made: dict[str, Checkpoint], request: pytest.FixtureRequest) -> Checkpoint:
+def checkpoint(made, request):
     return made[request.param]
 
 
 @pytest.fixture(params=SPEAKING)
-def speaking(made: dict[str, Checkpoint], request: pytest.FixtureRequest) -> Checkpoint:
+def speaking(made, request):
     return made[request.param]
 
 
-def predict(backbone: Any, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+def predict(backbone, inputs):
     """(real subwords, V) logits, gathered before the head."""
     real = inputs.get("attention_mask", torch.ones_like(inputs["input_ids"])).bool()
     with torch.no_grad():
         return backbone.eval().logits(backbone.encode(inputs)[real])
 
 
-def close(ours: torch.Tensor, theirs: torch.Tensor) -> None:
+def close(ours, theirs):
     assert ours.shape == theirs.shape
     assert theirs.std() > 0.1  # logits that say something
     torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
-def test_selected_logits_match_transformers(checkpoint: Checkpoint) -> None:
+def test_selected_logits_match_transformers(checkpoint):
     inputs = checkpoint.rows((9, 5, 12))
     backbone = load(checkpoint.folder, checkpoint.words).eval()
     at = torch.tensor([0, 0, 1, 2]), torch.tensor([1, 8, 4, 11])
@@ -87,14 +87,14 @@ def test_selected_logits_match_transformers(checkpoint: Checkpoint) -> None:
     close(ours, theirs)
 
 
-def test_attention_mask_is_optional_without_padding(checkpoint: Checkpoint) -> None:
+def test_attention_mask_is_optional_without_padding(checkpoint):
     inputs = checkpoint.rows((7, 7))
     backbone = load(checkpoint.folder)
     with_mask = predict(backbone, inputs)
     close(predict(backbone, {"input_ids": inputs["input_ids"]}), with_mask)
 
 
-def test_hidden_states_of_all_layers(checkpoint: Checkpoint) -> None:
+def test_hidden_states_of_all_layers(checkpoint):
     inputs = checkpoint.rows((6, 4))
     backbone = load(checkpoint.folder).eval()
     with torch.no_grad():
@@ -104,14 +104,14 @@ def test_hidden_states_of_all_layers(checkpoint: Checkpoint) -> None:
     assert not torch.allclose(layers[1], last)
 
 
-def test_input_embeddings_are_those_of_the_checkpoint(checkpoint: Checkpoint) -> None:
+def test_input_embeddings_are_those_of_the_checkpoint(checkpoint):
     backbone = load(checkpoint.folder)
     table = checkpoint.plain().get_input_embeddings().weight
     assert backbone.vocab_size == len(table) >= checkpoint.words.size
     assert torch.equal(backbone.input_embeddings, table)
 
 
-def test_accepts_sequences_up_to_max_length(checkpoint: Checkpoint) -> None:
+def test_accepts_sequences_up_to_max_length(checkpoint):
     backbone = load(checkpoint.folder)
     assert backbone.traits.max_length == LONGEST
     assert predict(backbone, checkpoint.rows((LONGEST,))).isfinite().all()
@@ -119,7 +119,7 @@ def test_accepts_sequences_up_to_max_length(checkpoint: Checkpoint) -> None:
         backbone.encode(checkpoint.rows((LONGEST + 1,)))
 
 
-def test_saved_model_opens_with_transformers(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_saved_model_opens_with_transformers(checkpoint, tmp_path):
     folder = load(checkpoint.folder, checkpoint.words).save_pretrained(tmp_path / "out", checkpoint.words)
     before, after = (
         AutoTokenizer.from_pretrained(checkpoint.folder, trust_remote_code=False),
@@ -133,7 +133,7 @@ def test_saved_model_opens_with_transformers(checkpoint: Checkpoint, tmp_path: P
     assert not list(tmp_path.glob(".*"))
 
 
-def test_keeps_unused_weights(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_keeps_unused_weights(checkpoint, tmp_path):
     folder = load(checkpoint.folder).save_pretrained(tmp_path / "out", checkpoint.words)
     before, after = (load_file(path / "model.safetensors") for path in (checkpoint.folder, folder))
     assert sorted(before) == sorted(after)
@@ -150,7 +150,7 @@ def test_keeps_unused_weights(checkpoint: Checkpoint, tmp_path: Path) -> None:
         assert torch.equal(*pooled)
 
 
-def test_half_precision_loads_as_float32(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_half_precision_loads_as_float32(checkpoint, tmp_path):
     half = load(checkpoint.folder).save_pretrained(tmp_path / "half", checkpoint.words, dtype=torch.bfloat16)
     stored = load_file(half / "model.safetensors")
     assert {tensor.dtype for tensor in stored.values()} == {torch.bfloat16}
@@ -162,14 +162,14 @@ def test_half_precision_loads_as_float32(checkpoint: Checkpoint, tmp_path: Path)
     assert AutoModelForMaskedLM.from_pretrained(full, trust_remote_code=False).dtype == torch.float32
 
 
-def test_default_positions_start_at_first_position(checkpoint: Checkpoint) -> None:
+def test_default_positions_start_at_first_position(checkpoint):
     inputs = checkpoint.rows((8, 8))
     backbone = load(checkpoint.folder)
     places = backbone.traits.first_position + torch.arange(8).repeat(2, 1)
     close(predict(backbone, {**inputs, "position_ids": places}), predict(backbone, inputs))
 
 
-def test_position_ids_can_restart(checkpoint: Checkpoint) -> None:
+def test_position_ids_can_restart(checkpoint):
     """A second side that restarts is read at a first side's places; ModernBERT's windows are not, so it says no."""
     inputs = checkpoint.rows((10,))
     backbone = load(checkpoint.folder)
@@ -183,7 +183,7 @@ def test_position_ids_can_restart(checkpoint: Checkpoint) -> None:
     assert not torch.allclose(ours, predict(backbone, inputs), atol=1e-3)
 
 
-def test_rejects_inputs_of_other_families(checkpoint: Checkpoint) -> None:
+def test_rejects_inputs_of_other_families(checkpoint):
     backbone = load(checkpoint.folder)
     inputs = checkpoint.rows((4,))
     foreign = "token_type_ids" if checkpoint.kind in ("mmbert", "xlm") else "langs"
@@ -191,7 +191,7 @@ def test_rejects_inputs_of_other_families(checkpoint: Checkpoint) -> None:
         backbone.encode({**inputs, foreign: torch.zeros_like(inputs["input_ids"])})
 
 
-def test_new_language_embeddings_start_neutral(speaking: Checkpoint) -> None:
+def test_new_language_embeddings_start_neutral(speaking):
     inputs = speaking.rows((7, 5))
     backbone = load(speaking.folder, languages=("sw", "qu"))
     name = backbone.traits.language_input
@@ -200,7 +200,7 @@ def test_new_language_embeddings_start_neutral(speaking: Checkpoint) -> None:
     close(predict(backbone, {**inputs, name: ids}), predict(load(speaking.folder), inputs))
 
 
-def test_existing_language_embeddings_are_kept(speaking: Checkpoint) -> None:
+def test_existing_language_embeddings_are_kept(speaking):
     inputs = speaking.rows((7, 5))
     name = "langs" if speaking.kind == "xlm" else "token_type_ids"
     row = 0 if speaking.kind == "xlm-r" else 1
@@ -210,7 +210,7 @@ def test_existing_language_embeddings_are_kept(speaking: Checkpoint) -> None:
     close(predict(load(speaking.folder, languages=("sw", "qu")), inputs), theirs)
 
 
-def trained(checkpoint: Checkpoint) -> Any:
+def trained(checkpoint):
     """A backbone whose languages have moved apart."""
     backbone = load(checkpoint.folder, languages=("en", "de", "sw"))
     table = backbone.family.language_embedding(backbone.model)
@@ -219,7 +219,7 @@ def trained(checkpoint: Checkpoint) -> Any:
     return backbone
 
 
-def test_language_ids_change_the_logits(speaking: Checkpoint) -> None:
+def test_language_ids_change_the_logits(speaking):
     inputs = speaking.rows((7, 5))
     backbone = trained(speaking)
     name, rows = backbone.traits.language_input, backbone.traits.languages
@@ -230,7 +230,7 @@ def test_language_ids_change_the_logits(speaking: Checkpoint) -> None:
     assert not torch.allclose(seen[1], seen[2], atol=1e-2)
 
 
-def test_languages_are_saved_and_loaded(speaking: Checkpoint, tmp_path: Path) -> None:
+def test_languages_are_saved_and_loaded(speaking, tmp_path):
     backbone = trained(speaking)
     folder = backbone.save_pretrained(tmp_path / "out", speaking.words)
     again = load(folder, speaking.words)
@@ -241,7 +241,7 @@ def test_languages_are_saved_and_loaded(speaking: Checkpoint, tmp_path: Path) ->
     assert list(load(folder, languages=("de", "tr")).traits.languages) == [*again.traits.languages, "tr"]
 
 
-def test_folded_language_is_the_default_in_transformers(speaking: Checkpoint, tmp_path: Path) -> None:
+def test_folded_language_is_the_default_in_transformers(speaking, tmp_path):
     backbone = trained(speaking)
     folder = backbone.save_pretrained(tmp_path / "out", speaking.words, fold_language="sw")
     inputs = speaking.rows((8, 3))
@@ -259,13 +259,13 @@ def test_folded_language_is_the_default_in_transformers(speaking: Checkpoint, tm
     assert plain.config.interlace_folded_language == "sw"
 
 
-def test_folding_rejects_unknown_language(speaking: Checkpoint, tmp_path: Path) -> None:
+def test_folding_rejects_unknown_language(speaking, tmp_path):
     with pytest.raises(SettingsError, match="did you mean 'sw'"):
         trained(speaking).save_pretrained(tmp_path / "out", speaking.words, fold_language="swa")
     assert not list(tmp_path.iterdir())
 
 
-def test_encoder_without_head_gets_a_random_head(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_encoder_without_head_gets_a_random_head(checkpoint, tmp_path):
     AutoModel.from_pretrained(checkpoint.folder, trust_remote_code=False).save_pretrained(tmp_path / "encoder")
     first, again, other = (load(tmp_path / "encoder", seed=seed) for seed in (3, 3, 4))
     assert len(first.notes) == 1
@@ -280,7 +280,7 @@ def test_encoder_without_head_gets_a_random_head(checkpoint: Checkpoint, tmp_pat
     close(predict(whole, inputs), predict(first, inputs))
 
 
-def test_rejects_truncated_weights(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_rejects_truncated_weights(checkpoint, tmp_path):
     for path in checkpoint.folder.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     weights = tmp_path / "model.safetensors"
@@ -291,19 +291,19 @@ def test_rejects_truncated_weights(checkpoint: Checkpoint, tmp_path: Path) -> No
             load(tmp_path)
 
 
-def test_rejects_tokenizer_of_another_model(checkpoint: Checkpoint, made: dict[str, Checkpoint]) -> None:
+def test_rejects_tokenizer_of_another_model(checkpoint, made):
     other = made["mmbert" if checkpoint.kind != "mmbert" else "mbert"].words
     with pytest.raises(CheckpointError, match=rf"{load(checkpoint.folder).vocab_size} tokens.* {other.size}"):
         load(checkpoint.folder, other)
 
 
-def test_modernbert_rejects_languages(made: dict[str, Checkpoint]) -> None:
+def test_modernbert_rejects_languages(made):
     with pytest.raises(SettingsError, match="modernbert family cannot take language embeddings"):
         load(made["mmbert"].folder, languages=("en",))
 
 
 @pytest.mark.parametrize("attention", ["auto", "eager"])
-def test_causal_logits_match_transformers(checkpoint: Checkpoint, attention: Any, tmp_path: Path) -> None:
+def test_causal_logits_match_transformers(checkpoint, attention, tmp_path):
     inputs = checkpoint.rows((9, 5, 12))  # longer than modernbert's local window
     backbone = load(checkpoint.folder, checkpoint.words, attention=attention, causal=True)
     plain = AutoModelForCausalLM.from_pretrained(
@@ -314,7 +314,7 @@ def test_causal_logits_match_transformers(checkpoint: Checkpoint, attention: Any
     close(predict(backbone, inputs), theirs)
 
 
-def test_causal_model_does_not_see_later_tokens(checkpoint: Checkpoint) -> None:
+def test_causal_model_does_not_see_later_tokens(checkpoint):
     inputs = {"input_ids": checkpoint.rows((12,))["input_ids"]}
     changed = {"input_ids": inputs["input_ids"].clone()}
     changed["input_ids"][0, 7] = 5 + (changed["input_ids"][0, 7] - 4) % (checkpoint.words.size - 5)
@@ -324,7 +324,7 @@ def test_causal_model_does_not_see_later_tokens(checkpoint: Checkpoint) -> None:
     assert (before[7:] - after[7:]).abs().amax(1).min() > 1e-3
 
 
-def test_causal_logits_are_equal_in_training_mode(checkpoint: Checkpoint) -> None:
+def test_causal_logits_are_equal_in_training_mode(checkpoint):
     if checkpoint.kind == "xlm":
         pytest.skip("XLM's dropout cannot be turned off from outside while it trains")
     inputs = checkpoint.rows((12, 6))
@@ -339,7 +339,7 @@ def test_causal_logits_are_equal_in_training_mode(checkpoint: Checkpoint) -> Non
         torch.testing.assert_close(backbone.train().encode(inputs, causal=True)[real], evaluated, rtol=1e-4, atol=1e-5)
 
 
-def test_causal_checkpoint_opens_as_masked_model(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_causal_checkpoint_opens_as_masked_model(checkpoint, tmp_path):
     inputs = checkpoint.rows((12, 6))
     backbone = load(checkpoint.folder, checkpoint.words, causal=True)
     folder = backbone.save_pretrained(tmp_path / "out", checkpoint.words)
@@ -353,7 +353,7 @@ def test_causal_checkpoint_opens_as_masked_model(checkpoint: Checkpoint, tmp_pat
     close(predict(masked, inputs), theirs)
 
 
-def test_causal_and_masked_models_share_weights(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_causal_and_masked_models_share_weights(checkpoint, tmp_path):
     folder = load(checkpoint.folder, causal=True).save_pretrained(tmp_path / "out", checkpoint.words)
     before, after = load(checkpoint.folder).state_dict(), load(folder).state_dict()
     assert sorted(before) == sorted(after)

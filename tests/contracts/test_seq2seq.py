@@ -4,10 +4,6 @@ A model is built from the checkpoint with its own tokenizer, whose vocabulary gr
 what whole rows give, every weight that is not frozen learns, and what is written opens again.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import pytest
 import torch
 from transformers import EncoderDecoderModel
@@ -20,25 +16,21 @@ from interlace.models.seq2seq import Seq2Seq
 from interlace.models.settings import DecoderSettings, ModelSettings, Shape
 from little_checkpoints import KINDS, save
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
 ABLE = [kind for kind in KINDS if kind != "xlm"]
 STARTS = [("whole", "whole"), ("whole", "none"), ("none", "whole"), ("embeddings", "embeddings")]
 LINES = ["the old doctor reads three letters", "a cat"]
 
 
 @pytest.fixture(scope="module")
-def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def checkpoints(tmp_path_factory):
     return {kind: str(save(kind, tmp_path_factory.mktemp("start") / kind)) for kind in KINDS}
 
 
 @pytest.fixture
-def build(checkpoints: dict[str, str]) -> Callable[..., tuple[Seq2Seq, Vocab]]:
+def build(checkpoints):
     """A model from the checkpoint of a kind, with its vocabulary."""
 
-    def made(kind: str, reads: Any = "whole", **decoder: Any) -> tuple[Seq2Seq, Vocab]:
+    def made(kind, reads="whole", **decoder):
         start, vocab = checkpoints[kind], Vocab.load(checkpoints[kind]).with_target_languages(["en", "de"])
         speaks = "none" if kind == "mmbert" else "embeddings"
         settings = ModelSettings(start=start, take=reads, languages=speaks, decoder=DecoderSettings(**decoder))
@@ -49,7 +41,7 @@ def build(checkpoints: dict[str, str]) -> Callable[..., tuple[Seq2Seq, Vocab]]:
     return made
 
 
-def inputs(model: Seq2Seq, vocab: Vocab) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]:
+def inputs(model, vocab):
     """Two English lines to read, and two German ones, as long, to write."""
     rows = sentence_layout(vocab.encode(LINES), vocab, 32)
     read = {"input_ids": torch.from_numpy(rows.ids), "attention_mask": torch.from_numpy(rows.real).long()}
@@ -61,7 +53,7 @@ def inputs(model: Seq2Seq, vocab: Vocab) -> tuple[dict[str, torch.Tensor], dict[
     return read, write
 
 
-def scores(model: Seq2Seq, vocab: Vocab) -> torch.Tensor:
+def scores(model, vocab):
     read, write = inputs(model, vocab)
     hidden = model.decode(model.encode(read), read["attention_mask"], write)
     return model.logits(hidden.flatten(0, 1)).view(*hidden.shape[:2], -1)
@@ -69,7 +61,7 @@ def scores(model: Seq2Seq, vocab: Vocab) -> torch.Tensor:
 
 @pytest.mark.parametrize("kind", ABLE)
 @pytest.mark.parametrize(("reads", "writes"), STARTS)
-def test_fulfills_the_contract(kind: str, reads: str, writes: str, build: Any, tmp_path: Path) -> None:
+def test_fulfills_the_contract(kind, reads, writes, build, tmp_path):
     model, vocab = build(kind, reads, take=writes)
     assert model.vocab_size >= vocab.size
     scores(model.train(), vocab).square().sum().backward()
@@ -89,7 +81,7 @@ def test_fulfills_the_contract(kind: str, reads: str, writes: str, build: Any, t
 
 
 @pytest.mark.parametrize("kind", [kind for kind in ABLE if kind != "mmbert"])
-def test_scores_match_transformers(kind: str, build: Any, tmp_path: Path) -> None:
+def test_scores_match_transformers(kind, build, tmp_path):
     model, vocab = build(kind)
     model.eval().save_pretrained(tmp_path / "model", vocab)
     theirs, info = EncoderDecoderModel.from_pretrained(tmp_path / "model", output_loading_info=True)
@@ -103,7 +95,7 @@ def test_scores_match_transformers(kind: str, build: Any, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("kind", ABLE)
-def test_target_language_tokens_get_new_embeddings(kind: str, build: Any, checkpoints: dict[str, str]) -> None:
+def test_target_language_tokens_get_new_embeddings(kind, build, checkpoints):
     model, vocab = build(kind)
     before = load(checkpoints[kind])
     old = Vocab.load(checkpoints[kind])
@@ -111,7 +103,7 @@ def test_target_language_tokens_get_new_embeddings(kind: str, build: Any, checkp
     assert not torch.equal(model.input_embeddings[vocab.target("en")], model.input_embeddings[vocab.target("de")])
 
 
-def test_xlm_cannot_be_a_decoder(build: Any, checkpoints: dict[str, str], tmp_path: Path) -> None:
+def test_xlm_cannot_be_a_decoder(build, checkpoints, tmp_path):
     with pytest.raises(SettingsError, match=r"xlm family cannot be a decoder; .* \[model\.decoder\.shape\] family"):
         build("xlm")
     vocab = Vocab.load(checkpoints["xlm"]).with_target_languages(["en", "de"])

@@ -1,7 +1,5 @@
 """The contract of transformations, for every entry of the registry."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise, product

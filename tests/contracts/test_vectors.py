@@ -1,7 +1,5 @@
 """What every method of word vectors must keep, found by listing the room: on two languages, one the other rotated."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The contract of word tokenizers, for every entry of the registry."""
 
-from __future__ import annotations
-
 import re
 from concurrent.futures import ThreadPoolExecutor
 

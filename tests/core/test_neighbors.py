@@ -6,8 +6,6 @@
 mean    0.85  0.40
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch

@@ -1,7 +1,5 @@
 """What "all processors" means."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

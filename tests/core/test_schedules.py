@@ -15,7 +15,7 @@ class Masking(Settings):
 
     @field_validator("rate")
     @classmethod
-    def _share(cls, rate: str) -> str:
+    def _share(cls, rate):
         return within(rate, 0, 1)
 
 

@@ -1,7 +1,5 @@
 """Config store: shipped names, variants, inheritance, and changes by key."""
 
-from __future__ import annotations
-
 import pytest
 
 from interlace.core.errors import DataError, SettingsError
@@ -101,7 +99,7 @@ def test_tables_merge_and_other_values_are_replaced():
 
 
 def test_a_key_is_put_at_its_path():
-    data: dict = {"a": 1}
+    data = {"a": 1}
     put(data, "b.c", [1])
     change(data, "b.d", "1e-4")
     change(data, "b.e", "no toml")

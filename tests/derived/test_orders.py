@@ -1,7 +1,5 @@
 """Sentences in reverse order (what ends them, what is between words, and labels, by hand) and in random orders."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from itertools import permutations

@@ -1,7 +1,5 @@
 """DerivedText lines that are written and read again: their words are found again, and so is the original."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

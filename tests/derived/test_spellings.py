@@ -1,7 +1,5 @@
 """New words: one to one, of another script, the same for every order of texts; and words that stay or exchange."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Word order of another language: trees by hand, the model against all orders counted out, and what trees keep."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from itertools import combinations, permutations

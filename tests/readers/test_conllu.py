@@ -1,7 +1,5 @@
 """Treebanks in CoNLL-U."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """Data sets as the hub lays them out, written to a folder in place of a repository, and read through `datasets`."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

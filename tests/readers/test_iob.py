@@ -1,7 +1,5 @@
 """Tokens with IOB2 tags."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """Readers of lines and tables: lines, joined, gold, tsv, nli."""
 
-from __future__ import annotations
-
 import pytest
 
 from interlace.core.errors import DataError, SettingsError

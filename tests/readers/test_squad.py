@@ -1,7 +1,5 @@
 """Questions in SQuAD's JSON."""
 
-from __future__ import annotations
-
 import gzip
 import json
 

@@ -1,7 +1,5 @@
 """Ranges and random shares of the rows of a reader."""
 
-from __future__ import annotations
-
 import pytest
 
 from interlace import readers

@@ -1,7 +1,5 @@
 """A run small enough for seconds: two made-up languages, a one-layer model."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -54,7 +52,7 @@ def _sentences(rng, words, count):
 
 
 @pytest.fixture
-def small(tmp_path: Path, monkeypatch) -> Path:
+def small(tmp_path, monkeypatch):
     """A recipe file over data in the same folder; the cache is the test's own."""
     monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")

@@ -54,7 +54,7 @@ def test_records_are_complete_and_the_snippet_of_the_card_runs(run, tmp_path):
         assert len(row["sides"]) == len(row["tokens"])
     card = (run / "model" / "README.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
-    found: dict = {}
+    found = {}
     exec(code.replace("FOLDER-OR-HUB-NAME", str(run / "model")), found)  # noqa: S102 - what the card tells people to run
     assert len(found["tokenizer"]) == found["model"].config.vocab_size
     files = [file for row in facts["data"] for file in row["files"]]

@@ -1,7 +1,5 @@
 """Words put together again as their scripts write them."""
 
-from __future__ import annotations
-
 import pytest
 
 from interlace.core.ragged import Ragged

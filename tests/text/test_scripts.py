@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from interlace.text.scripts import UNSPACED, is_unspaced, script_of, scripts_of

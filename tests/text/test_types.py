@@ -1,7 +1,5 @@
 """Word types: numbering must agree with slicing the lines by hand."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

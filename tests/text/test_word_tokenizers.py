@@ -1,7 +1,5 @@
 """Words of each word tokenizer by hand, and what is particular to one of them."""
 
-from __future__ import annotations
-
 import tempfile
 
 import pytest
