@@ -89,14 +89,13 @@ def labels(*folders):
     return list(dict.fromkeys(run.label for run in read_runs(folders)))
 
 
-def test_runs_that_differ_only_in_the_seed_share_a_column(tmp_path):
+def test_runs_share_a_column_if_they_differ_only_in_the_seed(tmp_path):
     runs = [bare_run(tmp_path / f"r{seed}", "same", [score("de", 10)], seed, width=64) for seed in (1, 2)]
     assert labels(*runs) == ["same"]
-
-
-def test_different_recipes_of_one_name_get_folder_names(tmp_path):
     runs = [bare_run(tmp_path / f"w{width}", "same", [score("de", 1)], width=width) for width in (64, 128)]
     assert labels(*runs) == ["same (w64)", "same (w128)"]
+    runs = [bare_run(tmp_path / name / "mbert", "", [score("de", 1)]) for name in ("a", "b")]
+    assert labels(*runs) == ["mbert (a/mbert)", "mbert (b/mbert)"]
 
 
 def test_runs_of_a_column_were_scored_with_the_same_settings(tmp_path):
@@ -114,15 +113,8 @@ def test_runs_of_a_column_were_scored_with_the_same_settings(tmp_path):
     same = {"settings_key": "x"}
     assert len(columns("d", {**same, "files_key": "f"}, {**same, "files_key": "g"})) == 2
     assert len(columns("e", {**same, "files_key": "f"}, {**same, "files_key": ""})) == 1
-    assert columns("f", {"settings_key": "z"}, {"settings_key": "w"}, {"settings_key": "z"}) == [
-        "mlm (f0/mlm)",
-        "mlm (f1/mlm)",
-    ]
-
-
-def test_checkpoints_of_one_name_get_folder_names(tmp_path):
-    runs = [bare_run(tmp_path / name / "mbert", "", [score("de", 1)]) for name in ("a", "b")]
-    assert labels(*runs) == ["mbert (a/mbert)", "mbert (b/mbert)"]
+    keys = [{"settings_key": key} for key in "zwz"]
+    assert columns("f", *keys) == ["mlm (f0/mlm)", "mlm (f1/mlm)"]
 
 
 def test_scores_are_one_table_with_columns_as_systems(tmp_path):

@@ -24,12 +24,9 @@ def cells(scores, language):
     return {system.label: result for system, result in scores.results[measure].items()}
 
 
-def significant(scores, language="de"):
-    return {
-        system.label: one.significant
-        for (measure, system), one in scores.comparisons.items()
-        if measure.language == language
-    }
+def significant(scores):
+    found = scores.comparisons.items()
+    return {system.label: one.significant for (measure, system), one in found if measure.language == "de"}
 
 
 def line(scores, label):
@@ -41,17 +38,12 @@ def line(scores, label):
 # ---- the table ----
 
 
-def seeds_of(language, values):
-    return [score(language, value, seed) for seed, value in enumerate(values)]
-
-
 def test_mean_range_and_difference(tmp_path):
-    rows = {"a": [(50, 54), (90, 91)], "b": [(60, 61), (89, 91)]}
-    folders = [
-        bare_run(tmp_path / name, name, [*seeds_of("de", german), *seeds_of("en", english)])
-        for name, (german, english) in rows.items()
-    ]
-    scores = only(*folders)
+    found = {"a": {"de": (50, 54), "en": (90, 91)}, "b": {"de": (60, 61), "en": (89, 91)}}
+    rows = {
+        name: [score(la, v, seed) for la in each for seed, v in enumerate(each[la])] for name, each in found.items()
+    }
+    scores = only(*(bare_run(tmp_path / name, name, each) for name, each in rows.items()))
     assert [measure.language for measure in scores.measures] == ["en", "de"], "the source language comes first"
     cell = cells(scores, "de")["a"]
     assert (cell.mean, cell.ends, len(cell.values), cell.n) == (52, (50, 54), 2, 100)
@@ -70,15 +62,12 @@ def test_mean_is_over_languages_that_all_systems_have(tmp_path):
     assert line(scores, "Hindi")[1] == "not scored"
 
 
-def test_lower_may_be_better(tmp_path):
+def test_notes_name_lower_scores_and_those_that_are_not_finite(tmp_path):
     rows = {"a": 3.0, "b": 2.0}
     scores = only(*(bare_run(tmp_path / n, n, [score("de", v, greater_is_better=False)]) for n, v in rows.items()))
     assert [entry.bold for entry in scores.language_table({}).lines[0].entries[:2] if entry] == [False, True]
     assert "Lower is better." in scores.notes
-
-
-def test_counts_scores_that_are_not_finite(tmp_path):
-    scores = only(bare_run(tmp_path / "a", "a", [score("de", float("nan")), score("de", 5, 1)]))
+    scores = only(bare_run(tmp_path / "c", "a", [score("de", float("nan")), score("de", 5, 1)]))
     assert cells(scores, "de")["a"].values == [5]
     assert "Left out, not finite: 1 scores." in scores.notes
 
@@ -128,24 +117,14 @@ def test_different_test_examples_are_noted(first, second, differs, tmp_path):
 # ---- tests against the first system ----
 
 
-def seeded(tmp_path, bases, seeds, runs=0):
-    """Systems that differ in every seed: checkpoints, or that many pre-trainings of each."""
-    return [
-        bare_run(
-            tmp_path / f"{name}{run if runs else ''}",
-            name if runs else "",
-            [score("de", base + seed + run / 10, seed) for seed in range(seeds)],
-            run,
-        )
-        for name, base in bases.items()
-        for run in range(runs or 1)
-    ]
-
-
 @pytest.mark.parametrize(("seeds", "clear"), [(4, False), (5, True)])
 def test_p_values_are_adjusted_over_systems(tmp_path, seeds, clear):
     """The smallest p is 2 / 70 of four runs each, so 4 / 70 of two tests; of five it is 2 / 252."""
-    scores = only(*seeded(tmp_path, {"a": 10, "b": 50, "c": 90}, seeds))
+    rows = {
+        name: [score("de", base + seed, seed) for seed in range(seeds)]
+        for name, base in zip("abc", (10, 50, 90), strict=True)
+    }
+    scores = only(*(bare_run(tmp_path / name, "", each) for name, each in rows.items()))
     assert significant(scores) == {"b": clear, "c": clear}
     assert (line(scores, "German")[3] == "+40.0†") is clear
 
@@ -245,10 +224,8 @@ def probe(value, **more):
 
 
 def test_scores_over_held_out_words_are_named(tmp_path):
-    runs = [
-        bare_run(tmp_path / "align", "align", [probe(30.0, **LEARNT)]),
-        bare_run(tmp_path / "mlm", "mlm", [probe(50)]),
-    ]
+    probes = {"align": probe(30.0, **LEARNT), "mlm": probe(50)}
+    runs = [bare_run(tmp_path / name, name, [row]) for name, row in probes.items()]
     scores = only(*runs)
     assert [scores.words[system] for system in scores.systems] == ["held-out words", "all words"]
     body = section("scores", runs, "Scores").body
@@ -279,12 +256,15 @@ def of_seeds(folder, values):
     return folder
 
 
-def test_summary_has_the_best_two_systems_of_each_task(two_runs):
+def test_summary_has_the_best_two_systems_of_each_task(two_runs, tmp_path):
     heading, text, care = head(*two_runs)
     assert heading == "Zero-shot transfer from English"
     assert text.startswith("Mean over 5 languages other than English. Part-of-speech tagging: mlm+tlm ")
     assert text.count("Mean over") == 1
     assert "Single pre-training run: mlm, mlm+tlm; differences are not tested" in care
+    rows = [("ner", "de", 10), ("mlqa", "de", 30), ("mlqa", "es", 50), ("pos", "de", 60)]
+    text = head(bare_run(tmp_path / "a", "", [score(la, v, task=task) for task, la, v in rows]))[1]
+    assert text == f"German. Named entities: a 10.0{SPACE}%. Part-of-speech tagging: a 60.0{SPACE}%."
 
 
 @pytest.mark.parametrize(
@@ -326,9 +306,3 @@ def test_without_scores_or_means(make_run, tmp_path):
     assert section("scores", probes, "Scores").lead.startswith("No fine-tuning")
     translated = bare_run(tmp_path / "mt", "", [score("en-de", 30.0, task="mt", metric="bleu", unit="BLEU")])
     assert head(translated)[0] == "Translation"
-
-
-def test_summary_is_over_the_same_languages(tmp_path):
-    rows = [("ner", "de", 10), ("mlqa", "de", 30), ("mlqa", "es", 50), ("pos", "de", 60)]
-    text = head(bare_run(tmp_path / "a", "", [score(la, v, task=task) for task, la, v in rows]))[1]
-    assert text == f"German. Named entities: a 10.0{SPACE}%. Part-of-speech tagging: a 60.0{SPACE}%."

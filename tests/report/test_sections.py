@@ -59,7 +59,7 @@ def diagnosed(label="a", style=0, on=None, scores=None, **more):
     return Run(Path(label), {}, more.pop("facts", Facts()), label, style, diagnoses=lines, **more)
 
 
-def test_diagnostics_have_a_panel_per_pair_layer_and_language():
+def test_diagnostics_have_a_panel_per_pair_layer_and_language_and_name_those_left_out():
     pair, hindi = f"English {DASH} German", f"English {DASH} Hindi"
     found = section("training", [diagnosed()], DIAGNOSTICS)
     assert titles(found.body) == [
@@ -69,6 +69,12 @@ def test_diagnostics_have_a_panel_per_pair_layer_and_language():
     both = next(drawing.label for drawing in found.figures if drawing.label.startswith(f"{pair}: P@1 in %"))
     assert both.endswith("a 20.0")  # the alignment; retrieval averages both directions:
     assert [drawing.label for drawing in found.figures][4].endswith("a 100")
+    scores = {f"cka/{what}/{layer}": 0.1 for what in ("en-de", "mean") for layer in range(13)}
+    body = section("training", [diagnosed(scores=scores)], DIAGNOSTICS).body
+    assert (titles(body)[0], titles(body)[-1]) == ("Embeddings", "Layer 12")
+    assert "Not drawn: Layer" in body
+    for count, most, expected in ((3, 8, [0, 1, 2]), (13, 4, [0, 4, 8, 12]), (25, 8, [0, 3, 7, 10, 14, 17, 21, 24])):
+        assert evenly([str(number) for number in range(count)], most) == [str(number) for number in expected]
 
 
 def test_diagnostics_name_sentence_pairs_and_time():
@@ -78,22 +84,10 @@ def test_diagnostics_name_sentence_pairs_and_time():
     assert alone.lead.endswith("Time: 0.5\N{NARROW NO-BREAK SPACE}% of the training steps.")
     seen = diagnosed("b", 1, on={"en-de": {"pairs": 64, "from": "train"}})
     assert "The pairs differ between runs." in section("training", [diagnosed(), seen], DIAGNOSTICS).body
-
-
-def test_dictionaries_in_evaluations_are_diagnostics():
     scores = {"perplexity/en": 9.0, "align_mlm/train/p@1": 80.0}
     run = Run(Path("a"), {}, Facts(), "a", evaluations=[LoggedScores(step=4, scores=scores)])
     assert titles(section("training", [run], DIAGNOSTICS).body) == ["align_mlm, trained on"]
     assert titles(section("training", [run], EVALUATION).body) == ["English"]
-
-
-def test_omitted_layers_are_named():
-    scores = {f"cka/{what}/{layer}": 0.1 for what in ("en-de", "mean") for layer in range(13)}
-    body = section("training", [diagnosed(scores=scores)], DIAGNOSTICS).body
-    assert (titles(body)[0], titles(body)[-1]) == ("Embeddings", "Layer 12")
-    assert "Not drawn: Layer" in body
-    for count, most, expected in ((3, 8, [0, 1, 2]), (13, 4, [0, 4, 8, 12]), (25, 8, [0, 3, 7, 10, 14, 17, 21, 24])):
-        assert evenly([str(number) for number in range(count)], most) == [str(number) for number in expected]
 
 
 def test_diagnoses_are_read_from_a_run(make_run):
@@ -109,9 +103,8 @@ def test_diagnoses_are_read_from_a_run(make_run):
 def test_shares_have_a_figure_of_their_own():
     terms = {"multilingual": 5.0, "cross_lingual": 6.0, "aligned_share": 0.7}
     steps = [LoggedStep(step=step, objective="weam", losses=terms) for step in range(3)]
-    nats, shares = section("training", [Run(Path("a"), {}, Facts(), "a", steps=steps)], LOSSES).body.split("</figure>")[
-        :2
-    ]
+    body = section("training", [Run(Path("a"), {}, Facts(), "a", steps=steps)], LOSSES).body
+    nats, shares, *_ = body.split("</figure>")
     assert titles(nats) == ["weam: multilingual", "weam: cross_lingual"]
     assert titles(shares) == ["weam: aligned_share"]
     assert "nats" not in shares
@@ -136,12 +129,9 @@ def test_perplexity_units_and_bleu():
 
 
 def test_mixture_by_objective_and_language():
-    mixture = {
-        "tokens": {"mlm/de": 1500, "tlm/en-de": 500},
-        "rows": {"mlm/de": 15, "tlm/en-de": 9},
-        "steps": {"mlm/de": 3, "tlm/en-de": 1},
-        "languages": {"de": 1750, "en": 250},
-    }
+    counts = {"tokens": (1500, 500), "rows": (15, 9), "steps": (3, 1)}
+    mixture = {what: dict(zip(("mlm/de", "tlm/en-de"), each, strict=True)) for what, each in counts.items()}
+    mixture["languages"] = {"de": 1750, "en": 250}
     shares = {"mlm/de": 0.75, "tlm/en-de": 0.25}
     body = section("training", [Run(Path("a"), {}, Facts(shares=shares, mixture=mixture), "a")], MIXTURE).body
     assert "a: 1,500 subwords, 15 rows, 3 steps" in body
@@ -407,9 +397,7 @@ def test_words_are_drawn_before_and_after_training(make_run):
     concepts = [{"en": f"w{n}", "de": f"v{n}", "hi": f"u{n}"} for n in range(8)]
     rng = np.random.default_rng(0)
     means = rng.normal(size=(8, 1, 12))
-    before, after = (
-        (rng.normal(size=(8, 3, 12)) + near * means).reshape(-1, 12).astype(np.float32) for near in (0.0, 3.0)
-    )
+    before, after = (np.float32(rng.normal(size=(8, 3, 12)) + near * means).reshape(-1, 12) for near in (0, 3))
     save_file({"before": before, "after": after}, folder / "words.safetensors", {"concepts": json.dumps(concepts)})
     (run,) = read_runs([folder])
     assert run.words.pairs[:2] == [(0, 1), (0, 2)]
@@ -461,9 +449,8 @@ def test_tokens_of_a_word_are_joined(tokens, joined):
 
 def test_corpora_take_turns_in_alignments(two_runs):
     pair = {"source": ["the", "house"], "target": ["das", "Haus"], "links": [[0, 0], [1, 1]]}
-    (two_runs[1] / "alignments.json").write_text(
-        json.dumps([{**pair, "corpus": name} for name in ["en-de"] * 7 + ["en-tr"]])
-    )
+    pairs = [{**pair, "corpus": name} for name in ["en-de"] * 7 + ["en-tr"]]
+    (two_runs[1] / "alignments.json").write_text(json.dumps(pairs))
     found = section("examples", two_runs, "alignments")
     assert len(found.figures) == 6
     assert found.body.index("Turkish") < found.body.rindex("German")
@@ -509,10 +496,8 @@ def test_checkpoints_of_one_fine_tuning_count_once(make_run):
 
 
 def commands(*folders):
-    found = re.search(
-        r"Commands</h3>\n<pre[^>]*><code>(.*?)</code>", section("setup", folders, REPRODUCTION).body, re.DOTALL
-    )
-    assert found
+    body = section("setup", folders, REPRODUCTION).body
+    found = re.search(r"Commands</h3>\n<pre[^>]*><code>(.*?)</code>", body, re.DOTALL)
     return unescape(found[1]).strip().split("\n")
 
 
@@ -524,13 +509,9 @@ def of_checkpoint(folder, models):
 
 def test_commands_for_checkpoints(tmp_path):
     folder = of_checkpoint(tmp_path / "xlmr", {"retrieval": "some/xlm-r", "mining": "some/xlm-r"})
-    assert commands(folder) == [
-        (
-            "interlace evaluate some/xlm-r --recipe xlmr/evaluate.json --tasks retrieval,mining --seeds 2 "
-            "--output again/xlmr"
-        ),
-        "interlace report again/xlmr --output again/report.html",
-    ]
+    first = "evaluate some/xlm-r --recipe xlmr/evaluate.json --tasks retrieval,mining --seeds 2 --output again/xlmr"
+    second = "report again/xlmr --output again/report.html"
+    assert commands(folder) == [f"interlace {first}", f"interlace {second}"]
     assert "<dt>checkpoint</dt><dd>some/xlm-r</dd>" in section("setup", [folder], REPRODUCTION).body
     private = of_checkpoint(tmp_path / "a", {"pos": str(tmp_path / "mine" / "bert")})
     assert commands(private)[0].startswith("interlace evaluate bert --recipe a/evaluate.json ")
@@ -540,9 +521,8 @@ def test_commands_for_checkpoints(tmp_path):
 
 def test_shared_subwords_of_a_derived_language(make_run):
     folder = make_run("mlm", gain=0.0)
-    about = json.loads((folder / "run.json").read_text())
     made = {"corpus": "en_x", "languages": ["en_x"], "derived": {"shared": 11.13, "cut_alike": 96.0}}
-    (folder / "run.json").write_text(json.dumps(about | {"data": [made]}))
+    change(folder, "run.json", lambda facts: {**facts, "data": [made]})
     shown = "<dt>subwords of en_x</dt><dd>11.1 % shared with the original, 96.0 % cut alike</dd>"
     assert shown in section("setup", [folder], REPRODUCTION).body
 

@@ -93,16 +93,6 @@ def probed(alignment, transfer):
     return ScoreTable(rows)
 
 
-def test_alignment_is_correlated_with_the_negated_gap():
-    [table] = correlation_tables(probed([10, 20, 30, 40, 50], [50, 60, 65, 80, 70]), "t")
-    assert [line.label for line in table.lines] == ["retrieval (p@1)"]
-    assert [column.name for column in table.columns] == ["pos, zero-shot"]
-    assert table.lines[0].entries[0].text == "0.90 (p = 0.083, n = 5 x 1)"  # one exchange of neighbours in 120 orders
-    lower = probed([50, 40, 30, 20, 10], [50, 60, 65, 70, 80])
-    rows = [replace(one, greater_is_better=one.task == "pos") for one in lower]
-    assert correlation_tables(ScoreTable(rows), "t")[0].lines[0].entries[0].text.startswith("1.00 (p = 0.017")
-
-
 def transferred(aligned, supervised, zero_shot, seed=0):
     """Systems with P@1 over all words, 10 points less over held-out ones, and scores in a derived language."""
     rows = []
@@ -149,11 +139,18 @@ def test_conditions_are_not_correlated_with_each_other():
     assert table.lines[0].entries[0].text == "-1.00 (p = 0.083, n = 4 x 2)"  # 2 of 24 orders
 
 
-def test_too_few_systems_or_no_probe_have_no_table():
+def test_alignment_is_correlated_with_the_negated_gap_of_enough_systems():
     [table] = correlation_tables(probed([1, 2, 3], [1, 2, 3]), "t")
     assert table.lines[0].entries[0].text == "1.00 (p = 0.33\N{DEGREE SIGN}, n = 3 x 1)"
     assert correlation_tables(probed([1, 2], [1, 2]), "t") == []
     assert correlation_tables(ScoreTable([row("a", 0, "en", 1.0), row("a", 0, "de", 1.0)]), "t") == []
+    [table] = correlation_tables(probed([10, 20, 30, 40, 50], [50, 60, 65, 80, 70]), "t")
+    assert [line.label for line in table.lines] == ["retrieval (p@1)"]
+    assert [column.name for column in table.columns] == ["pos, zero-shot"]
+    assert table.lines[0].entries[0].text == "0.90 (p = 0.083, n = 5 x 1)"  # one exchange of neighbours in 120 orders
+    lower = probed([50, 40, 30, 20, 10], [50, 60, 65, 70, 80])
+    rows = [replace(one, greater_is_better=one.task == "pos") for one in lower]
+    assert correlation_tables(ScoreTable(rows), "t")[0].lines[0].entries[0].text.startswith("1.00 (p = 0.017")
 
 
 # ---- transfer to derived languages ----
@@ -164,10 +161,8 @@ def published(*places):
 
 
 def scored(system, seed, supervised, zero_shot, alignment):
-    values = [
-        row(system, seed, "en_x", value, task="embedding_alignment", metric=metric, main=metric == "p@1")
-        for metric, value in alignment.items()
-    ]
+    about = {"task": "embedding_alignment"}
+    values = [row(system, seed, "en_x", v, metric=m, main=m == "p@1", **about) for m, v in alignment.items()]
     own = row(system, seed, "en_x", supervised, setting="supervised")
     return [row(system, seed, "en", 90.0), row(system, seed, "en_x", zero_shot), own, *values]
 
@@ -193,13 +188,9 @@ def test_transfer_rows_have_scores_gap_and_alignment():
     }
 
 
-@pytest.fixture
-def with_f1(mlm):
+def test_published_f1_of_each_transformation_is_below_our_f1_and_not_below_our_accuracy(mlm):
     f1 = [replace(one, metric="f1", main=False, score=one.score - 2) for one in mlm if one.task == "pos"]
-    return ScoreTable([*mlm, *f1])
-
-
-def test_published_f1_is_below_our_f1_and_not_below_our_accuracy(with_f1):
+    with_f1 = ScoreTable([*mlm, *f1])
     recipes = published("table 3, MLM, Trans + Inv", "table 8, MLM, Trans + Inv")
     [table] = transfer_tables(with_f1, "t", recipes)
     assert [column.group for column in table.columns[:6]] == ["pos (accuracy)"] * 3 + ["pos (f1)"] * 3
@@ -208,14 +199,8 @@ def test_published_f1_is_below_our_f1_and_not_below_our_accuracy(with_f1):
     ours, theirs = (texts(line.entries) for line in table.lines)
     assert ours == ["80.0", "50.0", "30.0", "78.0", "48.0", "30.0", "10.0", None, None]
     assert theirs == [None, None, None, "95.0", "56.5", "38.5", "0.3", None, None]
-
-
-def test_published_f1_is_left_out_without_ours(mlm):
     [table] = transfer_tables(ScoreTable(mlm), "t", published("table 3, MLM, Trans + Inv"))
     assert not any(line.theirs for line in table.lines)
-
-
-def test_published_rows_of_different_transformations_stay_separate(with_f1):
     recipes = published("table 4, DICT-MLM, 25 %", "table 5, DICT-MLM, 25 %")
     [table] = transfer_tables(with_f1, "t", recipes)
     assert {line.label: texts(line.entries)[5] for line in table.lines[1:]} == {
@@ -224,14 +209,11 @@ def test_published_rows_of_different_transformations_stay_separate(with_f1):
     }
 
 
-def test_caption_names_contamination(mlm):
+def test_caption_names_contamination_and_languages_have_rows_of_their_own(mlm):
     assert "Contamination" not in transfer_tables(ScoreTable(mlm), "t")[0].caption
     shares = (1.0, 12.34, 2.0, 0.0)
     rows = [replace(one, contamination={"ngram": share}) for one, share in zip(mlm, shares, strict=True)]
     assert "pos up to 12.3 %" in transfer_tables(ScoreTable(rows), "t")[0].caption
-
-
-def test_several_languages_have_rows_of_their_own(mlm):
     rows = [*mlm, *(replace(one, language="en_y") for one in mlm if one.language == "en_x")]
     [table] = transfer_tables(ScoreTable(rows), "t")
     assert [line.label for line in table.lines] == ["MLM, en_x", "MLM, en_y"]

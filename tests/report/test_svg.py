@@ -33,13 +33,10 @@ def test_ticks_are_few_round_and_inside(low, span):
     assert all(low - 1e-6 * span <= value <= low + span + 1e-6 * span for value in found)
 
 
-def test_ticks_by_hand():
+def test_ticks_and_smoothed_values_by_hand():
     assert svg.ticks(0, 100, 5) == [0, 20, 40, 60, 80, 100]
     assert svg.log_ticks(4, 120) == [5, 10, 20, 50, 100]
     assert svg.scale(1, 100, 0, 10, log=True)(10) == pytest.approx(5)
-
-
-def test_smoothing_keeps_the_mean():
     means, size = figures.smoothed([(float(step), float(step % 7)) for step in range(420)])
     assert (len(means), size) == (60, 7)
     assert all(value == pytest.approx(3) for _, value in means)
@@ -63,9 +60,6 @@ def test_numbers_times_and_names():
     assert [text.language_name(code) for code in ("en-de", "zh-TW", "xx")] == ["English – German", "Chinese (TW)", "xx"]
     assert text.short_labels(["multi30k-mlm", "multi30k-tlm"]) == ["mlm", "tlm"]
     assert text.short_labels(["mlm"]) == ["mlm"]
-
-
-def test_text_is_escaped_in_figures():
     assert "<b>" not in svg.text(0, 0, "<b>&") + svg.element("p", title='"<b>')
 
 
@@ -129,16 +123,13 @@ def squares(root, kind):
     return [tuple(float(node.get(key, 0)) for key in ("x", "y", "width")) for node in found]
 
 
-def test_squares_are_at_their_words():
+def test_squares_are_at_their_words_confidence_is_opacity_and_gold_an_outline():
     root = parsed(matrix(links=[(0, 2), (2, 0)]))
     words = {node.text: node for node in root.iter(f"{SVG}text")}
     for (x, y, width), target, source in zip(squares(root, "link"), ("Haus", "das"), ("the", "house"), strict=True):
         across = re.search(r"translate\(([\d.]+)", words[target].get("transform", ""))
         assert x < float(across[1]) < x + width
         assert y < float(words[source].get("y", 0)) < y + width
-
-
-def test_confidence_is_opacity_and_gold_an_outline():
     root = parsed(matrix(confidence=[0.1, 0.5, 1.0]))
     opacities = [float(node.get("fill-opacity", 0)) for node in root.iter(f"{SVG}rect") if node.get("fill-opacity")]
     assert opacities == pytest.approx([0.28, 0.6, 1.0])
