@@ -17,30 +17,15 @@ from interlace.experiments.recipe import RECIPES, read_recipe
 from interlace.models.build import load
 from interlace.text import TextPairs
 from little_checkpoints import ENGLISH, KINDS, LONGEST, save
+from toy_settings import under
 
 OTHER = [word[::-1] + "o" for word in ENGLISH]  # letters that all of their tokenizers can spell
-FAMILY_OF = {
-    "adapt/mbert:alm": "mbert",
-    "adapt/mbert:weam": "mbert",
-    "adapt/mbert:align-mlm": "mbert",
-    "adapt/mbert:word-aligned": "mbert",
-    "adapt/xlm-r-alm": "xlm-r",
-    "adapt/mmbert-alm": "mmbert",
-    "adapt/xlm-tlm": "xlm",
-}
+FAMILY_OF = {f"adapt/mbert:{name}": "mbert" for name in ("alm", "weam", "align-mlm", "word-aligned")}
+FAMILY_OF |= {"adapt/xlm-r-alm": "xlm-r", "adapt/mmbert-alm": "mmbert", "adapt/xlm-tlm": "xlm"}
 POOLER = {"mbert": "bert.pooler.dense.weight", "xlm-r": "roberta.pooler.dense.weight"}
-SHORT = {
-    "train.steps": "2",
-    "train.tokens_per_update": "256",
-    "train.tokens_per_micro_batch": "256",
-    "train.threads": "1",
-    "train.precision": '"no"',
-    "train.evaluate_tokens": "256",
-    "train.evaluate_every": "0",
-    "train.optimizer.warmup": "0",
-    "train.optimizer.learning_rate": "1e-3",
-    "filters": "{}",
-}
+SHORT = under("train", steps="2", tokens_per_update="256", tokens_per_micro_batch="256", threads="1", precision='"no"')
+SHORT |= under("train", evaluate_tokens="256", evaluate_every="0")
+SHORT |= {"train.optimizer.warmup": "0", "train.optimizer.learning_rate": "1e-3", "filters": "{}"}
 
 
 @pytest.fixture(scope="module")
@@ -113,12 +98,7 @@ def test_extends_the_vocabulary(kind, starts, text, tmp_path):
     assert Vocab.load(again).fingerprint == new.fingerprint
 
 
-def test_warns_about_ignored_vocabulary_size(starts, text, tmp_path, caplog):
-    pretrain(adapted("adapt/mbert:alm", starts[next(iter(KINDS))], text, {"vocab.size": "800"}), tmp_path / "run")
-    assert re.search(r"vocab\.size = 800 has no effect: .* has [0-9,]+ tokens; set vocab\.extend", caplog.text)
-
-
-def test_maps_and_adds_languages_of_an_xlm_checkpoint(starts, text, tmp_path):
+def test_maps_and_adds_languages_of_an_xlm_checkpoint(starts, text, tmp_path, caplog):
     folder = tmp_path / "text"
     folder.mkdir()
     for split in ("train", "dev"):
@@ -130,8 +110,10 @@ def test_maps_and_adds_languages_of_an_xlm_checkpoint(starts, text, tmp_path):
         "model.languages": "embeddings",
         "model.language_names.english": "en",
         "model.language_copies.gsw": "de",
+        "vocab.size": "800",
     }
     model = pretrain(adapted("adapt/xlm-tlm", starts["xlm"], folder, changes), tmp_path / "run")
+    assert re.search(r"vocab\.size = 800 has no effect: .* has [0-9,]+ tokens; set vocab\.extend", caplog.text)
     assert load(model).traits.languages == {"de": 0, "en": 1, "english": 1, "zh": 2, "gsw": 3}
     old, new = (load_file(path / "model.safetensors") for path in (starts["xlm"], model))
     name = next(name for name in old if "lang_embeddings" in name)

@@ -1,7 +1,5 @@
 """A parallel corpus out of text and what a run makes of it."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 
@@ -122,6 +120,13 @@ def test_rejects_folders_with_other_files(mono, tmp_path):
     with pytest.raises(DataError, match="no pair is left: 6 dropped by empty"):
         translate(Backwards(lambda _: ""), mono, tmp_path / "made")
     assert not list((tmp_path / "made").glob("train.*"))
+    with pytest.raises(SettingsError, match="did you mean 'ratio'"):
+        BackTranslationSettings.read({"filters": {"ration": {}}})
+    with pytest.raises(SettingsError, match="search: n_best = 2, but only the best translation"):
+        BackTranslationSettings.read({"search": {"n_best": 2}})
+    with pytest.raises(SettingsError, match="tag 'two words': expected one word"):
+        BackTranslationSettings.read({"tag": "two words"})
+    assert json.loads(json.dumps(BackTranslationSettings().dump()))["tag"] == ""
 
 
 def test_warns_when_replacing_another_direction(mono, tmp_path, caplog):
@@ -131,16 +136,6 @@ def test_warns_when_replacing_another_direction(mono, tmp_path, caplog):
     assert "replacing" not in caplog.text
     translate(turned, mono, tmp_path / "made")
     assert "made: replacing back-translations from ro to en" in caplog.text
-
-
-def test_rejects_invalid_settings():
-    with pytest.raises(SettingsError, match="did you mean 'ratio'"):
-        BackTranslationSettings.read({"filters": {"ration": {}}})
-    with pytest.raises(SettingsError, match="search: n_best = 2, but only the best translation"):
-        BackTranslationSettings.read({"search": {"n_best": 2}})
-    with pytest.raises(SettingsError, match="tag 'two words': expected one word"):
-        BackTranslationSettings.read({"tag": "two words"})
-    assert json.loads(json.dumps(BackTranslationSettings().dump()))["tag"] == ""
 
 
 @pytest.mark.parametrize("parts", [2, 3, 6])

@@ -1,7 +1,5 @@
 """Recipes of translated captions: what is compared differs in its start alone, and a start is gone on from."""
 
-from __future__ import annotations
-
 import gzip
 import json
 
@@ -14,20 +12,14 @@ from interlace.experiments.evaluate import evaluate, target_of
 from interlace.experiments.prepare import prepare
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import RECIPES, read_recipe
+from toy_settings import under
 
 NAMES = [name for name in RECIPES.names() if name.startswith("mt/")]
 STARTS = ("mlm", "tlm", "alm")
+HALVES = {"corpora.english.rows": '":200"', "corpora.others.rows": '"200:"'}
 SMALL = {"layers": "1", "width": "32", "heads": "2"}
-QUICK = {
-    "train.steps": "4",
-    "train.tokens_per_update": "128",
-    "train.evaluate_every": "2",
-    "train.checkpoint_every": "2",
-    "train.optimizer.warmup": "1",
-    "train.precision": '"no"',
-    "train.threads": "1",
-    "vocab.size": "400",
-}
+QUICK = under("train", steps="4", tokens_per_update="128", evaluate_every="2", checkpoint_every="2", precision='"no"')
+QUICK |= {"train.optimizer.warmup": "1", "train.threads": "1", "vocab.size": "400"}
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +37,7 @@ def captions(tmp_path_factory):
 
 
 def made(name, captions, **more):
-    shape = {f"model.shape.{key}": value for key, value in SMALL.items()} if read_recipe(name).model.shape else {}
+    shape = under("model.shape", **SMALL) if read_recipe(name).model.shape else {}
     return read_recipe(name, {**QUICK, **shape, "data_root": json.dumps(str(captions)), **more})
 
 
@@ -55,10 +47,8 @@ def test_compared_recipes_differ_only_in_initialization(other):
     for start in STARTS:
         one = read_recipe(f"mt/multi30k:en-{other}-{start}")
         begin = read_recipe(f"mt/multi30k:{start}")
-        assert (one.corpora, one.vocab, one.objectives, one.train) == (
-            base.corpora, base.vocab, base.objectives, base.train
-        )  # fmt: skip
-        assert one.evaluate == base.evaluate
+        for part in ("corpora", "vocab", "objectives", "train", "evaluate"):
+            assert getattr(one, part) == getattr(base, part)
         assert one.model.start == f"runs/m30k-mt-{start}/model"
         assert begin.model.shape == base.model.shape
         assert begin.train == base.train
@@ -83,9 +73,7 @@ def test_trains_and_scores_from_pretrained_models(captions, tmp_path):
 
 
 def test_halves_share_no_image(captions):
-    materials = prepare(made("mt/multi30k:halves-mlm", captions, **{
-        "corpora.english.rows": '":200"', "corpora.others.rows": '"200:"'
-    }))  # fmt: skip
+    materials = prepare(made("mt/multi30k:halves-mlm", captions, **HALVES))
     assert {name: len(corpus) for name, corpus in materials.train.items()} == {"en": 200, "de": 200, "fr": 200}
     recipe = read_recipe("mt/multi30k:unmt-en-de")
     first, second = recipe.corpora["english"].rows, recipe.corpora["others"].rows
@@ -94,14 +82,13 @@ def test_halves_share_no_image(captions):
 
 @pytest.mark.parametrize("start", ["mlm", "align"])
 def test_trains_unsupervised_from_pretrained_models(start, captions, tmp_path):
-    halves = {"corpora.english.rows": '":200"', "corpora.others.rows": '"200:"'}
-    settings = dict(halves)
+    settings = dict(HALVES)
     if start == "align":
-        words = {**halves, "data_root": json.dumps(str(captions)), "embeddings.skipgram.width": "8"}
+        words = {**HALVES, "data_root": json.dumps(str(captions)), "embeddings.skipgram.width": "8"}
         learn_vectors(read_recipe("mt/multi30k-halves-words", words), tmp_path / "words")
         settings["objectives.align_mlm.dictionary.vectors"] = json.dumps(str(tmp_path / "words"))
     start = pretrain(made(f"mt/multi30k:halves-{start}", captions, **settings), tmp_path / "start")
-    begun = {**halves, "model.start": json.dumps(str(start))}
+    begun = {**HALVES, "model.start": json.dumps(str(start))}
     run = tmp_path / "run"
     pretrain(made("mt/multi30k:unmt-en-de", captions, **begun), run)
     steps = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]

@@ -22,16 +22,8 @@ ABOUT = {
     }],
 }  # fmt: skip
 SCORES = [
-    {
-        "task": "pos",
-        "metric": "accuracy",
-        "unit": "%",
-        "source": "en",
-        "language": language,
-        "seed": seed,
-        "score": score,
-    }
-    for seed, language, score in ((0, "de", 80.0), (1, "de", 82.0), (0, "en", 95.0), (1, "en", 95.0))
+    {"task": "pos", "metric": "accuracy", "unit": "%", "source": "en", "language": one, "seed": seed, "score": score}
+    for seed, one, score in ((0, "de", 80.0), (1, "de", 82.0), (0, "en", 95.0), (1, "en", 95.0))
 ]
 METRICS = [
     {"kind": "step", "step": 1},
@@ -61,24 +53,30 @@ def front_of(card):
     return yaml.safe_load(card.split("---")[1])
 
 
-def test_the_front_matter_is_what_the_hub_reads(tmp_path):
-    front = front_of(card_of(run_of(tmp_path)))
+def test_the_front_matter_is_what_the_hub_reads_and_tables_tell_data_and_objectives(tmp_path):
+    card = card_of(run_of(tmp_path))
+    front = front_of(card)
     assert front == {
-        "language": ["en", "de"],
-        "base_model": "google-bert/bert-base-multilingual-cased",
-        "library_name": "transformers",
-        "pipeline_tag": "fill-mask",
+        "language": ["en", "de"], "base_model": "google-bert/bert-base-multilingual-cased",
+        "library_name": "transformers", "pipeline_tag": "fill-mask",
         "tags": ["interlace", "cross-lingual", "mlm", "alm"],
-    }
+    }  # fmt: skip
     assert ModelCardData(**front).to_dict() == front  # without a license, which the publisher chooses
+    row = "| en-de (training) | 1,200 | 34,567 | empty: 2, dropped by ratio: 30 | `train.en` (999 bytes, abc) |"
+    assert row in card
+    assert "Filters for training text, in order: `empty`; `length` (max_words = 100); `ratio`; `duplicates`." in card
+    assert "Word aligner: `gibbs`." in card
+    assert "| 1 | 20.0 % | max_length = 128, corpora = text |" in card
+    assert "| 1 | 80.0 % | max_length = 128 |" in card
+    assert "| tokens per update, with padding | 16,384 |" in card
+    assert "That of `bert-base-multilingual-cased`, unchanged." in card
+    extended = card_of(run_of(tmp_path / "extended", vocab__extend="5000"))
+    assert "up to 5,000 tokens learned from the training text. Initial embeddings of new tokens: mean of" in extended
 
 
 def test_language_codes_are_quoted_and_without_regions(tmp_path):
-    changes = {
-        "corpora__text__languages": '["no", "zh_cn", "zh_tw", "made_up_x"]',
-        "corpora__pairs__pairs": '["no-zh_cn"]',
-    }
-    front = front_of(card_of(run_of(tmp_path, **changes)))
+    text, pairs = '["no", "zh_cn", "zh_tw", "made_up_x"]', '["no-zh_cn"]'
+    front = front_of(card_of(run_of(tmp_path, corpora__text__languages=text, corpora__pairs__pairs=pairs)))
     assert front["language"] == ["no", "zh"]
 
 
@@ -98,29 +96,15 @@ def test_folders_are_not_base_models_and_paths_are_removed(tmp_path):
     assert not re.search(r"(?<![\w:/.])/(?:home|root|tmp|work|Users)/", card)
 
 
-def test_tables_of_data_and_objectives(tmp_path):
-    card = card_of(run_of(tmp_path))
-    row = "| en-de (training) | 1,200 | 34,567 | empty: 2, dropped by ratio: 30 | `train.en` (999 bytes, abc) |"
-    assert row in card
-    assert "Filters for training text, in order: `empty`; `length` (max_words = 100); `ratio`; `duplicates`." in card
-    assert "Word aligner: `gibbs`." in card
-    assert "| 1 | 20.0 % | max_length = 128, corpora = text |" in card
-    assert "| 1 | 80.0 % | max_length = 128 |" in card
-    assert "| tokens per update, with padding | 16,384 |" in card
-    assert "That of `bert-base-multilingual-cased`, unchanged." in card
-    extended = card_of(run_of(tmp_path / "extended", vocab__extend="5000"))
-    assert "up to 5,000 tokens learned from the training text. Initial embeddings of new tokens: mean of" in extended
-
-
 def test_perplexities_are_those_of_the_exported_weights(tmp_path):
-    assert "after step 20.\n\n|  | en | mean |\n| --- | --- | --- |\n| perplexity | 12.50 | 12.50 |" in card_of(
-        run_of(tmp_path / "last")
-    )
+    last = card_of(run_of(tmp_path / "last"))
     best = card_of(run_of(tmp_path / "best", train__patience="2", train__evaluate_every="10"))
-    assert "after step 10.\n\n|  | en | mean |\n| --- | --- | --- |\n| perplexity | 9.00 | 9.00 |" in best
+    for card, step, value in ((last, 20, "12.50"), (best, 10, "9.00")):
+        row = f"| perplexity | {value} | {value} |"
+        assert f"after step {step}.\n\n|  | en | mean |\n| --- | --- | --- |\n{row}" in card
 
 
-def test_an_evaluation_adds_scores(tmp_path):
+def test_an_evaluation_adds_scores_by_task_and_setting(tmp_path):
     folder = run_of(tmp_path)
     assert "## Scores" not in card_of(folder)
     (folder / "scores.json").write_text(json.dumps(SCORES))
@@ -129,10 +113,7 @@ def test_an_evaluation_adds_scores(tmp_path):
     assert "| pos | accuracy (%) | 2 | 81 ± 1.4 | 95 ± 0 |" in card
     results = {result.dataset_config: result for result in ModelCard(card).data.eval_results}
     assert (results["de"].task_type, results["de"].metric_type, results["de"].metric_value) == ("pos", "accuracy", 81.0)
-
-
-def test_settings_of_a_task_have_their_own_scores(tmp_path):
-    folder, others = run_of(tmp_path), {"task": "xnli", "setting": "translate-test", "translations": "human"}
+    others = {"task": "xnli", "setting": "translate-test", "translations": "human"}
     rows = [row | {"task": "xnli"} for row in SCORES] + [row | others | {"score": 50.0} for row in SCORES]
     (folder / "scores.json").write_text(json.dumps(rows))
     card = card_of(folder)

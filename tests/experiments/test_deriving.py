@@ -1,7 +1,5 @@
 """Derived languages in recipes: their files stand where patterns look, beside those that they are made of."""
 
-from __future__ import annotations
-
 import json
 import re
 
@@ -59,25 +57,14 @@ def root(tmp_path):
 
 def recipe(root, derived=None, **more):
     asked = {"of": "en", "transformations": "invert+transliterate", **(derived or {})}
-    return Recipe.read(
-        {
-            "name": "r",
-            "data_root": str(root),
-            "word_tokenizer": "unicode",
-            "derived": {"en_x": asked},
-            "vocab": {"size": 300},
-            "corpora": {
-                "text": {"languages": ["en", "en_x"], "train": "text/train.{language}.txt"},
-                "pairs": PAIRS,
-            },
-            "align": {"name": "pharaoh", "links": "text/{pair}.alignments"},
-            "evaluate": {
-                "dictionary": "dict/{source}-{target}.txt",
-                "tasks": {"pos": {}, "ner": {}, "xnli": {}, "mlqa": {}, "embedding_alignment": {}},
-            },
-            **more,
-        }
-    )
+    tasks = {"pos": {}, "ner": {}, "xnli": {}, "mlqa": {}, "embedding_alignment": {}}
+    return Recipe.read({
+        "name": "r", "data_root": str(root), "word_tokenizer": "unicode", "vocab": {"size": 300},
+        "derived": {"en_x": asked},
+        "corpora": {"text": {"languages": ["en", "en_x"], "train": "text/train.{language}.txt"}, "pairs": PAIRS},
+        "align": {"name": "pharaoh", "links": "text/{pair}.alignments"},
+        "evaluate": {"dictionary": "dict/{source}-{target}.txt", "tasks": tasks}, **more,
+    })  # fmt: skip
 
 
 def lines(path):
@@ -121,9 +108,8 @@ def test_translations_alignments_and_dictionary(root):
 
 def test_shares_of_translations_are_nested(root):
     write_lines(root / "text/train.en.txt", [f"word number {number}" for number in range(400)])
-    some, more = (
-        lines(data_root(recipe(root, {"parallel": share})) / "text/pairs.en-en_x.en.txt") for share in (0.1, 0.5)
-    )
+    roots = (data_root(recipe(root, {"parallel": share})) for share in (0.1, 0.5))
+    some, more = (lines(found / "text/pairs.en-en_x.en.txt") for found in roots)
     assert 20 < len(some) < 60
     assert 160 < len(more) < 240
     assert set(some) < set(more)
@@ -136,9 +122,14 @@ def test_files_are_cached_by_settings_and_content(root):
     assert first == again != other
     write_lines(root / "text/train.en.txt", ["other text"])
     assert lines(data_root(recipe(root)) / text) != lines(first)
+    first = data_key(recipe(root))
+    write_lines(root / "text/another.txt", ["new"])
+    assert data_key(recipe(root)) == first
+    assert data_key(recipe(root, {"transformations": "transliterate"})) != first
+    assert data_key(recipe(root, {"seed": 1})) != first
 
 
-def test_the_data_root_holds_links_to_all_original_files(root):
+def test_the_data_root_holds_links_and_corpora_are_read_from_it(root):
     found = data_root(recipe(root))
     assert (found / "notes.txt").resolve() == root / "notes.txt"
     assert (found / "text/dev.en.txt").resolve() == root / "text/dev.en.txt"
@@ -146,22 +137,11 @@ def test_the_data_root_holds_links_to_all_original_files(root):
     assert lines(data_root(recipe(root)) / "text/late.txt") == ["x"]
     (root / "text/late.txt").unlink()
     assert not (data_root(recipe(root)) / "text/late.txt").exists()
-
-
-def test_corpora_of_derived_languages(root):
     objectives = {"alm": {"max_length": 16, "corpora": ["pairs"]}}
     materials = prepare(recipe(root, objectives=objectives))
     assert set(materials.train) == {"en", "en_x", "en-en_x"}
     aligned = materials.train["en-en_x"].take(np.arange(1))
     assert aligned.links[0].tolist() == [[0, 2], [1, 1], [2, 0], [3, 3]]
-
-
-def test_data_key_depends_on_transformations_only(root):
-    first = data_key(recipe(root))
-    write_lines(root / "text/another.txt", ["new"])
-    assert data_key(recipe(root)) == first
-    assert data_key(recipe(root, {"transformations": "transliterate"})) != first
-    assert data_key(recipe(root, {"seed": 1})) != first
 
 
 # ---- shipped recipes ----
@@ -225,9 +205,8 @@ def test_shared_words_are_left_out_of_a_second_score(keep, tmp_path):
     kept = {"derived.en_x.settings.transliterate": {"keep_punctuation": keep}}
     pretrain(read_recipe("derived/toy:mlm", TOY | VOCAB | SHORT | kept), tmp_path)
     rows = evaluate(target_of(str(tmp_path)), ["pos", "ner"], 1)
-    shared = {
-        row["task"]: [name for name in row["scores"] if "shared" in name] for row in rows if row["language"] == "en_x"
-    }
+    own = [row for row in rows if row["language"] == "en_x"]
+    shared = {row["task"]: [name for name in row["scores"] if "shared" in name] for row in own}
     both = {"pos": ["accuracy, without shared words"], "ner": ["f1, without shared words"]}
     assert shared == (both if keep else {"pos": [], "ner": []})
     assert all("shared" not in name for row in rows if row["language"] == "en" for name in row["scores"])
@@ -283,6 +262,11 @@ def test_rejects_files_that_cannot_be_told_apart(root):
     files = {"pos": {"files": {"test": "pos/test.en.conllu"}}}
     with pytest.raises(SettingsError, match=r"evaluate\.tasks\.pos\.files: .* is one file for both languages"):
         data_root(recipe(root, evaluate={"tasks": files}))
+    settings = {"syntax": {"like": ["pos/test.en.conllu"]}}
+    asked = recipe(root, {"transformations": "syntax", "settings": settings}, evaluate={})
+    assert derived_problems(asked) == []  # no text is read
+    with pytest.raises(DataError, match=r"^derived\.en_x, text/train\.en_x\.txt: .*the text has no trees"):
+        data_root(asked)
 
 
 def test_derived_files_can_be_named(root):
@@ -322,10 +306,7 @@ def test_rejects_invalid_sections(root, derived, message):
     ("derived", "message"),
     [
         ({"transformations": "syntax"}, r"derived\.en_x\.settings: the transformation 'syntax' needs a treebank"),
-        (
-            {"transformations": "exchange"},
-            "the transformation 'exchange' needs a list of words",
-        ),
+        ({"transformations": "exchange"}, "the transformation 'exchange' needs a list of words"),
         ({"transformations": "galactic"}, "the transformation 'galactic' needs the permuted"),
         (
             {"transformations": "syntax", "settings": {"syntax": {"like": ["pos/train.fr.conllu"]}}},
@@ -345,31 +326,20 @@ def test_missing_files_are_reported_by_run_and_dry_run(root, derived, message):
     assert sorted(root.rglob("*")) == before
 
 
-def test_errors_name_language_and_file(root):
-    settings = {"syntax": {"like": ["pos/test.en.conllu"]}}
-    asked = recipe(root, {"transformations": "syntax", "settings": settings}, evaluate={})
-    assert derived_problems(asked) == []  # no text is read
-    with pytest.raises(DataError, match=r"^derived\.en_x, text/train\.en_x\.txt: .*the text has no trees"):
-        data_root(asked)
-
-
-def test_a_dry_run_reports_unused_languages_and_existing_files(root):
+def test_a_dry_run_reports_unused_languages_existing_files_and_unset_variables(root, monkeypatch):
     text = {"text": {"languages": ["en"], "train": "text/train.{language}.txt"}}
     assert derived_problems(recipe(root)) == []
     unused = recipe(root, corpora=text, align=None, evaluate={})
     assert derived_problems(unused) == ["derived.en_x: not used by any corpus, task or dictionary"]
     write_lines(root / "text/train.en_x.txt", ["by hand"])
     assert ["train.en_x.txt exists already" in told for told in derived_problems(recipe(root))] == [True]
-
-
-def test_a_dry_run_reports_toy_languages_and_unset_variables(tmp_path, monkeypatch):
     syntax = {"derived.en_x.settings.syntax": "{}"}
     asked = read_recipe("derived/toy:mlm", {"derived.en_x.of": "fr"} | syntax)
     assert derived_problems(asked) == ["derived.en_x.of: the toy corpus has en, es, not 'fr'"]
     asked = read_recipe("derived/toy:mlm", {"derived.en_x.transformations": "syntax"} | syntax)
     assert ["needs a treebank" in told for told in derived_problems(asked)] == [True]
     monkeypatch.delenv("SOME_DATA", raising=False)
-    asked = recipe(tmp_path).model_copy(update={"data_root": "$SOME_DATA"})
+    asked = recipe(root).model_copy(update={"data_root": "$SOME_DATA"})
     assert derived_problems(asked) == ["data_root = '$SOME_DATA': the environment variable is not set"]
 
 

@@ -1,7 +1,5 @@
 """What derived files are made of: the rows that a run is trained on, normalised before they are changed."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -96,9 +94,6 @@ def test_filters_count_the_words_of_the_corpus(root):
     write_lines(root / "bank.en.conllu", conllu("do n't go now", "we go"))  # the word tokenizer finds 5 words, and 2
     found = made(root, group=TREEBANK, filters={"length": {"max_words": 4}})
     assert [words(found("dict.en-en_x")), len(found("en-en_x.alignments"))] == [{"we", "go"}, 1]
-
-
-def test_stateful_filters_restart_for_each_group(root):
     write_lines(root / "more.en.txt", LINES[:2])
     groups = {name: {"languages": ["en"], "train": f"{name}.en.txt"} for name in ("train", "more")}
     asked = recipe(root).dump()
@@ -154,9 +149,6 @@ def test_answers_move_with_normalization():
     assert (after.source.lines[0], after.target.lines[0]) == ("Café first. Café", "fi?")
     assert after.answers == [[after.source.lines[0][slice(*place)]], []] == [["Café"], []]
     assert nowhere == (-1, -1)
-
-
-def test_normalization_never_removes_or_splits_words():
     line = "a \u0301 b\u00b4 c"  # a lone accent; NFKC makes a blank and an accent of the other
     text = Text("en", [line], Ragged.of([[(0, 1), (2, 3), (4, 6), (7, 8)]], width=2), tags={"pos": [["X"] * 4]})
     for how in (Normalization(form="NFKC"), Normalization(remove_accents=True)):
@@ -184,14 +176,10 @@ def test_two_derived_languages(root):
     assert found("en-en_x.en") == found("en_y-en.en") == LINES
     assert found("en-en_x.en_x") != found("en_y-en.en_y")  # another seed, another language
     assert found("train.en_y.txt") == found("en_y-en.en_y")
-
-
-def test_alignments_of_swapped_pairs(root):
     write_lines(root / "train.en.txt", ["a b c.", "d e"])
     forth, back = made(root, "invert"), made(root, "invert", pairs=("en_x-en",))
-    assert (
-        forth("en-en_x.alignments") == back("en_x-en.alignments") == ["0-2 1-1 2-0 3-3", "0-1 1-0"]
-    )  # its own opposite
+    links = ["0-2 1-1 2-0 3-3", "0-1 1-0"]  # their own opposite
+    assert forth("en-en_x.alignments") == back("en_x-en.alignments") == links
     write_lines(root / "train.en.txt", ["a b c d e f g h"])
     forth, back = made(root, "permute"), made(root, "permute", pairs=("en_x-en",))
     links = [sorted(tuple(map(int, link.split("-"))) for link in found[0].split()) for found in
@@ -212,7 +200,7 @@ def test_translations_of_a_treebank_align_corpus_words(root):
 # ---- what is kept ----
 
 
-def test_cache_depends_on_rows_and_normalization(root):
+def test_cache_depends_on_rows_normalization_and_code(root, monkeypatch):
     def files(**more):
         found = data_root(recipe(root, **more))
         return [(found / name).resolve() for name in ("train.en_x.txt", "en-en_x.en", "dict.en-en_x")]
@@ -220,18 +208,15 @@ def test_cache_depends_on_rows_and_normalization(root):
     usual, part = files(), files(group={"rows": "0:2"})
     sieved, lower = files(filters={"length": {"max_words": 9}}), files(normalization=LOWER)
     assert all(len({some[place] for some in (usual, part, sieved, lower)}) == 4 for place in range(3))
+    first = data_root(recipe(root)) / "train.en_x.txt"
+    monkeypatch.setattr(deriving, "code_hash", lambda *_: "other code")
+    assert (data_root(recipe(root)) / "train.en_x.txt").resolve() != first.resolve()
 
 
 @pytest.mark.parametrize("place", deriving._CODE)
 def test_hash_of_code_depends_on_every_place(place):
     hashed = deriving.code_hash.__wrapped__
     assert hashed(place) != hashed("nothing") == hashed()
-
-
-def test_cache_depends_on_code(root, monkeypatch):
-    first = data_root(recipe(root)) / "train.en_x.txt"
-    monkeypatch.setattr(deriving, "code_hash", lambda *_: "other code")
-    assert (data_root(recipe(root)) / "train.en_x.txt").resolve() != first.resolve()
 
 
 def test_data_key_depends_on_files_of_transformations(root):

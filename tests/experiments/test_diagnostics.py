@@ -1,7 +1,5 @@
 """Samples of alignments, and words of the embedding plot."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

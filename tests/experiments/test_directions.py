@@ -44,23 +44,18 @@ def test_back_translation_learns_into_its_languages(settings, expected):
     assert list(learnt({"back_translation": settings})) == expected.split()
 
 
-def test_other_objectives_learn_no_direction():
-    assert learnt({"denoise": {}, "mass": {}, "mlm": {}, "tlm": {}}) == {}
-
-
-def test_reports_the_first_objective_of_a_direction():
-    found = learnt(
-        {"denoise": {}, "back_translation": {"intermediate_languages": ["de"]}, "translation": {"corpora": ["en-de"]}}
-    )
+def test_reports_the_first_objective_that_learns_a_direction():
+    back = {"intermediate_languages": ["de"]}
+    found = learnt({"denoise": {}, "back_translation": back, "translation": {"corpora": ["en-de"]}})
     assert found == {"de-en": "back_translation", "de-fr": "back_translation", "en-de": "translation"}
+    assert learnt({"denoise": {}, "mass": {}, "mlm": {}, "tlm": {}}) == {}
 
 
 def test_rejects_untrained_directions():
     recipe = Recipe.read({"name": "r", "corpora": CORPORA, "objectives": {"translation": {"corpora": ["en-de"]}}})
     ModelMetadata.of(recipe).check_direction("de", "en")
-    with pytest.raises(
-        SettingsError, match=r"'r' was not trained to translate de-tr: it learned en-de, de-en; --force"
-    ):
+    message = r"'r' was not trained to translate de-tr: it learned en-de, de-en; --force"
+    with pytest.raises(SettingsError, match=message):
         ModelMetadata.of(recipe).check_direction("de", "tr")
     with pytest.raises(SettingsError, match=r"none of its objectives translates"):
         ModelMetadata.of(Recipe(name="r")).check_direction("de", "tr")

@@ -1,7 +1,5 @@
 """From vectors of subwords to a model whose tables begin with them: both runs, what they keep, what they refuse."""
 
-from __future__ import annotations
-
 import json
 import logging
 
@@ -78,6 +76,9 @@ def test_lines_interleave_tokens_of_both_languages(data):
     mixed = [english[0], "ein hund!", *english[1:4], "katzen", english[4]]
     spelt = [[vocab.tokenizer.id_to_token(number) for number in row] for row in vocab.encode(mixed).ids.to_lists()]
     assert list(lines) == list(lines) == spelt
+    only_measured = {"pairs": {"pairs": ["en-de"], "dev": ["pairs.en", "pairs.de"]}}
+    with pytest.raises(DataError, match="no training text of 'de'"):
+        token_lines(recipe_of(data, corpora={"text": RECIPE["corpora"]["text"]} | only_measured))
 
 
 def test_every_token_has_one_vector_and_the_tokenizer_is_saved(data):
@@ -90,10 +91,6 @@ def test_every_token_has_one_vector_and_the_tokenizer_is_saved(data):
     assert vocab.encode(["The CAT"]).ids == vocab.encode(["the cat"]).ids  # it lower-cases by itself
     facts = about(data / "run")
     assert (facts["words"], facts["width"]) == ({"subwords": len(vectors)}, 8)
-
-
-def test_rejects_word_settings_for_a_token_run(data):
-    learn_vectors(recipe_of(data), data / "run")
     with pytest.raises(RunError, match=r"another recipe: embeddings\.units was 'subwords', is 'words'"):
         learn_vectors(change_recipe(recipe_of(data), {"embeddings.units": "words"}), data / "run")
     told = {"evaluate.tasks.word_translation.files": "d.txt", "evaluate.targets": '["de"]'}
@@ -102,16 +99,10 @@ def test_rejects_word_settings_for_a_token_run(data):
         evaluate(target_of(str(data / "run"), change_recipe(recipe_of(data), told)))
 
 
-def test_rejects_languages_without_text(data):
-    only_measured = {"pairs": {"pairs": ["en-de"], "dev": ["pairs.en", "pairs.de"]}}
-    with pytest.raises(DataError, match="no training text of 'de'"):
-        token_lines(recipe_of(data, corpora={"text": RECIPE["corpora"]["text"]} | only_measured))
-
-
 # ---- a model that begins with them ----
 
 
-def test_run_is_initialized_with_vectors(data, caplog):
+def test_run_is_initialized_with_vectors_that_are_part_of_its_identity(data, caplog):
     vectors = learn_vectors(recipe_of(data), data / "emb")
     recipe = model_of(data, vectors)
     with caplog.at_level(logging.INFO):
@@ -129,12 +120,7 @@ def test_run_is_initialized_with_vectors(data, caplog):
     assert f"{len(rows)} of {vocab.size} rows of the input embeddings" in card
     assert "That of `vectors`, unchanged" in card
     assert str(data) not in card
-
-
-def test_vectors_are_part_of_the_run_identity(data):
-    vectors = learn_vectors(recipe_of(data), data / "emb")
-    recipe = model_of(data, vectors)
-    before = pretrain(recipe, data / "run").stat().st_mtime_ns
+    before = folder.stat().st_mtime_ns
     assert pretrain(recipe, data / "run").stat().st_mtime_ns == before
     for change in ({"model.vectors": "other"}, {"model.vectors_spread": "own"}):
         with pytest.raises(RunError, match=r"holds a run of another recipe: model\.vectors"):

@@ -1,7 +1,5 @@
 """Recipes of word vectors: what they learn from, the folder they leave, and how it is scored."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -14,6 +12,7 @@ from interlace.experiments.evaluate import evaluate, target_of
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import RECIPES, Recipe, change_recipe, read_recipe
 from run_records import about
+from toy_settings import under
 
 STATIC = [name for name in RECIPES.names() if read_recipe(name).embeddings]
 TINY = [name for name in STATIC if name.startswith("tiny/")]
@@ -23,12 +22,8 @@ SMALL = {
     "toy.languages": '["en", "de"]',
     "corpora.text.languages": '["en", "de"]',
     "toy.sentences": "400",
-    **{f"toy.{kind}": "20" for kind in ("pairs", "labelled", "nli", "dev", "test")},
-    "toy.questions": "5",
-    "embeddings.skipgram.width": "8",
-    "embeddings.skipgram.min_count": "2",
-    "embeddings.skipgram.epochs": "1",
-    "embeddings.skipgram.buckets": "100",
+    **under("toy", pairs="20", labelled="20", nli="20", dev="20", test="20", questions="5"),
+    **under("embeddings.skipgram", width="8", min_count="2", epochs="1", buckets="100"),
 }
 QUICK = {
     "tiny/muse": {f"embeddings.adversary.{key}": "2" for key in ("hidden", "epochs", "updates")}
@@ -51,9 +46,8 @@ def test_tiny_recipes_run_and_are_scored(name, tmp_path):
     rows = evaluate(target_of(str(tmp_path / "run")))
     asked = read_recipe(name).evaluate.tasks
     languages = {"word_translation": ["de"], "word_similarity": ["en", "de"]}
-    assert [(row["task"], row["language"]) for row in rows] == [
-        (task, one) for task in asked for one in languages[task]
-    ]
+    expected = [(task, one) for task in asked for one in languages[task]]
+    assert [(row["task"], row["language"]) for row in rows] == expected
     assert all(row["scores"]["coverage"] > 10 for row in rows)
     assert json.loads((tmp_path / "run/scores.json").read_text()) == rows
 
@@ -183,12 +177,8 @@ def test_command_line_trains_and_evaluates_vectors(data, monkeypatch):
     assert done.exit_code == 0, done.output
     (data / "s.txt").write_text("ein\thund\t0.9\nein\tkatzen\t0.2\nhund\tkatzen\t0.1\n")
     where = ["--set", "evaluate.tasks.word_translation.files=d.txt", "--json"]
-    where += [
-        "--set",
-        "evaluate.tasks.word_similarity.files=s.txt",
-        "--set",
-        'evaluate.tasks.word_similarity.targets=["de"]',
-    ]
+    for change in ("files=s.txt", 'targets=["de"]'):
+        where += ["--set", f"evaluate.tasks.word_similarity.{change}"]
     tasks = ["--tasks", "word_translation", "--tasks", "word_similarity"]
     scored = CliRunner().invoke(application(), ["evaluate", str(data / "run"), *tasks, *where, "--recipe", str(path)])
     assert scored.exit_code == 0, scored.output

@@ -1,7 +1,5 @@
 """What a recipe will cost: counted by hand where it is counted, measured where it is measured."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -16,15 +14,10 @@ from interlace.experiments.estimate import BackTranslationUpdates, estimate, sha
 from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.models.build import build_model
 from interlace.objectives.common import online_translation as own
+from toy_settings import under
 
-SMALL = {
-    "vocab.size": "500",
-    "model.shape.layers": "1",
-    "model.shape.width": "32",
-    "model.shape.heads": "2",
-    "train.threads": "1",
-    "train.precision": "no",
-}
+SMALL = {"vocab.size": "500"} | under("model.shape", layers="1", width="32", heads="2")
+SMALL |= under("train", threads="1", precision="no")
 
 
 @pytest.fixture(autouse=True)
@@ -33,11 +26,8 @@ def _quick(monkeypatch):
 
 
 def test_tokens_parameters_and_time_match_hand_counts():
-    recipe = read_recipe(
-        "tiny/mlm",
-        {**SMALL, "train.steps": "10", "train.tokens_per_update": "3072", "train.tokens_per_micro_batch": "1024"},
-    )
-    found = estimate(recipe)
+    train = {"train.steps": "10", "train.tokens_per_update": "3072", "train.tokens_per_micro_batch": "1024"}
+    found = estimate(read_recipe("tiny/mlm", SMALL | train))
     assert (found.tokens_per_step, found.tokens, found.text, found.notes) == (3 * 1024, 30 * 1024, None, [])
     assert found.cost.table == 500 * 32
     # Gated layers of width 32 and inner size 88: 3 x 32^2 + 32^2 and 3 x 32 x 88, two norms but for the first layer,
@@ -80,11 +70,8 @@ def test_cost_of_translation_counts_both_sides():
     assert states > 0.5 * 1024 * 502 * 4  # half of the subwords are predicted, each of 502
 
 
-UNPAIRED = {
-    "corpora": {"text": {"languages": ["en", "de"], "train": "{language}"}},
-    "toy": {"languages": ["en", "de"]},
-    "vocab": {"size": 500},
-}
+TOY = {"toy": {"languages": ["en", "de"]}, "vocab": {"size": 500}}
+UNPAIRED = {"corpora": {"text": {"languages": ["en", "de"], "train": "{language}"}}, **TOY}
 
 
 def unpaired(objectives, **train):
@@ -130,30 +117,25 @@ def test_rejects_invalid_recipes():
     narrow = read_recipe("tiny/mt", {"model.decoder": '{ shape = { family = "modernbert", width = 32, heads = 2 } }'})
     with pytest.raises(SettingsError, match=r"the decoder 32; give model\.decoder a start or a shape"):
         estimate(narrow)
-
-
-def test_rejects_a_recipe_without_data_root():
     recipe = read_recipe("tiny/mlm", SMALL).model_copy(update={"toy": None})
     with pytest.raises(DataError, match=r"'mlm' needs data_root, .* \[toy\]"):
         estimate(recipe)
+    with pytest.raises(SettingsError, match=r"learns word vectors .* without --dry-run"):
+        estimate(read_recipe("tiny/emb"))
+    found = estimate(read_recipe("derived/toy:mlm", SMALL | {"derived.en_x.of": "fr"}))
+    assert found.notes == ["derived.en_x.of: the toy corpus has en, es, not 'fr'"]
 
 
-def test_online_back_translation_is_measured():
+def test_online_back_translation_is_measured_to_full_sentence_length(monkeypatch):
     found = estimate(unpaired({"back_translation": {}})).cost.translating
     assert 0.1 < found < 1  # a step of the decoder a subword
-
-
-def test_benchmark_translates_to_full_sentence_length(monkeypatch):
     recipe = unpaired({"back_translation": {"reuse": 4}})
     vocab = estimating._vocab(recipe)
     backbone = build_model(recipe.model, vocab, recipe.languages, 0, seq2seq=True)
     backbone.decoder.model.get_output_embeddings().bias.data[vocab.end] = 100  # it would end at once
     lengths, said = [], own.translate_online
-    monkeypatch.setattr(
-        own,
-        "translate_online",
-        lambda *asked, **limits: lengths.append((found := said(*asked, **limits)).lengths) or found,
-    )
+    spied = lambda *asked, **limits: lengths.append((found := said(*asked, **limits)).lengths) or found  # noqa: E731
+    monkeypatch.setattr(own, "translate_online", spied)
     translating = BackTranslationUpdates(recipe.objective("back_translation"), backbone, vocab, recipe.languages)
     assert translating.loss(3, torch.device("cpu"))().item() > 0
     assert [each.tolist() for each in lengths] == [[30] * 3]
@@ -178,19 +160,6 @@ def test_lists_missing_files(tmp_path):
     assert found.text.missing == [str(tmp_path / "train.de")]
     missing = tmp_path / "train.de"
     assert found.notes == [f"1 of 2 files are missing: {missing}: no such file; did you mean 'train.en'?"]
-
-
-def test_rejects_word_vector_recipes():
-    with pytest.raises(SettingsError, match=r"learns word vectors .* without --dry-run"):
-        estimate(read_recipe("tiny/emb"))
-
-
-def test_reports_invalid_derived_languages():
-    found = estimate(read_recipe("derived/toy:mlm", SMALL | {"derived.en_x.of": "fr"}))
-    assert found.notes == ["derived.en_x.of: the toy corpus has en, es, not 'fr'"]
-
-
-def test_missing_checkpoint_still_gives_token_counts(tmp_path):
     model = f'{{start = "{tmp_path / "nobody"}"}}'
     found = estimate(read_recipe("tiny/mlm", {"model": model}))
     assert found.cost is None
@@ -214,7 +183,4 @@ def test_dry_run_prints_the_estimate_and_trains_nothing(tmp_path, monkeypatch):
         CliRunner().invoke(application(), ["pretrain", "tiny/mlm"], catch_exceptions=False)
     with pytest.raises(SettingsError, match="--json prints a dry run"):
         CliRunner().invoke(application(), ["pretrain", "tiny/mlm", "--json", "-o", "run"], catch_exceptions=False)
-
-
-def test_formats_durations():
     assert [_duration(hours) for hours in (0.01, 1.5, 30, 2400)] == ["36 s", "90 min", "30 h", "100 days"]

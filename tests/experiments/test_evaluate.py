@@ -44,10 +44,8 @@ def made(monkeypatch, tmp_path):
 
     def scored(cell, fit):
         cells.append((cell.name, cell.seed))
-        return [
-            {"task": cell.name, "seed": cell.seed, "setting": setting, "language": language, "score": len(cells)}
-            for setting, language in fit.items
-        ]
+        row = {"task": cell.name, "seed": cell.seed, "score": len(cells)}
+        return [{**row, "setting": setting, "language": language} for setting, language in fit.items]
 
     scored_by(monkeypatch, scored)
     monkeypatch.setattr(evaluate, "data_root", lambda _: tmp_path)
@@ -129,13 +127,16 @@ def test_scores_are_kept_without_their_files(mine, made, tmp_path):
     assert len(made) == 1
 
 
-def test_stored_scores_are_not_recomputed(target, made):
+def test_stored_scores_are_recomputed_for_another_model_only(target, made, tmp_path):
     first = run(target, ["pos", "retrieval"], seeds=2)
     assert made == [("pos", 0), ("pos", 1), *[("retrieval", 0)] * 3]  # a probe has one seed, and a turn a language
     assert run(target, ["pos", "retrieval"], seeds=2) == first
     assert run(target, ["pos"], seeds=3)[:8] == first[:8]  # four languages a seed
     assert {row["seed"] for row in run(target, ["pos"], seeds=1)} == {0}
     assert made[5:] == [("pos", 2)]
+    (tmp_path / "model" / "model.safetensors").write_bytes(b"another")
+    assert {row["score"] for row in run(target, ["pos"], seeds=1)} == {len(made)}
+    assert made[6:] == [("pos", 0)]
 
 
 @pytest.mark.parametrize(
@@ -153,12 +154,6 @@ def test_rejects_and_keeps_a_damaged_score_file(target, made, text, said):
         run(target, ["retrieval"])
     assert not made
     assert (target.into / "scores.json").read_text() == text
-
-
-def test_changed_model_is_scored_again(target, made, tmp_path):
-    run(target, ["pos"], seeds=1)
-    (tmp_path / "model" / "model.safetensors").write_bytes(b"another")
-    assert {row["score"] for row in run(target, ["pos"], seeds=1)} == {2}
 
 
 def test_discards_scores_of_other_settings(target, made):
@@ -200,29 +195,23 @@ def test_rejects_a_task_without_languages(target, made):
     with pytest.raises(DataError, match=r"retrieval: no language to score; .*evaluate\.tasks\.retrieval\.targets"):
         run(nowhere, ["retrieval"])
     assert not made
-
-
-def test_rejects_missing_run_folders(tmp_path):
-    with pytest.raises(DataError, match="no such folder"):
-        evaluate.target_of(str(tmp_path / "rnu"))
-    with pytest.raises(DataError, match=r"not a run; a plain checkpoint.*--output"):
-        evaluate.target_of(str(tmp_path))
-
-
-def test_evaluates_a_checkpoint_without_recipe(tmp_path):
-    target = evaluate.target_of(str(tmp_path / "mbert"), into=tmp_path / "scores")
-    assert (target.model, target.recipe.name, target.trained) == (str(tmp_path / "mbert"), "mbert", None)
-    changed = change_recipe(target.recipe, {"evaluate.targets": '["de", "fr"]'})
-    assert changed.languages == ["en", "de", "fr"]
-
-
-def test_evaluates_one_task_on_several_sets_of_files(target):
     names = {"evaluate.tasks.pud.task": "pos", "evaluate.tasks.pud.files": "pud/{split}.{language}.conllu"}
     recipe = change_recipe(target.recipe, names)
     assert recipe.evaluate.task("pud").files == "pud/{split}.{language}.conllu"
     assert type(recipe.evaluate.task("pud")) is type(recipe.evaluate.task("pos"))
     with pytest.raises(SettingsError, match=r"no task 'poss'; did you mean 'pos'"):
         change_recipe(target.recipe, {"evaluate.tasks.pud.task": "poss"})
+
+
+def test_evaluates_a_checkpoint_without_recipe_into_a_folder_only(tmp_path):
+    with pytest.raises(DataError, match="no such folder"):
+        evaluate.target_of(str(tmp_path / "rnu"))
+    with pytest.raises(DataError, match=r"not a run; a plain checkpoint.*--output"):
+        evaluate.target_of(str(tmp_path))
+    target = evaluate.target_of(str(tmp_path / "mbert"), into=tmp_path / "scores")
+    assert (target.model, target.recipe.name, target.trained) == (str(tmp_path / "mbert"), "mbert", None)
+    changed = change_recipe(target.recipe, {"evaluate.targets": '["de", "fr"]'})
+    assert changed.languages == ["en", "de", "fr"]
 
 
 def test_translate_train_all_scores_depend_on_the_languages(target, made):
@@ -244,9 +233,8 @@ def test_failing_tasks_do_not_stop_the_others(target, monkeypatch):
         return [{"task": cell.name, "seed": 0, "setting": "zero-shot", "language": fit.items[0][1], "score": 1}]
 
     scored_by(monkeypatch, scored)
-    with pytest.raises(
-        evaluate.IncompleteError, match="pos: nothing in 'hi'; retrieval: nothing in 'es'; every"
-    ) as caught:
+    message = "pos: nothing in 'hi'; retrieval: nothing in 'es'; every"
+    with pytest.raises(evaluate.IncompleteError, match=message) as caught:
         run(target, ["pos", "retrieval"], seeds=1)
     assert [row["language"] for row in caught.value.rows] == ["de", "hi"]
     assert len(json.loads((target.into / "scores.json").read_text())) == 2
@@ -325,7 +313,7 @@ def test_max_source_length_follows_training_in_each_direction(tmp_path):
     assert _task(alone, "mt").max_length == {"en-de": 16, "de-en": 32}
 
 
-def test_scores_all_learned_directions_by_default():
+def test_scores_all_learned_directions_by_default_and_warns_about_others(caplog, tmp_path):
     recipe = translating(evaluate={"tasks": {"mt": {}, "pos": {}}})
     both = ["en-de", "de-en"]
     assert _task(target_of(recipe), "mt").targets == both
@@ -334,9 +322,6 @@ def test_scores_all_learned_directions_by_default():
     named = translating(evaluate={"targets": ["de"], "tasks": {"mt": {}}})
     assert _task(target_of(named), "mt").targets is None
     assert requested_items(named, "mt") == {("zero-shot", "de")}
-
-
-def test_warns_about_untrained_directions(caplog, tmp_path):
     evaluated = {"targets": ["en-de", "de-en"], "tasks": {"mt": {}}}
     trained = translating(objectives={"translation": {"directions": "forward"}}, evaluate=evaluated)
     _task(target_of(trained), "mt")

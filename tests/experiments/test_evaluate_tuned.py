@@ -1,7 +1,5 @@
 """Fine-tunings of `evaluate` from end to end: a small model that learns which of three words follows from which."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -158,9 +156,8 @@ def test_out_of_memory_task_does_not_stop_the_others(asked, monkeypatch):
 
     monkeypatch.setattr(FineTuner, "predict", predicting)
     cure = r"--set evaluate\.tasks\.nli\.tuning\.tokens_per_batch=64 or --set evaluate\.tasks\.nli\.max_length=\d+"
-    with pytest.raises(
-        IncompleteError, match=f"nli: the GPU's memory is too small for this task; .*: {cure}"
-    ) as caught:
+    message = f"nli: the GPU's memory is too small for this task; .*: {cure}"
+    with pytest.raises(IncompleteError, match=message) as caught:
         run(asked(), ["nli", "more"], seeds=2)
     assert {row["task"] for row in caught.value.rows} == {"more"}
     assert str(caught.value).count("memory") == 1  # of both seeds

@@ -25,30 +25,21 @@ from interlace.tasks import TASKS, FineTuneTask
 from interlace.tasks.common.dictionaries import read_entries
 from interlace.training.predictions import outcomes_file, read_outcomes
 from plain_bert import save_plain_bert
+from toy_settings import under
 
 TARGETS = ["de", "hi"]
 ALL = ["en", *TARGETS]
 THREE = ["zero-shot", "translate-train", "translate-test"]
-WORLD = {
-    "toy.languages": json.dumps(ALL),
-    "toy.sentences": "120",
-    "toy.pairs": "80",
-    **{f"toy.{kind}": "16" for kind in ("labelled", "nli", "dev", "test")},
-    "toy.questions": "12",
-}
+WORLD = {"toy.languages": json.dumps(ALL), "toy.sentences": "120", "toy.pairs": "80"}
+WORLD |= under("toy", labelled="16", nli="16", dev="16", test="16", questions="12")
 SMALL = WORLD | {
     "corpora.text.languages": json.dumps(ALL),
     "corpora.pairs.pairs": '["en-de", "en-hi"]',
     "vocab.size": "700",
-    "model.shape.layers": "1",
-    "model.shape.width": "16",
-    "model.shape.heads": "2",
-    "train.steps": "2",
-    "train.tokens_per_update": "256",
-    "train.evaluate_tokens": "256",
-    "train.threads": "1",
     "train.diagnostics.every": "0",
 }
+SMALL |= under("model.shape", layers="1", width="16", heads="2")
+SMALL |= under("train", steps="2", tokens_per_update="256", evaluate_tokens="256", threads="1")
 TUNED = {"tuning": {"epochs": 1, "learning_rate": 1e-3, "tokens_per_batch": 512}}
 
 

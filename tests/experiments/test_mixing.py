@@ -17,18 +17,10 @@ from interlace.experiments.sections import TrainSettings
 from interlace.models.families import Traits
 from interlace.text.lines import write_lines
 from run_records import about, records
-from toy_settings import TOY
+from toy_settings import TOY, under
 
-SMALL = TOY | {
-    "vocab.size": "400",
-    "model.shape.layers": "1",
-    "model.shape.width": "16",
-    "model.shape.heads": "2",
-    "train.tokens_per_update": "256",
-    "train.threads": "1",
-    "train.evaluate_tokens": "256",
-    "train.precision": '"no"',
-}
+SMALL = TOY | {"vocab.size": "400"} | under("model.shape", layers="1", width="16", heads="2")
+SMALL |= under("train", tokens_per_update="256", threads="1", evaluate_tokens="256", precision='"no"')
 
 
 @pytest.fixture
@@ -52,9 +44,8 @@ def test_masked_and_causal_objectives_alternate(run):
     into, steps, scores = run("tiny/mlm-tlm", changes)
     assert [step["objective"] for step in steps[:6]] == ["mlm", "clm"] * 3
     assert {step["objective"] for step in steps[6:]} == {"mlm", "clm", "tlm"}
-    assert {name.partition("/")[0] for name in scores} == {
-        "perplexity", "causal_perplexity", "perplexity_per_word", "bits_per_character"
-    }  # fmt: skip
+    measures = {"perplexity", "causal_perplexity", "perplexity_per_word", "bits_per_character"}
+    assert {name.partition("/")[0] for name in scores} == measures
     facts = about(into)
     mixture = facts["mixture"]
     assert sum(mixture["steps"].values()) == 12
@@ -103,18 +94,12 @@ def test_packing_fills_sequences_with_whole_sentences_and_pairs(run):
 @pytest.mark.parametrize(
     ("changes", "error", "message"),
     [
-        (
-            {"objectives.mlm.max_length": "8", "objectives.mlm.packed": "true"},
-            DataError,
-            r"rows of 'en' are longer than 6 tokens; raise objectives\.mlm\.max_length",
-        ),
-        (
-            {"train.max_passes": "0.1", "train.tokens_per_update": "8192"},
-            SettingsError,
-            r"max_passes = 0\.1: objective 'mlm' takes 3 batches",
-        ),
+        ({"objectives.mlm.max_length": "8", "objectives.mlm.packed": "true"}, DataError,
+         r"rows of 'en' are longer than 6 tokens; raise objectives\.mlm\.max_length"),
+        ({"train.max_passes": "0.1", "train.tokens_per_update": "8192"}, SettingsError,
+         r"max_passes = 0\.1: objective 'mlm' takes 3 batches"),
     ],
-)
+)  # fmt: skip
 def test_rejects_long_sentences_and_too_many_passes(run, changes, error, message):
     with pytest.raises(error, match=message):
         run("tiny/mlm", {"train.steps": "3"} | changes)
@@ -128,9 +113,8 @@ def test_rejects_text_shorter_than_a_sequence(tmp_path):
         write_lines(tmp_path / f"text/train.{language}.txt", ["old house small garden"] * lines)
         write_lines(tmp_path / f"text/dev.{language}.txt", ["old house"] * 40)
     recipe = read_recipe("tiny/mlm", SMALL).model_copy(update={"toy": None, "data_root": str(tmp_path)})
-    with pytest.raises(
-        DataError, match=r"'hi' has too little text for one sequence of 64 .* objectives\.mlm\.max_length"
-    ):
+    message = r"'hi' has too little text for one sequence of 64 .* objectives\.mlm\.max_length"
+    with pytest.raises(DataError, match=message):
         pretrain(recipe, tmp_path / "run")
 
 
@@ -190,34 +174,24 @@ def sources(recipe):
     return {name: [one.corpus for one in mixture.sources if one.objective == name] for name in recipe.objectives}
 
 
-def test_monolingual_objectives_read_both_sides_of_pairs(root):
+def test_objectives_read_pairs_or_one_or_both_of_their_sides(root):
     found = sources(pairs_only(root, {"mlm": {}, "clm": {"corpora": ["web"]}, "align_mlm": {}, "tlm": {}}))
     assert found == {"mlm": SIDES, "clm": SIDES, "align_mlm": SIDES, "tlm": ["en-de", "en-es"]}
-
-
-def test_objective_reads_a_pair_or_one_side(root):
     named = {"mlm": ["en-es"], "clm": ["en-de:de"], "align_mlm": ["en-es", "web"]}
     named = {name: {"corpora": corpora} for name, corpora in named.items()}
     found = sources(pairs_only(root, named))
     assert found["mlm"] == ["en-es:en", "en-es:es"]
     assert found["clm"] == ["en-de:de"]
     assert found["align_mlm"] == [*SIDES[2:], *SIDES[:2]]  # each once
-
-
-def test_monolingual_text_is_the_default_corpus(root):
     text = {"languages": ["en"], "train": "train.en-de.en"}
     corpora = pairs_only(root, {"mlm": {}}).dump()["corpora"]
     assert sources(pairs_only(root, {"mlm": {}}, corpora={"text": text, **corpora})) == {"mlm": ["en"]}
     both = pairs_only(root, {"mlm": {"corpora": ["text", "web"]}}, corpora={"text": text, **corpora})
     assert sources(both) == {"mlm": ["en", *SIDES]}
-
-
-def test_rejects_one_side_for_a_parallel_objective(root):
     with pytest.raises(SettingsError, match=r"'en-de:en' is not parallel, but 'tlm' reads pairs; did you mean 'en-de'"):
         pairs_only(root, {"tlm": {"corpora": ["en-de:en", "en-es"]}})
-    with pytest.raises(
-        SettingsError, match=r"objectives\.mlm\.corpora: no corpus 'en-de:es'; did you mean 'en-(de:|es:)e"
-    ):
+    message = r"objectives\.mlm\.corpora: no corpus 'en-de:es'; did you mean 'en-(de:|es:)e"
+    with pytest.raises(SettingsError, match=message):
         pairs_only(root, {"mlm": {"corpora": ["en-de:es"]}})
 
 
@@ -238,7 +212,7 @@ def test_sides_match_monolingual_corpora(root):
         assert one.take(rows, shift) == other.take(rows, shift)
 
 
-def test_languages_are_sampled_by_temperature_across_pairs(root):
+def test_languages_are_sampled_by_temperature_across_pairs_and_evaluated_by_side(root):
     recipe = pairs_only(root, {"mlm": {}}, train={"language_alpha": "0.5", "steps": 4000})
     mixture = build_mixture(recipe, prepare(recipe), TRAITS)
     assert len({source.plan.plan.corpus for source in mixture.sources}) == 4  # each is shuffled by a key of its own
@@ -246,10 +220,6 @@ def test_languages_are_sampled_by_temperature_across_pairs(root):
     roots = np.sqrt([120, 80, 40])  # en, de, es
     english, german, spanish = roots / roots.sum()
     assert drawn == pytest.approx([english * 2 / 3, german, english / 3, spanish], abs=0.025)
-
-
-def test_evaluates_each_side_of_held_out_pairs(root):
-    recipe = pairs_only(root, {"mlm": {}})
     found = held_out(recipe, prepare(recipe), TRAITS)
     assert [one.corpus for one in found] == ["en-de:en", "en-de:de"]  # three lines of en-es fill no row
 

@@ -1,7 +1,5 @@
 """Prepared corpora: rows and shares, filters, and the keys of caches."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 
@@ -40,9 +38,6 @@ def test_rows_and_shares_select_training_text_only(rows):
         assert len(built.dev["en-de"]) == 2000
     assert (sizes["all"], sizes["half"]) == (2000, 1000)
     assert 60 < sizes["some"] < 140
-
-
-def test_contamination_search_covers_the_selected_rows(rows):
     read = [line for text, _ in training_text(rows(rows="5:7")) for line in text.lines]
     assert read == ["en line 5", "en line 6", "de line 5", "de line 6", "de line 5", "de line 6"]
 
@@ -95,37 +90,22 @@ def test_filters_apply_to_training_text_only(recipe):
     assert len(materials.train["en"]) == 4
     assert materials.train["en"].meta["notes"] == {"dropped by control": 1, "dropped by duplicates": 1}
     assert len(materials.train["en-de"]) == 3
-    assert materials.train["en-de"].meta["notes"] == {
-        "dropped by control": 1,
-        "dropped by duplicates": 1,
-        "dropped by ratio": 1,
-    }
+    notes = {f"dropped by {name}": 1 for name in ("control", "duplicates", "ratio")}
+    assert materials.train["en-de"].meta["notes"] == notes
     assert len(materials.dev["en"]) == 2
 
 
-def test_cache_depends_on_the_filters(recipe):
+def test_cache_and_vocabulary_depend_on_the_filters_and_their_order(recipe):
     folders = [
         prepare(recipe(rules)).train["en"].folder
         for rules in ("", "[filters.control]", "[filters.control]\nmax_count = 1", "[filters.control]\nmax_count = 1")
     ]
     assert len(set(folders)) == 3
     assert folders[2] == folders[3]
-
-
-def test_filters_keep_their_order(recipe):
     made = recipe("[filters.ratio]\n[filters.control]")
     assert list(Recipe.read(json.loads(json.dumps(made.dump()))).filters) == ["ratio", "control"]
-    one, other = (
-        prepare(recipe(rules)).train["en"].folder
-        for rules in (
-            "[filters.ratio]\n[filters.control]",
-            "[filters.control]\n[filters.ratio]",
-        )
-    )
-    assert one != other
-
-
-def test_vocabulary_is_learned_from_filtered_text(recipe):
+    turned = recipe("[filters.control]\n[filters.ratio]")
+    assert prepare(made).train["en"].folder != prepare(turned).train["en"].folder
     plain, filtered = prepare(recipe()).vocab, prepare(recipe("[filters.length]\nmax_words = 5")).vocab
     assert plain.fingerprint != filtered.fingerprint
 

@@ -11,28 +11,18 @@ from interlace.objectives import OBJECTIVES
 EXAMPLE = PreviewPair()
 
 
-def test_every_word_is_one_token():
+def test_every_word_is_one_token_with_links_and_consistent_phrases():
     vocab = EXAMPLE.vocab()
     pairs = EXAMPLE.pairs(vocab)
     assert vocab.tokens(pairs.source.ids.flat) == EXAMPLE.source.split()
     assert vocab.tokens(pairs.target.ids.flat) == EXAMPLE.target.split()
     assert not np.isin(vocab.special_ids, vocab.regular_ids).any()
-
-
-def test_links_connect_the_expected_words():
     assert ("reads", "liest") in EXAMPLE.linked()
     assert len(EXAMPLE.linked()) == 7
-
-
-def test_phrases_are_consistent_with_the_links():
-    pairs = EXAMPLE.pairs(EXAMPLE.vocab())
     spans = [tuple(span) for span in pairs.phrases.flat.tolist()]
     assert (1, 4, 2, 5) in spans  # the old doctor, der alte Arzt
     assert (3, 5, 4, 5) not in spans  # doctor reads, Arzt
-
-
-def test_pair_is_repeated_as_requested():
-    assert len(EXAMPLE.pairs(EXAMPLE.vocab(), 3)) == 3
+    assert len(EXAMPLE.pairs(vocab, 3)) == 3
 
 
 @pytest.mark.parametrize("name", sorted(OBJECTIVES.own_names()))

@@ -1,7 +1,5 @@
 """Recipes: reading, errors, inheritance, and published results."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
@@ -71,10 +69,7 @@ def test_recipes_on_real_data_train(name, few_captions, tmp_path):
 def test_compared_recipes_differ_only_in_objectives_and_steps():
     """But for the number of steps, by which they come to read as many real subwords."""
     encoders = [name for name in TINY if not read_recipe(name).seq2seq and "unmt" not in name]
-    for one, other in [
-        *(("tiny/mlm", other) for other in encoders),
-        *(("adapt/multi30k:mlm", other) for other in REAL),
-    ]:
+    for one, other in [*(("tiny/mlm", each) for each in encoders), *(("adapt/multi30k:mlm", each) for each in REAL)]:
         a, b = read_recipe(one), read_recipe(other)
         assert (a.vocab, a.model, a.evaluate, a.seed) == (b.vocab, b.model, b.evaluate, b.seed)
         assert a.train == b.train.model_copy(update={"steps": a.train.steps})
@@ -120,7 +115,7 @@ def test_errors_name_the_key_and_the_nearest_match(changes, message):
         read_recipe("tiny/mlm", changes)
 
 
-def test_evaluation_recipe_cannot_be_trained(tmp_path):
+def test_evaluation_recipe_cannot_be_trained(tmp_path, monkeypatch):
     recipe = Recipe(name="judge", evaluate={"targets": ["de"]})
     assert recipe.languages == ["en", "de"]
     assert not recipe.causal
@@ -128,9 +123,6 @@ def test_evaluation_recipe_cannot_be_trained(tmp_path):
         with pytest.raises(SettingsError, match=r"'judge' has no \[corpora\].*interlace evaluate MODEL --recipe"):
             work()
     assert not (tmp_path / "run").exists()
-
-
-def test_rejects_tracker_without_its_package(tmp_path, monkeypatch):
     monkeypatch.setattr("interlace.training.device.find_spec", lambda _name: None)
     with pytest.raises(MissingDependencyError, match="pip install tensorboard"):
         pretrain(read_recipe("tiny/mlm", {"train.trackers": '["tensorboard"]'}), tmp_path / "run")
@@ -176,9 +168,8 @@ def _write(path, text):
 def test_recipe_file_overrides_the_extended_recipe(tmp_path):
     base = read_recipe("tiny/mlm")
     _write(tmp_path / "wide.toml", 'extends = "tiny/mlm"\nname = "wide"\n[model.shape]\nwidth = 128\n')
-    other = read_recipe(
-        _write(tmp_path / "twice.toml", 'extends = "wide.toml"\nname = "twice"\n[objectives.clm]\nmax_length = 32\n')
-    )
+    text = 'extends = "wide.toml"\nname = "twice"\n[objectives.clm]\nmax_length = 32\n'
+    other = read_recipe(_write(tmp_path / "twice.toml", text))
     assert (other.name, other.about, other.train) == ("twice", base.about, base.train)
     assert other.model.shape.width == 128
     assert other.model.shape.layers == base.model.shape.layers
@@ -199,19 +190,16 @@ def test_rejects_invalid_extends(tmp_path, text, message):
         read_recipe(_write(tmp_path / "a.toml", text))
 
 
-def test_descriptions_are_not_part_of_the_run_identity():
-    one, other = (read_recipe("tiny/mlm").dump() for _ in range(2))
-    other |= {"about": "else", "changes": ["smaller"]}
-    assert differences(one, other) == []
-    assert differences(one, other | {"seed": 3}) == ["seed was 0, is 3"]
-
-
 def test_stored_recipe_accepts_the_same_changes(tmp_path):
     path = tmp_path / "recipe.json"
     path.write_text(json.dumps(read_recipe("tiny/mlm").dump()))
     changed = {"objectives.mlm.masking.rate": "0.2", "objectives.mlm.weight": "2"}
     assert read_recipe(str(path), changed) == read_recipe("tiny/mlm", changed)
     assert read_recipe(str(path), changed).objective("mlm").masking.rate == "0.2"
+    one, other = (read_recipe("tiny/mlm").dump() for _ in range(2))
+    other |= {"about": "else", "changes": ["smaller"]}
+    assert differences(one, other) == []
+    assert differences(one, other | {"seed": 3}) == ["seed was 0, is 3"]
 
 
 def test_errors_in_changes_name_the_option():
@@ -235,10 +223,8 @@ def test_published_entries_resolve_to_one_system(name, entry):
 
 def test_published_rows_are_of_one_system_with_a_table_per_metric():
     rows = Published(where="Yang et al. 2021, table 1, mBERT+WEAM", columns=["en", "de"]).rows()
-    assert [(row.table.score, row.scores) for row in rows] == [
-        ("exact", {"en": 66.7, "de": 49.7}),
-        ("f1", {"en": 79.7, "de": 64.3}),
-    ]
+    scores = {"exact": {"en": 66.7, "de": 49.7}, "f1": {"en": 79.7, "de": 64.3}}
+    assert [(row.table.score, row.scores) for row in rows] == [*scores.items()]
     place = "Conneau & Lample 2019, table 3, ro to en"
     assert [row.scores for row in Published(where=place, system="MLM").rows()] == [{"ro-en": 35.3}]
 

@@ -1,7 +1,5 @@
 """The scores of a folder are of one model and identified by four columns."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -23,14 +23,11 @@ def test_shards_partition_the_lines_evenly(data, tmp_path_factory):
     assert all(len(list(stretch)) == len(stretch) for stretch in found)
 
 
-def test_parses_shard_numbers():
+def test_parses_shard_numbers(tmp_path):
     assert Shard.read("2/4") == Shard(2, 4)
     for said in ("0/4", "5/4", "1/0", "1", "a/b", "-1/2", "1/2/3", "", "1 / 2"):
         with pytest.raises(SettingsError, match=r"--shard '.*': expected I/N, .*such as 1/4"):
             Shard.read(said)
-
-
-def test_rejects_more_shards_than_lines(tmp_path):
     (tmp_path / "a").write_text("x\ny")
     with pytest.raises(DataError, match=r"a: 2 lines are too few for 3 shards"):
         Shard(1, 3).lines_of(tmp_path / "a")
@@ -97,9 +94,6 @@ def test_early_failure_leaves_no_files(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         stopped(["x"])
     assert len(list(tmp_path.iterdir())) == 2
-
-
-def test_rejects_a_file_as_output_folder(tmp_path):
     (tmp_path / "file").write_text("x")
     with (
         pytest.raises(DataError, match=r"into: .*file is not a folder"),

@@ -1,15 +1,11 @@
 """One toy corpus for all tests that train a shipped recipe, so that it is written, split and encoded only once."""
 
-from __future__ import annotations
 
-TOY = {
-    "toy.sentences": "300",
-    "toy.pairs": "200",
-    "toy.labelled": "20",
-    "toy.nli": "20",
-    "toy.questions": "5",
-    "toy.dev": "120",
-    "toy.test": "20",
-}
+def under(section: str, **values: str) -> dict[str, str]:
+    """Settings of a section by their whole keys: `under("train", steps="2")` is `{"train.steps": "2"}`."""
+    return {f"{section}.{key}": value for key, value in values.items()}
+
+
+TOY = under("toy", sentences="300", pairs="200", labelled="20", nli="20", questions="5", dev="120", test="20")
 VOCAB = {"vocab.size": "1800"}  # enough for some words of a dictionary to be whole
-SHORT = {"train.steps": "2", "train.tokens_per_update": "512", "train.threads": "1", "train.evaluate_tokens": "512"}
+SHORT = under("train", steps="2", tokens_per_update="512", threads="1", evaluate_tokens="512")

@@ -1,7 +1,5 @@
 """Results as a study writes them, and a command in the place of `interlace` that takes no time."""
 
-from __future__ import annotations
-
 import sys
 import textwrap
 

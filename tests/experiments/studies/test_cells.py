@@ -1,7 +1,5 @@
 """Studies as data and the cells that they come to."""
 
-from __future__ import annotations
-
 import re
 from math import prod
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Studies run to their end whatever befalls single cells; `interlace` itself is a stand-in that takes no time."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

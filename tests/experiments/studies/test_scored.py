@@ -1,7 +1,5 @@
 """A finished cell is scored again once its model or its test files hold something else, and only then."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

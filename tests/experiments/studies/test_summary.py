@@ -1,7 +1,5 @@
 """What a study comes to in its folder: tables, and comparisons by all that can be drawn again."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
