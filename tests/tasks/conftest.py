@@ -1,7 +1,5 @@
 """A vocabulary in which a few words are whole and others fall into letters, and tiny models over it."""
 
-from __future__ import annotations
-
 import pytest
 
 from interlace.data.vocab import Vocab

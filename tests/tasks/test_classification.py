@@ -39,7 +39,7 @@ def batch_of(learner, examples, vocab, backbone):
     return learner.batch(examples, learner.prepare(Resources(vocab, backbone.traits)), 0, RNG)
 
 
-def test_pairs_are_one_sequence(vocab, model):
+def test_labelled_pairs_are_one_sequence(vocab, model):
     batch = batch_of(Classifier(classes=3), pairs(), vocab, model())
     first = [vocab.begin, 100, 101, *vocab.separator_ids, 103, vocab.end]
     assert batch.inputs["input_ids"][0, : len(first)].tolist() == first
@@ -48,13 +48,12 @@ def test_pairs_are_one_sequence(vocab, model):
     assert batch.labels.tolist() == [2, 0]
     assert batch.counts == {"classification": 2}
     assert "position_ids" not in batch.inputs
-
-
-def test_skips_rows_without_a_label(vocab, model):
     batch = batch_of(Classifier(classes=3), pairs((-1, 1)), vocab, model())
     assert batch.at[0].tolist() == [1]
     assert batch.labels.tolist() == [1]
     assert batch.counts == {"classification": 1}
+    with pytest.raises(DataError, match="no labels"):
+        batch_of(Classifier(classes=3), LabeledExamples(sentences([[100]])), vocab, model())
 
 
 def test_each_side_has_its_own_language_ids(vocab, model):
@@ -83,11 +82,6 @@ def test_pools_states_without_special_tokens(vocab, model, pooling):
         "max": torch.stack([states[row, places].amax(dim=0) for row, places in enumerate(content)]),
     }[pooling]
     torch.testing.assert_close(learner.logits(backbone, heads, batch), expected)
-
-
-def test_rejects_examples_without_labels(vocab, model):
-    with pytest.raises(DataError, match="no labels"):
-        batch_of(Classifier(classes=3), LabeledExamples(sentences([[100]])), vocab, model())
 
 
 # ---- tasks over single sentences, and batches that mix languages ----
@@ -126,10 +120,8 @@ def language_id(tmp_path, vocab, model):
 def test_a_task_over_single_sentences_trains_on_mixed_batches(language_id):
     assert language_id.task.head().classes == 2
     rows = score_job(language_id)
-    assert [(row["setting"], row["language"], row["n"]) for row in rows] == [
-        ("supervised-all", "en", 12),
-        ("supervised-all", "de", 12),
-    ]
+    expected = [("supervised-all", language, 12) for language in ("en", "de")]
+    assert [(row["setting"], row["language"], row["n"]) for row in rows] == expected
     assert all(row["score"] > 90 for row in rows)  # with one language a batch it would learn the last one's label
 
 
@@ -183,13 +175,11 @@ def test_predicts_tags_at_first_subwords(vocab, model):
     assert batch.counts == {"tagging": 4}
     assert batch.tokens == 10
     assert set(batch.inputs) == {"input_ids", "attention_mask"}
-
-
-def test_skips_words_without_subwords(vocab, model):
-    learner = Tagger(classes=17)
     batch = learner.batch(labelled([[0, 2]], [[4, 5, 6]]), learner.prepare(Resources(vocab, model().traits)), 0, RNG)
     assert batch.labels.tolist() == [4, 6]
     assert batch.extra["words"].tolist() == [0, 2]
+    with pytest.raises(DataError, match="row 1 has words beyond its 1 tags"):
+        learner.batch(labelled([[0], [0, 1]], [[4], [4]]), learner.prepare(Resources(vocab, model().traits)), 0, RNG)
 
 
 def test_words_beyond_the_maximum_length_have_no_prediction(vocab, model):
@@ -199,40 +189,25 @@ def test_words_beyond_the_maximum_length_have_no_prediction(vocab, model):
     predictions = predict_all(learner, backbone, learner.modules(backbone), examples, prepared, 64, "cpu")
     assert (predictions[0] == -1).tolist() == [False] * 6 + [True] * 3
     assert (predictions[1] >= 0).all()
-
-
-def test_truncates_at_the_length_of_the_model(vocab, model):
     learner = Tagger(classes=17, max_length=256)
     examples = labelled([list(range(60))], [[3] * 60])
     batch = learner.batch(examples, learner.prepare(Resources(vocab, model(max_length=48).traits)), 0, RNG)
     assert batch.inputs["input_ids"].shape == (1, 48)
 
 
-def test_the_loss_is_summed_over_words(vocab, model):
+def test_the_loss_is_summed_over_words_and_zero_without_any(vocab, model):
     learner, backbone = Tagger(classes=17, dropout=0.0), model()
     heads = learner.modules(backbone)
     with torch.no_grad():
         heads["linear"].weight.zero_()  # every tag is as likely as any other
     prepared = learner.prepare(Resources(vocab, backbone.traits))
-    batch = learner.batch(labelled([[0, 1, 2]], [[4, 5, 6]]), prepared, 0, RNG).to(torch.device("cpu"))
+    batch = learner.batch(labelled([[0, 1, 2]], [[4, 5, 6]]), prepared, 0, RNG).to(CPU)
     assert learner.loss(backbone, heads, batch)["tagging"].total.item() == pytest.approx(3 * np.log(17), rel=1e-5)
-
-
-def test_a_batch_without_tags_has_loss_and_gradient_zero(vocab, model):
-    learner, backbone = Tagger(classes=17), model()
-    prepared = learner.prepare(Resources(vocab, backbone.traits))
-    heads = learner.modules(backbone)
-    batch = learner.batch(labelled([[0, 1]], [[-1, -1]]), prepared, 0, RNG).to(torch.device("cpu"))
+    batch = learner.batch(labelled([[0, 1]], [[-1, -1]]), prepared, 0, RNG).to(CPU)
     total = learner.loss(backbone, heads, batch)["tagging"].total
     total.backward()
     assert total.item() == 0
     assert heads["linear"].weight.grad.abs().sum() == 0
-
-
-def test_rejects_tags_of_another_word_tokenizer(vocab, model):
-    learner = Tagger(classes=17)
-    with pytest.raises(DataError, match="row 1 has words beyond its 1 tags"):
-        learner.batch(labelled([[0], [0, 1]], [[4], [4]]), learner.prepare(Resources(vocab, model().traits)), 0, RNG)
 
 
 def test_language_ids_are_optional_but_need_embeddings(vocab, model):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -71,30 +69,21 @@ def test_candidates_are_subwords_of_the_target_text(dictionary, vocab, model, te
     assert measured(root, vocab, backbone, candidates="text", text=files)["p@1"] == expected
 
 
-def test_translations_are_candidates_without_occurring_in_the_text(dictionary, vocab, model):
-    root = dictionary(*PAIRS)
-    write_lines(root / "text/train.de.txt", ["mit"])
-    assert measured(root, vocab, aligned(vocab, model(), PAIRS), candidates="text")["p@1"] == 100
-
-
 def test_candidate_text_must_be_whole_files(dictionary, vocab, model):
     root = dictionary(*PAIRS)
     with pytest.raises(DataError, match=r"no file .*train\.de\.txt"):
         measured(root, vocab, model(), candidates="text")
-    write_lines(root / "text/train.de.txt", ["mit"])
+    write_lines(root / "text/train.de.txt", ["mit"])  # translations are candidates without occurring in it
+    assert measured(root, vocab, aligned(vocab, model(), PAIRS), candidates="text")["p@1"] == 100
     with pytest.raises(DataError, match="whole files"):
         measured(root, vocab, model(), candidates="text", text="text/train.{language}.txt[:1]")
 
 
-def test_words_of_several_subwords_lower_the_coverage(dictionary, vocab, model):
+def test_words_of_several_subwords_lower_the_coverage_or_are_averaged(dictionary, vocab, model):
     backbone = aligned(vocab, model(), PAIRS)
     assert len(vocab.encode_words(["quixotic"])[0]) > 1
     root = dictionary(*PAIRS, ("quixotic", "briefe"))
     assert measured(root, vocab, backbone).metrics == {"p@1": 100, "coverage": 80}
-
-
-def test_words_of_several_subwords_can_be_averaged(dictionary, vocab, model):
-    backbone = aligned(vocab, model(), PAIRS)
     ids = vocab.encode_words(["xy"])[0].astype(np.int64)
     assert len(ids) > 1
     other = torch.eye(backbone.width)[9]
@@ -106,20 +95,16 @@ def test_words_of_several_subwords_can_be_averaged(dictionary, vocab, model):
     assert measured(root, vocab, backbone, multi_subword="mean").metrics == {"p@1": 100, "coverage": 100}
 
 
-def test_identically_spelled_words_are_optional(dictionary, vocab, model):
+def test_identically_spelled_words_are_optional_and_the_own_row_of_a_word_is_no_candidate(dictionary, vocab, model):
     backbone = aligned(vocab, model(), PAIRS)
     root = dictionary(*PAIRS[:3], ("letters", "letters"))
     assert measured(root, vocab, backbone).metrics == {"p@1": 100, "coverage": 75}
     assert measured(root, vocab, backbone, identical=True)["coverage"] == 100
-
-
-def test_the_own_row_of_a_word_is_no_candidate(dictionary, vocab, model):
-    """`der` is also a source word here; its own row would be the nearest of all."""
     backbone = aligned(vocab, model(), PAIRS)
     with torch.no_grad():
         der, arzt = (int(vocab.encode_words([word])[0][0]) for word in ("der", "arzt"))
         backbone.input_embeddings[arzt] = backbone.input_embeddings[der] + 0.1
-    root = dictionary(("the", "der"), ("der", "arzt"), ("reads", "liest"))
+    root = dictionary(("the", "der"), ("der", "arzt"), ("reads", "liest"))  # the nearest of all would be `der` itself
     assert measured(root, vocab, backbone)["p@1"] == 100
     assert measured(root, vocab, backbone, identical=True)["p@1"] == pytest.approx(200 / 3)
 
@@ -127,9 +112,6 @@ def test_the_own_row_of_a_word_is_no_candidate(dictionary, vocab, model):
 def test_rejects_a_dictionary_without_usable_entries(dictionary, vocab, model):
     with pytest.raises(DataError, match=r"none of the 1 entries .* set multi_subword = 'mean'"):
         measured(dictionary(("quixotic", "zebra")), vocab, model())
-
-
-def test_rejects_averaging_with_single_subword_candidates():
     for candidates in ("vocabulary", "text"):
         with pytest.raises(SettingsError, match=f"candidates = '{candidates}' needs multi_subword = 'skip'"):
             EmbeddingAlignment(candidates=candidates, multi_subword="mean")
@@ -166,7 +148,7 @@ def test_unusable_words_have_weight_zero(dictionary, vocab, model):
     assert found.score.tolist()[2:] == [1, 1]
 
 
-def test_adds_language_embeddings(dictionary, vocab, model):
+def test_adds_language_embeddings_if_both_languages_have_them(dictionary, vocab, model):
     root, backbone = dictionary(*PAIRS), aligned(vocab, model("en", "de"), PAIRS)
     with torch.no_grad():
         backbone.language_embeddings[:] = 0.0
@@ -176,9 +158,6 @@ def test_adds_language_embeddings(dictionary, vocab, model):
     with torch.no_grad():
         backbone.language_embeddings[:] = 10 * torch.eye(backbone.width)[0]
     assert measured(root, vocab, backbone)["p@1"] == 100
-
-
-def test_adds_no_embeddings_if_a_language_has_none(dictionary, vocab, model):
     root, backbone = dictionary(*PAIRS), aligned(vocab, model("en"), PAIRS)
     with torch.no_grad():
         backbone.language_embeddings[:] = 10 * torch.eye(backbone.width)[0]

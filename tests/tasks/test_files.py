@@ -42,20 +42,22 @@ def query(root, language, split="test", source=""):
     return FileQuery("pos", split, language, root, source)
 
 
-def test_finds_both_sides_of_a_pair(root):
+def test_placeholders_of_pairs_and_special_characters(root, tmp_path):
     (root / "par/test.en-de.en").write_text("x\n")
     pattern = "par/{split}.{source}-{target}.{language}"
     assert find_file(pattern, query(root, "de", source="en"), "en") == root / "par/test.en-de.en"
     assert find_file(pattern, query(root, "de", source="en"), "de") == root / "par/test.en-de.de"
+    pattern = "par/{split}.{source}-{target}.{target}"
+    assert languages_with(pattern, query(root, "fr", source="en")) == {"de"}
+    (tmp_path / "a+b").mkdir()
+    (tmp_path / "a+b/test.de").write_text("x\n")
+    assert languages_with("a+b/{split}.{language}", query(tmp_path, "fr")) == {"de"}
 
 
-def test_an_entry_for_a_language_takes_precedence(root):
+def test_an_entry_for_a_language_or_direction_takes_precedence(root):
     files = {"test": "pos/test.{language}.txt", "test.zh": "ud/zh.conllu"}
     assert find_file(files, query(root, "zh")) == root / "ud/zh.conllu"
     assert find_file(files, query(root, "tr")) == root / "pos/test.tr.txt"
-
-
-def test_an_entry_for_a_direction_takes_precedence(root):
     files = {"test": "pos/test.{language}.txt", "test.en-de": "ud/zh.conllu"}
     assert find_file(files, query(root, "de", source="en")) == root / "ud/zh.conllu"
     assert find_file(files, query(root, "de", source="fr")) == root / "pos/test.de.txt"
@@ -66,16 +68,8 @@ def test_a_missing_file_lists_available_languages(root):
         find_file("pos/{split}.{language}.txt", query(root, "fr"))
     expected = f"no test data in 'fr': there is no file {root}/pos/test.fr.txt; there is test data in: de, tr"
     assert str(caught.value) == f"pos: {expected}"
-
-
-def test_a_table_without_a_file_lists_available_languages(root):
     with pytest.raises(DataError, match="no test data in 'fr': 'files' names none; there is test data in: de, zh"):
         find_file({"test.zh": "ud/zh.conllu", "test.de": "b", "train.en": "a"}, query(root, "fr"))
-
-
-def test_a_repeated_placeholder_has_one_value(root):
-    pattern = "par/{split}.{source}-{target}.{target}"
-    assert languages_with(pattern, query(root, "fr", source="en")) == {"de"}
 
 
 def test_finds_passages_and_questions_of_two_languages(root):
@@ -86,12 +80,6 @@ def test_finds_passages_and_questions_of_two_languages(root):
     assert find_file(pattern, query(root, "de")) == root / "par/de-de.json"
     assert languages_with(pattern, query(root, "fr")) == {"en-de", "en", "de", "zh-en"}
     assert languages_with("par/{context}-en.json", query(root, "fr")) == {"en", "zh"}
-
-
-def test_escapes_special_characters_of_patterns(tmp_path):
-    (tmp_path / "a+b").mkdir()
-    (tmp_path / "a+b/test.de").write_text("x\n")
-    assert languages_with("a+b/{split}.{language}", query(tmp_path, "fr")) == {"de"}
 
 
 @pytest.mark.parametrize(
@@ -112,10 +100,8 @@ def test_rejects_invalid_patterns(files, message):
 
 def test_finds_several_files_and_rows(root):
     files = {"train.de": ["pos/test.{language}.txt", "pos/test.tr.txt[:20]"], "dev.de": "pos/test.de.txt[-5:]"}
-    assert find_parts(files, query(root, "de", "train")) == [
-        FilePart(root / "pos/test.de.txt"),
-        FilePart(root / "pos/test.tr.txt", slice(None, 20)),
-    ]
+    train = [FilePart(root / "pos/test.de.txt"), FilePart(root / "pos/test.tr.txt", slice(None, 20))]
+    assert find_parts(files, query(root, "de", "train")) == train
     assert find_parts(files, query(root, "de", "dev")) == [FilePart(root / "pos/test.de.txt", slice(-5, None))]
     for split in ("train", "dev"):
         with pytest.raises(DataError, match="expected one whole file"):
@@ -137,16 +123,13 @@ def tatoeba(tmp_path):
     return tmp_path
 
 
-def test_finds_files_by_three_letter_codes(tatoeba):
+def test_finds_and_lists_files_by_three_letter_codes(tatoeba):
     pattern = "tatoeba.{target3}-{source3}.{language3}"
     for language, code in (("de", "deu"), ("zh", "cmn"), ("sw", "swa"), ("ceb", "ceb")):
         assert find_file(pattern, query(tatoeba, language, source="en")) == tatoeba / f"tatoeba.{code}-eng.{code}"
     assert find_file(pattern, query(tatoeba, "de", source="en"), "en") == tatoeba / "tatoeba.deu-eng.eng"
-
-
-def test_lists_languages_of_three_letter_files_by_two_letter_codes(tatoeba):
     with pytest.raises(DataError) as caught:
-        find_file("tatoeba.{target3}-{source3}.{language3}", query(tatoeba, "fr", source="en"))
+        find_file(pattern, query(tatoeba, "fr", source="en"))
     assert str(caught.value).endswith("tatoeba.fra-eng.fra; there is test data in: ceb, de, sw, zh")
     assert languages_with("tatoeba.{language3}-eng.eng", query(tatoeba, "fr")) == {"de"}
 
@@ -193,11 +176,8 @@ def test_rejects_one_file_for_all_splits_of_a_fine_tuned_task(files):
 
 def test_accepts_nested_tables_of_unquoted_keys():
     """TOML makes a table in a table of `train.en = "a"`."""
-    assert Holder(files={"train": {"en": "a", "de": "b"}, "test": "c"}).files == {
-        "train.en": "a",
-        "train.de": "b",
-        "test": "c",
-    }
+    flat = {"train.en": "a", "train.de": "b", "test": "c"}
+    assert Holder(files={"train": {"en": "a", "de": "b"}, "test": "c"}).files == flat
     with pytest.raises(SettingsError, match=r"files: 'train\.en' is given twice"):
         Holder(files={"train.en": "a", "train": {"en": "b"}})
     with pytest.raises(SettingsError, match=r"files: 'trian\.en': expected a split.*did you mean 'train'"):
@@ -230,6 +210,9 @@ def test_removes_training_rows_that_share_a_sentence(tmp_path, vocab, caplog):
     assert counts(pawsx(decontaminate=False), tmp_path, vocab) == {"train": 3, "dev": 2, "test": 1}
     assert counts(pawsx(), tmp_path, vocab) == {"train": 2, "dev": 2, "test": 1}
     assert "removed 1 of 3 train rows" in caplog.text
+    write(tmp_path, "rows.en", *ROWS[:3])
+    task = TASKS.build({"name": "pawsx", "files": {"train": "rows.{language}"}, "decontaminate": True})
+    assert len(task.examples("train", "en", vocab, tmp_path)) == 3
 
 
 def test_compares_texts_without_case_and_blanks(tmp_path, vocab):
@@ -240,13 +223,7 @@ def test_compares_texts_without_case_and_blanks(tmp_path, vocab):
     assert len(pawsx().examples("dev", "en", vocab, tmp_path)) == 1
 
 
-def test_removes_nothing_without_a_test_file(tmp_path, vocab):
-    write(tmp_path, "rows.en", *ROWS[:3])
-    task = TASKS.build({"name": "pawsx", "files": {"train": "rows.{language}"}, "decontaminate": True})
-    assert len(task.examples("train", "en", vocab, tmp_path)) == 3
-
-
-def test_removes_questions_on_held_out_passages(tmp_path, vocab):
+def test_removes_questions_on_held_out_passages_and_held_out_tagged_sentences(tmp_path, vocab):
     passages = ["a b c", "d e f", "a b c", "g h i"]
     paragraphs = []
     for at, text in enumerate(passages):
@@ -257,9 +234,6 @@ def test_removes_questions_on_held_out_passages(tmp_path, vocab):
     task = TASKS.build({"name": "mlqa", "files": files, "decontaminate": True})
     questions = task.examples("train", "en", vocab, tmp_path)
     assert questions.ids == ["1"]
-
-
-def test_removes_held_out_tagged_sentences(tmp_path, vocab):
     lines = ["a B-PER", "b O", "", "c B-LOC", "", "A B-LOC", "b O", ""]
     write(tmp_path, "ner.en", *(line.replace(" ", "\t") for line in lines))
     files = {"train": "ner.en[:2]", "test": "ner.en[2:]"}

@@ -1,7 +1,5 @@
 """Tasks whose files are data sets of the hub: a folder under the data root stands for each repository."""
 
-from __future__ import annotations
-
 import pytest
 
 from interlace.core.errors import SettingsError
@@ -17,12 +15,8 @@ from datasets import ClassLabel, Dataset, Features, Sequence, Value  # noqa: E40
 TEXT = Value("string")
 NAMES = ClassLabel(names=["O", "B-PER", "I-PER", "B-ORG", "I-ORG", "B-LOC", "I-LOC"])
 UPOS = ClassLabel(names=["NOUN", "VERB", "DET"])
-QUESTIONS = {
-    "id": TEXT,
-    "context": TEXT,
-    "question": TEXT,
-    "answers": {"text": Sequence(TEXT), "answer_start": Sequence(Value("int32"))},
-}
+ANSWERS = {"text": Sequence(TEXT), "answer_start": Sequence(Value("int32"))}
+QUESTIONS = {"id": TEXT, "context": TEXT, "question": TEXT, "answers": ANSWERS}
 RECIPE = read_recipe("evaluation/hub").evaluate
 
 
@@ -86,9 +80,6 @@ NLI = {"premise": TEXT, "hypothesis": TEXT, "label": ClassLabel(names=["entailme
 def test_xnli(publish, vocab):
     root = publish("facebook/xnli", "de", "test", nli(7), NLI)
     assert RECIPE.task("xnli").examples("test", "de", vocab, root).labels.tolist() == [0, 1, 2, 0, 1, 2, 0]
-
-
-def test_reads_some_rows_beside_a_file(publish, vocab):
     root = publish("facebook/xnli", "en", "train", nli(7), NLI)
     (root / "more.tsv").write_text("sentence1\tsentence2\tgold_label\na\tb\tcontradiction\n")
     task = TASKS.build({"name": "xnli", "files": {"train": ["hub:facebook/xnli/{language}/train[1:3]", "more.tsv"]}})
@@ -114,23 +105,17 @@ def test_stops_reading_after_the_selected_rows(publish, vocab, monkeypatch):
     assert read("[27:]") == (3, 30)
 
 
-def test_pawsx(publish, vocab):
+def test_pawsx_panx_and_pos(publish, vocab):
     features = {"id": Value("int32"), "sentence1": TEXT, "sentence2": TEXT, "label": ClassLabel(names=["0", "1"])}
     rows = [{"id": row, "sentence1": "the fox", "sentence2": "the dog", "label": row % 2} for row in range(4)]
     root = publish("google-research-datasets/paws-x", "ko", "validation", rows, features)
     assert RECIPE.task("pawsx").examples("dev", "ko", vocab, root).labels.tolist() == [0, 1, 0, 1]
-
-
-def test_panx(publish, vocab):
     rows = [{"tokens": ["Ada", "runs"], "ner_tags": [1, 0], "langs": ["sw", "sw"]}]
     features = {"tokens": Sequence(TEXT), "ner_tags": Sequence(NAMES), "langs": Sequence(TEXT)}
     root = publish("unimelb-nlp/wikiann", "sw", "test", rows, features)
     task = RECIPE.task("panx")
     found = task.examples("test", "sw", vocab, root)
     assert [task.classes[number] for number in found.tags[0]] == ["B-PER", "O"]
-
-
-def test_pos(publish, vocab):
     features = {"tokens": Sequence(TEXT), "pos_tags": Sequence(UPOS)}
     root = publish("google/xtreme", "udpos.Yoruba", "test", [{"tokens": ["the", "fox"], "pos_tags": [2, 0]}], features)
     task = RECIPE.task("pos")
@@ -141,19 +126,13 @@ def question(key="1"):
     return {"id": key, "context": "the fox", "question": "who?", "answers": {"text": ["fox"], "answer_start": [4]}}
 
 
-def test_mlqa_of_two_languages(publish, vocab):
+def test_mlqa_of_two_languages_xquad_and_tydiqa_of_one(publish, vocab):
     root = publish("google/xtreme", "MLQA.en.de", "test", [question()], QUESTIONS)
     found = RECIPE.task("mlqa").examples("test", "en-de", vocab, root)
     assert (found.passages.language, found.questions.language) == ("en", "de")
     assert found.answers == [["fox"]]
-
-
-def test_xquad(publish, vocab):
     root = publish("google/xquad", "xquad.th", "validation", [question()], QUESTIONS)
     assert len(RECIPE.task("xquad").examples("test", "th", vocab, root)) == 1
-
-
-def test_reads_gold_passages_of_one_language(publish, vocab):
     rows = [question(f"{name}-1-{row}") for row in range(3) for name in ("english", "korean")]
     root = publish("google/xtreme", "tydiqa", "validation", rows, QUESTIONS)
     assert len(RECIPE.task("tydiqa").examples("test", "ko", vocab, root)) == 3
@@ -164,9 +143,8 @@ def test_tatoeba(publish, vocab):
     rows = [{"source_sentence": "a", "target_sentence": "the fox", "source_lang": "deu", "target_lang": "eng"}]
     root = publish("google/xtreme", "tatoeba.deu", "validation", rows, features)
     task = RECIPE.task("retrieval")
-    found = TASKS.build({"name": "retrieval", "files": task.files, "reader": task.reader}).examples(
-        "test", "de", vocab, root
-    )
+    task = TASKS.build({"name": "retrieval", "files": task.files, "reader": task.reader})
+    found = task.examples("test", "de", vocab, root)
     assert (found.source.language, found.target.language) == ("en", "de")
     assert vocab.decode(found.source.ids[0]) == "the fox"
 

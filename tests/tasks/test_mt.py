@@ -1,7 +1,5 @@
 """Scores of translations made by a model; what the model is told, and what is kept of what it says."""
 
-from __future__ import annotations
-
 import json
 import re
 from types import SimpleNamespace
@@ -97,6 +95,10 @@ def test_one_pair_of_files_is_read_in_both_directions(root, vocab):
         assert (found.lengths > 0).all()
     (pairs,) = task().texts("test", "de-en", root)
     assert (pairs.source.language, pairs.target.language) == ("de", "en")
+    some = task(files="parallel/test.en-de.{language}[1:]").examples("test", "de", vocab, root)
+    assert some.sources == ENGLISH[1:]
+    with pytest.raises(DataError, match="the sides must correspond"):
+        read_text("mt", "lines", ["en", "de"], TextPairs, [FilePart(root, slice(2))], [FilePart(root)])
 
 
 def test_missing_files_give_one_error_for_both_directions(root, vocab):
@@ -109,14 +111,7 @@ def test_missing_files_give_one_error_for_both_directions(root, vocab):
     assert re.match(r"mt: no test data in 'en' with source 'fr': .*test.fr-en.en.*test.en-fr.en", told[0])
 
 
-def test_reads_selected_rows(root, vocab):
-    some = task(files="parallel/test.en-de.{language}[1:]").examples("test", "de", vocab, root)
-    assert some.sources == ENGLISH[1:]
-    with pytest.raises(DataError, match="the sides must correspond"):
-        read_text("mt", "lines", ["en", "de"], TextPairs, [FilePart(root, slice(2))], [FilePart(root)])
-
-
-def test_a_perfect_translator_scores_100(root, vocab, model, says):
+def test_scores_of_a_perfect_translator_and_of_copied_text(root, vocab, model, says):
     asked = says(by_dictionary)
     scores = task().measure(model, vocab, task().examples("test", "de", vocab, root))
     assert scores["bleu"] == pytest.approx(100)
@@ -125,9 +120,6 @@ def test_a_perfect_translator_scores_100(root, vocab, model, says):
     assert scores["copied words"] == scores["copied words, references"] == pytest.approx(100 / 6 / 3)  # Ion, in one
     assert scores["length ratio"] == 1
     assert asked[0]["lines"] == ENGLISH
-
-
-def test_measures_copied_text(root, vocab, model, says):
     says(copying)
     scores = task(round_trip=True).measure(model, vocab, task().examples("test", "de-en", vocab, root))
     assert scores["bleu"] < 10
@@ -146,9 +138,8 @@ def test_round_trips_use_the_settings_of_the_task(tmp_path, vocab, model, says):
     scores = into.measure(model, vocab, into.examples("test", "ro-en", vocab, tmp_path))
     assert asked[1]["lines"] == ["SI FATA BUNA SI MARE"]
     assert scores["round-trip bleu"] == pytest.approx(100)
-    assert re.fullmatch(
-        r"nrefs:1\|case:lc\|eff:no\|tok:char\|.*\|romanian:strip", scores.details["signatures"]["round-trip bleu"]
-    )
+    signature = scores.details["signatures"]["round-trip bleu"]
+    assert re.fullmatch(r"nrefs:1\|case:lc\|eff:no\|tok:char\|.*\|romanian:strip", signature)
     cased = task(**settings)
     assert cased.measure(model, vocab, into.examples("test", "ro-en", vocab, tmp_path))["round-trip bleu"] < 30
 
@@ -222,9 +213,8 @@ def test_strips_romanian_diacritics_for_tokenized_bleu_only(tmp_path, vocab, mod
 
 
 def test_rejects_an_encoder(root, vocab, model):
-    with pytest.raises(
-        SettingsError, match=r"mt: translation needs an encoder-decoder.*objective 'translation'.*tiny/mt"
-    ):
+    message = r"mt: translation needs an encoder-decoder.*objective 'translation'.*tiny/mt"
+    with pytest.raises(SettingsError, match=message):
         task().measure(model.encoder, vocab, task().examples("test", "de", vocab, root))
 
 
@@ -295,13 +285,15 @@ def test_perfect_and_empty_translations():
     assert chrf(lines, lines).value == pytest.approx(100)
     assert bleu(["", ""], lines).value == 0
     assert chrf(["", ""], lines).sentences.tolist() == [0, 0]
-
-
-def test_chinese_is_tokenized_by_character():
     found = bleu(["我喜欢狗和猫"], ["我喜欢狗和鸟"], "zh_Hans")
     assert "tok:zh" in found.signature
     assert found.sentences[0, :6].tolist() == [6, 6, 5, 4, 3, 2]
     assert bleu(["我喜欢狗和猫"], ["我喜欢狗和鸟"], "en").value == 0  # one word
+    for score in (bleu, chrf, copied):
+        with pytest.raises(DataError, match="found 1 and 2"):
+            score(["one"], ["one", "two"])
+    with pytest.raises(DataError, match="found 0 and 0"):
+        bleu([], [])
 
 
 def test_a_missing_tokenizer_names_the_package(monkeypatch):
@@ -323,9 +315,8 @@ def test_tokenized_bleu_counts_words_without_smoothing():
     assert "tok:unicode" in found.signature
     assert "smooth:none" in found.signature
     assert tokenized_bleu(["a b"], ["a c"], "en", word_tokenizer="whitespace").value == 0
-    lower = tokenized_bleu(
-        ["THE CAT SAT DOWN"], ["the cat sat down"], "en", word_tokenizer="whitespace", lower_case=True
-    )
+    sides = ["THE CAT SAT DOWN"], ["the cat sat down"]
+    lower = tokenized_bleu(*sides, "en", word_tokenizer="whitespace", lower_case=True)
     assert lower.value == pytest.approx(100)
     assert "case:lc" in lower.signature
 
@@ -343,11 +334,3 @@ def test_copied_shares_of_scripts_without_blanks(text):
     np.testing.assert_allclose(words, [1 - 1 / len(text), 0.5])
     mixed = copied(["GPT模型", "GPU模型"], ["GPT模型", "GPT模型"])[1]
     np.testing.assert_allclose(mixed, [1, 2 / 3])  # Latin letters remain a word
-
-
-def test_rejects_sides_of_different_length():
-    for score in (bleu, chrf, copied):
-        with pytest.raises(DataError, match="found 1 and 2"):
-            score(["one"], ["one", "two"])
-    with pytest.raises(DataError, match="found 0 and 0"):
-        bleu([], [])

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import logging
 
 import numpy as np
@@ -24,6 +22,9 @@ def test_an_unknown_type_names_both_solutions(tmp_path, vocab):
     message = str(caught.value)
     assert "test.en.tsv: sentence 'the doctor', word 'doctor': an entity of type 'DATE'" in message
     assert "set types = ['PER', 'ORG', 'LOC', 'DATE'], or other_types = 'outside'" in message
+    write(tmp_path, FILE, ("the", "O"))
+    with pytest.raises(DataError, match="no word is part of an entity"):
+        Ner().examples("test", "en", vocab, tmp_path)
 
 
 def test_other_types_can_be_read_as_outside(tmp_path, vocab, caplog):
@@ -47,12 +48,6 @@ def test_types_are_settings(tmp_path, vocab):
 def test_rejects_invalid_types(types, message):
     with pytest.raises(SettingsError, match=message):
         TASKS.build({"name": "ner", "types": types})
-
-
-def test_text_without_entities_has_no_score(tmp_path, vocab):
-    write(tmp_path, FILE, ("the", "O"))
-    with pytest.raises(DataError, match="no word is part of an entity"):
-        Ner().examples("test", "en", vocab, tmp_path)
 
 
 def test_scores_by_hand():
@@ -104,17 +99,11 @@ def spans(*rows):
     return list(zip(found.starts.tolist(), found.stops.tolist(), kinds, strict=True))
 
 
-def test_an_inside_without_a_beginning_begins():
+def test_entities_begin_end_and_match_by_span_and_type():
     assert spans("O I-PER I-PER I-LOC") == [(1, 3, "PER"), (3, 4, "LOC")]
     assert entities(numbered("O I-PER I-PER B-LOC")).opened.tolist() == [True, False]
-
-
-def test_words_without_a_tag_are_outside():
     assert len(entities(Ragged.of([[1, -1, 2]]))) == 2
     assert len(entities(Ragged.of([[], []]))) == 0
-
-
-def test_entities_match_by_span_and_type():
     gold = entities(numbered("B-PER I-PER O B-LOC O B-ORG"))
     found = entities(numbered("B-PER I-PER O B-ORG B-PER B-ORG"))
     assert is_among(found, gold).tolist() == [True, False, False, True]

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import logging
 
 import pytest
@@ -39,9 +37,6 @@ def test_unlabelled_pairs_are_counted_and_not_scored(tmp_path, vocab, caplog):
     write(tmp_path, FILE, ("the doctor", "reads", ""))
     with pytest.raises(DataError, match="no row has a label"):
         Pawsx().examples("test", "en", vocab, tmp_path)
-
-
-def test_an_unknown_label_is_named_with_its_pair(tmp_path, vocab):
     write(tmp_path, FILE, ("the doctor", "reads", "2"))
     with pytest.raises(DataError, match=r"test-en.tsv: unknown label '2' of 'the doctor' and 'reads'; there are: 0, 1"):
         Pawsx().examples("test", "en", vocab, tmp_path)

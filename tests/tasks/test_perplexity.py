@@ -1,7 +1,5 @@
 """Likelihoods against slow loops over one position at a time."""
 
-from __future__ import annotations
-
 import logging
 import math
 
@@ -126,12 +124,8 @@ def test_the_identity_per_subword_depends_on_the_vocabulary(vocab, model, text):
     other = Vocab.learn({"en": ["a b c"]}, 320)
     models = [(vocab, text), (other, other.encode(LINES, language="en"))]
     for per, same in (("word", True), ("subword", False)):
-        names = {
-            Perplexity(per=per)
-            .measure(from_shape(Shape(layers=1, width=16, heads=2, max_length=128), made), made, lines)
-            .outcomes.identity
-            for made, lines in models
-        }
+        shape, task = Shape(layers=1, width=16, heads=2, max_length=128), Perplexity(per=per)
+        names = {task.measure(from_shape(shape, made), made, lines).outcomes.identity for made, lines in models}
         assert (len(names) == 1) is same
 
 
@@ -143,6 +137,10 @@ def test_the_kind_follows_the_model(vocab, model, text):
     for kind in ("pseudo", "masked"):
         with pytest.raises(SettingsError, match=f"kind = '{kind}', but the model reads from left to right"):
             Perplexity(kind=kind).measure(backbone, vocab, text)
+    with pytest.raises(SettingsError, match="at most max_length - 3 = 13, found 14"):
+        TASKS.build({"name": "perplexity", "max_length": 16, "context": 14})
+    with pytest.raises(SettingsError, match="context = 46, but the model reads at most 48"):
+        Perplexity(kind="causal", context=46).measure(model(), vocab, text)
 
 
 @pytest.fixture(scope="module")
@@ -178,9 +176,6 @@ def test_long_sentences_are_truncated(vocab, model, text):
     assert scores["cut"] == pytest.approx(100 * beyond)
     assert scores["cut"] > 0
     assert Perplexity(kind="causal", max_length=8).measure(model(), vocab, text)["cut"] == 0
-
-
-def test_a_fixed_draw_of_sentences(vocab, model, text):
     one, two = (Perplexity(max_sentences=2).measure(model(), vocab, text) for _ in range(2))
     assert one.metrics == two.metrics
     assert one["sentences"] == 2
@@ -197,21 +192,13 @@ def test_lines_without_text_are_counted(tmp_path, vocab, caplog):
         Perplexity(files="a.{language}").examples("test", "en", vocab, tmp_path)
 
 
-def test_rejects_context_as_long_as_a_sequence(vocab, model, text):
-    with pytest.raises(SettingsError, match="at most max_length - 3 = 13, found 14"):
-        TASKS.build({"name": "perplexity", "max_length": 16, "context": 14})
-    with pytest.raises(SettingsError, match="context = 46, but the model reads at most 48"):
-        Perplexity(kind="causal", context=46).measure(model(), vocab, text)
-
-
 def test_an_encoder_without_its_head_has_no_perplexity(vocab, text, tmp_path):
     """Transformers draws a head by chance, and its figure would look like any other."""
     config = encoder_config(Shape(family="bert", layers=1, width=16, heads=2, max_length=48), vocab)
     BertModel(config).save_pretrained(tmp_path / "alone")
     BertForMaskedLM(config).save_pretrained(tmp_path / "whole")
-    with pytest.raises(
-        CheckpointError, match="an encoder without its vocabulary head, so it cannot predict text; take"
-    ):
+    message = "an encoder without its vocabulary head, so it cannot predict text; take"
+    with pytest.raises(CheckpointError, match=message):
         Perplexity().measure(load(tmp_path / "alone"), vocab, text)
     assert Perplexity().measure(load(tmp_path / "whole"), vocab, text)["pseudo-perplexity"] > 1
 
@@ -247,9 +234,12 @@ def test_words_and_characters_by_hand(vocab):
     assert size_of(text, vocab) == (7, sum(map(len, SENTENCES)))
     whole, _ = running_text(text, 1000, 0, vocab.end)
     assert stream_size(whole, vocab) == (7 + 3, sum(map(len, SENTENCES)) + 3)
+    rows = Sentences(Ragged.of([[vocab.end], []]), Ragged.of([[-1], []]), "en")
+    assert stream_size(rows, vocab) == (1, 1)
+    assert np.all(rows.words.flat < 0)
 
 
-def test_unknown_subwords_have_no_size(vocab):
+def test_unknown_subwords_and_characters_have_no_size(vocab):
     text = encoded(vocab)
     ids = text.ids.flat.copy()
     ids[text.ids.offsets[1]] = vocab.unk  # the one word of the second sentence
@@ -258,12 +248,9 @@ def test_unknown_subwords_have_no_size(vocab):
     words, characters = size_of(text, vocab)
     assert (words, characters) == (6, sum(map(len, SENTENCES)) - len("letters"))
     assert stream_size(rows, vocab) == (words + 3, characters + 3)
-
-
-def test_separators_count_as_one_word_and_character(vocab):
-    rows = Sentences(Ragged.of([[vocab.end], []]), Ragged.of([[-1], []]), "en")
-    assert stream_size(rows, vocab) == (1, 1)
-    assert np.all(rows.words.flat < 0)
+    vocab = Vocab.learn({"en": ["the doctor"] * 30}, size=100, kind="wordpiece")
+    text = encode_spelled([Text.of(["the 黑 doctor"], "en")], vocab)
+    assert sizes_of(text, vocab)[1].tolist() == [len("the doctor")]
 
 
 @pytest.mark.parametrize("kind", ["byte-bpe", "wordpiece", "unigram"])
@@ -280,9 +267,3 @@ def test_characters_are_those_of_the_line_for_every_vocabulary(kind):
     parts = [sizes_of(truncated(text, length), vocab)[1] for length in (1, 2, 100)]
     assert (parts[0] <= parts[1]).all()
     assert parts[2].tolist() == characters.tolist()
-
-
-def test_unknown_characters_do_not_count():
-    vocab = Vocab.learn({"en": ["the doctor"] * 30}, size=100, kind="wordpiece")
-    text = encode_spelled([Text.of(["the 黑 doctor"], "en")], vocab)
-    assert sizes_of(text, vocab)[1].tolist() == [len("the doctor")]

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -29,9 +27,8 @@ def tagged(vocab):
 
 def paired(vocab):
     labels = np.random.default_rng(3).integers(-1, 3, size=40).astype(np.int32)
-    return Classifier(classes=3, pooling="mean"), LabeledExamples(
-        Pairs(sentences(vocab, 4), sentences(vocab, 5, longest=12)), labels=labels
-    )
+    pairs = Pairs(sentences(vocab, 4), sentences(vocab, 5, longest=12))
+    return Classifier(classes=3, pooling="mean"), LabeledExamples(pairs, labels=labels)
 
 
 @pytest.fixture(params=[tagged, paired])

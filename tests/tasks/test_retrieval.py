@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -36,9 +34,6 @@ def test_vectors_are_means_of_a_layer_without_specials(vocab, model):
             states = backbone.hidden_states({"input_ids": torch.tensor([ids])})[2][0]
         np.testing.assert_allclose(vectors[0][row], states[1:-1].mean(dim=0).numpy(), atol=1e-5)
     assert (vectors[0][1] == 0).all()
-
-
-def test_truncates_at_the_length_of_the_model(vocab, model):
     backbone = model(max_length=16).eval()
     sentences = encoded(vocab, "the doctor reads " * 10)
     ids = [vocab.begin, *sentences.ids[0][:14].tolist(), vocab.end]
@@ -50,9 +45,8 @@ def test_truncates_at_the_length_of_the_model(vocab, model):
 
 def test_vectors_do_not_depend_on_batch_size(vocab, model):
     lines = [" ".join(["the doctor"] * count) for count in (5, 1, 4, 2, 3)]
-    few, many = (
-        layer_vectors(model(), vocab, encoded(vocab, *lines), (3,), InputLimits(48, tokens)) for tokens in (12, 1000)
-    )
+    limits = (InputLimits(48, tokens) for tokens in (12, 1000))
+    few, many = (layer_vectors(model(), vocab, encoded(vocab, *lines), (3,), each) for each in limits)
     np.testing.assert_allclose(few, many, atol=1e-5)
 
 
@@ -63,13 +57,16 @@ def test_numbers_of_layers(asked, layers, expected):
     assert Retrieval(layer=asked).layer_of(layers) == expected
 
 
-def test_rejects_a_missing_layer(vocab, model):
+def test_rejects_a_missing_layer_and_languages_without_embeddings(vocab, model):
     sides = encoded(vocab, "the doctor"), encoded(vocab, "der arzt", language="de")
     with pytest.raises(SettingsError, match="layer = 9, but the model has 3 layers"):
         Retrieval(layer=9).measure(model(), vocab, Pairs(*sides))
+    turkish = Pairs(encoded(vocab, "letters"), encoded(vocab, "briefe", language="tr"))
+    with pytest.raises(SettingsError, match="no language embedding for 'tr'"):
+        Retrieval().measure(model("en"), vocab, turkish)
 
 
-def test_nearest_neighbors_in_both_directions():
+def test_nearest_neighbors_in_both_directions_and_their_outcomes(vocab):
     # the second query leans to the first candidate; the other way round every sentence finds its own
     queries = np.array([[1.0, 0.0], [0.8, 0.6]], np.float32)
     candidates = np.array([[0.9, 0.436], [0.0, 1.0]], np.float32)
@@ -77,9 +74,10 @@ def test_nearest_neighbors_in_both_directions():
     assert find_own(queries, candidates, ids, "absolute", 4).tolist() == [True, False]
     assert find_own(candidates, queries, ids, "absolute", 4).tolist() == [False, True]
     assert find_own(queries, queries, ids, "absolute", 4).all()
-
-
-def test_repeated_sentences_are_not_found():
+    side = encoded(vocab, "the doctor", "letters")
+    found = both_ways(queries, candidates, Pairs(side, side))
+    assert found.outcomes.score.tolist() == [0.5, 0.5]  # one finds the other into German, one back
+    assert 100 * found.outcomes.total == found["p@1"]
     vectors = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], np.float32)
     assert find_own(vectors, vectors, Ragged.of([[5, 6], [5, 6], [7]]), "absolute", 4).tolist() == [False, False, True]
 
@@ -100,22 +98,6 @@ def test_centering_removes_the_vector_of_a_language(vocab, model):
     pairs = Pairs(encoded(vocab, *lines), encoded(vocab, *lines, language="de"))
     plain, centred = (Retrieval(layer=0, center=on).measure(backbone, vocab, pairs)["p@1"] for on in (False, True))
     assert centred > plain
-
-
-def test_rejects_languages_without_embeddings(vocab, model):
-    with pytest.raises(SettingsError, match="no language embedding for 'tr'"):
-        Retrieval().measure(
-            model("en"), vocab, Pairs(encoded(vocab, "letters"), encoded(vocab, "briefe", language="tr"))
-        )
-
-
-def test_outcomes_sum_to_the_score(vocab):
-    queries = np.array([[1.0, 0.0], [0.8, 0.6]], np.float32)
-    candidates = np.array([[0.9, 0.436], [0.0, 1.0]], np.float32)
-    side = encoded(vocab, "the doctor", "letters")
-    found = both_ways(queries, candidates, Pairs(side, side))
-    assert found.outcomes.score.tolist() == [0.5, 0.5]  # one finds the other into German, one back
-    assert 100 * found.outcomes.total == found["p@1"]
 
 
 def test_the_identity_does_not_depend_on_the_vocabulary(vocab):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import logging
 
 import pytest
@@ -61,9 +59,7 @@ def test_detects_links_counted_from_one(root, vocab, caplog):
         examples = WordAlignment(base=0).examples("test", "de", vocab, root)
     assert examples.sure.to_lists() == [[[1, 1], [2, 2]], []]
     assert "links beyond the end of a sentence dropped" in caplog.text
-
-
-def test_warns_of_links_beyond_the_ends(root, vocab, caplog):
+    write(root, "parallel/test.en-de.links", "0-0 1-1 2p2 3-3", "0-0")
     write(root, "parallel/test.en-de.de.tok", "der", *TARGET[1:])
     with caplog.at_level(logging.WARNING, "interlace"):
         WordAlignment().examples("test", "de", vocab, root)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -38,24 +36,18 @@ def test_correlations_by_hand():
     assert found["spearman"] == 100
     assert found["pearson"] == pytest.approx(100 * 10 / np.sqrt(182 / 3 * 2))
     assert found["harmonic"] == pytest.approx(2 * 100 * found["pearson"] / (100 + found["pearson"]))
-
-
-def test_negative_and_missing_correlations():
     found = correlations(np.array([0.0, 1.0, 2.0]), np.array([2.0, 1.0, 0.0]))
     assert found == {"spearman": -100, "pearson": -100, "harmonic": 0}
     assert correlations(np.ones(3), np.arange(3.0)) == {"spearman": 0, "pearson": 0, "harmonic": 0}
 
 
-def test_ranks_by_cosine(tmp_path):
+def test_ranks_by_cosine_within_and_across_languages(tmp_path):
     put(tmp_path / "similarity/en.tsv", SIMLEX)
     good = at("en", old=0, new=170, smart=40, clever=41, hard=80, tough=100)
     assert scored(tmp_path, [good])["spearman"] == 100
     assert scored(tmp_path, [good])["coverage"] == 100
     bad = at("en", old=0, new=1, smart=0, clever=170, hard=80, tough=100)
     assert scored(tmp_path, [bad])["spearman"] == -100
-
-
-def test_pairs_across_languages(tmp_path):
     put(tmp_path / "similarity/en-de.tsv", "old\tneu\t0\nsmart\tklug\t9.7\nhard\tschwer\t8\n")
     vectors = at("en", old=0, smart=40, hard=80), at("de", neu=170, klug=41, schwer=100)
     assert scored(tmp_path, vectors, "en-de")["spearman"] == 100
@@ -84,16 +76,12 @@ def test_centers_over_the_words_of_the_pairs(tmp_path):
     assert one["pearson"] != pytest.approx(scored(tmp_path, [plain])["pearson"], abs=0.1)
 
 
-def test_rejects_too_few_pairs(tmp_path):
+def test_rejects_too_few_pairs_and_constant_judgments(tmp_path):
     put(tmp_path / "similarity/en.tsv", SIMLEX)
     with pytest.raises(DataError, match="1 of 3 pairs in 'en' have vectors for both words"):
         scored(tmp_path, [at("en", old=0, new=1)])
-
-
-def test_rejects_constant_judgments(tmp_path):
-    """Spearman's is 0 / 0 then; a 0 would look like a model that knows nothing."""
     put(tmp_path / "similarity" / "en.tsv", "old\tnew\t5\nsmart\tclever\t5\nhard\ttough\t5\n")
-    vectors = at("en", old=0, new=90, smart=10, clever=20, hard=30, tough=40)
+    vectors = at("en", old=0, new=90, smart=10, clever=20, hard=30, tough=40)  # Spearman's is 0 / 0 then
     with pytest.raises(DataError, match="all 3 pairs have the score 5"):
         scored(tmp_path, [vectors])
 
@@ -112,9 +100,6 @@ def test_a_header_is_a_first_line_without_a_score(tmp_path):
     rows = [("old", "new", 0), ("smart", "clever", 9.7), ("hard", "tough", 8)]
     assert read_table(put(tmp_path / "a.tsv", SIMLEX)) == rows
     assert read_table(put(tmp_path / "b.tsv", SIMLEX.split("\n", 1)[1])) == rows
-
-
-def test_a_named_column_holds_the_score(tmp_path):
     path = put(tmp_path / "a.tsv", "word1\tword2\tPOS\tSimLex999\nold\tnew\tA\t1.58\nsmart\tclever\tA\t9\n")
     assert [score for _, _, score in read_table(path, "SimLex999")] == [1.58, 9]
     with pytest.raises(DataError, match="no column 'SimLex'; did you mean 'SimLex999'"):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import torch
@@ -58,9 +56,6 @@ def test_any_translation_of_a_word_counts(root):
     found = scored(root(("cat", "Katze"), ("cat", "Kater"), ("cat", "Katze"), ("x", "Hund")), vectors)
     assert found["p@1 cosine"] == 100
     assert found["coverage"] == 50
-
-
-def test_an_equally_near_rival_ranks_first(root):
     vectors = at("en", cat=0, dog=90), at("de", Katze=10, Hund=10)
     assert scored(root(("cat", "Katze"), ("dog", "Hund")), vectors)["p@1 cosine"] == 0
 
@@ -81,14 +76,8 @@ def test_candidates_come_from_dictionary_text_or_vocabulary(root):
 
 def test_a_vector_that_both_languages_share_is_no_candidate_for_itself(root):
     """gift, one row for both languages, finds Geschenk; rat is the translation of itself; hat has two vectors."""
-    vectors = (
-        at("en", gift=0, rat=90, hat=200),
-        WordVectors(
-            "de",
-            ["Geschenk", "gift", "rat", "hat", "Hut"],
-            at("en", Geschenk=9, gift=0, rat=90, hat=201, Hut=205).vectors,
-        ),
-    )
+    german = at("en", Geschenk=9, gift=0, rat=90, hat=201, Hut=205)
+    vectors = (at("en", gift=0, rat=90, hat=200), WordVectors("de", german.words, german.vectors))
     folder = root(("gift", "Geschenk"), ("rat", "rat"), ("hat", "Hut"))
     found = scored(folder, vectors)
     assert found["p@1 cosine"] == pytest.approx(200 / 3)
@@ -112,34 +101,21 @@ def test_ignores_case_by_default(root):
     assert scored(folder, vectors)["coverage"] == 100
     with pytest.raises(DataError, match="none of the 1 entries from 'en' to 'de' has a vector for both words"):
         scored(folder, vectors, ignore_case=False)
+    with pytest.raises(DataError, match="no word vectors of 'de'; there are: en"):
+        scored(root(("cat", "Katze")), [at("en", cat=0)])
 
 
-def test_centering_removes_the_mean_of_a_language(root):
+def test_centering_removes_the_mean_of_a_language_over_the_words_read(root):
     english = at("en", cat=0, dog=90)
     moved = WordVectors("de", ["Katze", "Hund"], english.vectors + np.array([-9, 4], np.float32))
     folder = root(("cat", "Katze"), ("dog", "Hund"))
     assert scored(folder, (english, moved))["p@1 cosine"] < 100
     assert scored(folder, (english, moved), center=True)["mean distance"] == pytest.approx(0, abs=1e-6)
-
-
-def test_other_words_do_not_move_the_mean(root):
-    """Of a model none but the dictionary's words are read, and static vectors are compared with it."""
-    english = at("en", cat=0, dog=90)
-    vectors = [english, WordVectors("de", ["Katze", "Hund"], english.vectors + np.array([-9, 4], np.float32))]
-    folder = root(("cat", "Katze"), ("dog", "Hund"))
-    more = [
-        WordVectors(
-            side.language, [*side.words, "x"], np.vstack([side.vectors, np.full((1, 2), 7 * number, np.float32)])
-        )
-        for number, side in enumerate(vectors, 1)
-    ]
+    vectors = english, moved  # of a model none but the dictionary's words are read; static vectors compare with it
+    far = (np.vstack([side.vectors, np.full((1, 2), 7 * n, np.float32)]) for n, side in enumerate(vectors, 1))
+    more = [WordVectors(side.language, [*side.words, "x"], rows) for side, rows in zip(vectors, far, strict=True)]
     found = [scored(folder, each, center=True, candidates="dictionary").metrics for each in (more, vectors)]
     assert found[0] == pytest.approx(found[1])
-
-
-def test_rejects_languages_without_vectors(root):
-    with pytest.raises(DataError, match="no word vectors of 'de'; there are: en"):
-        scored(root(("cat", "Katze")), [at("en", cat=0)])
 
 
 # ---- what training has read ----
@@ -155,9 +131,8 @@ def test_the_score_is_over_held_out_words(root, tmp_path):
     found = scored(folder, PLACES, training_dictionaries="dict/train.txt")
     assert found["held out"] == 50
     assert (found["p@1 cosine"], found["p@1 cosine, seen"], found["p@1 cosine, all"]) == (50, 100, 75)
-    cosines = {
-        word: np.cos(np.radians(angle)) for word, angle in [("cat", 5), ("dog", 2), ("hound", 7), ("mouse", 120)]
-    }
+    angles = {"cat": 5, "dog": 2, "hound": 7, "mouse": 120}
+    cosines = {word: np.cos(np.radians(angle)) for word, angle in angles.items()}
     assert found["mean cosine"] == pytest.approx((cosines["cat"] + cosines["mouse"]) / 2, abs=1e-6)
     assert found["mean cosine, all"] == pytest.approx(np.mean(list(cosines.values())), abs=1e-6)
     assert found["coverage"] == 100
@@ -191,12 +166,9 @@ def test_an_embedding_row_of_a_training_entry_is_not_held_out(root, vocab, model
     assert "held out" not in scored(folder, (at("en", yx=0, the=1), at("de", arzt=0, der=1))).metrics
 
 
-def test_training_dictionaries_may_be_rows_of_files(root):
+def test_training_dictionaries_may_be_rows_of_files(root, caplog):
     task = WordTranslation(training_dictionaries="dict/en-de.txt[:2]")
     assert task.examples("test", "de", None, root(*ANIMALS)).trained.source == {"cat", "dog"}
-
-
-def test_warns_if_no_word_is_held_out(root, caplog):
     with caplog.at_level("WARNING", "interlace"):
         found = scored(root(*ANIMALS), PLACES, training_dictionaries="dict/en-de.txt")
     assert found["held out"] == 0
@@ -207,7 +179,7 @@ def test_warns_if_no_word_is_held_out(root, caplog):
 # ---- vectors of a model ----
 
 
-def test_reads_input_embeddings(vocab, model):
+def test_reads_input_embeddings_or_a_layer_of_single_words(vocab, model):
     backbone = model()
     table = backbone.input_embeddings.detach().numpy()
     ids = vocab.encode_words(["doctor", "xy"])
@@ -216,9 +188,6 @@ def test_reads_input_embeddings(vocab, model):
     assert found.words == ["doctor", "xy"]
     np.testing.assert_allclose(found.vectors, [table[ids[0]].mean(0), table[ids[1]].mean(0)], atol=1e-7)
     assert WordVectorSettings(multi_subword="skip").vectors(backbone, vocab, "en", ["xy", "doctor"]).words == ["doctor"]
-
-
-def test_reads_a_layer_of_single_words(vocab, model):
     backbone = model()
     found = WordVectorSettings(layer=-1).vectors(backbone, vocab, "en", ["doctor", "reads"])
     ids = np.array([[vocab.begin, int(vocab.encode_words(["reads"])[0][0]), vocab.end]])

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -17,12 +15,8 @@ def write(root, *rows, header=HEADER, name="nli/test.en.tsv"):
 
 
 def test_reads_other_columns(tmp_path, vocab):
-    write(
-        tmp_path,
-        ("the doctor", "reads", "NEUTRAL"),
-        header=("sentence_A", "sentence_B", "entailment_judgment"),
-        name="sick.txt",
-    )
+    header = ("sentence_A", "sentence_B", "entailment_judgment")
+    write(tmp_path, ("the doctor", "reads", "NEUTRAL"), header=header, name="sick.txt")
     columns = {"premise": "sentence_A", "hypothesis": "sentence_B", "label": "entailment_judgment"}
     task = TASKS.build({"name": "xnli", "files": {"test.en": "sick.txt"}, "reader": {"name": "nli", **columns}})
     assert task.examples("test", "en", vocab, tmp_path).labels.tolist() == [LABELS.index("neutral")]
