@@ -45,9 +45,8 @@ def sides(folder):
 @pytest.mark.parametrize("aligner", [[], ["--aligner", "diagonal"]])
 def test_aligns_easy_text_correctly(text, aligner):
     done = run(*sides(text), *aligner, "--gold", text / "a.gold")
-    found, gold = (
-        [set(line.split()) for line in lines] for lines in (done.stdout.splitlines(), read_lines(text / "a.gold"))
-    )
+    lines = (done.stdout.splitlines(), read_lines(text / "a.gold"))
+    found, gold = ([set(line.split()) for line in each] for each in lines)
     assert done.exit_code == 0
     assert len(found) == 200
     assert sum(len(row & drawn) for row, drawn in zip(found, gold, strict=True)) > 0.9 * sum(map(len, gold))
@@ -87,25 +86,19 @@ def test_json_summary(text):
     assert found["gold"]["format"] == "pharaoh"
 
 
-def test_saved_model_aligns_new_text(text):
+def test_saved_model_aligns_new_text_and_warns_about_other_languages_and_tokenizers(text, caplog):
     source, target, gold = shuffled(50, 2)
     new = (text / "new.en", text / "new.de")
     for path, lines in zip((*new, text / "new.gold"), (source, target, gold), strict=True):
         write_lines(path, lines)
     run(*sides(text), "--aligner", "diagonal", "--save-model", text / "model")
     together = run(*new, "--load-model", text / "model", "--gold", text / "new.gold")
-    alone = [
-        run(
-            *[_written(path, [line]) for path, line in zip(new, pair, strict=True)], "--load-model", text / "model"
-        ).stdout
-        for pair in list(zip(source, target, strict=True))[:3]
-    ]
+    alone = []
+    for pair in list(zip(source, target, strict=True))[:3]:
+        files = [_written(path, [line]) for path, line in zip(new, pair, strict=True)]
+        alone.append(run(*files, "--load-model", text / "model").stdout)
     assert together.stdout.splitlines(keepends=True)[:3] == alone
     assert float(together.stderr.split("AER ")[1].split("%")[0]) < 10
-
-
-def test_saved_model_warns_about_other_languages_and_tokenizers(text, caplog):
-    run(*sides(text), "--aligner", "diagonal", "--save-model", text / "model")
     run(*sides(text), "--load-model", text / "model")
     assert "links may be poor" not in caplog.text
     run(*sides(text), "--load-model", text / "model", "--word-tokenizer", "unicode")
@@ -119,29 +112,15 @@ def _written(path, lines):
     return path
 
 
-def test_extra_text_improves_alignments_and_is_not_written(text):
+def test_extra_text_and_a_prior_dictionary_improve_alignments(text):
     few = [_written(text / f"few{path.suffix}", list(read_lines(path))[:5]) for path in sides(text)]
     write_lines(text / "few.gold", list(read_lines(text / "a.gold"))[:5])
-    helped = run(*few, "--aligner", "diagonal", "--extra", *sides(text), "--gold", text / "few.gold", "--output",
-                 text / "links", "--json")  # fmt: skip
-    found = json.loads(helped.stdout)
-    alone = json.loads(
-        run(*few, "--aligner", "diagonal", "--gold", text / "few.gold", "--output", text / "b", "--json").stdout
-    )
-    assert (found["pairs"], found["extra"], len(list(read_lines(text / "links")))) == (5, 200, 5)
-    assert found["gold"]["aer"] < alone["gold"]["aer"]
-
-
-def test_prior_dictionary_improves_alignments(text):
-    few = [_written(text / f"few{path.suffix}", list(read_lines(path))[:5]) for path in sides(text)]
-    write_lines(text / "few.gold", list(read_lines(text / "a.gold"))[:5])
+    command = (*few, "--aligner", "diagonal", "--gold", text / "few.gold", "--output", text / "links", "--json")
     write_lines(text / "words.txt", [f"{word}\t{word.upper()}x\t20" for word in WORDS])
-    aer = [
-        json.loads(run(*few, "--aligner", "diagonal", *more, "--gold", text / "few.gold", "--output", text / "b",
-                       "--json").stdout)["gold"]["aer"]
-        for more in ([], ["--priors", text / "words.txt"])
-    ]  # fmt: skip
-    assert aer[1] < aer[0]
+    options = ([], ["--extra", *sides(text)], ["--priors", text / "words.txt"])
+    alone, extra, priors = (json.loads(run(*command, *more).stdout) for more in options)
+    assert (extra["pairs"], extra["extra"], len(list(read_lines(text / "links")))) == (5, 200, 5)
+    assert max(found["gold"]["aer"] for found in (extra, priors)) < alone["gold"]["aer"]
 
 
 def test_figure_shows_gold_links(text):

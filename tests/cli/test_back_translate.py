@@ -44,22 +44,15 @@ def test_options_are_settings_and_a_summary_is_printed(called, tmp_path):
     (tmp_path / "mono").write_text("unu doi\ntrei patru\n", encoding="utf-8")
     into = tmp_path / "made"
     rules = ["--set", "filters={length={min_words=1}}", "--set", "search.beam=2", "--tag", "<BT>"]
-    text = run("RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--output", into, *rules, "--json")
+    command = ["RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--output"]
+    text = run(*command, into, *rules, "--json")
     assert json.loads(text) == {"from": "ro", "to": "en", "pairs": 2, "dropped": {"empty": 0, "unfinished": 0}}
     assert (into / "train.en").read_text(encoding="utf-8") == "<BT> UNU DOI\n<BT> TREI PATRU\n"
     assert (called["names"], called["direction"], called["search"].beam) == (["RUN"], "ro-en", 2)
-    assert run("RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--output", into, *rules).strip() == str(into)
-
-
-def test_batch_tokens_and_precision_reach_the_translator(called, tmp_path):
-    (tmp_path / "mono").write_text("unu doi\ntrei patru\n", encoding="utf-8")
-    command = ["RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--output"]
-    run(*command, tmp_path / "made")
-    assert {key: called[key] for key in ("precision", "tokens", "rows")} == {
-        "precision": "auto", "tokens": None, "rows": None
-    }  # fmt: skip
+    assert run(*command, into, *rules).strip() == str(into)
+    assert [called[key] for key in ("precision", "tokens", "rows")] == ["auto", None, None]
     run(*command, tmp_path / "second", "--shard", "2/2", "--precision", "no", "--tokens", 9, "--batch", 3)
-    assert {key: called[key] for key in ("precision", "tokens", "rows")} == {"precision": "no", "tokens": 9, "rows": 3}
+    assert [called[key] for key in ("precision", "tokens", "rows")] == ["no", 9, 3]
     assert (tmp_path / "second/train.en").read_text(encoding="utf-8") == "TREI PATRU\n"
 
 

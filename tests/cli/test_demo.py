@@ -1,7 +1,5 @@
 """`interlace demo`: the whole way from text to report, in small."""
 
-from __future__ import annotations
-
 from typer.testing import CliRunner
 
 from interlace.cli import application
@@ -14,15 +12,12 @@ SMALL = TOY | VOCAB | SHORT | {"train.diagnostics.every": "0", "evaluate.seeds":
 
 def test_the_demo_trains_scores_and_compares(tmp_path):
     changes = [part for key, value in SMALL.items() for part in ("--set", f"{key}={value}")]
-    done = CliRunner().invoke(
-        application(), ["demo", "--output", str(tmp_path / "runs"), *changes], catch_exceptions=False
-    )
+    command = ["demo", "--output", str(tmp_path / "runs"), *changes]
+    done = CliRunner().invoke(application(), command, catch_exceptions=False)
     assert done.exit_code == 0
     names = [read_recipe(name).name for name in RECIPES]
     assert all(name in done.stdout for name in [*names, "pos", "(accuracy, %)", "retrieval", "embedding_alignment"])
     assert done.stdout.rstrip().endswith("report.html")
     assert (tmp_path / "runs" / "report.html").stat().st_size > 10_000
-    again = CliRunner().invoke(
-        application(), ["demo", "--output", str(tmp_path / "runs"), *changes], catch_exceptions=False
-    )
+    again = CliRunner().invoke(application(), command, catch_exceptions=False)
     assert again.stdout == done.stdout  # nothing is trained twice

@@ -99,10 +99,8 @@ def test_the_detected_language_is_printed(files, tmp_path):
     again = ["--transformations", "invert", "-o", tmp_path / "again"]
     told = run(files / "this.or.txt", *changed).stderr
     assert re.search(r"^language 'or', from .*this\.or\.txt; set --language", told, re.MULTILINE)
-    assert (
-        "language 'en', the default; set --language"
-        in run(files / "qa.json", "--transformations", "invert", "-o", tmp_path / "questions").stderr
-    )
+    questions = run(files / "qa.json", "--transformations", "invert", "-o", tmp_path / "questions")
+    assert "language 'en', the default; set --language" in questions.stderr
     assert "language 'en'" not in run(files / "this.or.txt", *again, "--language", "en").stderr
     assert "language 'or'" not in run(files / "this.or.txt", *changed, "--json").stderr
 

@@ -1,7 +1,5 @@
 """The options of `interlace evaluate`."""
 
-from __future__ import annotations
-
 import pytest
 
 from interlace.cli.evaluate import evaluate

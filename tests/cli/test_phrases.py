@@ -10,13 +10,15 @@ from interlace.cli import application
 from interlace.core.errors import DataError, SettingsError
 from interlace.text.lines import write_lines
 
+WORDS = [("the", "das"), ("red", "rote"), ("house", "Haus")]
+
 
 def run(*arguments):
     return CliRunner().invoke(application(), ["phrases", *map(str, arguments)], catch_exceptions=False)
 
 
-@pytest.fixture
-def text(tmp_path, monkeypatch):
+@pytest.fixture(autouse=True)
+def _text(tmp_path, monkeypatch):
     """Files in the working folder: two sentences, of which one stands twice, and an empty one."""
     write_lines(tmp_path / "a.en", ["the red house", "the house", "", "the house"])
     write_lines(tmp_path / "a.de", ["das rote Haus", "das Haus", "", "das Haus"])
@@ -28,37 +30,19 @@ def pairs(done):
     return {tuple(line.split(" ||| ")[:2]): line.split(" ||| ")[2:] for line in done.stdout.splitlines()}
 
 
-@pytest.mark.usefixtures("text")
 def test_phrase_table_of_a_worked_example():
     found = pairs(run("a.en", "a.de", "links"))
     assert set(found) == {
-        ("the", "das"),
-        ("red", "rote"),
-        ("house", "Haus"),
-        ("the red", "das rote"),
-        ("red house", "rote Haus"),
-        ("the red house", "das rote Haus"),
-        ("the house", "das Haus"),
+        *(*WORDS, ("the red", "das rote"), ("red house", "rote Haus")),
+        *(("the red house", "das rote Haus"), ("the house", "das Haus")),
     }
     assert found["the house", "das Haus"] == ["1 1 1 1", "0-0 1-1", "2 2 2"]
 
 
-@pytest.mark.usefixtures("text")
 def test_filter_options():
-    assert set(pairs(run("a.en", "a.de", "links", "--max-length", 1))) == {
-        ("the", "das"),
-        ("red", "rote"),
-        ("house", "Haus"),
-    }
-    assert set(pairs(run("a.en", "a.de", "links", "--min-count", 2))) == {
-        ("the", "das"),
-        ("house", "Haus"),
-        ("the house", "das Haus"),
-    }
-
-
-@pytest.mark.usefixtures("text")
-def test_no_border_words():
+    assert set(pairs(run("a.en", "a.de", "links", "--max-length", 1))) == {*WORDS}
+    often = set(pairs(run("a.en", "a.de", "links", "--min-count", 2)))
+    assert often == {("the", "das"), ("house", "Haus"), ("the house", "das Haus")}
     write_lines("links", ["1-1", "1-1", "", "1-1"])
     wide = pairs(run("a.en", "a.de", "links"))
     tight = pairs(run("a.en", "a.de", "links", "--no-border-words"))
@@ -68,22 +52,16 @@ def test_no_border_words():
     assert len(top) == len({source for source, _ in wide})
 
 
-@pytest.mark.usefixtures("text")
 def test_a_file_holds_what_standard_output_would(tmp_path):
     done = run("a.en", "a.de", "links", "--output", "table.gz", "--json")
     found = json.loads(done.stdout)
     assert (found["pairs"], found["links"], found["phrase_pairs"]) == (4, 7, 7)
     table = PhraseTable.read(tmp_path / "table.gz")
     assert {(" ".join(row.source), " ".join(row.target)) for row in table} == set(pairs(run("a.en", "a.de", "links")))
-
-
-@pytest.mark.usefixtures("text")
-def test_both_sides_in_one_file():
     write_lines("both", ["the red house ||| das rote Haus", "the house ||| das Haus", " ||| ", "the house|||das Haus"])
     assert run("both", "links").stdout == run("a.en", "a.de", "links").stdout
 
 
-@pytest.mark.usefixtures("text")
 @pytest.mark.parametrize(
     ("arguments", "error", "said"),
     [
@@ -103,7 +81,6 @@ def test_rejects_files_that_do_not_match(arguments, error, said):
         run(*arguments.split(" "))
 
 
-@pytest.mark.usefixtures("text")
 def test_skips_a_few_links_outside_of_sentences(caplog):
     write_lines("many.en", ["the house"] * 100)
     write_lines("many.de", ["das Haus"] * 100)
@@ -112,7 +89,6 @@ def test_skips_a_few_links_outside_of_sentences(caplog):
     assert "beyond" in caplog.text
 
 
-@pytest.mark.usefixtures("text")
 def test_min_confidence_removes_links(tmp_path):
     write_lines(tmp_path / "grades", ["0.9 0.9 0.3", "0.9 0.9", "", "0.9 0.9"])
     grades = ("--confidence", "grades", "--min-confidence", 0.5)
@@ -122,7 +98,6 @@ def test_min_confidence_removes_links(tmp_path):
     assert found["house", "Haus"][-1] == "2 2 2"
 
 
-@pytest.mark.usefixtures("text")
 @pytest.mark.parametrize(
     ("lines", "message"),
     [

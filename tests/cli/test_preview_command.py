@@ -17,9 +17,8 @@ def test_shows_sentences_and_batches():
     lines = shown("clm").splitlines()
     assert lines[0] == "en: today the old doctor reads three letters"
     assert "next   today  the    old  doctor  reads   three  letters" in lines
-
-
-def test_shows_alignments_or_dictionary():
+    found = json.loads(shown("clm", "--json"))
+    assert found["en"]["rows"][0]["next"]["0"] == "today"
     assert "\nalignments: today-heute the-der old-alte doctor-Arzt " in shown("weam")
     assert "\ndictionary: today-heute the-der " in shown("align_mlm")
     assert "alignments" not in shown("mlm")
@@ -37,11 +36,8 @@ def test_own_sentences():
     assert ["aligned", "to", "chat"] in [line.split() for line in text.splitlines()]
     assert "en-fr:" in text
     assert "counts: mlm" in shown("mlm", *own)
-
-
-def test_json_output():
-    found = json.loads(shown("clm", "--json"))
-    assert found["en"]["rows"][0]["next"]["0"] == "today"
+    with pytest.raises(DataError, match="9-0 is out of range"):
+        shown("weam", "--alignments", "9-0")
 
 
 @pytest.mark.parametrize(
@@ -58,8 +54,3 @@ def test_json_output():
 def test_rejects_invalid_options(arguments, message):
     with pytest.raises(SettingsError, match=message):
         shown(*arguments)
-
-
-def test_rejects_a_link_outside_of_the_sentence():
-    with pytest.raises(DataError, match="9-0 is out of range"):
-        shown("weam", "--alignments", "9-0")

@@ -1,7 +1,5 @@
 """`interlace study`: a grid of real runs of a few steps, one of which fails and is mended."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -48,6 +46,7 @@ recipe = "small.toml"
 label = "Broken"
 set.corpora.text.train = "more.{language}"
 """
+SYSTEMS = ("whole", "broken")
 
 
 @pytest.fixture
@@ -91,25 +90,17 @@ def test_reports_failed_cells_and_resumes(two, python, monkeypatch):
     made = {path.name for path in (two / "out").iterdir()}
     assert {"results.json", "results.parquet", "comparisons.json", "tables", "report.html"} <= made
     rows = json.loads((two / "out" / "results.json").read_text())
-    assert {(row["system"], row["task"], row["language"]) for row in rows if row["main"]} == {
-        ("whole", "retrieval", "xx"),
-        ("broken", "retrieval", "xx"),
-    }
+    found = {(row["system"], row["task"], row["language"]) for row in rows if row["main"]}
+    assert found == {(name, "retrieval", "xx") for name in SYSTEMS}
 
 
 def test_a_dry_run_lists_cells_and_runs_nothing(two):
     done = called(two / "two.toml", "--dry-run", "--json", "--output", two / "out", "--set", "seeds=[0, 1]")
     rows = json.loads(done.stdout)
-    assert [(row["cell"], row["state"]) for row in rows][:2] == [
-        ("whole,seed=0", "waiting"),
-        ("broken,seed=0", "waiting"),
-    ]
+    assert [(row["cell"], row["state"]) for row in rows][:2] == [(f"{name},seed=0", "waiting") for name in SYSTEMS]
     assert len(rows) == 4
     assert not (two / "out").exists()
     assert "whole,seed=0" in called(two / "two.toml", "--dry-run").stdout
-
-
-def test_output_is_required(two):
     with pytest.raises(Exception, match="--output FOLDER is missing"):
         called(two / "two.toml")
 

@@ -56,6 +56,10 @@ def test_translates_line_by_line(run_folder, vocab, expected):
     done = translate(run_folder, *DIRECTION, text=as_text(lines))
     assert done.stdout.split("\n")[:-1] == ["", *expected[:3], "", *expected[3:], ""]
     assert done.exit_code == 0
+    assert translate(run_folder, *DIRECTION, text="\r\n".join(LINES)).stdout.split("\n")[:-1] == expected
+    assert translate(run_folder, *DIRECTION).stdout == ""
+    done = translate(run_folder / "model", *DIRECTION, text=as_text(LINES))
+    assert done.stdout.split("\n")[:-1] == expected
 
 
 @pytest.mark.parametrize("window", [1, 2, 5])
@@ -63,16 +67,6 @@ def test_windows_and_batches_do_not_change_translations(window, run_folder, expe
     for batch in (("--batch", 2), ("--tokens", 60)):
         done = translate(run_folder, *DIRECTION, "--window", window, *batch, text=as_text(LINES))
         assert done.stdout.split("\n")[:-1] == expected
-
-
-def test_line_endings_and_empty_input(run_folder, expected):
-    assert translate(run_folder, *DIRECTION, text="\r\n".join(LINES)).stdout.split("\n")[:-1] == expected
-    assert translate(run_folder, *DIRECTION).stdout == ""
-
-
-def test_accepts_a_model_folder(run_folder, expected):
-    done = translate(run_folder / "model", *DIRECTION, text=as_text(LINES))
-    assert done.stdout.split("\n")[:-1] == expected
 
 
 def test_n_best_in_moses_format(run_folder, expected):
@@ -88,10 +82,7 @@ def test_n_best_in_moses_format(run_folder, expected):
 def test_scores_and_json(run_folder, expected):
     scored = translate(run_folder, *DIRECTION, "--scores", text=as_text(LINES)).stdout.split("\n")[:-1]
     assert [row.split("\t", 1)[1] for row in scored] == expected
-    told = [
-        json.loads(row)
-        for row in translate(run_folder, *DIRECTION, "--json", text=as_text(LINES)).stdout.split("\n")[:-1]
-    ]
+    told = json_rows(translate(run_folder, *DIRECTION, "--json", text=as_text(LINES)))
     assert [one["translations"][0]["text"] for one in told] == expected
     assert [one["line"] for one in told] == [1, 2, 3, 4, 5, 6]
     assert [one["source"] for one in told] == LINES
@@ -99,7 +90,7 @@ def test_scores_and_json(run_folder, expected):
         assert float(row.split("\t")[0]) == pytest.approx(one["translations"][0]["score"], abs=1e-4)
 
 
-def test_search_settings(run_folder, vocab, expected):
+def test_search_settings_and_ensembles(run_folder, vocab, expected, tmp_path):
     def said(*options):
         return translate(run_folder, *DIRECTION, *options, text=as_text(LINES)).stdout.split("\n")[:-1]
 
@@ -109,9 +100,6 @@ def test_search_settings(run_folder, vocab, expected):
     assert one == same != other
     lengths = [len(" ".join(said("--length-penalty", penalty))) for penalty in (-2, 3)]
     assert lengths[0] < lengths[1]
-
-
-def test_ensemble_of_two_runs(run_folder, vocab, expected, tmp_path):
     other = little_run(tmp_path / "other", vocab, seed=9)
     both = translate(run_folder, other, *DIRECTION, text=as_text(LINES)).stdout.split("\n")[:-1]
     alone = translate(other, *DIRECTION, text=as_text(LINES)).stdout.split("\n")[:-1]
@@ -134,9 +122,7 @@ def test_long_line_is_translated_sentence_by_sentence(run_folder, caplog):
 
 
 def test_n_best_of_a_line_in_pieces(run_folder):
-    text = as_text(
-        [f"the old doctor reads three letters in the {word} house. " * 8 for word in ("big", "young", "red")]
-    )
+    text = as_text(f"the old doctor reads three letters in the {word} house. " * 8 for word in ("big", "young", "red"))
     alone = json_rows(translate(run_folder, *DIRECTION, "--json", text=text))
     several = json_rows(translate(run_folder, *DIRECTION, "--json", "--n-best", 4, text=text))
     assert min(row["pieces"] for row in several) > 1
@@ -160,22 +146,18 @@ def test_long_refuse_names_the_line(run_folder, tmp_path):
     with pytest.raises(DataError, match=r"^standard input, line 3: 80 tokens, but the model reads at most 62; --long"):
         translate(run_folder, *DIRECTION, "--long", "refuse", "--window", 2, text=as_text(["a", "b", long]))
     write_lines(tmp_path / "a.en", ["a", long])
+    files = ("--input", tmp_path / "a.en", "--output", tmp_path / "a.de")
     with pytest.raises(DataError, match=r"a\.en, line 2: "):
-        translate(
-            run_folder, *DIRECTION, "--long", "refuse", "--input", tmp_path / "a.en", "--output", tmp_path / "a.de"
-        )
+        translate(run_folder, *DIRECTION, "--long", "refuse", *files)
     assert not (tmp_path / "a.de").exists()
 
 
-def test_warns_about_unknown_characters(run_folder, caplog):
+def test_warns_about_unknown_characters_and_translations_at_the_maximum_length(run_folder, caplog):
     translate(run_folder, *DIRECTION, text=as_text(["the cat", "the 猫 and the 犬", "a dog"]))
     assert "1 of 3 lines contain characters that are not in the vocabulary" in caplog.text
     caplog.clear()
     translate(run_folder, *DIRECTION, text=as_text(["the cat"]))
     assert "not in the vocabulary" not in caplog.text
-
-
-def test_warns_about_translations_at_the_maximum_length(run_folder, caplog):
     translate(run_folder, *DIRECTION, "--set", "max_extra=0", "--set", "max_ratio=0.5", text=as_text(LINES))
     assert "translations reached the maximum length" in caplog.text
     assert "see --set max_ratio=3 (the model generates at most 63 tokens)" in caplog.text
@@ -187,16 +169,13 @@ def source(tmp_path):
     return tmp_path / "a.en"
 
 
-def test_translates_file_to_file(run_folder, source, expected):
+def test_translates_file_to_file_but_not_to_itself(run_folder, source, expected):
     into = source.with_suffix(".de")
     done = translate(run_folder, *DIRECTION, "--input", source, "--output", into)
     assert list(read_lines(into)) == expected * 3
     assert done.stdout == f"{into}\n"
     assert names(source.parent) == ["a.de", "a.en"]
     assert translate(run_folder, *DIRECTION, "--input", source).stdout == as_text(expected * 3)
-
-
-def test_rejects_overwriting_the_input(run_folder, source):
     before = source.read_bytes()
     with pytest.raises(DataError, match=r"a\.en: is the source text"):
         translate(run_folder, *DIRECTION, "--input", source, "--output", source)
@@ -212,11 +191,6 @@ def test_concatenated_shards_equal_the_whole(into, run_folder, source):
         return path.read_text(encoding="utf-8") if into else done.stdout
 
     assert "".join(said(f"{number}/4") for number in (1, 2, 3, 4)) == said("1/1")
-
-
-def test_rejects_shards_of_standard_input(run_folder):
-    with pytest.raises(SettingsError, match="--shard needs the number of lines"):
-        translate(run_folder, *DIRECTION, "--shard", "1/2", text="a\n")
 
 
 @pytest.mark.parametrize("suffix", [".de", ".de.gz"])
@@ -371,11 +345,13 @@ def test_user_errors_exit_with_code_2(python, run_folder, arguments, text, said)
     assert b"Traceback" not in told
 
 
-def test_missing_direction_lists_the_learned_ones(run_folder):
+def test_rejects_missing_directions_and_shards_of_standard_input(run_folder):
     with pytest.raises(SettingsError, match=r"^--to LANGUAGE: missing translation direction; trained in en-de, de-en$"):
         translate(run_folder, "--from", "en")
     with pytest.raises(SettingsError, match=r"^--from and --to LANGUAGE"):
         translate(run_folder)
+    with pytest.raises(SettingsError, match="--shard needs the number of lines"):
+        translate(run_folder, *DIRECTION, "--shard", "1/2", text="a\n")
 
 
 @pytest.mark.parametrize(
@@ -432,16 +408,13 @@ def test_rejects_an_ensemble_with_different_normalization(run_folder, vocab, tmp
     assert translate(other, other, *DIRECTION, text="a\n").exit_code == 0
 
 
-def test_rejects_a_model_without_decoder(vocab, tmp_path):
+def test_rejects_a_model_or_run_without_decoder(vocab, tmp_path):
     from interlace.models.build import Shape, from_shape
 
     shape = Shape(family="bert", layers=1, width=16, heads=2, max_length=64)
     from_shape(shape, vocab).save_pretrained(tmp_path / "mlm", vocab)
     with pytest.raises(SettingsError, match="no decoder"):
         translate(tmp_path / "mlm", *DIRECTION)
-
-
-def test_rejects_a_run_without_decoder(tmp_path):
     run = tmp_path / "run"
     (run / "model").mkdir(parents=True)
     (run / "recipe.json").write_text(json.dumps({"name": "mlm", "objectives": {"mlm": {}}}))
@@ -456,6 +429,11 @@ def test_rejects_a_folder_that_is_no_run_and_names_runs_inside(run_folder, sourc
     assert str(run_folder) in str(error.value)
     with pytest.raises(DataError, match=r"a\.en: expected the folder of a run"):
         translate(source, *DIRECTION)
+    pipe = source.with_name("pipe")
+    os.mkfifo(pipe)
+    with pytest.raises(DataError, match="a pipe or a device where a file is to be written"):
+        translate(run_folder, *DIRECTION, "--input", source, "--output", pipe)
+    assert pipe.is_fifo()
 
 
 def test_rejects_output_to_the_redirected_input(python, run_folder, source):
@@ -466,11 +444,3 @@ def test_rejects_output_to_the_redirected_input(python, run_folder, source):
     assert wrong.returncode == 2
     assert b"is also the input" in told
     assert source.read_bytes() == before
-
-
-def test_rejects_output_to_a_pipe(run_folder, source):
-    pipe = source.with_name("pipe")
-    os.mkfifo(pipe)
-    with pytest.raises(DataError, match="a pipe or a device where a file is to be written"):
-        translate(run_folder, *DIRECTION, "--input", source, "--output", pipe)
-    assert pipe.is_fifo()
