@@ -43,9 +43,6 @@ def test_stores_lines_and_skips_empty_ones(build, tmp_path, vocab):
     assert (found.ids, found.words, found.language) == (expected.ids, expected.words, "en")
     assert (len(corpus), corpus.meta["skipped"]) == (2, 2)
     assert corpus.meta["sources"] == [str(tmp_path / "en")]
-
-
-def test_skips_pairs_with_an_empty_side(build, vocab):
     corpus = build({"en": ["one", "", "three"], "de": ["eins", "zwei", "drei"]})
     assert isinstance(corpus, ParallelCorpus)
     assert (len(corpus), corpus.meta["skipped"]) == (2, 1)

@@ -77,9 +77,6 @@ def test_content_key_depends_on_contents_alone_and_is_stored(tmp_path, monkeypat
     path.write_text("two")
     os.utime(path, ns=(1, 1))
     assert content_key(path) == again.hexdigest()
-
-
-def test_content_key_names_the_nearest_file(tmp_path):
     (tmp_path / "train.en").touch()
     with pytest.raises(DataError, match=r"did you mean 'train\.en'"):
         content_key(tmp_path / "train.eb")

@@ -89,10 +89,8 @@ def test_counts_each_part_and_the_whole_set():
 def test_examples_name_their_places():
     (result,) = find_contamination(training("nothing here", f"and {TEN}", "he works in Berlin"),
                     [HeldOutSet("pos", "en", {"text": ["He works in Berlin.", f"{TEN} eleven"]})])  # fmt: skip
-    assert [(example.where, example.text) for example in result.examples] == [
-        ("train:3", "He works in Berlin."),
-        ("train:2", ".. one two three four five six seven eight .."),
-    ]
+    shown = {"train:3": "He works in Berlin.", "train:2": ".. one two three four five six seven eight .."}
+    assert [(example.where, example.text) for example in result.examples] == [*shown.items()]
     lines = [f"he works in {number}" for number in range(9)]
     (result,) = find_contamination(training(*lines), [HeldOutSet("pos", "en", {"text": lines})])
     assert (result.exact, len(result.examples)) == (9, MAX_EXCERPTS)

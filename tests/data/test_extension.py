@@ -43,9 +43,6 @@ def test_keeps_old_ids_and_special_tokens(both):
     assert new.special_ids.tolist() == old.special_ids.tolist()
     assert new.separator_ids == old.separator_ids
     assert new.fingerprint != old.fingerprint
-
-
-def test_the_training_text_takes_fewer_subwords(both):
     old, new = both
     if old.unk not in ids_of(old, TEXT["xx"][0]):  # else a whole word is a single unknown subword
         assert len(new.encode(TEXT["xx"]).ids.flat) < 0.9 * len(old.encode(TEXT["xx"]).ids.flat)
@@ -53,7 +50,7 @@ def test_the_training_text_takes_fewer_subwords(both):
     assert new.unk not in ids_of(new, AMHARIC)
 
 
-def test_a_new_subword_is_spelled_by_its_pieces(both):
+def test_a_new_subword_is_frequent_and_spelled_by_its_pieces(both, tmp_path):
     """Characters that the old subwords cannot spell are missing in the pieces."""
     old, new = both
     spelled = new.surfaces.spelled
@@ -61,6 +58,12 @@ def test_a_new_subword_is_spelled_by_its_pieces(both):
         assert all(piece < old.size for piece in pieces)
         joined = [unit for piece in pieces for unit in spelled[int(piece)].tolist()]
         assert joined == [unit for unit in spelled[number].tolist() if unit in joined]
+    extension = both[1].extension
+    extension.save(tmp_path)
+    again = Extension.open(tmp_path)
+    assert (again.base, again.pieces) == (extension.base, extension.pieces)
+    with pytest.raises(DataError, match=r"no new subword occurs 5000 times.*vocab\.extend_min_count"):
+        extend_vocab(old, TEXT, 40, min_count=5000)
 
 
 WORDS = st.lists(st.sampled_from([*ENGLISH, *OTHER, "12", "tables,", "catö", "ehtlo", "ሰዓ", "☃"]), max_size=8)
@@ -87,19 +90,6 @@ def saved(both, tmp_path_factory):
     folder = tmp_path_factory.mktemp("saved") / "out"
     both[1].save(folder)
     return both[1], AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-
-
-def test_rejects_text_without_frequent_subwords(both):
-    old, _ = both
-    with pytest.raises(DataError, match=r"no new subword occurs 5000 times.*vocab\.extend_min_count"):
-        extend_vocab(old, TEXT, 40, min_count=5000)
-
-
-def test_saved_and_opened_extensions_are_equal(both, tmp_path):
-    extension = both[1].extension
-    extension.save(tmp_path)
-    again = Extension.open(tmp_path)
-    assert (again.base, again.pieces) == (extension.base, extension.pieces)
 
 
 def vocab_of(model, pre=None):
@@ -162,19 +152,10 @@ def test_merges_by_hand():
     assert first.lift == math.log(5 * 24 / (5 * 5))
     assert (second.left, second.right, second.new, second.count) == (9, 3, 10, 3)
     assert second.lift == math.log(3 * 19 / (5 * 4))
-
-
-def test_refused_pairs_are_not_offered_again():
     merges = list(continued_merges([(1, 2, 3)], [5], new_ids(9, {(1, 2)})))
     assert [(merge.left, merge.right) for merge in merges] == [(2, 3), (1, 9)]
-
-
-def test_pairs_adjacent_by_chance_are_not_merged():
     words, counts = [(1, 1), (1, 2), (2, 1), (2, 2)], [10, 10, 10, 10]
     assert list(continued_merges(words, counts, new_ids(9))) == []
-
-
-def test_runs_of_one_subword_are_merged_from_the_left():
     merges = list(continued_merges([(1, 1, 1), (2,)], [4, 40], new_ids(9)))
     assert (merges[0].left, merges[0].right, merges[0].count) == (1, 1, 8)
     assert (merges[1].left, merges[1].right) == (9, 1)

@@ -85,6 +85,9 @@ def test_scripts_of_other_languages_are_settings():
     with pytest.raises(DataError, match=r"scripts of 'tlh' are not known.*expected\.tlh"):
         Script().keep(of(["Qapla'"], "tlh"))
     assert Script(expected={"tlh": ["Latin"]}).keep(of(["Qapla'", "мачка"], "tlh")).tolist() == [True, False]
+    assert Script().scripts("en") == {"Latin"}
+    assert Script().scripts("en_x") == Script().scripts("en-x-inv") == frozenset()
+    assert Script(expected={"en_x": ["Armenian"]}).scripts("en_x") == {"Armenian"}
 
 
 @pytest.mark.parametrize(
@@ -99,27 +102,17 @@ def test_control_characters(line, kept):
     assert Control(max_count=1).keep(both([("fine", line)])).all()
 
 
-def test_derived_languages_have_no_known_script():
-    assert Script().scripts("en") == {"Latin"}
-    assert Script().scripts("en_x") == Script().scripts("en-x-inv") == frozenset()
-    assert Script(expected={"en_x": ["Armenian"]}).scripts("en_x") == {"Armenian"}
-
-
 EVERY = pytest.mark.parametrize("name", FILTERS.names())
 ROWS = [("the cat", "die Katze"), ("", "x"), ("the cat", "die Katze"), ("a", "a b c d e f g h i j"), ("|||", "\x07")]
 
 
 @EVERY
-def test_every_filter_is_described(name):
-    assert FILTERS.build(name).name == name
+def test_every_filter_is_described_and_returns_a_mask(name):
+    rule = FILTERS.build(name)
+    assert rule.name == name
     assert FILTERS.summary(name).startswith("Drops ")
     for field in FILTERS.get(name).model_fields.values():
         assert field.description
-
-
-@EVERY
-def test_every_filter_returns_a_mask(name):
-    rule = FILTERS.build(name)
     for chunk in (of([source for source, _ in ROWS]), both(ROWS), of([]), both([])):
         verdicts = rule.keep(chunk)
         assert verdicts.dtype == np.bool_
@@ -140,9 +133,6 @@ def test_a_row_is_counted_by_the_first_filter_that_drops_it():
     among = np.array([True, True, True, True, False])
     assert chain.keep(both(rows), among).tolist() == [False, False, True, False, False]
     assert chain.dropped == {"identical": 1, "length": 1, "duplicates": 1}
-
-
-def test_a_dropped_row_makes_no_duplicate():
     rows = [("x", "y y y y y y y y y y"), ("x", "y")]
     chain = FilterChain(build_filters({"ratio": {}, "duplicates": {"by": "source"}}))
     assert chain.keep(both(rows), np.ones(2, np.bool_)).tolist() == [False, True]

@@ -40,6 +40,9 @@ def test_counts_and_lengths_of_both_sides(look):
     en, de = report.facts["sides"]["en"], report.facts["sides"]["de"]
     assert (en["words"], en["characters"], en["max_words"], de["words"], de["max_words"]) == (5, 14, 3, 3, 2)
     assert not found
+    _, found = look({"a.en": ["x y"] * 10})
+    assert found["duplicates"].count == 9
+    assert where(found["duplicates"]) == ["a.en:2", "a.en:3", "a.en:4"]
 
 
 @pytest.mark.parametrize("chunk", [2, 1000])
@@ -47,22 +50,13 @@ def test_every_filter_is_tried_and_names_its_places(look, chunk, monkeypatch):
     monkeypatch.setattr("interlace.readers.CHUNK", chunk)
     rows = [("the cat", "die Katze"), ("", "leer"), ("the cat", "die Katze"), ("same", "same"), ("a\x07", "b ||| c")]
     _, found = look({"a.en": [source for source, _ in rows], "a.de": [target for _, target in rows]})
+    places = {"empty": 2, "duplicates": 3, "identical": 4, "control": 5, "separator": 5}
     assert {what: where(finding) for what, finding in found.items()} == {
-        "empty": ["line 2"],
-        "duplicates": ["line 3"],
-        "identical": ["line 4"],
-        "control": ["line 5"],
-        "separator": ["line 5"],
+        what: [f"line {n}"] for what, n in places.items()
     }
     assert found["control"].examples[0].text == "a\\x07 | b ||| c"
     assert found["duplicates"].count == 1
     assert found["duplicates"].total == 5
-
-
-def test_keeps_three_examples_and_counts_all(look):
-    _, found = look({"a.en": ["x y"] * 10})
-    assert found["duplicates"].count == 9
-    assert where(found["duplicates"]) == ["a.en:2", "a.en:3", "a.en:4"]
 
 
 @pytest.mark.parametrize(
@@ -90,9 +84,6 @@ def test_ratios_are_relative_to_the_typical_one(look):
     _, found = look(sides, word_tokenizer="unicode")
     assert found["ratio"].count == 1
     assert where(found["ratio"]) == ["line 20"]
-
-
-def test_checks_need_a_known_script_and_split_words(look):
     assert where(look({"a.ru": ["кошка", "the cat"]})[1]["script"]) == ["a.ru:2"]
     assert "script" not in look({"a.tlh": ["кошка", "the cat"]})[1]
     assert "words not split" not in look({"a.zh": ["老医生"]}, word_tokenizer="unicode")[1]
@@ -150,11 +141,8 @@ def test_names_and_counts_lines_that_are_not_utf8(tmp_path, block, monkeypatch):
     report, found = inspected(tmp_path, bad)
     assert report.failed
     assert (found["bad UTF-8"].count, found["bad UTF-8"].total) == (6, 8)
-    assert [(one.where, one.text) for one in found["bad UTF-8"].examples] == [
-        ("a.txt:2", "café"),
-        ("a.txt:4", "naïve"),
-        ("a.txt:5", "naïve"),
-    ]
+    shown = {"a.txt:2": "café", "a.txt:4": "naïve", "a.txt:5": "naïve"}
+    assert [(one.where, one.text) for one in found["bad UTF-8"].examples] == [*shown.items()]
 
 
 @pytest.mark.parametrize("block", [3, 1 << 20])

@@ -18,21 +18,15 @@ VOCAB = SimpleNamespace(pad=0, begin=1, end=2, separator_ids=np.array([2]))
 ROBERTA = SimpleNamespace(pad=0, begin=1, end=2, separator_ids=np.array([2, 2]))
 
 
-def test_pads_sentences_of_different_length():
+def test_pads_and_truncates_sentences_and_their_separators_are_not_content():
     layout = sentence_layout(sentences([[5, 6, 7], [8]]), VOCAB, max_length=10)
     assert layout.ids.tolist() == [[1, 5, 6, 7, 2], [1, 8, 2, 0, 0]]
     assert layout.real.tolist() == [[True] * 5, [True] * 3 + [False] * 2]
     assert layout.words.tolist() == [[-1, 0, 1, 2, -1], [-1, 0, -1, -1, -1]]
     assert layout.content.tolist() == (layout.words >= 0).tolist()
     assert layout.tokens == 8
-
-
-def test_truncates_longsentences():
     layout = sentence_layout(sentences([[5, 6, 7, 8, 9], [5]]), VOCAB, max_length=5)
     assert layout.ids.tolist() == [[1, 5, 6, 7, 2], [1, 5, 2, 0, 0]]
-
-
-def test_a_separator_inside_a_stream_is_not_content():
     layout = sentence_layout(sentences([[5, 2, 7]], [[0, -1, 1]]), VOCAB, max_length=8)
     assert layout.content.tolist() == [[False, True, False, True, False]]
 
@@ -147,9 +141,8 @@ def test_inner_padding_only_moves_the_second_side(lengths, kind, restart, max_le
     fit = [row for row in range(len(lengths)) if max(lengths[row]) <= half]
     assume(fit)
     pairs = Pairs(source, target).take(fit)
-    padded, plain = (
-        pair_layout(pairs, VOCAB, max_length, kind, restart=restart, inner_padding=inner) for inner in (True, False)
-    )
+    args = pairs, VOCAB, max_length, kind
+    padded, plain = (pair_layout(*args, restart=restart, inner_padding=inner) for inner in (True, False))
     for name in ("ids", "words", "sides", "content"):
         assert (getattr(padded, name)[padded.real] == getattr(plain, name)[plain.real]).all()
     places = (layout.positions(0, restart=restart)[layout.real] for layout in (padded, plain))

@@ -13,7 +13,7 @@ from little_words import sentences
 SEPARATOR = 3
 
 
-def test_the_example_of_the_docstring():
+def test_the_example_of_the_docstring_shifted_or_not():
     streams = Streams(sentences([[11, 12, 13], [21, 22], [31, 32, 33, 34]]), 4, SEPARATOR)
     assert len(streams) == 3
     assert streams.lengths.tolist() == [4, 4, 4]
@@ -21,10 +21,6 @@ def test_the_example_of_the_docstring():
     assert rows.ids.to_lists() == [[11, 12, 13, 3], [21, 22, 3, 31], [32, 33, 34, 3]]
     assert rows.words.to_lists() == [[0, 1, 2, -1], [0, 1, -1, 2], [0, 1, 2, -1]]
     assert rows.language == "en"
-
-
-def test_the_last_row_of_a_shifted_stream_continues_at_the_beginning():
-    streams = Streams(sentences([[11, 12, 13], [21, 22], [31, 32, 33, 34]]), 4, SEPARATOR)
     rows = streams.take([2, 0], shift=3)
     assert rows.ids.to_lists() == [[3, 11, 12, 13], [3, 21, 22, 3]]
     assert rows.words.to_lists() == [[-1, 0, 1, 2], [-1, 0, 1, -1]]
@@ -81,9 +77,6 @@ def test_the_packing_example_of_the_docstring():
     filled = PackedSentences(text, 6, END)
     assert filled.lengths.tolist() == [6, 4]
     assert _rows(filled.take([0, 1])) == ([[1, 2, 3, END, 4, 5], [6, 7, 8, 1]], [[0, 1, 2, -1, 3, 4], [0, 1, 2, 3]])
-
-
-def test_both_sides_hold_the_same_pairs():
     source = sentences([[1], [2], [3], [4]])
     target = sentences([[5, 5], [6, 6, 6], [7], [8]], language="de")
     filled = PackedSentences(Pairs(source, target), 5, END)
@@ -97,9 +90,6 @@ def test_both_sides_hold_the_same_pairs():
 def test_packed_words_keep_their_subwords_together():
     filled = PackedSentences(sentences([[1, 2, 3], [4, 5]], [[0, 0, -1], [0, 0]]), 8, END)
     assert _rows(filled.take([0]))[1] == [[0, 0, -1, -1, 1, 1]]
-
-
-def test_packs_only_the_given_rows():
     filled = PackedSentences(sentences([[1], [2] * 20, [3]]), 4, END, np.array([0, 2]))
     assert _rows(filled.take([0]))[0] == [[1, END, 3]]
 

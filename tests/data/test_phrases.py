@@ -51,7 +51,7 @@ def test_leaves_out_links_below_the_minimum_confidence(tmp_path):
         assert len(table) == len(expected)
 
 
-def test_phrases_of_a_pair_by_hand(tmp_path):
+def test_phrases_of_a_pair_by_hand_and_the_ids_of_their_counterparts(tmp_path, vocab):
     store, _ = _store(tmp_path, _aligned(tmp_path / "a"))
     spans, scores = store.take([0, 4])
     assert spans == Ragged.of([[(0, 1, 0, 1), (0, 2, 0, 2), (1, 2, 1, 2)], [(0, 1, 0, 1)]], width=4)
@@ -59,6 +59,11 @@ def test_phrases_of_a_pair_by_hand(tmp_path):
     assert scores[0][:, :2] == pytest.approx(np.array([(2 / 3, 1), (1, 1), (3 / 4, 1)]))
     assert scores[1][0] == pytest.approx(np.array([1 / 4, 1, 1 / 4, 1]))  # lexical weights of one word are the same
     assert scores.values.dtype == np.float32
+    found = store.known([0], vocab)[0]
+    whole = vocab.encode(["sieh die Katze"], language="de")
+    phrase = found.counterparts.take([1])
+    assert whole.ids[0].tolist() == [*vocab.encode(["sieh"]).ids[0], *phrase.ids[0]]
+    assert whole.words[0][-len(phrase.words[0]) :].tolist() == (phrase.words[0] + 1).tolist()
 
 
 def test_rare_phrase_pairs_are_left_out(tmp_path):
@@ -77,11 +82,8 @@ def test_ties_are_broken_by_count_then_lexical_weight_then_order(tmp_path):
         "v ||| c ||| 0.4 0.3 1 1 ||| 0-0 ||| 9 1 2",
     ])  # fmt: skip
     table = PhraseTable.read(tmp_path / "table")
-    assert [table[row].source + table[row].target for row in PhraseTableColumns.of(table).best[1]] == [
-        ("v", "a"),
-        ("v", "b"),
-        ("u", "c"),
-    ]
+    best = [table[row].source + table[row].target for row in PhraseTableColumns.of(table).best[1]]
+    assert best == [("v", "a"), ("v", "b"), ("u", "c")]
 
 
 def test_known_phrases_need_no_link_in_the_pair(tmp_path, vocab):
@@ -94,15 +96,6 @@ def test_known_phrases_need_no_link_in_the_pair(tmp_path, vocab):
     assert [vocab.decode(ids).strip() for ids in source.counterparts.ids] == ["Katze", "die", "die Katze", "Katze"]
     assert target.spans[0].tolist() == [[1, 2]]  # "Katze"; "eine" was never linked
     assert (source.counterparts.language, target.counterparts.language) == ("de", "en")
-
-
-def test_counterparts_have_the_ids_of_a_whole_line(tmp_path, vocab):
-    store, _ = _store(tmp_path, _aligned(tmp_path / "a"))
-    found = store.known([0], vocab)[0]
-    whole = vocab.encode(["sieh die Katze"], language="de")
-    phrase = found.counterparts.take([1])
-    assert whole.ids[0].tolist() == [*vocab.encode(["sieh"]).ids[0], *phrase.ids[0]]
-    assert whole.words[0][-len(phrase.words[0]) :].tolist() == (phrase.words[0] + 1).tolist()
 
 
 def test_a_phrase_of_an_unspaced_script_has_no_blank_before_it(vocab):
@@ -123,9 +116,8 @@ def test_a_corpus_returns_phrases_and_known_phrases(tmp_path, vocab):
     aligned = _aligned(tmp_path / "a")
     store, _ = _store(tmp_path, aligned)
     sides = [vocab.encode(lines, language=language) for lines, language in ((EN, "en"), (DE, "de"))]
-    corpus = ParallelCorpus.write(
-        tmp_path / "c", [Pairs(*sides)], languages=("en", "de"), vocab=vocab, word_tokenizer="whitespace"
-    )
+    options = {"languages": ("en", "de"), "vocab": vocab, "word_tokenizer": "whitespace"}
+    corpus = ParallelCorpus.write(tmp_path / "c", [Pairs(*sides)], **options)
     plain = corpus.with_alignments(aligned, store).take([1, 4])
     assert (plain.phrases, plain.scores) == store.take([1, 4])
     assert plain.known is None
@@ -136,18 +128,13 @@ def test_a_corpus_returns_phrases_and_known_phrases(tmp_path, vocab):
         assert found.scores.tolist() == wanted.scores.tolist()
 
 
-def test_rejects_a_store_of_other_words(tmp_path):
+def test_rejects_a_store_of_other_words_and_a_damaged_table(tmp_path):
     aligned, other = _aligned(tmp_path / "a"), _aligned(tmp_path / "b", EN[:4], DE[:4], LINKS[:4])
     store, table = _store(tmp_path, aligned)
     with pytest.raises(DataError, match=r"pairs 5, but .*b has 4; extract phrases again"):
         PhraseStore.open(store.folder, other)
     with pytest.raises(DataError, match="counted from other words"):
         PhraseStore.write(tmp_path / "new", other, table, TableRules())
-
-
-def test_rejects_a_damaged_table(tmp_path):
-    aligned = _aligned(tmp_path / "a")
-    store, _ = _store(tmp_path, aligned)
     (store.folder / "table" / "scores.npy").write_bytes(b"nothing")
     with pytest.raises(DataError, match=r"scores\.npy: damaged"):
         PhraseStore.open(store.folder, aligned).take([0])

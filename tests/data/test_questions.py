@@ -28,41 +28,27 @@ def questions_of(questions, passages, owners, spans):
     """Passages of one character a subword; ids of questions are from 1000 on."""
     contexts = sentences(passages)
     places = np.stack([contexts.ids.columns(), contexts.ids.columns() + 1], axis=1).astype(np.int32)
-    return Questions(
-        questions=sentences(questions, first=1000),
-        passages=contexts,
-        owners=np.array(owners, np.int64),
-        spans=np.array(spans, np.int32).reshape(-1, 2),
-        characters=Ragged(places, contexts.ids.offsets),
-        texts=["x" * length for length in passages],
-        answers=[[] for _ in questions],
-        ids=[str(number) for number in range(len(questions))],
-    )
+    owners, spans = np.array(owners, np.int64), np.array(spans, np.int32).reshape(-1, 2)
+    names, texts = list(map(str, range(len(questions)))), ["x" * length for length in passages]
+    rows = {"questions": sentences(questions, first=1000), "passages": contexts, "owners": owners, "spans": spans}
+    characters = Ragged(places, contexts.ids.offsets)
+    return Questions(**rows, characters=characters, texts=texts, answers=[[] for _ in questions], ids=names)
 
 
-def test_a_short_passage_is_one_window():
+def test_windows_of_short_and_long_passages_and_questions():
     cut = cut_windows(questions_of([3], [5], [0], [(1, 2)]), max_length=8, max_question=4, stride=2)
     assert cut.examples.source.ids.to_lists() == [[1000, 1001, 1002]]
     assert cut.examples.target.ids.to_lists() == [[0, 1, 2, 3, 4]]
     assert (cut.spans.tolist(), cut.owners.tolist(), cut.firsts.tolist()) == ([[1, 2]], [0], [0])
-
-
-def test_a_long_passage_is_read_in_overlapping_windows():
     cut = cut_windows(questions_of([2], [10], [0], [(4, 5)]), max_length=6, max_question=4, stride=3)
     assert cut.examples.target.ids.to_lists() == [[0, 1, 2, 3], [3, 4, 5, 6], [6, 7, 8, 9]]
     assert cut.examples.source.ids.to_lists() == [[1000, 1001]] * 3
     assert cut.spans.tolist() == [[-1, -1], [1, 2], [-1, -1]]
     assert cut.lengths.tolist() == [6, 6, 6]
-
-
-def test_a_long_question_is_cut_and_takes_half_of_the_row_at_most():
     for most, kept in [(3, 3), (50, 4)]:
         cut = cut_windows(questions_of([20], [3], [0], [(0, 0)]), max_length=8, max_question=most, stride=2)
         assert cut.examples.source.lengths.tolist() == [kept]
         assert cut.examples.target.lengths.tolist() == [3]
-
-
-def test_questions_share_passages_and_empty_sides_are_rows():
     cut = cut_windows(questions_of([2, 0, 2], [0, 4], [1, 1, 0], [(0, 3), (-1, -1), (-1, -1)]), 10, 4, 2)
     assert cut.owners.tolist() == [0, 1, 2]
     assert cut.examples.target.ids.to_lists() == [[0, 1, 2, 3], [0, 1, 2, 3], []]
@@ -85,9 +71,8 @@ def test_takes_rows_with_all_their_columns():
 
 @pytest.fixture(scope="module", params=["byte-bpe", "bpe", "wordpiece", "unigram"])
 def vocab(request):
-    return Vocab.learn(
-        {key: [line for line in lines if line.strip()] * 3 for key, lines in LINES.items()}, 420, kind=request.param
-    )
+    text = {key: [line for line in lines if line.strip()] * 3 for key, lines in LINES.items()}
+    return Vocab.learn(text, 420, kind=request.param)
 
 
 @pytest.mark.parametrize("language", LINES)

@@ -21,9 +21,6 @@ def test_temperature_lifts_small_languages():
     assert temperature(np.array([900, 100]), 0.0).tolist() == pytest.approx([0.5, 0.5])
     shares = np.array([0.9, 0.1]) ** 0.7
     assert temperature(np.array([900, 100])).tolist() == pytest.approx((shares / shares.sum()).tolist())
-
-
-def test_languages_without_text_have_no_share():
     assert temperature(np.array([5, 0]), 0.0).tolist() == [1.0, 0.0]
     assert temperature(np.array([0, 0])).tolist() == [0.0, 0.0]
 

@@ -92,13 +92,19 @@ def test_xlm_merges_subwords_of_the_vocabulary(folder, line, subwords):
     assert vocab.tokens(vocab.encode([line]).ids[0]) == subwords.split()
 
 
-def test_xlm_has_the_special_tokens_of_its_code(folder):
+def test_xlm_has_the_special_tokens_of_its_code_and_opens_in_transformers(folder, tmp_path):
     vocab = Vocab.load(folder)
     assert vocab.begin == vocab.end == vocab.tokenizer.token_to_id("</s>")
     assert vocab.mask == vocab.tokenizer.token_to_id("<special1>")
     assert (vocab.separator_ids, vocab.pair_layout) == ((vocab.end,), "xlm")
     assert vocab.pad == 2
     assert len(vocab.special_ids) == len(TOKENS)
+    from transformers import AutoTokenizer
+
+    vocab.save(tmp_path / "out")
+    plain = AutoTokenizer.from_pretrained(tmp_path / "out", trust_remote_code=False)
+    assert plain("the old cat")["input_ids"] == [vocab.begin, *vocab.encode(["the old cat"]).ids[0].tolist(), vocab.end]
+    assert plain.mask_token == "<special1>"
 
 
 def test_xlm_keeps_case_and_accents_if_configured(folder):
@@ -116,13 +122,3 @@ def test_xlm_agrees_with_the_slow_tokenizer_on_tokenized_text(folder):
     vocab = Vocab.load(folder)
     for line in ("the old cat", "The Old Cat , the dog .", "tac dlo eht , olé"):
         assert vocab.encode([line]).ids[0].tolist() == slow.encode(line, add_special_tokens=False)
-
-
-def test_a_saved_xlm_tokenizer_opens_in_transformers(folder, tmp_path):
-    from transformers import AutoTokenizer
-
-    vocab = Vocab.load(folder)
-    vocab.save(tmp_path / "out")
-    plain = AutoTokenizer.from_pretrained(tmp_path / "out", trust_remote_code=False)
-    assert plain("the old cat")["input_ids"] == [vocab.begin, *vocab.encode(["the old cat"]).ids[0].tolist(), vocab.end]
-    assert plain.mask_token == "<special1>"

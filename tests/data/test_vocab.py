@@ -24,12 +24,15 @@ def _learn(lines, kind):
     return Vocab.learn(lines, 400 if kind == "byte-bpe" else 260, kind=kind)
 
 
-def test_roles_and_kinds_of_ids(vocab):
+def test_roles_kinds_and_names_of_ids(vocab):
     assert (vocab.pad, vocab.unk, vocab.begin, vocab.end, vocab.mask) == (0, 1, 2, 3, 4)
     assert vocab.special_ids.tolist() == [0, 1, 2, 3, 4]
     assert vocab.regular_ids.tolist() == list(range(5, vocab.size))
     assert vocab.separator_ids == (vocab.end,)
     assert "size=400" in repr(vocab)
+    assert vocab.tokens(vocab.encode(["the doctor"]).ids[0]) == ["▁the", "▁doctor"]
+    assert vocab.tokens(vocab.encode(["Ж"]).ids[0])[-2:] == ["<d0>", "<96>"]
+    assert vocab.tokens([vocab.mask, 10**6]) == ["<mask>", "<1000000>"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -49,21 +52,11 @@ def test_words_of_unspaced_scripts_come_without_the_blank_before(vocab):
     assert vocab.encode_words(["", "a"]).lengths.tolist()[0] == 0
 
 
-def test_tokens_are_readable(vocab):
-    assert vocab.tokens(vocab.encode(["the doctor"]).ids[0]) == ["▁the", "▁doctor"]
-    assert vocab.tokens(vocab.encode(["Ж"]).ids[0])[-2:] == ["<d0>", "<96>"]
-    assert vocab.tokens([vocab.mask, 10**6]) == ["<mask>", "<1000000>"]
-
-
 @pytest.mark.parametrize("kind", KINDS)
-def test_decoding_gives_the_line_back(lines, kind):
+def test_decoding_gives_the_line_back_and_a_size_below_the_alphabet_is_rejected(lines, kind):
     vocab = _learn(lines, kind)
     line = "the old doctor works near Berlin"
     assert vocab.decode([vocab.begin, *vocab.encode([line]).ids[0], vocab.end]) == line
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_rejects_a_size_below_the_alphabet(lines, kind):
     with pytest.raises(DataError, match=r"a vocabulary of 20 subwords is too small.*at least [0-9]+ in all"):
         Vocab.learn(lines, 20, kind=kind)
 
@@ -155,6 +148,13 @@ def test_loads_a_file_with_the_usual_special_tokens(vocab, tmp_path):
     vocab.tokenizer.save(str(tmp_path / "tokenizer.json"))
     loaded = Vocab.load(tmp_path / "tokenizer.json")
     assert (loaded.pad, loaded.begin, loaded.end, loaded.mask) == (0, 2, 3, 4)
+    words = {"a": 0, "<pad>": 1, "<s>": 2, "</s>": 3}
+    Tokenizer(models.WordLevel(words, unk_token="a")).save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(DataError, match="has no mask token"):
+        _ = Vocab.load(tmp_path).mask
+    Tokenizer(models.WordLevel({"a": 0, "<pad>": 1}, unk_token="a")).save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(DataError, match="has no begin and no end token"):
+        Vocab.load(tmp_path)
 
 
 def test_rejects_damaged_tokenizers(tmp_path, vocab):
@@ -170,16 +170,6 @@ def test_rejects_damaged_tokenizers(tmp_path, vocab):
     ):
         with pytest.raises(DataError, match=message):
             Vocab.load(tmp_path / folder)
-
-
-def test_rejects_a_tokenizer_without_the_needed_tokens(tmp_path):
-    words = {"a": 0, "<pad>": 1, "<s>": 2, "</s>": 3}
-    Tokenizer(models.WordLevel(words, unk_token="a")).save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(DataError, match="has no mask token"):
-        _ = Vocab.load(tmp_path).mask
-    Tokenizer(models.WordLevel({"a": 0, "<pad>": 1}, unk_token="a")).save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(DataError, match="has no begin and no end token"):
-        Vocab.load(tmp_path)
 
 
 @pytest.mark.parametrize("there", ["folder/thesis.txt", "folder"])
@@ -219,7 +209,7 @@ def plain(request, tmp_path_factory):
     return Vocab.load(folder)
 
 
-def test_target_languages_get_ids_after_all_others(plain):
+def test_target_languages_get_ids_after_all_others_as_special_tokens(plain):
     vocab, lines = plain.with_target_languages(["en", "zh_cn", "en"]), ["the doctor reads", "x 17"]
     assert vocab.targets == {"en": plain.size, "zh_cn": plain.size + 1}
     assert vocab.target("zh_cn") == plain.size + 1
@@ -230,20 +220,20 @@ def test_target_languages_get_ids_after_all_others(plain):
     extension = vocab.extension
     assert (extension.base, extension.size) == (plain.size, plain.size + 2)
     assert extension.pieces.lengths.tolist() == [0, 0]
-
-
-def test_target_languages_are_special_tokens(plain):
     vocab = plain.with_target_languages(["en"])
     assert vocab.target("en") in vocab.special_ids
     assert vocab.target("en") not in vocab.regular_ids
     assert vocab.decode([vocab.target("en"), *vocab.encode(["the"]).ids[0]]).strip() == "the"
-
-
-def test_known_target_languages_keep_their_ids(plain):
     vocab = plain.with_target_languages(["en", "de"])
     assert vocab.with_target_languages(["de", "en"]) is vocab
     more = vocab.with_target_languages(["de", "fr"])
     assert more.targets == {**vocab.targets, "fr": plain.size + 2}
+    with pytest.raises(DataError, match="no target-language token for 'de'; it has none"):
+        plain.target("de")
+    with pytest.raises(DataError, match="'en_US'; it has them for de, en_us; did you mean 'en_us'"):
+        plain.with_target_languages(["de", "en_us"]).target("en_US")
+    with pytest.raises(DataError, match=r"it has them for de, en_us$"):
+        plain.with_target_languages(["de", "en_us"]).target("xx")
 
 
 def test_saved_target_languages_open_in_transformers(plain, tmp_path):
@@ -264,12 +254,3 @@ def test_target_languages_follow_an_extension(plain):
     assert extension.base == before.base == plain.size
     assert [row.tolist() for row in extension.pieces] == [*(row.tolist() for row in before.pieces), []]
     assert vocab.target("xx") == extension.size - 1
-
-
-def test_rejects_an_unknown_target_language(plain):
-    with pytest.raises(DataError, match="no target-language token for 'de'; it has none"):
-        plain.target("de")
-    with pytest.raises(DataError, match="'en_US'; it has them for de, en_us; did you mean 'en_us'"):
-        plain.with_target_languages(["de", "en_us"]).target("en_US")
-    with pytest.raises(DataError, match=r"it has them for de, en_us$"):
-        plain.with_target_languages(["de", "en_us"]).target("xx")
