@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @dataclass
@@ -22,10 +18,10 @@ class Numbers:
     end: int = 2
     extension: None = None
 
-    def save_files(self, folder: Path) -> None:
+    def save_files(self, folder):
         (folder / "tokenizer.json").write_text(json.dumps({"size": self.size}))
 
 
 @pytest.fixture
-def vocab() -> Numbers:
+def vocab():
     return Numbers()

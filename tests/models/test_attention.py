@@ -1,8 +1,5 @@
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
@@ -14,15 +11,12 @@ from interlace.models.attention import Dropout, apply_dropout, attention
 from interlace.models.build import from_shape, load
 from interlace.models.settings import Shape
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 TRAINING = SimpleNamespace(training=True, is_causal=False)
 
 
 @given(share=st.floats(0.01, 0.95), seed=st.integers(0, 2**32), half=st.booleans())
 @settings(max_examples=20, deadline=None)
-def test_the_share_that_is_dropped(share: float, seed: int, half: bool) -> None:
+def test_the_share_that_is_dropped(share, seed, half):
     torch.manual_seed(seed)
     states = torch.ones(40_001, dtype=torch.bfloat16 if half else torch.float32)  # no multiple of four
     out = apply_dropout(states, share)
@@ -32,7 +26,7 @@ def test_the_share_that_is_dropped(share: float, seed: int, half: bool) -> None:
     assert torch.equal(out[kept], torch.full_like(out[kept], 1 / (1 - share)))
 
 
-def test_dropout_is_keyed_by_torchs_generator() -> None:
+def test_dropout_is_keyed_by_torchs_generator():
     states = torch.randn(3, 5, 7)
     torch.manual_seed(4)
     first = apply_dropout(states, 0.3)
@@ -42,30 +36,30 @@ def test_dropout_is_keyed_by_torchs_generator() -> None:
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.0, 1.0), (1e-6, 1.0), (1.0, 0.0)])
-def test_dropout_of_none_or_all(share: float, expected: float) -> None:
+def test_dropout_of_none_or_all(share, expected):
     assert torch.equal(apply_dropout(torch.ones(9), share), torch.full((9,), expected))
 
 
-def parts(length: int = 6) -> tuple[torch.Tensor, ...]:
+def parts(length=6):
     torch.manual_seed(2)
     return tuple(torch.randn(2, 3, length, 4) for _ in range(3))
 
 
-def seen(lengths: tuple[int, ...], length: int = 6) -> torch.Tensor:
+def seen(lengths, length=6):
     keys = torch.arange(length) < torch.tensor(lengths)[:, None]
     return keys[:, None, None, :].expand(-1, 1, length, -1)
 
 
 @pytest.mark.parametrize("mask", [None, seen((6, 3))])
 @pytest.mark.parametrize("scaling", [None, 0.3])
-def test_attention_without_dropout_equals_torch(mask: torch.Tensor | None, scaling: float | None) -> None:
+def test_attention_without_dropout_equals_torch(mask, scaling):
     query, key, value = parts()
     ours, _ = attention(TRAINING, query, key, value, mask, scaling=scaling)
     theirs = functional.scaled_dot_product_attention(query, key, value, mask, scale=scaling)
     torch.testing.assert_close(ours, theirs.transpose(1, 2))
 
 
-def test_rows_without_visible_keys_stay_finite() -> None:
+def test_rows_without_visible_keys_stay_finite():
     query, key, value = parts()
     mask = seen((6, 3)).clone()
     mask[1, :, 4:] = False
@@ -73,7 +67,7 @@ def test_rows_without_visible_keys_stay_finite() -> None:
     assert out.isfinite().all()
 
 
-def test_attention_drops_whole_weights_and_keeps_the_mean() -> None:
+def test_attention_drops_whole_weights_and_keeps_the_mean():
     query, key, value = parts()
     mask = seen((6, 3))
     torch.manual_seed(7)
@@ -84,7 +78,7 @@ def test_attention_drops_whole_weights_and_keeps_the_mean() -> None:
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
-def test_a_model_learns_the_same_with_either_kernel(family: str, vocab: Any) -> None:
+def test_a_model_learns_the_same_with_either_kernel(family, vocab):
     """Without dropout, gradients of the quick kernels equal those of eager attention, padding and windows included."""
     shape = Shape(
         family=family, layers=2, width=8, heads=2, max_length=16, dropout=0, attention_dropout=0, local_attention=4
@@ -94,7 +88,7 @@ def test_a_model_learns_the_same_with_either_kernel(family: str, vocab: Any) -> 
     inputs = {"input_ids": ids, "attention_mask": (ids != vocab.pad).long()}
     gradients = []
     for kernel in ("auto", "eager"):
-        backbone = from_shape(shape, vocab, seed=1, attention=kernel).train()  # type: ignore[arg-type]
+        backbone = from_shape(shape, vocab, seed=1, attention=kernel).train()
         backbone.logits(backbone.encode(inputs)[ids != vocab.pad]).square().sum().backward()
         gradients.append({name: p.grad for name, p in backbone.named_parameters() if p.grad is not None})
     assert gradients[0].keys() == gradients[1].keys()
@@ -102,7 +96,7 @@ def test_a_model_learns_the_same_with_either_kernel(family: str, vocab: Any) -> 
         torch.testing.assert_close(gradient, gradients[1][name], rtol=1e-3, atol=1e-5)
 
 
-def test_the_kernels_name_stays_out_of_the_checkpoint(vocab: Any, tmp_path: Path) -> None:
+def test_the_kernels_name_stays_out_of_the_checkpoint(vocab, tmp_path):
     backbone = from_shape(Shape(layers=1, width=8, heads=2, max_length=16), vocab)
     folder = backbone.save_pretrained(tmp_path / "model", vocab)
     assert backbone.model.config._attn_implementation == "interlace"

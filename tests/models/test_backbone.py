@@ -1,10 +1,7 @@
 """Which weights stay as they are, in every family."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
 
 import pytest
 import torch
@@ -14,14 +11,10 @@ from interlace.models.backbone import Backbone, freeze_layers, pool
 from interlace.models.build import from_shape, load
 from interlace.models.settings import Shape
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-
 TINY = Shape(layers=1, width=8, heads=2, max_length=16)
 
 
-def test_an_old_folder_is_replaced_whole(vocab: Any, tmp_path: Path) -> None:
+def test_an_old_folder_is_replaced_whole(vocab, tmp_path):
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / "leftover").write_text("old")
@@ -31,12 +24,12 @@ def test_an_old_folder_is_replaced_whole(vocab: Any, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
-def test_a_failed_export_leaves_the_old_folder(vocab: Any, tmp_path: Path) -> None:
+def test_a_failed_export_leaves_the_old_folder(vocab, tmp_path):
     first = from_shape(TINY, vocab, seed=1)
     folder = first.save_pretrained(tmp_path / "model", vocab)
 
-    class Full(type(vocab)):  # type: ignore[misc]
-        def save_files(self, folder: Path) -> None:
+    class Full(type(vocab)):
+        def save_files(self, folder):
             raise OSError(28, "No space left on device")
 
     with pytest.raises(DataError, match="no space left on the disk"):
@@ -45,24 +38,13 @@ def test_a_failed_export_leaves_the_old_folder(vocab: Any, tmp_path: Path) -> No
     assert torch.equal(load(folder).input_embeddings, first.input_embeddings)
 
 
-def test_rejects_folders_that_cannot_be_created(vocab: Any, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(CheckpointError, match="cannot be written"):
-        from_shape(TINY, vocab).save_pretrained(tmp_path / "file" / "model", vocab)
-
-
-def test_exporting_does_not_change_the_model(vocab: Any, tmp_path: Path) -> None:
+def test_exporting_records_languages_and_dtype_and_does_not_change_the_model(vocab, tmp_path):
     backbone = from_shape(TINY, vocab, ("en", "de"))
     before = {name: tensor.clone() for name, tensor in backbone.state_dict().items()}
-    backbone.save_pretrained(tmp_path / "model", vocab, fold_language="de", dtype=torch.bfloat16)
+    folder = backbone.save_pretrained(tmp_path / "model", vocab, fold_language="de", dtype=torch.bfloat16)
     after = backbone.state_dict()
     assert all(torch.equal(before[name], after[name]) and after[name].dtype == torch.float32 for name in before)
     assert "interlace_folded_language" not in backbone.model.config.to_dict()
-
-
-def test_the_configuration_records_languages_and_dtype(vocab: Any, tmp_path: Path) -> None:
-    backbone = from_shape(TINY, vocab, ("en", "de"))
-    folder = backbone.save_pretrained(tmp_path / "model", vocab, fold_language="de", dtype=torch.bfloat16)
     config = json.loads((folder / "config.json").read_text())
     assert config["interlace_languages"] == {"en": 2, "de": 3}
     assert config["interlace_folded_language"] == "de"
@@ -71,11 +53,14 @@ def test_the_configuration_records_languages_and_dtype(vocab: Any, tmp_path: Pat
     assert config["architectures"] == ["BertForMaskedLM"]
 
 
-def test_never_replaces_other_folders(vocab: Any, tmp_path: Path) -> None:
+def test_never_replaces_other_folders(vocab, tmp_path):
     (tmp_path / "thesis.txt").write_text("three years of work")
     with pytest.raises(DataError, match="holds something that is no checkpoint"):
         from_shape(TINY, vocab).save_pretrained(tmp_path, vocab)
     assert (tmp_path / "thesis.txt").exists()
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(CheckpointError, match="cannot be written"):
+        from_shape(TINY, vocab).save_pretrained(tmp_path / "file" / "model", vocab)
 
 
 LAYERS = 3
@@ -118,9 +103,6 @@ def test_only_layers_above_the_frozen_ones_are_trained(backbone):
     inner = [{name for name in names if not name.startswith("final_norm.")} for names in taken]
     assert len({len(names) for names in inner[1:]}) == 1
     assert not left[-1]  # ModernBERT's last norm stands behind all layers
-
-
-def test_rejects_freezing_more_layers_than_there_are(backbone):
     with pytest.raises(SettingsError, match=f"tuning.freeze = 4, but the model has {LAYERS} layers"):
         freeze_layers(backbone, LAYERS + 1)
 
@@ -136,23 +118,19 @@ MASK = torch.tensor([[1, 1, 1], [1, 1, 0]])
     ("how", "expected"),
     [("first", [[1.0, -4.0], [2.0, -1.0]]), ("mean", [[3.0, -2.0], [3.0, -2.0]]), ("max", [[5.0, 0.0], [4.0, -1.0]])],
 )
-def test_pooling_by_hand(how: str, expected: list[list[float]]) -> None:
-    assert pool(STATES, MASK, how).tolist() == expected  # type: ignore[arg-type]
+def test_pooling_by_hand(how, expected):
+    assert pool(STATES, MASK, how).tolist() == expected
 
 
 @pytest.mark.parametrize("how", ["first", "mean", "max"])
-def test_padding_never_counts(how: str) -> None:
+def test_padding_never_counts_and_empty_rows_are_pooled_to_zeros(how):
     other = STATES.clone()
     other[1, 2] = -1e9
-    assert torch.equal(pool(STATES, MASK, how), pool(other, MASK, how))  # type: ignore[arg-type]
+    assert torch.equal(pool(STATES, MASK, how), pool(other, MASK, how))
+    assert pool(STATES, torch.tensor([[1, 1, 1], [0, 0, 0]]), how)[1].tolist() == [0.0, 0.0]
 
 
-@pytest.mark.parametrize("how", ["first", "mean", "max"])
-def test_empty_rows_are_pooled_to_zeros(how: str) -> None:
-    assert pool(STATES, torch.tensor([[1, 1, 1], [0, 0, 0]]), how)[1].tolist() == [0.0, 0.0]  # type: ignore[arg-type]
-
-
-def test_half_precision_is_summed_in_float32() -> None:
+def test_half_precision_is_summed_in_float32():
     states = torch.full((1, 1000, 1), 1.001).to(torch.bfloat16)
     assert pool(states).item() == states[0, 0, 0].item()
     assert pool(states).dtype == torch.bfloat16

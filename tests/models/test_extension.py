@@ -1,9 +1,5 @@
 """Tables of a checkpoint grow for new subwords; what it computed from old text it still does."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pytest
 import torch
@@ -17,30 +13,26 @@ from interlace.models.build import load
 from interlace.models.token_embeddings import extend_embeddings
 from little_checkpoints import ENGLISH, KINDS, OTHER, save
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 NUMBER = 24
 
 
 @pytest.fixture(scope="module", params=list(KINDS))
-def start(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Vocab, Vocab]:
+def start(request, tmp_path_factory):
     """A checkpoint, its vocabulary, and that with more subwords."""
     folder = save(request.param, tmp_path_factory.mktemp("start"))
     old = Vocab.load(folder)
     return folder, old, extend_vocab(old, {"xx": [" ".join(OTHER), *OTHER] * 3}, NUMBER, min_count=2)
 
 
-def logits(folder: Path, line: str) -> torch.Tensor:
+def logits(folder, line):
     """(L, V) of plain transformers with the folder's own tokenizer."""
-    inputs = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)(
-        line, return_tensors="pt", return_token_type_ids=False
-    )
+    tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    inputs = tokenizer(line, return_tensors="pt", return_token_type_ids=False)
     with torch.no_grad():
         return AutoModelForMaskedLM.from_pretrained(folder, trust_remote_code=False).eval()(**inputs).logits[0]
 
 
-def test_predictions_on_old_text_are_unchanged(start: tuple[Path, Vocab, Vocab], tmp_path: Path) -> None:
+def test_predictions_on_old_text_are_unchanged(start, tmp_path):
     folder, old, new = start
     line = "the " + " ".join(ENGLISH[8:11])
     assert max(new.encode([line]).ids.flat) < old.size
@@ -50,7 +42,7 @@ def test_predictions_on_old_text_are_unchanged(start: tuple[Path, Vocab, Vocab],
     torch.testing.assert_close(after[:, : old.size], before[:, : old.size])
 
 
-def test_a_new_subword_begins_as_the_mean_of_its_pieces(start: tuple[Path, Vocab, Vocab]) -> None:
+def test_a_new_subword_begins_as_the_mean_of_its_pieces(start):
     folder, old, new = start
     before, after = load(folder), load(folder, new)
     assert new.extension is not None
@@ -67,7 +59,7 @@ def test_a_new_subword_begins_as_the_mean_of_its_pieces(start: tuple[Path, Vocab
             torch.testing.assert_close(ours[number], expected)
 
 
-def test_tied_tables_stay_tied_and_learn(start: tuple[Path, Vocab, Vocab]) -> None:
+def test_tied_tables_stay_tied_and_learn(start):
     folder, old, new = start
     backbone = load(folder, new)
     head = backbone.model.get_output_embeddings()
@@ -79,7 +71,7 @@ def test_tied_tables_stay_tied_and_learn(start: tuple[Path, Vocab, Vocab]) -> No
     assert head.bias.grad[old.size] == 4
 
 
-def test_the_same_seed_draws_the_same_rows(start: tuple[Path, Vocab, Vocab]) -> None:
+def test_the_same_seed_draws_the_same_rows(start):
     folder, old, new = start
     first, again, other = (load(folder, new, new_tokens="random", seed=seed).input_embeddings for seed in (1, 1, 2))
     assert torch.equal(first, again)
@@ -92,14 +84,12 @@ def test_the_same_seed_draws_the_same_rows(start: tuple[Path, Vocab, Vocab]) -> 
 # ---- by hand ----
 
 
-def bert(rows: int, **more: Any) -> Any:
-    config = transformers.BertConfig(
-        vocab_size=rows, hidden_size=2, num_hidden_layers=1, num_attention_heads=1, intermediate_size=2, **more
-    )
-    return transformers.BertForMaskedLM(config)
+def bert(rows, **more):
+    sizes = {"hidden_size": 2, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 2}
+    return transformers.BertForMaskedLM(transformers.BertConfig(vocab_size=rows, **sizes, **more))
 
 
-def by_hand(base: int, *pieces: list[int]) -> Extension:
+def by_hand(base, *pieces):
     return Extension(base, Ragged.of(list(pieces)))
 
 
@@ -114,7 +104,7 @@ def by_hand(base: int, *pieces: list[int]) -> Extension:
         (11, 10, 2, 12),
     ],
 )
-def test_rows_of_the_table(rows: int, base: int, new: int, expected: int) -> None:
+def test_rows_of_the_table(rows, base, new, expected):
     model = bert(rows)
     extend_embeddings(model, by_hand(base, *[[1, 2]] * new), "mean", 0)
     assert model.get_input_embeddings().weight.shape[0] == expected
@@ -122,7 +112,7 @@ def test_rows_of_the_table(rows: int, base: int, new: int, expected: int) -> Non
     assert model.cls.predictions.bias.shape == (expected,)
 
 
-def test_unused_rows_are_unchanged() -> None:
+def test_unused_rows_are_unchanged():
     model = bert(16)
     model.get_input_embeddings().weight.data[10:] = torch.tensor([5.0, 7.0])
     extend_embeddings(model, by_hand(10, *[[1, 2]] * 7), "mean", 0)
@@ -131,7 +121,7 @@ def test_unused_rows_are_unchanged() -> None:
     torch.testing.assert_close(table[10:17], table[[1, 2]].mean(0).expand(7, 2))
 
 
-def test_new_characters_without_pieces_are_drawn_near_the_mean() -> None:
+def test_new_characters_without_pieces_are_drawn_near_the_mean():
     model = bert(10)
     table = model.get_input_embeddings().weight
     table.data[:] = torch.tensor([3.0, -3.0]) + 0.01 * torch.randn(10, 2)
@@ -142,7 +132,7 @@ def test_new_characters_without_pieces_are_drawn_near_the_mean() -> None:
     assert torch.equal(rows[11], rows[4])
 
 
-def test_untied_tables_grow_separately() -> None:
+def test_untied_tables_grow_separately():
     model = bert(10, tie_word_embeddings=False)
     extend_embeddings(model, by_hand(10, [1, 3]), "mean", 0)
     for table in (model.get_input_embeddings().weight, model.get_output_embeddings().weight):

@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,28 +10,23 @@ from interlace.models.build import load
 from interlace.models.families import language_ids
 from interlace.models.languages import LanguageMapping, add_languages, fold_weights, map_languages
 
-if TYPE_CHECKING:
-    from pathlib import Path
 
-
-def bert(**more: Any) -> Any:
+def bert(**more):
     torch.manual_seed(0)
-    config = transformers.BertConfig(
-        vocab_size=10, hidden_size=4, num_hidden_layers=1, num_attention_heads=1, intermediate_size=4, **more
-    )
-    return transformers.BertForMaskedLM(config)
+    sizes = {"hidden_size": 4, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 4}
+    return transformers.BertForMaskedLM(transformers.BertConfig(vocab_size=10, **sizes, **more))
 
 
-def xlm(**more: Any) -> Any:
+def xlm(**more):
     config = transformers.XLMConfig(vocab_size=10, emb_dim=4, n_layers=1, n_heads=1, **more)
     return transformers.XLMWithLMHeadModel(config)
 
 
-def rows(model: Any) -> torch.Tensor:
+def rows(model):
     return model.base_model.embeddings.token_type_embeddings.weight.detach()
 
 
-def test_new_rows_start_as_copies_of_row_zero() -> None:
+def test_new_rows_start_as_copies_of_row_zero():
     model = bert()
     before = rows(model).clone()
     add_languages(model, ["en", "de", "en"])
@@ -45,7 +37,7 @@ def test_new_rows_start_as_copies_of_row_zero() -> None:
     assert rows(model).shape == (4, 4)
 
 
-def test_noise_comes_from_the_generator_handed_in() -> None:
+def test_noise_comes_from_the_generator_handed_in():
     first, again, other = bert(), bert(), bert()
     for model, seed in ((first, 1), (again, 1), (other, 2)):
         add_languages(model, ["en"], np.random.default_rng(seed))
@@ -55,7 +47,7 @@ def test_noise_comes_from_the_generator_handed_in() -> None:
     torch.testing.assert_close(rows(first)[2], expected)
 
 
-def test_folding_by_hand() -> None:
+def test_folding_by_hand():
     """Row 0 becomes the language, row 1 keeps its distance from row 0, languages stay."""
     model = bert()
     add_languages(model, ["en", "de"])
@@ -66,7 +58,7 @@ def test_folding_by_hand() -> None:
     assert table[0].tolist() == [1.0, 0, 0, 0]
 
 
-def test_xlm_keeps_its_own_names() -> None:
+def test_xlm_keeps_its_own_names():
     model = xlm(n_langs=2, lang2id={"en": 0, "de": 1})
     assert language_ids(model.config) == {"en": 0, "de": 1}
     add_languages(model, ["sw"])
@@ -74,14 +66,11 @@ def test_xlm_keeps_its_own_names() -> None:
     assert model.config.n_langs == 3
     assert model.config.id2lang == {"0": "en", "1": "de", "2": "sw"}
     assert model.transformer.lang_embeddings.weight[2].abs().sum() == 0  # adds what no id adds: nothing
-
-
-def test_rejects_families_without_language_embeddings() -> None:
     with pytest.raises(SettingsError, match="XLM checkpoint without them"):
         add_languages(xlm(n_langs=1), ["en"])
 
 
-def test_languages_of_a_configuration_that_has_none() -> None:
+def test_languages_of_a_configuration_that_has_none():
     assert language_ids(SimpleNamespace(model_type="bert")) == {}
     assert language_ids(SimpleNamespace(model_type="modernbert", interlace_languages={"en": 1})) == {}
     assert language_ids(SimpleNamespace(model_type="xlm", n_langs=1, use_lang_emb=True, lang2id={"en": 0})) == {}
@@ -90,25 +79,16 @@ def test_languages_of_a_configuration_that_has_none() -> None:
 # ---- from the languages of a recipe to those of a checkpoint ----
 
 
-def table_of(model: Any) -> torch.Tensor:
+def table_of(model):
     return model.transformer.lang_embeddings.weight.detach()
 
 
-def xnli() -> Any:
+def xnli():
     torch.manual_seed(0)
     return xlm(n_langs=3, lang2id={"de": 0, "en": 1, "zh": 2})
 
 
-def test_a_language_name_can_map_to_another_of_the_checkpoint() -> None:
-    model = xnli()
-    before = table_of(model).clone()
-    map_languages(model, ["en", "zh_cn"], LanguageMapping(names={"zh_cn": "zh"}))
-    assert language_ids(model.config) == {"de": 0, "en": 1, "zh": 2, "zh_cn": 2}
-    assert torch.equal(table_of(model), before)
-    assert model.config.n_langs == 3
-
-
-def test_a_new_language_begins_as_the_mean_of_the_others() -> None:
+def test_a_language_is_another_name_the_mean_of_the_others_or_a_copy():
     model = xnli()
     before = table_of(model).clone()
     map_languages(model, ["en", "zh_cn", "sw", "lt"], LanguageMapping(names={"zh_cn": "zh"}, mean=True))
@@ -116,9 +96,12 @@ def test_a_new_language_begins_as_the_mean_of_the_others() -> None:
     assert torch.equal(table_of(model)[:3], before)  # order and values of the checkpoint
     torch.testing.assert_close(table_of(model)[3:], before.mean(0).repeat(2, 1))
     assert model.config.id2lang == {"0": "de", "1": "en", "2": "zh", "3": "sw", "4": "lt"}
-
-
-def test_a_new_language_can_start_as_a_copy() -> None:
+    model = xnli()
+    before = table_of(model).clone()
+    map_languages(model, ["en", "zh_cn"], LanguageMapping(names={"zh_cn": "zh"}))
+    assert language_ids(model.config) == {"de": 0, "en": 1, "zh": 2, "zh_cn": 2}
+    assert torch.equal(table_of(model), before)
+    assert model.config.n_langs == 3
     model = xnli()
     map_languages(model, ["gsw"], LanguageMapping(copies={"gsw": "de"}, mean=True))
     table = table_of(model)
@@ -127,7 +110,7 @@ def test_a_new_language_can_start_as_a_copy() -> None:
     assert not torch.equal(table[3], table[0])
 
 
-def test_maps_languages_of_bert_checkpoints() -> None:
+def test_maps_languages_of_bert_checkpoints():
     """BERT's rows of segments are no languages: they have no part in the mean."""
     model = bert()
     add_languages(model, ["en", "de"])
@@ -149,12 +132,12 @@ def test_maps_languages_of_bert_checkpoints() -> None:
         ),
     ],
 )
-def test_rejects_unknown_language_names(arrival: LanguageMapping, message: str) -> None:
+def test_rejects_unknown_language_names(arrival, message):
     with pytest.raises(SettingsError, match=message):
         map_languages(xnli(), ["gsw"], arrival)
 
 
-def test_both_names_open_the_exported_checkpoint(tmp_path: Path, vocab: Any) -> None:
+def test_both_names_open_the_exported_checkpoint(tmp_path, vocab):
     start = xlm(n_langs=3, lang2id={"de": 0, "en": 1, "zh": 2}, pad_token_id=vocab.pad)
     start.save_pretrained(tmp_path / "start")
     vocab.size = 10
@@ -162,8 +145,7 @@ def test_both_names_open_the_exported_checkpoint(tmp_path: Path, vocab: Any) -> 
     backbone = load(tmp_path / "start", vocab, ["zh_cn", "sw"], mapping=arrival)
     out = backbone.save_pretrained(tmp_path / "out", vocab)
     assert load(out, vocab).traits.languages == {"de": 0, "en": 1, "zh": 2, "zh_cn": 2, "sw": 3}
-    plain, info = transformers.AutoModelForMaskedLM.from_pretrained(
-        out, output_loading_info=True, trust_remote_code=False
-    )
+    auto = transformers.AutoModelForMaskedLM
+    plain, info = auto.from_pretrained(out, output_loading_info=True, trust_remote_code=False)
     assert not any(info.values())
     assert plain.config.lang2id["sw"] == 3

@@ -40,11 +40,9 @@ penalties = st.builds(
 @settings(max_examples=40)
 def test_an_exhaustive_beam_equals_enumeration(seed, limits, penalty):
     """Four subwords of which one is forbidden and one the end: at most 8 that go on, 15 hypotheses."""
-    rules = TokenConstraints(end=END, pad=0, banned_ids=(0,))
     seeds = [seed + row for row in range(len(limits))]
-    found = beam_search(
-        Little(seeds, 4), firsts(len(limits)), torch.tensor(limits), rules, 15, penalty=penalty, stop="sure"
-    )
+    args = Little(seeds, 4), firsts(len(limits)), torch.tensor(limits), RULES
+    found = beam_search(*args, 15, penalty=penalty, stop="sure")
     for row, limit in enumerate(limits):
         pairs = everything(seeds[row], 4, limit, banned_ids=(0,))
         expected = sorted(pairs, key=lambda pair: -pair[1] / divisor(penalty, len(pair[0]) + 1))
@@ -62,11 +60,10 @@ def test_the_sure_stop_does_not_change_the_best_hypothesis(seed, width, penalty)
     best = hypotheses(stopped, 0)[0]
     going, ended = [((), 0.0)], []
     for _ in range(limit + 1):
-        looked = [
-            ((*said, token), total + logprobs_of(seed, said, 5)[token])
-            for said, total in going
-            for token in ((1, 2, 3, 4) if len(said) < limit else (1,))
-        ]
+        looked = []
+        for said, total in going:
+            tokens = (1, 2, 3, 4) if len(said) < limit else (1,)
+            looked += [((*said, token), total + logprobs_of(seed, said, 5)[token]) for token in tokens]
         looked.sort(key=lambda pair: -pair[1])
         kept = []
         for said, total in looked[: 2 * width]:
@@ -93,10 +90,8 @@ def test_a_full_beam_stops_at_once_and_a_sure_one_later():
 def test_greedy_is_a_beam_of_one(seed, limit):
     seeds = [seed, seed + 1, seed + 2]
     args = (firsts(3), torch.full((3,), limit), RULES)
-    one, other = (
-        greedy_search(Little(seeds, 7), *args),
-        beam_search(Little(seeds, 7), *args, 1, penalty=PLAIN, stop="full"),
-    )
+    one = greedy_search(Little(seeds, 7), *args)
+    other = beam_search(Little(seeds, 7), *args, 1, penalty=PLAIN, stop="full")
     assert torch.equal(one.ids, other.ids)
     assert torch.equal(one.lengths, other.lengths)
     torch.testing.assert_close(one.logprobs, other.logprobs)
@@ -110,9 +105,6 @@ def test_a_longer_hypothesis_wins_with_a_higher_penalty():
         lengths.append(float(found.lengths[:, 0].float().mean()))
     assert lengths == sorted(lengths)
     assert lengths[0] < lengths[-1]
-
-
-def test_penalties_by_hand():
     lengths = torch.tensor([1, 4])
     assert LengthPenalty(0.5).divisors(lengths).tolist() == [1.0, 2.0]
     assert LengthPenalty(2.0, form="gnmt").divisors(lengths).tolist() == pytest.approx([1.0, 2.25])

@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import pytest
 import torch
 
@@ -10,24 +6,21 @@ from interlace.models.build import from_shape
 from interlace.models.seq2seq import fresh_decoder, join
 from interlace.models.settings import Shape
 
-if TYPE_CHECKING:
-    from interlace.models.seq2seq import Seq2Seq
-
 FAMILIES = ["bert", "roberta", "modernbert"]
 LANGUAGES = ("en", "de")
 
 
-def tiny(family: str, **more: Any) -> Shape:
+def tiny(family, **more):
     settings = {"family": family, "layers": 4, "width": 16, "heads": 2, "max_length": 48, "local_attention": 8}
     return Shape(**{**settings, "init_std": 0.3, **more})  # wide weights, so that differences show
 
 
-def pair(family: str, vocab: Any, seed: int = 3, **more: Any) -> Seq2Seq:
+def pair(family, vocab, seed=3, **more):
     encoder = from_shape(tiny(family, **more), vocab, () if family == "modernbert" else LANGUAGES, seed)
     return join(encoder, fresh_decoder(encoder.model.config, seed)).eval()
 
 
-def source(model: Seq2Seq) -> tuple[torch.Tensor, torch.Tensor]:
+def source(model):
     """States and mask of three sources, two of them padded."""
     ids = torch.randint(3, 40, (3, 9), generator=torch.Generator().manual_seed(1))
     mask = torch.tensor([[1] * 9, [1] * 5 + [0] * 4, [1] * 2 + [0] * 7])
@@ -35,7 +28,7 @@ def source(model: Seq2Seq) -> tuple[torch.Tensor, torch.Tensor]:
         return model.encode({"input_ids": ids, "attention_mask": mask}), mask
 
 
-def target(model: Seq2Seq, rows: int = 3, length: int = 20) -> dict[str, torch.Tensor]:
+def target(model, rows=3, length=20):
     ids = torch.randint(3, 40, (rows, length), generator=torch.Generator().manual_seed(2))
     if model.decoder_language_input is None:
         return {"input_ids": ids}
@@ -43,18 +36,18 @@ def target(model: Seq2Seq, rows: int = 3, length: int = 20) -> dict[str, torch.T
     return {"input_ids": ids, model.decoder_language_input: languages[:, None].expand(rows, length)}
 
 
-def at(inputs: dict[str, torch.Tensor], place: int) -> tuple[torch.Tensor, ...]:
+def at(inputs, place):
     return tuple(tensor[:, place] for tensor in inputs.values())
 
 
 @torch.no_grad()
-def scores(model: Seq2Seq, states: torch.Tensor, mask: Any, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+def scores(model, states, mask, inputs):
     hidden = model.decode(states, mask, inputs)
     return model.logits(hidden.flatten(0, 1)).view(*hidden.shape[:2], -1)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_stepwise_decoding_equals_whole_rows(family: str, vocab: Any) -> None:
+def test_stepwise_decoding_equals_whole_rows(family, vocab):
     model = pair(family, vocab)
     states, mask = source(model)
     inputs = target(model)
@@ -66,7 +59,7 @@ def test_stepwise_decoding_equals_whole_rows(family: str, vocab: Any) -> None:
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta"])
-def test_a_row_may_begin_at_any_place(family: str, vocab: Any) -> None:
+def test_a_row_may_begin_at_any_place(family, vocab):
     """As the end of a longer row whose first part nothing sees: the table of positions moved up, row by row."""
     model = pair(family, vocab)
     states, mask = source(model)
@@ -95,7 +88,7 @@ def test_a_row_may_begin_at_any_place(family: str, vocab: Any) -> None:
         [0, 1, 0, 1],  # not side by side
     ],
 )
-def test_rows_may_be_kept_moved_and_repeated(family: str, rows: list[int], vocab: Any) -> None:
+def test_rows_may_be_kept_moved_and_repeated(family, rows, vocab):
     model = pair(family, vocab)
     states, mask = source(model)
     first, then = target(model, 3, 4), target(model, len(rows), 3)
@@ -115,7 +108,7 @@ def test_rows_may_be_kept_moved_and_repeated(family: str, rows: list[int], vocab
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_decoder_does_not_see_later_tokens(family: str, vocab: Any) -> None:
+def test_decoder_does_not_see_later_tokens(family, vocab):
     model = pair(family, vocab)
     states, mask = source(model)
     inputs = target(model)
@@ -127,7 +120,7 @@ def test_decoder_does_not_see_later_tokens(family: str, vocab: Any) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_source_padding_does_not_change_the_logits(family: str, vocab: Any) -> None:
+def test_source_padding_does_not_change_the_logits(family, vocab):
     model = pair(family, vocab)
     states, mask = source(model)
     inputs = target(model)
@@ -137,7 +130,7 @@ def test_source_padding_does_not_change_the_logits(family: str, vocab: Any) -> N
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_dropout_drops_while_training_only(family: str, vocab: Any) -> None:
+def test_dropout_drops_while_training_only(family, vocab):
     model = pair(family, vocab, dropout=0.5, attention_dropout=0.5)
     states, mask = source(model)
     inputs = target(model)
@@ -146,7 +139,7 @@ def test_dropout_drops_while_training_only(family: str, vocab: Any) -> None:
     assert not torch.equal(scores(model, states, mask, inputs), scores(model, states, mask, inputs))
 
 
-def test_rejects_targets_beyond_the_maximum_length(vocab: Any) -> None:
+def test_rejects_targets_beyond_the_maximum_length(vocab):
     model = pair("roberta", vocab, max_length=8)
     states, mask = torch.zeros(1, 3, 16), None
     with pytest.raises(SettingsError, match=r"target of 9 tokens.* at most 8"):
@@ -156,15 +149,12 @@ def test_rejects_targets_beyond_the_maximum_length(vocab: Any) -> None:
         model.step(memory, torch.tensor([5]))
     with pytest.raises(SettingsError, match=r"target of 9 tokens"):
         model.step(memory, torch.tensor([5]))
-
-
-def test_an_input_that_would_be_ignored_is_refused(vocab: Any) -> None:
     model = pair("modernbert", vocab)
     with pytest.raises(SettingsError, match="modernbert decoder cannot read 'token_type_ids'"):
         model.decode(*source(model), {"input_ids": torch.ones(3, 4).long(), "token_type_ids": torch.ones(3, 4).long()})
 
 
-def test_sides_of_other_widths_or_vocabularies_are_refused(vocab: Any) -> None:
+def test_sides_of_other_widths_or_vocabularies_are_refused(vocab):
     encoder = from_shape(tiny("bert"), vocab)
     wide = from_shape(tiny("bert", width=32), vocab)
     with pytest.raises(SettingsError, match="width 16, the decoder 32"):
@@ -174,7 +164,7 @@ def test_sides_of_other_widths_or_vocabularies_are_refused(vocab: Any) -> None:
         join(encoder, fresh_decoder(from_shape(tiny("bert"), vocab).model.config, 0))
 
 
-def test_an_encoder_of_another_family_may_be_read(vocab: Any) -> None:
+def test_an_encoder_of_another_family_may_be_read(vocab):
     encoder = from_shape(tiny("modernbert"), vocab)
     model = join(encoder, fresh_decoder(from_shape(tiny("bert"), vocab).model.config, 0)).eval()
     states, mask = source(model)

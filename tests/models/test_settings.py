@@ -1,8 +1,5 @@
-from __future__ import annotations
-
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 
@@ -13,9 +10,11 @@ from interlace.models.settings import ModelSettings, Shape
 TINY = {"layers": 1, "width": 8, "heads": 2, "max_length": 16}
 
 
-def test_start_and_shape_exclude_each_other() -> None:
+def test_start_and_shape_exclude_each_other():
     with pytest.raises(SettingsError, match="either 'start' or 'shape'"):
         ModelSettings(start="somewhere", shape=Shape())
+    with pytest.raises(SettingsError, match="modernbert"):
+        ModelSettings.read({"shape": {"family": "modernbert"}, "languages": "embeddings"}, "model")
 
 
 @pytest.mark.parametrize(
@@ -28,14 +27,9 @@ def test_start_and_shape_exclude_each_other() -> None:
         ({"layer": 3}, "did you mean 'layers'"),
     ],
 )
-def test_rejects_invalid_shapes(fields: dict[str, Any], message: str) -> None:
+def test_rejects_invalid_shapes(fields, message):
     with pytest.raises(SettingsError, match=message):
         Shape.read(fields)
-
-
-def test_modernbert_with_language_embeddings_is_refused_before_anything_is_built() -> None:
-    with pytest.raises(SettingsError, match="modernbert"):
-        ModelSettings.read({"shape": {"family": "modernbert"}, "languages": "embeddings"}, "model")
 
 
 @pytest.mark.parametrize(
@@ -47,15 +41,15 @@ def test_modernbert_with_language_embeddings_is_refused_before_anything_is_built
         (Shape(family="modernbert", width=100, heads=2), 272),  # 266.7, up to a multiple of 8
     ],
 )
-def test_inner_size(shape: Shape, inner: int) -> None:
+def test_inner_size(shape, inner):
     assert shape.inner == inner
 
 
-def test_every_setting_has_a_description() -> None:
+def test_every_setting_has_a_description():
     assert all(row[3] for model in (Shape, ModelSettings) for row in fields_of(model))
 
 
-def test_reading_settings_imports_no_torch() -> None:
+def test_reading_settings_imports_no_torch():
     code = "import sys, interlace.models.settings; "
     code += "sys.exit('torch' in sys.modules or 'transformers' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,7 +1,5 @@
 """Translation of lines: search with whole models, batch budgets, and pieces of long lines."""
 
-from __future__ import annotations
-
 import time
 from types import SimpleNamespace
 
@@ -97,9 +95,8 @@ def test_writes_unknown_subwords_on_request(vocab):
     with torch.no_grad():
         model.decoder.model.get_output_embeddings().bias[vocab.unk] = 50.0
     (mark,) = vocab.tokens([vocab.unk])
-    silent, told = (
-        Translator([model], vocab, "en", "de", SearchSettings(allow_unk=asked)).lines(LINES) for asked in (False, True)
-    )
+    searches = (SearchSettings(allow_unk=asked) for asked in (False, True))
+    silent, told = (Translator([model], vocab, "en", "de", search).lines(LINES) for search in searches)
     assert all(mark not in one.text for one in silent)
     assert [one.text.count(mark) for one in told] == [one.hypotheses[0].length - 1 for one in told]
     assert max(one.text.count(mark) for one in told) > 3
@@ -135,9 +132,6 @@ def test_models_of_other_families_translate_together(models, vocab):
     both = Translator([models["bert"], models["modernbert"]], vocab, "en", "de", SearchSettings(beam=3)).lines(LINES)
     singles = [Translator([models[name]], vocab, "en", "de", SearchSettings(beam=3)).lines(LINES) for name in FAMILIES]
     assert all([one.text for one in both] != [one.text for one in single] for single in singles)
-
-
-def test_rejects_ensembles_with_different_vocabularies(vocab):
     other = little_vocab(70)
     check_same_vocabulary([vocab, vocab], ["a", "b"])
     with pytest.raises(SettingsError, match=r"^a and b have different vocabularies"):
@@ -162,9 +156,8 @@ def test_translations_do_not_depend_on_batches(search, family, models, vocab):
     whole = Translator([model], vocab, "en", "de", search).lines(lines)
     assert len({one.text for one in whole}) > 3
     for rows, tokens in ((1, 10_000), (4, 10_000), (100, 40)):
-        assert texts(Translator([model], vocab, "en", "de", search, rows=rows, tokens=tokens).lines(lines)) == texts(
-            whole
-        )
+        found = Translator([model], vocab, "en", "de", search, rows=rows, tokens=tokens).lines(lines)
+        assert texts(found) == texts(whole)
     halves = Translator([model], vocab, "en", "de", search)
     assert texts(halves.lines(lines[:5]) + halves.lines(lines[5:], 5)) == texts(whole)
 
@@ -178,12 +171,8 @@ def test_empty_lines_stay_in_place(models, vocab):
     assert [one.text == "" for one in made_of] == [True, False, True, False, True]
     assert [one.pieces for one in made_of] == [0, 1, 0, 1, 0]
     assert Translator([models["bert"]], vocab, "en", "de").lines([]) == []
-
-
-def test_special_subwords_in_a_line_are_text(models, vocab):
-    """A `</s>` would end the source, a `<2en>` ask for another language."""
     translator = Translator([models["bert"]], vocab, "en", "de")
-    ids, _ = translator._parts(["a </s> cat <2en>"], 0, cut=True)
+    ids, _ = translator._parts(["a </s> cat <2en>"], 0, cut=True)  # `</s>` would end the source
     assert not set(ids[0].tolist()) & (set(vocab.special_ids.tolist()) - {vocab.unk})
     assert vocab.end in vocab.encode(["a </s> cat"], language="en").ids[0]
 
@@ -214,7 +203,7 @@ def model(vocab):
     return little_model("modernbert", vocab)
 
 
-def test_memory_budget_by_hand():
+def test_memory_budget_by_hand(model):
     token = cache_bytes(512, 6)
     budget = BatchBudget.within(40 * GIB, token)
     assert budget.tokens == 20 * GIB // token == 97_090
@@ -222,9 +211,6 @@ def test_memory_budget_by_hand():
     assert BatchBudget.within(80 * GIB, token).tokens == 40 * GIB // token
     both = BatchBudget.within(40 * GIB, 2 * token, models=2)
     assert (both.tokens, both.scores) == (10 * GIB // token, 5 * GIB // 16)
-
-
-def test_memory_budget_has_limits(model):
     assert BatchBudget.within(0, 1000) == BatchBudget(TOKENS, SCORES) == BatchBudget.of([model])
     assert BatchBudget.within(1000 * GIB, 1000).scores == MAX_SCORES
 
@@ -261,10 +247,6 @@ def test_batches_shrink_when_memory_runs_out(model, vocab):
     failed = sum(np.array(tight.taken) > tight.room)
     tight.lines(lines)
     assert sum(np.array(tight.taken) > tight.room) == failed  # what was learnt holds for the lines to come
-
-
-def test_rejects_a_sentence_larger_than_the_memory(model, vocab):
-    tight = Tight([model], vocab, "en", "de")
     tight.room = 20
     with pytest.raises(SettingsError, match=r"a sentence of \d+ tokens with a beam of 5"):
         tight.lines(LINES)
@@ -305,15 +287,11 @@ def test_pieces_keep_all_text_within_the_limit(line, most):
     assert max((len(by_character(piece)) for piece in found), default=0) <= most
 
 
-def test_subwords_that_share_a_character_are_not_torn_apart():
-    """A character of four bytes may be four subwords."""
-    assert split_line("𝄞𝄞𝄞", np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]), 5) == ["𝄞", "𝄞", "𝄞"]
-
-
 def test_pieces_are_joined_as_the_language_writes():
     assert join_pieces(["a b", "c"], "de") == "a b c"
     assert join_pieces(["今天很冷。", "我们回家吧。"], "zh") == "今天很冷。我们回家吧。"
     assert join_pieces(["a b", "c"], "xx") == "a b c"
+    assert split_line("𝄞𝄞𝄞", np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]), 5) == ["𝄞", "𝄞", "𝄞"]  # of 4 bytes
 
 
 def test_splitting_takes_linear_time():

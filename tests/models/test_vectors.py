@@ -1,9 +1,5 @@
 """Tables that begin with vectors of subwords: which rows, on which sides, how large, and what is refused."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pytest
 import torch
@@ -15,9 +11,6 @@ from interlace.models.build import build_model, from_shape
 from interlace.models.seq2seq import Seq2Seq
 from interlace.models.settings import DecoderSettings, ModelSettings, Shape
 from interlace.models.token_embeddings import read_vectors
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LINES = ["the old doctor reads three letters", "der alte Arzt liest drei Briefe", "a cat and a dog in a house"]
 WORDS = ["\u2581the", "\u2581der", "elsewhere"]
@@ -31,43 +24,42 @@ SCALED = 2 * 2**0.5
 
 
 @pytest.fixture(scope="module")
-def vocab() -> Vocab:
+def vocab():
     learnt = Vocab.learn({"en": LINES * 3}, size=120, kind="bpe").with_target_languages(["en", "de"])
     assert {*WORDS[:2]} < {*learnt.tokenizer.get_vocab()}
     return learnt
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     into = tmp_path_factory.mktemp("run") / "vectors"
     WordVectors(SUBWORDS, WORDS, VECTORS).save(into)
     return into
 
 
-def shape(family: str = "bert", **more: Any) -> Shape:
-    return Shape(
-        **{"family": family, "layers": 1, "width": 8, "heads": 2, "max_length": 16, "init_std": SPREAD, **more}
-    )
+def shape(family="bert", **more):
+    sizes = {"layers": 1, "width": 8, "heads": 2, "max_length": 16, "init_std": SPREAD}
+    return Shape(**{"family": family, **sizes, **more})
 
 
-def settings_of(vectors: Any, family: str = "bert", **more: Any) -> ModelSettings:
+def settings_of(vectors, family="bert", **more):
     return ModelSettings(**{"shape": shape(family), "vectors": str(vectors), **more})
 
 
-def plain(settings: ModelSettings, vocab: Vocab, **how: Any) -> Any:
+def plain(settings, vocab, **how):
     """The same model, drawn throughout."""
     return build_model(settings.model_copy(update={"vectors": None}), vocab, (), 3, **how)
 
 
-def rows_of(vocab: Vocab) -> list[int]:
+def rows_of(vocab):
     return [vocab.tokenizer.token_to_id(word) for word in WORDS[:2]]
 
 
-def spread_of(table: torch.Tensor) -> float:
+def spread_of(table):
     return float(table.detach().square().mean().sqrt())
 
 
-def is_begun(table: torch.Tensor, drawn: torch.Tensor, vocab: Vocab, value: float | None = None) -> bool:
+def is_begun(table, drawn, vocab, value=None):
     """Whether it is the table that was drawn but for the two rows."""
     value = SCALED * spread_of(drawn) if value is None else value
     expected = drawn.clone()
@@ -78,7 +70,7 @@ def is_begun(table: torch.Tensor, drawn: torch.Tensor, vocab: Vocab, value: floa
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
-def test_rows_are_the_vectors_with_the_spread_of_drawn_rows(family: str, vocab: Vocab, folder: Path) -> None:
+def test_rows_are_the_vectors_with_the_spread_of_drawn_rows(family, vocab, folder):
     settings = settings_of(folder, family)
     model, drawn = build_model(settings, vocab, (), 3), plain(settings, vocab)
     assert is_begun(model.input_embeddings, drawn.input_embeddings, vocab)
@@ -93,21 +85,20 @@ def test_rows_are_the_vectors_with_the_spread_of_drawn_rows(family: str, vocab: 
     assert f"vectors of {folder}, times {scale:.4g}" in note
 
 
-def test_rows_can_be_the_vectors_as_they_are(vocab: Vocab, folder: Path) -> None:
+def test_rows_can_be_the_vectors_as_they_are(vocab, folder):
     settings = settings_of(folder, vectors_spread="own")
-    assert is_begun(
-        build_model(settings, vocab, (), 3).input_embeddings, plain(settings, vocab).input_embeddings, vocab, value=2.0
-    )
+    model, drawn = build_model(settings, vocab, (), 3), plain(settings, vocab)
+    assert is_begun(model.input_embeddings, drawn.input_embeddings, vocab, value=2.0)
 
 
-def test_an_untied_head_starts_with_the_vectors(vocab: Vocab, folder: Path) -> None:
+def test_an_untied_head_starts_with_the_vectors(vocab, folder):
     settings = settings_of(folder, shape=shape(tie=False))
     model, drawn = build_model(settings, vocab, (), 3).model, plain(settings, vocab).model
     assert is_begun(model.get_input_embeddings().weight, drawn.get_input_embeddings().weight, vocab)
     assert is_begun(model.get_output_embeddings().weight, drawn.get_output_embeddings().weight, vocab)
 
 
-def test_vectors_can_be_a_file(vocab: Vocab, folder: Path, tmp_path: Path) -> None:
+def test_vectors_can_be_a_file(vocab, folder, tmp_path):
     WordVectors(SUBWORDS, WORDS, VECTORS).write(tmp_path / "some.vec")
     model = build_model(settings_of(tmp_path / "some.vec"), vocab, (), 3)
     assert torch.equal(model.input_embeddings, build_model(settings_of(folder), vocab, (), 3).input_embeddings)
@@ -119,9 +110,7 @@ def test_vectors_can_be_a_file(vocab: Vocab, folder: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize("family", ["bert", "modernbert"])
 @pytest.mark.parametrize("table", ["shared", "own"])
 @pytest.mark.parametrize("decoder", [{}, {"shape": shape("bert", layers=2)}])
-def test_encoder_and_decoder_start_with_the_vectors(
-    family: str, table: Any, decoder: dict[str, Any], vocab: Vocab, folder: Path
-) -> None:
+def test_encoder_and_decoder_start_with_the_vectors(family, table, decoder, vocab, folder):
     settings = settings_of(folder, family, decoder=DecoderSettings(embeddings=table, **decoder))
     model, drawn = build_model(settings, vocab, (), 3, seq2seq=True), plain(settings, vocab, seq2seq=True)
     assert isinstance(model, Seq2Seq)
@@ -133,11 +122,11 @@ def test_encoder_and_decoder_start_with_the_vectors(
     assert model.initialization["vectors"]["rows"] == 2
 
 
-def test_a_decoder_with_a_start_keeps_its_own_table(vocab: Vocab, folder: Path, tmp_path: Path) -> None:
+def test_a_decoder_with_a_start_keeps_its_own_table(vocab, folder, tmp_path):
     start = from_shape(shape(), vocab, (), 9).save_pretrained(tmp_path / "start", vocab)
     vocab = Vocab.load(start)
     decoder = DecoderSettings(start=str(start), embeddings="own")
-    model: Any = build_model(settings_of(folder, decoder=decoder), vocab, (), 3, seq2seq=True)
+    model = build_model(settings_of(folder, decoder=decoder), vocab, (), 3, seq2seq=True)
     drawn = from_shape(shape(), vocab, (), 9)
     assert torch.equal(model.decoder.model.get_input_embeddings().weight, drawn.input_embeddings)
     assert is_begun(model.input_embeddings, plain(settings_of(folder), vocab).input_embeddings, vocab)
@@ -148,18 +137,16 @@ def test_a_decoder_with_a_start_keeps_its_own_table(vocab: Vocab, folder: Path, 
     assert is_begun(table, drawn_table.get_input_embeddings().weight, vocab)
 
 
-def test_special_subwords_stay_drawn_even_where_there_is_a_vector(vocab: Vocab, tmp_path: Path) -> None:
+def test_special_subwords_stay_drawn_even_where_there_is_a_vector(vocab, tmp_path):
     special = vocab.tokens(vocab.special_ids)
-    WordVectors(SUBWORDS, [*WORDS, *special], np.vstack([VECTORS, np.ones((len(special), 8), np.float32)])).save(
-        tmp_path
-    )
+    rows = np.vstack([VECTORS, np.ones((len(special), 8), np.float32)])
+    WordVectors(SUBWORDS, [*WORDS, *special], rows).save(tmp_path)
     settings = settings_of(tmp_path)
-    assert is_begun(
-        build_model(settings, vocab, (), 3).input_embeddings, plain(settings, vocab).input_embeddings, vocab
-    )
+    model = build_model(settings, vocab, (), 3)
+    assert is_begun(model.input_embeddings, plain(settings, vocab).input_embeddings, vocab)
 
 
-def test_warns_if_few_vectors_are_used(vocab: Vocab, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_warns_if_few_vectors_are_used(vocab, tmp_path, caplog):
     names = [*WORDS[:2], *map(str, range(100, 130))]
     WordVectors(SUBWORDS, names, np.ones((len(names), 8), np.float32)).save(tmp_path)
     build_model(settings_of(tmp_path), vocab, (), 3)
@@ -178,31 +165,28 @@ def test_warns_if_few_vectors_are_used(vocab: Vocab, tmp_path: Path, caplog: pyt
         ({"vectors_spread": "own"}, "needs 'vectors'"),
     ],
 )
-def test_rejects_conflicting_settings(settings: dict[str, Any], message: str) -> None:
+def test_rejects_conflicting_settings(settings, message):
     with pytest.raises(SettingsError, match=message):
         ModelSettings.read(settings, "model")
 
 
-def test_rejects_vectors_of_another_width(vocab: Vocab, folder: Path) -> None:
+def test_rejects_vectors_of_another_width_or_without_known_subwords(vocab, folder, tmp_path):
     settings = settings_of(folder, shape=shape(width=16))
     with pytest.raises(SettingsError, match=r"width 8, the model 16; set model\.shape\.width, or embeddings\.skip"):
         build_model(settings, vocab, (), 3)
-
-
-def test_rejects_vectors_without_known_subwords(vocab: Vocab, tmp_path: Path) -> None:
     WordVectors(SUBWORDS, ["one", "two"], VECTORS[:2]).save(tmp_path)
     with pytest.raises(DataError, match=r"its 2 vectors \(such as 'one', 'two'\).*vocab\.start"):
         build_model(settings_of(tmp_path), vocab, (), 3)
 
 
 @pytest.mark.parametrize("value", [0, np.nan])
-def test_rejects_zero_and_infinite_vectors(value: float, vocab: Vocab, tmp_path: Path) -> None:
+def test_rejects_zero_and_infinite_vectors(value, vocab, tmp_path):
     WordVectors(SUBWORDS, WORDS, np.full((3, 8), value, np.float32)).save(tmp_path)
     with pytest.raises(DataError, match="all zero, or contain values that are not finite"):
         build_model(settings_of(tmp_path), vocab, (), 3)
 
 
-def test_rejects_folders_without_subword_vectors(folder: Path, tmp_path: Path) -> None:
+def test_rejects_folders_without_subword_vectors(folder, tmp_path):
     WordVectors("de", ["Hund"], VECTORS[:1]).save(tmp_path / "words" / "vectors")
     (tmp_path / "empty").mkdir()
     for name, message in {
