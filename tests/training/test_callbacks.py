@@ -1,7 +1,5 @@
 """Callbacks: evaluation, early stopping, checkpoints, and the warning of copying."""
 
-from __future__ import annotations
-
 import logging
 import math
 import re
@@ -27,14 +25,11 @@ def run(observer, steps):
         observer(SimpleNamespace(index=index))
 
 
-def test_evaluates_every_few_steps_and_at_the_end():
+def test_evaluates_every_few_steps_and_at_the_end_until_patience_runs_out():
     made, rows = evaluation([9.0, 8.0, 7.0], every=4, last=10)
     run(made, range(1, 11))
     assert [row["step"] for row in rows] == [4, 8, 10]
     assert (made.best, made.best_step) == (7.0, 10)
-
-
-def test_stops_when_patience_runs_out():
     made, _ = evaluation([5.0, 6.0, 4.0, 4.0, 4.0])
     run(made, range(1, 9))
     assert not made.progress.stop
@@ -56,9 +51,8 @@ def test_evaluation_state_is_restored(values):
 def saver(folder, every=2, keep=2):
     model = nn.Linear(2, 2)
     accelerator = SimpleNamespace(is_main_process=True, unwrap_model=lambda m: m, wait_for_everyone=lambda: None)
-    training = SimpleNamespace(
-        model=model, optimizer=torch.optim.AdamW(model.parameters()), accelerator=accelerator, last=7
-    )
+    optimizer = torch.optim.AdamW(model.parameters())
+    training = SimpleNamespace(model=model, optimizer=optimizer, accelerator=accelerator, last=7)
     return CheckpointCallback(folder, every, keep, training, Progress(drawn=(3,)))
 
 
@@ -92,27 +86,21 @@ def warnings(caplog):
         observer = CopyingWarning(**settings)
         with caplog.at_level(logging.WARNING):
             for index, share in enumerate(shares, 1):
-                observer(
-                    SimpleNamespace(
-                        index=index,
-                        corpus=corpora[index % len(corpora)],
-                        losses={"copied_share": share, "length_ratio": ratio} if share is not None else {"mlm": 1.0},
-                    )
-                )
+                losses = {"copied_share": share, "length_ratio": ratio} if share is not None else {"mlm": 1.0}
+                observer(SimpleNamespace(index=index, corpus=corpora[index % len(corpora)], losses=losses))
         return [record.getMessage() for record in caplog.records]
 
     return of
 
 
-def test_warns_once_when_the_window_is_full_of_copies(warnings):
+def test_warns_once_when_the_window_of_a_direction_is_full_of_copies(warnings):
     (told,) = warnings([0.9, 0.9, None, 0.96, 0.96, 0.9, 0.9], window=4)
     assert told.startswith("step 5: in 4 steps with source de, 93% of the tokens")
-
-
-def test_does_not_warn_of_a_few_copies(warnings):
     assert warnings([1.0, 0.5] * 10, window=4) == []
     assert warnings([1.0] * 3, window=4) == []
     assert warnings([0.8] * 9, window=4) == []
+    (told,) = warnings([1.0, 0.1] * 10, corpora=("de", "ro"), window=4)
+    assert told.startswith("step 7: in 4 steps with source ro, 100% of the tokens")
 
 
 @pytest.mark.parametrize(("ratio", "said"), [(0.05, "0.05 .* too short"), (2.5, "2.5 .* too long")])
@@ -121,8 +109,3 @@ def test_warns_of_much_too_short_or_long_translations(warnings, ratio, said):
     assert re.match(f"step 4: in 4 steps with source de, translations have {said}", told)
     assert len(warnings([1.0] * 6, ratio=ratio, window=4)) == 2  # each once
     assert warnings([0.0] * 6, ratio=0.3, window=4) == []
-
-
-def test_warns_of_one_collapsed_direction(warnings):
-    (told,) = warnings([1.0, 0.1] * 10, corpora=("de", "ro"), window=4)
-    assert told.startswith("step 7: in 4 steps with source ro, 100% of the tokens")

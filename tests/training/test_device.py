@@ -1,7 +1,5 @@
 """Which precision a run trains in where it may choose."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 

@@ -57,18 +57,10 @@ def pairs(vocab, one, other):
 # ---- the gap of cosines ----
 
 
-def test_cosine_gap_by_hand():
-    source = np.array([[1, 0], [0, 1]], np.float32)
-    target = np.array([[0.6, 0.8], [0.8, 0.6]], np.float32)
-    # translations have 0.6 both times, the two other combinations 0.8
-    assert cosine_gap(source, target) == pytest.approx(-0.2)
-    assert cosine_gap(source, source) == pytest.approx(1)
-
-
 # ---- CKA ----
 
 
-def test_cka_by_hand():
+def test_cka_and_cosine_gap_by_hand():
     # of one component it is the squared correlation: 2 / sqrt(2 x 4), squared
     source = np.array([[1], [-1], [0], [0]], np.float32)
     target = np.array([[1], [-1], [1], [-1]], np.float32)
@@ -77,14 +69,17 @@ def test_cka_by_hand():
     # two components that share one: |X'Y|^2 = 16 of |X'X| = sqrt(32), |Y'Y| = 4
     both = np.array([[1, 1], [-1, 1], [1, -1], [-1, -1]], np.float32)
     assert linear_cka(both, target, debiased=False) == pytest.approx(1 / np.sqrt(2))
+    source = np.array([[1, 0], [0, 1]], np.float32)
+    target = np.array([[0.6, 0.8], [0.8, 0.6]], np.float32)
+    # translations have 0.6 both times, the two other combinations 0.8
+    assert cosine_gap(source, target) == pytest.approx(-0.2)
+    assert cosine_gap(source, source) == pytest.approx(1)
 
 
 def hsic(one, other):
     """Song et al.'s estimator as the mean over all four different rows that it stands for."""
-    terms = [
-        one[i, j] * (other[i, j] + other[q, r] - 2 * other[i, q]) for i, j, q, r in permutations(range(len(one)), 4)
-    ]
-    return np.mean(terms)
+    places = permutations(range(len(one)), 4)
+    return np.mean([one[i, j] * (other[i, j] + other[q, r] - 2 * other[i, q]) for i, j, q, r in places])
 
 
 def test_debiased_cka_equals_the_definition():
@@ -198,9 +193,8 @@ def test_finds_translations_with_equal_rows(backbone, vocab):
 def test_finds_equal_sentences_at_their_row_only(backbone, vocab):
     text = lines(ENGLISH)
     same, moved = (ProbePairs(pairs(vocab, text, other), "dev") for other in (text, text[1:] + text[:1]))
-    found, lost = (
-        diagnose(backbone, DiagnosticProbes(vocab, Retrieval(), pairs=(rows,)), CPU) for rows in (same, moved)
-    )
+    probes = (DiagnosticProbes(vocab, Retrieval(), pairs=(rows,)) for rows in (same, moved))
+    found, lost = (diagnose(backbone, each, CPU) for each in probes)
     assert found["retrieval/en-de"] == found["retrieval/de-en"] == found["retrieval/mean"] == 100
     assert lost["retrieval/en-de"] == lost["retrieval/de-en"] == 0
     assert found["gap/en-de"] > 0 > lost["gap/en-de"]
@@ -251,14 +245,13 @@ def test_means_are_over_corpora_and_by_layer(backbone, vocab):
 
 def test_measures_before_the_first_step_and_after_the_last():
     rows = []
-    made = DiagnosticsCallback(
-        lambda: {"gap/en-de": 0.5}, every=4, last=10, record=rows.append, origins={"en-de": {"pairs": 9}}
-    )
+    origins = {"en-de": {"pairs": 9}}
+    made = DiagnosticsCallback(lambda: {"gap/en-de": 0.5}, every=4, last=10, record=rows.append, origins=origins)
     made.begin()
     for index in range(1, 11):
         made(SimpleNamespace(index=index))
     assert [row["step"] for row in rows] == [0, 4, 8, 10]
     assert {row["kind"] for row in rows} == {"diagnosis"}
     assert rows[0]["scores"] == {"gap/en-de": 0.5}
-    assert rows[0]["on"] == {"en-de": {"pairs": 9}}
+    assert rows[0]["on"] == origins
     assert rows[0]["seconds"] >= 0

@@ -41,23 +41,18 @@ def cell(root):
         task = TASKS.build({"name": "pos", "files": "{split}.{language}.conllu", "tuning": settings})
         seen = [] if seen is None else seen
         accelerator = accelerator_for("no", threads=1)
-        return EvaluationJob(
-            "pos", task, lambda: from_shape(shape, vocab), vocab, root, "en", list(targets), 0, accelerator, seen.append
-        )
+        scope = vocab, root, "en", list(targets), 0, accelerator, seen.append
+        return EvaluationJob("pos", task, lambda: from_shape(shape, vocab), *scope)
 
     return make
 
 
-def test_learns_and_scores_every_language(cell):
-    rows = score_job(cell(epochs=4))
-    assert [(row["language"], row["n"], row["source"]) for row in rows] == [("en", 20, "en"), ("de", 20, "en")]
-    assert min(row["score"] for row in rows) > 95
-
-
-def test_rows_have_confidence_intervals(cell, tmp_path):
-    rows = score_job(replace(cell(epochs=1), output=tmp_path / "run", key="k"))
+def test_learns_and_scores_every_language_with_confidence_intervals(cell, tmp_path):
+    rows = score_job(replace(cell(epochs=4), output=tmp_path / "run", key="k"))
     assert all(row["low"] <= row["score"] <= row["high"] for row in rows)
     assert list((tmp_path / "run" / "predictions").iterdir())
+    assert [(row["language"], row["n"], row["source"]) for row in rows] == [("en", 20, "en"), ("de", 20, "en")]
+    assert min(row["score"] for row in rows) > 95
 
 
 def test_causal_models_are_fine_tuned_bidirectionally(cell):
@@ -185,16 +180,13 @@ def test_batches_are_sized_by_truncated_rows(cell, root, positions):
     assert [step.tokens for step in seen] == {8: [128] * 5, 32: [130] * 16}[positions]
 
 
-def test_rejects_several_learning_rates_without_selection():
+def test_rejects_checks_and_several_learning_rates_without_selection():
     with pytest.raises(SettingsError, match="cannot choose among several learning rates"):
         Tuning(learning_rate=[1e-5, 2e-5], select="last")
-
-
-@pytest.mark.parametrize("looks", [{"checks": 4}, {"patience": 2}])
-def test_rejects_checks_without_selection(looks):
-    with pytest.raises(SettingsError, match=f"tuning.{next(iter(looks))} has no effect"):
-        Tuning(select="last", **looks)
-    assert Tuning(select="mean-dev", **looks)
+    for name, value in {"checks": 4, "patience": 2}.items():
+        with pytest.raises(SettingsError, match=f"tuning.{name} has no effect"):
+            Tuning(select="last", **{name: value})
+        assert Tuning(select="mean-dev", **{name: value})
 
 
 def test_collapsed_models_are_stopped_and_logged(cell, root, caplog):
@@ -267,7 +259,6 @@ def test_monolingual_probes_measure_the_source_too(cell):
 
 def test_a_diverging_learning_rate_does_not_stop_the_others(cell, monkeypatch, caplog):
     from interlace.training.fine_tuning import FineTuner
-    from little_jobs import score_job
 
     real = FineTuner.run
 
@@ -288,6 +279,10 @@ def test_a_diverging_learning_rate_does_not_stop_the_others(cell, monkeypatch, c
 def test_names_all_languages_without_data(cell):
     with pytest.raises(DataError, match=r"(?s)in 'fr'.*in 'es'.*evaluate\.tasks\.pos\.targets=\[\"de\"\]"):
         score_job(cell(targets=("de", "fr", "es")))
+    seen = []
+    with pytest.raises(DataError, match="no test data in 'fr'"):
+        score_job(cell(targets=("de", "fr"), seen=seen))
+    assert not seen
 
 
 def test_warns_of_labels_missing_in_training(cell, root, caplog):
@@ -318,13 +313,6 @@ def test_proposes_only_targets_with_data(cell, root, taken, rule, cure):
     assert str(caught.value).partition("evaluate.tasks.pos.targets=")[2] == cure
 
 
-def test_a_missing_file_is_found_before_training(cell):
-    seen = []
-    with pytest.raises(DataError, match="no test data in 'fr'"):
-        score_job(cell(targets=("de", "fr"), seen=seen))
-    assert not seen
-
-
 SIGNS = {"entailment": "always", "neutral": "maybe", "contradiction": "never"}
 GERMAN = {"always": "immer", "maybe": "wohl", "never": "nie"}
 
@@ -348,13 +336,10 @@ def inference(tmp_path):
         vocab = Vocab.learn({"en": ["the cat sees " + " ".join([*GERMAN, *GERMAN.values()])] * 20}, size=340)
         shape = Shape(layers=1, width=32, heads=2, max_length=32, dropout=0.0, attention_dropout=0.0)
         given = {"learning_rate": 1e-2, "tokens_per_batch": 256, "epochs": 10, **tuning}
-        task = TASKS.build(
-            {"name": "xnli", "files": "{split}.{language}.tsv", "settings": list(settings), "tuning": given}
-        )
-        accelerator = accelerator_for("no", threads=1)
-        return EvaluationJob(
-            "xnli", task, lambda: from_shape(shape, vocab), vocab, tmp_path, "en", ["de"], 0, accelerator
-        )
+        more = {"settings": list(settings), "tuning": given}
+        task = TASKS.build({"name": "xnli", "files": "{split}.{language}.tsv", **more})
+        scope = vocab, tmp_path, "en", ["de"], 0, accelerator_for("no", threads=1)
+        return EvaluationJob("xnli", task, lambda: from_shape(shape, vocab), *scope)
 
     return make
 
@@ -370,11 +355,8 @@ def test_scores_machine_translated_test_text(inference):
 
 def test_a_model_is_trained_for_each_language_or_for_all(inference):
     rows = score_job(inference("translate-train", "translate-train-all", select="mean-dev"))
-    assert [(row["setting"], row["language"]) for row in rows] == [
-        ("translate-train", "de"),
-        ("translate-train-all", "en"),
-        ("translate-train-all", "de"),
-    ]
+    expected = [("translate-train", "de"), ("translate-train-all", "en"), ("translate-train-all", "de")]
+    assert [(row["setting"], row["language"]) for row in rows] == expected
     assert [row["score"] for row in rows] == [100, 100, 100]
 
 

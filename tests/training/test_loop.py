@@ -196,9 +196,6 @@ def test_rejects_batches_with_other_counts_than_the_first(later, named):
 def test_counts_of_processes_are_summed_by_place(monkeypatch):
     counting = two(monkeypatch, [7, 1, 2, 7, 0], ("tokens", "rows", "mlm", "tokens in en"))
     assert counting.of(SOURCE, [batch({"mlm": 3})]) == {"tokens": 17, "rows": 3, "mlm": 5, "tokens in en": 12}
-
-
-def test_rejects_processes_with_different_first_counts(monkeypatch):
     counting = two(monkeypatch, [0] * 5, ("tokens", "rows", "mlm", "other", "tokens in en"))
     with pytest.raises(RunError, match="counts 'mlm', 'en', another one 'mlm', 'other', 'en'; mine"):
         counting.of(SOURCE, [batch({"mlm": 3})])

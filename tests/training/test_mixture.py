@@ -37,14 +37,14 @@ def test_sources_can_repeat_batches():
     assert list(mixture.draws(11, 40, draws[10].drawn, slots=2)) == draws[11:]
 
 
-def test_rejects_an_empty_mixture():
+def test_rejects_mixtures_that_cannot_be_drawn():
     with pytest.raises(SettingsError, match="no objective has a corpus"):
         Mixture([], 0)
-
-
-def test_rejects_steps_with_all_weights_zero():
     with pytest.raises(SettingsError, match="at step 1 the weights"):
         next(Mixture([source("mlm", weight="0")], 0).draws(0, 5, (), 1))
+    mixture = Mixture([source("mlm", batches=10), source("mlm", "de", batches=10)], 0, max_passes=2)
+    with pytest.raises(SettingsError, match=r"'mlm' takes 100 batches and its corpora give 40; .* allow 5 passes"):
+        next(mixture.draws(0, 50, (), 2))
 
 
 def test_objectives_alternate_and_their_corpora_are_drawn():
@@ -106,12 +106,6 @@ def test_passes_count_the_slots_and_the_other_objectives():
     last = list(mixture.draws(0, 400, (), 4))[-1].drawn  # 200 steps of mlm, 4 batches each
     assert last[1] == pytest.approx(20, abs=20)
     assert last[0] > 500
-
-
-def test_rejects_limits_that_are_too_low():
-    mixture = Mixture([source("mlm", batches=10), source("mlm", "de", batches=10)], 0, max_passes=2)
-    with pytest.raises(SettingsError, match=r"'mlm' takes 100 batches and its corpora give 40; .* allow 5 passes"):
-        next(mixture.draws(0, 50, (), 2))
 
 
 @given(

@@ -1,7 +1,5 @@
 """Held-out perplexity of masked and causal models, by hand and by properties."""
 
-from __future__ import annotations
-
 import math
 from types import SimpleNamespace
 
@@ -61,9 +59,6 @@ def test_every_masked_subword_shows_the_mask(vocab, backbone):
         assert set(batch.at[0]) == set(range(len(batch.inputs["input_ids"])))  # at least one a row
     share = sum(len(batch.labels) for batch in made.batches) / (20 * 62)
     assert share == pytest.approx(0.15, abs=0.04)
-
-
-def test_rejects_held_out_text_without_a_full_row(vocab, backbone):
     mlm = Mlm()
     with pytest.raises(DataError, match="'en' does not fill one row of 256 subwords"):
         hold_out("en", rows(vocab, 0), mlm, mlm.prepare(Resources(vocab, backbone.traits)))
@@ -99,9 +94,7 @@ def sentences(vocab, *lines):
     ids = [vocab.encode_words(line.split()) for line in lines]
     flat = Ragged.of([[int(piece) for word in line for piece in word] for line in ids])
     words = Ragged.of([[number for number, word in enumerate(line) for _ in word] for line in ids])
-    return Sentences(
-        Ragged(flat.values.astype(np.int32), flat.offsets), Ragged(words.values.astype(np.int32), words.offsets), "en"
-    )
+    return Sentences(*(Ragged(side.values.astype(np.int32), side.offsets) for side in (flat, words)), "en")
 
 
 def test_counts_predicted_words_and_characters(vocab, causal_model):

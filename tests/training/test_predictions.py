@@ -48,9 +48,7 @@ def vocab():
 def xnli(vocab):
     lines = ["the cat sees a dog", "he sleeps", "a dog"]
     sides = (vocab.encode_text(Text.of(lines, "en")), vocab.encode_text(Text.of(lines[::-1], "en")))
-    return Cell("xnli", TASKS.build("xnli"), vocab), LabeledExamples(
-        Pairs(*sides), labels=np.array([0, 1, 2], np.int32)
-    )
+    return Cell("xnli", TASKS.build("xnli"), vocab), LabeledExamples(Pairs(*sides), labels=np.arange(3, dtype=np.int32))
 
 
 def predicted(folder, cell, examples, predictions, gold=None, language="de"):
@@ -99,9 +97,7 @@ def test_languages_are_stored_and_replaced_separately(tmp_path, xnli):
 def test_drops_predictions_of_another_model(tmp_path, xnli):
     cell, examples = xnli
     predicted(tmp_path, cell, examples, np.array([0, 1, 2], np.int32), language="es")
-    path = predicted(
-        tmp_path, Cell(cell.name, cell.task, cell.vocab, key="another"), examples, np.array([0, 1, 2], np.int32)
-    )
+    path = predicted(tmp_path, replace(cell, key="another"), examples, np.array([0, 1, 2], np.int32))
     assert not [name for name in load_file(path) if name.startswith("es")]
     kept = json.loads(path.with_suffix(".json").read_text())
     assert (list(kept["languages"]), kept["setting"], kept["seed"]) == (["de"], "zero-shot", 0)
@@ -130,10 +126,8 @@ def test_a_task_without_classes_has_outcomes_alone(tmp_path, vocab):
 
 def test_hypotheses_of_one_premise_share_a_group(tmp_path, xnli, vocab):
     cell, _ = xnli
-    sides = [
-        vocab.encode_text(Text.of(lines, "en"))
-        for lines in (["he sleeps", "a dog", "he sleeps"], ["a dog", "the cat", "the dog"])
-    ]
+    lines = (["he sleeps", "a dog", "he sleeps"], ["a dog", "the cat", "the dog"])
+    sides = [vocab.encode_text(Text.of(side, "en")) for side in lines]
     examples = LabeledExamples(Pairs(*sides), labels=np.array([0, 1, 2], np.int32))
     path = predicted(tmp_path, cell, examples, examples.labels)
     assert read_outcomes(path, "de").groups.tolist() == [0, 1, 0]
@@ -167,23 +161,23 @@ def test_reads_scores_and_weights_by_language(tmp_path):
     found = read_outcomes(path, "de")
     assert (found.score.tolist(), found.weight.tolist()) == ([1.0, 3.0], [2.0, 4.0])
     assert len(read_outcomes(path, "zh-Hant").score) == 1
+    path = outcomes_file(tmp_path, "../my.task", 0, "a/b")
+    assert path.parent == tmp_path / "predictions"
+    names = [outcomes_file(tmp_path, "xnli", 0, f"translate-test{more}") for more in (", oracle", "")]
+    assert names[0] == names[1]
 
 
 def examples(*score, identity="these"):
     return Examples(np.array(score, float), np.ones(len(score)), identity)
 
 
-def test_languages_keep_their_keys_and_identities(tmp_path):
+def test_languages_keep_their_keys_and_identities_until_the_model_is_another(tmp_path):
     path = outcomes_file(tmp_path, "pos", 0)
     keep(path, "de", examples(1, 0), "model")
     keep(path, "es", examples(1, 1, identity="those"), "model")
     keep(path, "de", examples(0, 0), "model")
     assert read_outcomes(path, "de", "model").score.tolist() == [0, 0]
     assert [read_outcomes(path, language, "model").identity for language in ("de", "es")] == ["these", "those"]
-
-
-def test_drops_outcomes_of_another_model(tmp_path):
-    path = outcomes_file(tmp_path, "pos", 0)
     keep(path, "es", examples(1), "old")
     keep(path, "de", examples(1), "new")
     with pytest.raises(DataError, match="no language 'es'"):
@@ -210,14 +204,6 @@ def test_the_interval_is_in_the_unit_of_the_score():
     assert confidence_interval(examples(1)) == {}
 
 
-def test_names_never_leave_the_folder(tmp_path):
-    path = outcomes_file(tmp_path, "../my.task", 0, "a/b")
-    assert path.parent == tmp_path / "predictions"
-    assert outcomes_file(tmp_path, "xnli", 0, "translate-test, oracle") == outcomes_file(
-        tmp_path, "xnli", 0, "translate-test"
-    )
-
-
 def test_rejects_unreadable_outcomes(tmp_path):
     path = tmp_path / "a.safetensors"
     with pytest.raises(DataError, match=r"a.safetensors: no such file"):
@@ -238,21 +224,9 @@ def test_rejects_inconsistent_rows(tmp_path, score, weight):
         read_outcomes(path, "de")
 
 
-def test_stores_perplexity_with_its_measure(tmp_path):
-    path = outcomes_file(tmp_path, "perplexity", 0)
-    keep(path, "de", Examples(np.array([4.0, 9.0]), np.array([2.0, 3.0]), "two", measure="perplexity"), "model")
-    found = read_outcomes(path, "de")
-    assert (found.measure, found.counts) == ("perplexity", None)
-    assert found.total == pytest.approx(np.exp(13 / 5))
-    ends = confidence_interval(found, "per word")
-    assert ends == {"low": pytest.approx(np.exp(2), abs=1e-3), "high": pytest.approx(np.exp(3), abs=1e-3)}
-
-
 def test_stores_counts_of_corpus_metrics(tmp_path):
     path = outcomes_file(tmp_path, "mt", 0)
-    counts = np.array(
-        [[3.0, 3.0, 3.0, 2.0, 1.0, 0.0, 3.0, 2.0, 1.0, 0.0], [4.0, 5.0, 2.0, 1.0, 0.0, 0.0, 4.0, 3, 2, 1]]
-    )
+    counts = np.array([[3, 3, 3, 2, 1, 0, 3, 2, 1, 0], [4, 5, 2, 1, 0, 0, 4, 3, 2, 1]], float)
     scored = Examples(np.array([0.9, 0.3]), np.ones(2), "two", counts, "bleu")
     keep(path, "en-de", scored, "model")
     keep(path, "de-en", examples(1, 0), "model")
@@ -261,3 +235,10 @@ def test_stores_counts_of_corpus_metrics(tmp_path):
     np.testing.assert_array_equal(found.counts, counts)
     assert found.total == scored.total
     assert read_outcomes(path, "de-en").counts is None
+    path = outcomes_file(tmp_path, "perplexity", 0)
+    keep(path, "de", Examples(np.array([4.0, 9.0]), np.array([2.0, 3.0]), "two", measure="perplexity"), "model")
+    found = read_outcomes(path, "de")
+    assert (found.measure, found.counts) == ("perplexity", None)
+    assert found.total == pytest.approx(np.exp(13 / 5))
+    ends = confidence_interval(found, "per word")
+    assert ends == {"low": pytest.approx(np.exp(2), abs=1e-3), "high": pytest.approx(np.exp(3), abs=1e-3)}

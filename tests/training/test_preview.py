@@ -44,9 +44,6 @@ def test_padding_is_not_shown():
     found = batch("<s> old </s> <pad> <pad>".split())
     found.inputs["attention_mask"] = np.array([[1, 1, 1, 0, 0]])
     assert lines(drawn(found))["reads"] == {0: "<s>", 1: "old", 2: "</s>"}
-
-
-def test_padding_between_two_sides_is_not_shown():
     tlm = Tlm(packed="halves", masking={"rate": 0}, max_length=64)
     [(_, found)] = EXAMPLE.batches(tlm, VOCAB, embeddings=True)
     reads = lines(preview_batch(found, VOCAB, tlm, ("en", "de")))["reads"]
@@ -59,6 +56,10 @@ def test_padding_between_two_sides_is_not_shown():
 def test_causal_previews_show_the_next_subword():
     found = batch("<s> the old </s>".split(), (0, 1), ("the", "old"))
     assert lines(drawn(found, "clm"))["next"] == {0: "the", 1: "old"}
+    found = batch("<s> old </s>".split())
+    found.inputs |= {"position_ids": np.array([[0, 1, 0]]), "token_type_ids": np.array([[0, 0, 1]])}
+    assert lines(drawn(found))["position"] == {0: "0", 1: "1", 2: "0"}
+    assert lines(drawn(found))["language id"] == {0: "0", 1: "0", 2: "1"}
 
 
 def test_shows_languages_only_where_they_mix():
@@ -68,13 +69,6 @@ def test_shows_languages_only_where_they_mix():
     assert "language" not in lines(drawn(beside, "tlm", ("en", "de")))
     assert list(lines(drawn(mixed, "alm", ("en", "de")))["language"].values()) == ["en", "en", "de", "en", "en"]
     assert set(lines(drawn(alone, "alm", ("en", "de")))["language"].values()) == {"de"}
-
-
-def test_inputs_beside_the_subwords_are_shown():
-    found = batch("<s> old </s>".split())
-    found.inputs |= {"position_ids": np.array([[0, 1, 0]]), "token_type_ids": np.array([[0, 0, 1]])}
-    assert lines(drawn(found))["position"] == {0: "0", 1: "1", 2: "0"}
-    assert lines(drawn(found))["language id"] == {0: "0", 1: "0", 2: "1"}
 
 
 def test_aligned_entries_are_listed_up_to_a_dozen():

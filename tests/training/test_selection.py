@@ -1,7 +1,5 @@
 """Which fine-tunings settings ask for, and whose development set chooses."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -19,42 +17,30 @@ ZERO, TEST, TRAIN, ALL = "zero-shot", "translate-test", "translate-train", "tran
 
 
 def test_one_fine_tuning_serves_both_settings_of_the_source_language():
-    assert runs_of_settings([ZERO, TEST], "en", ["de", "en", "de"]) == [
-        FineTuneRun(["en"], [(ZERO, "en"), (ZERO, "de"), (TEST, "de")])
-    ]
+    both = FineTuneRun(["en"], [(ZERO, "en"), (ZERO, "de"), (TEST, "de")])
+    assert runs_of_settings([ZERO, TEST], "en", ["de", "en", "de"]) == [both]
 
 
 def test_runs_per_language_and_for_all_languages():
-    assert runs_of_settings([TRAIN], "en", ["de", "fr"]) == [
-        FineTuneRun(["de"], [(TRAIN, "de")]),
-        FineTuneRun(["fr"], [(TRAIN, "fr")]),
-    ]
+    each = [FineTuneRun([language], [(TRAIN, language)]) for language in ("de", "fr")]
+    assert runs_of_settings([TRAIN], "en", ["de", "fr"]) == each
     assert runs_of_settings(["supervised"], "en", ["de"]) == [FineTuneRun(["de"], [("supervised", "de")])]
     assert runs_of_settings([ALL], "en", ["de"]) == [FineTuneRun(["en", "de"], [(ALL, "en"), (ALL, "de")])]
 
 
 def judges(rule, settings):
-    return [
-        (group.items, group.dev_languages)
-        for fit in runs_of_settings(settings, "en", ["de"])
-        for group in selection_groups(rule, fit)
-    ]
+    groups = [group for fit in runs_of_settings(settings, "en", ["de"]) for group in selection_groups(rule, fit)]
+    return [(group.items, group.dev_languages) for group in groups]
 
 
-def test_development_languages_of_each_rule():
+def test_development_languages_of_each_rule_and_setting():
     zero = [(ZERO, "en"), (ZERO, "de")]
     assert judges("source-dev", [ZERO]) == [(zero, ["en"])]
     assert judges("mean-dev", [ZERO]) == [(zero, ["en", "de"])]
     assert judges("last", [ZERO]) == [(zero, [])]
     assert judges("per-language-dev", [ZERO]) == [([(ZERO, "en")], ["en"]), ([(ZERO, "de")], ["de"])]
-
-
-def test_translated_training_text_has_a_development_set_in_its_language():
     assert judges("source-dev", [TRAIN]) == [([(TRAIN, "de")], ["de"])]
     assert judges("source-dev", ["supervised"]) == [([("supervised", "de")], ["de"])]
-
-
-def test_translated_test_text_is_judged_like_training_text():
     assert judges("per-language-dev", [TEST]) == [([(TEST, "de")], ["en"])]
     assert judges("mean-dev", [TEST]) == [([(TEST, "de")], ["en"])]
 
@@ -65,16 +51,8 @@ def test_keeps_the_first_of_equal_checks_and_ignores_nan():
     assert [group.improves({"en": en, "de": de}, greater=True) for en, de in given] == [False, True, False, True]
     assert group.best == 35
     assert group.bad_checks == 0
-
-
-def test_lower_scores_can_be_better():
     group = SelectionGroup([(ZERO, "de")], ["de"])
     assert [group.improves({"de": score}, greater=False) for score in (30.0, 40.0, 20.0)] == [True, False, True]
-
-
-def test_entropy_of_labels():
-    assert entropy(np.array([0, 1, 2, -1])) == pytest.approx(np.log(3))
-    assert entropy(np.array([4, 4])) == 0
 
 
 @pytest.mark.parametrize(
@@ -91,15 +69,14 @@ def test_collapse(predictions, gold, loss, expected):
     assert collapsed(np.array(predictions), np.array(gold), loss, np.log(3)) is expected
 
 
-def test_only_labels_can_collapse():
-    assert not collapsed(np.array([1.0, 1.0]), np.array([0, 1]), 9.0, 1.0)
-    assert baseline_loss([]) == np.inf
-
-
-def test_answers_are_judged_by_the_loss_alone():
+def test_answers_are_judged_by_the_loss_and_only_labels_can_collapse():
     spans = np.zeros(2, [("start", "i4")])
     least = baseline_loss([np.array([1, 2, 3, 4]), np.array([1, 1, 2, 2])])
     assert least == pytest.approx((np.log(4) + np.log(2)) / 2)
     assert collapsed(spans, spans, 1.03, least)
     assert not collapsed(spans, spans, 1.0, least)
     assert not collapsed(spans, spans, 1.0, baseline_loss([np.array([1, 1])]))  # all answers stand at one place
+    assert entropy(np.array([0, 1, 2, -1])) == pytest.approx(np.log(3))
+    assert entropy(np.array([4, 4])) == 0
+    assert not collapsed(np.array([1.0, 1.0]), np.array([0, 1]), 9.0, 1.0)
+    assert baseline_loss([]) == np.inf
