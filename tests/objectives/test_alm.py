@@ -69,29 +69,22 @@ def side(text, language):
 
 #              we-我们  yesterday-昨天  discussed-讨论了  discussed the plan-讨论了计划  the plan-计划
 FIGURE_PHRASES = [(0, 1, 0, 1), (1, 2, 2, 4), (1, 4, 2, 5), (2, 4, 4, 5), (4, 5, 1, 2)]
-FIGURE = Pairs(
-    side("we discussed the plan yesterday", "en"),
-    side("我们 昨天 讨论 了 计划", "zh"),
-    phrases=Ragged.of([FIGURE_PHRASES], width=4),
-)
+SIDES = side("we discussed the plan yesterday", "en"), side("我们 昨天 讨论 了 计划", "zh")
+FIGURE = Pairs(*SIDES, phrases=Ragged.of([FIGURE_PHRASES], width=4))
 
 
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
         # Of five words fewer than 30 % is one: a phrase of two words needs a larger share.
-        (
-            {"major_source": 1, **MIXED},
-            {"我们 discussed the plan yesterday", "we 讨论 了 the plan yesterday", "we discussed the plan 昨天"},
-        ),
-        (
-            {"major_source": 0, **MIXED},
-            {"we 昨天 讨论 了 计划", "我们 yesterday 讨论 了 计划", "我们 昨天 讨论 了 the plan"},
-        ),
+        ({"major_source": 1, **MIXED},
+         {"我们 discussed the plan yesterday", "we 讨论 了 the plan yesterday", "we discussed the plan 昨天"}),
+        ({"major_source": 0, **MIXED},
+         {"we 昨天 讨论 了 计划", "我们 yesterday 讨论 了 计划", "我们 昨天 讨论 了 the plan"}),
         ({"source_share": 1, "target_share": 0}, {"we discussed the plan yesterday"}),
         ({"source_share": 0, "target_share": 1}, {"我们 昨天 讨论 了 计划"}),
     ],
-)
+)  # fmt: skip
 def test_all_switched_sentences_of_a_pair(settings, expected):
     alm = Alm(masking={"rate": 0}, code_switching=settings)
     prepared, found = alm.prepare(Resources(little_vocab(), PLAIN)), set()
@@ -291,9 +284,8 @@ def switched_by_hand(matrix, other, phrase):
     word_tokenizer = WORD_TOKENIZERS.build("unicode")
     sides = [Text(code, [line], word_tokenizer.split([line])) for code, line in (("en", matrix), ("zh", other))]
     sizes = np.array([[int(side.words.lengths[0]) for side in sides]])
-    choices = SwitchCandidates(
-        sizes, Ragged.of([[phrase]], width=4), *[np.ones((1, 2), np.float32)] * 2, all_boundaries(sizes)
-    )
+    ones, phrases = np.ones((1, 2), np.float32), Ragged.of([[phrase]], width=4)
+    choices = SwitchCandidates(sizes, phrases, ones, ones, all_boundaries(sizes))
     switched = switch_phrases(choices, CodeSwitching(major_source=1, switch_fraction=1, **MIXED), rng())
     return LineWriter(TextPairs(*sides)).lines(switched)[0]
 
@@ -375,13 +367,8 @@ def test_the_command_writes_what_batches_have_on_captions(choice, options, tmp_p
         write_lines(tmp_path / f"a.{language}", lines)
         texts.append(Text(language, lines, WORD_TOKENIZERS.build("unicode").split(lines)))
     counts = np.stack([text.words.lengths for text in texts], axis=1).min(axis=1) - 1
-    links = Ragged.of(
-        [
-            [*((i, i) for i in range(n)), (a - 1, b - 1)]
-            for n, a, b in zip(counts.tolist(), *(text.words.lengths.tolist() for text in texts), strict=True)
-        ],
-        width=2,
-    )
+    sizes = zip(counts.tolist(), *(text.words.lengths.tolist() for text in texts), strict=True)
+    links = Ragged.of([[*((i, i) for i in range(n)), (a - 1, b - 1)] for n, a, b in sizes], width=2)
     write_lines(tmp_path / "a.links", [" ".join(f"{i}-{j}" for i, j in row.tolist()) for row in links])
     paths = [str(tmp_path / name) for name in ("a.en", "a.de", "a.links")]
     more = ["--repeats", "--monolingual", "0", "--copies", str(copies), "--word-tokenizer", "unicode", *options]
@@ -399,9 +386,8 @@ def test_the_command_writes_what_batches_have_on_captions(choice, options, tmp_p
 def test_file_has_distinct_sentences_and_a_share_of_monolingual_ones():
     text = text_of(count=60)
     words = WordPairs.of([text])
-    drawn = CodeSwitchedText(
-        PhraseTable.count(words, text.links), TableRules(), CodeSwitching(), CopySettings(copies=8)
-    )
+    table = PhraseTable.count(words, text.links)
+    drawn = CodeSwitchedText(table, TableRules(), CodeSwitching(), CopySettings(copies=8))
     lines = [line for part in drawn.lines(text, words, text.links) for line in part]
     own = {*text.source.lines, *text.target.lines}
     mixed = [line for line in lines if line not in own]
@@ -481,8 +467,4 @@ def test_tokenizer_without_a_decoder(kind):
     raw = json.loads(vocab.tokenizer.to_str()) | {"decoder": None}
     bare = Vocab(Tokenizer.from_str(json.dumps(raw)), ROLES, {}, "bare")
     assert bare.tokenizer.decoder is None
-    assert (
-        retokenized_share(encoded(text, bare).source, bare)
-        == retokenized_share(encoded(text, vocab).source, vocab)
-        == 0
-    )
+    assert [retokenized_share(encoded(text, one).source, one) for one in (bare, vocab)] == [0, 0]

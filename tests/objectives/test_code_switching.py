@@ -52,9 +52,6 @@ def test_replaces_one_phrase():
     assert switched.places[0].tolist() == [[0, 1], [1, 2], [2, 5]]
     assert (KINDS[switched.kinds[0]], switched.replaced[0], switched.words[0]) == ("major source", 1, 5)
     assert switched.inserted.tolist() == [False, True, False]
-
-
-def test_replaced_words_stay_below_the_share_of_the_matrix_sentence():
     phrase = [[(0, 3, 0, 1)]]
     assert drawn(candidates_of([(10, 1)], phrase), major_source=1, **MIXED).replaced[0] == 0  # 3 of 10 words
     assert drawn(candidates_of([(11, 1)], phrase), major_source=1, **MIXED).replaced[0] == 3
@@ -107,9 +104,8 @@ def test_translations_of_a_phrase_table():
     known = KnownPhrases(Ragged.of([[(1, 2)], [(0, 1)]], width=2), np.ones(2, np.float32), other)
     none = KnownPhrases(Ragged.of([[], []], width=2), np.ones(0, np.float32), other.take([]))
     words = np.full((2, 2), 6)
-    candidates = SwitchCandidates(
-        words, Ragged.of([[], []], width=4), *[np.ones((0, 2), np.float32)] * 2, all_boundaries(words), (known, none)
-    )
+    phrases, scores = Ragged.of([[], []], width=4), np.ones((0, 2), np.float32)
+    candidates = SwitchCandidates(words, phrases, scores, scores, all_boundaries(words), (known, none))
     switched = drawn(candidates, target_choice="table_argmax", major_source=1, **MIXED)
     assert pieces(switched, 0) == [(0, 0, 0, 1), (2, 0, 0, 1), (0, 0, 2, 6)]
     assert pieces(switched, 1) == [(2, 1, 0, 2), (0, 1, 1, 6)]
@@ -203,9 +199,8 @@ def test_pieces_cover_the_matrix_sentence_with_its_words_or_counterparts(candida
         side = int(switched.matrix[row])
         real = {tuple(phrase) for phrase in candidates.phrases[row].tolist()}
         at, replaced = 0, 0
-        for (where, of, start, stop), (first, last) in zip(
-            pieces(switched, row), switched.places[row].tolist(), strict=True
-        ):
+        places = switched.places[row].tolist()
+        for (where, of, start, stop), (first, last) in zip(pieces(switched, row), places, strict=True):
             assert of == row
             assert first == at < last
             at = last
@@ -232,9 +227,8 @@ def rng(seed=0):
 def inserted(switched, side_words):
     """Words of each replaced span and of its counterpart."""
     for row in range(len(switched.pieces)):
-        for (side, _, start, stop), (first, last) in zip(
-            switched.pieces[row].tolist(), switched.places[row].tolist(), strict=True
-        ):
+        places = switched.places[row].tolist()
+        for (side, _, start, stop), (first, last) in zip(pieces(switched, row), places, strict=True):
             if side != switched.matrix[row]:
                 yield side_words[1 - side][row][first:last], side_words[side][row][start:stop]
 

@@ -110,9 +110,6 @@ def test_rates_follow_schedules():
     noise = Noise(shuffle=0, drop="0:0,10:1", blank=0)
     assert noised(noise, text, step=0).ids == text.ids
     assert noised(noise, text, step=10).lengths.tolist() == [1] * 10
-
-
-def test_empty_rows_stay_empty():
     text = Sentences(Ragged.of([[], [4, 5], []]), Ragged.of([[], [0, 1], []]), "en")
     assert noised(Noise(), text).lengths.tolist()[::2] == [0, 0]
     nothing = Sentences(Ragged.of([]), Ragged.of([]), "en")
@@ -168,15 +165,16 @@ def test_translation_rate_follows_its_schedule():
     assert read(batch_of(lines, translation_rate="0:1,100:0", step=100)) == ["<s> old </s>"] * 2000
 
 
-def test_needs_a_dictionary_only_for_translation():
+def test_needs_a_dictionary_for_translation_and_only_then():
     assert Denoise(translation_rate=0.5).needs == {"lexicon"}
     assert Denoise(translation_rate="0:0,10:1").needs == {"lexicon"}
     assert Denoise(translation_rate=0.5).for_evaluation().needs == Denoise().needs == frozenset()
-
-
-def test_error_for_a_missing_dictionary_names_the_setting():
+    evaluated = Denoise(translation_rate=1, dictionary={"vectors": "runs/words"}).for_evaluation()
+    assert evaluated.needs == frozenset()
     with pytest.raises(DataError, match=r"denoise: .* set denoise\.dictionary"):
         Denoise(translation_rate=1).prepare(Resources(TOKENS.vocab, Traits("bert", 64)))
+    with pytest.raises(SettingsError, match=r"translation_rate is 0; set translation_rate too"):
+        Denoise(dictionary={"vectors": "runs/words"})
 
 
 def test_translations_do_not_exceed_the_maximum_length():
@@ -184,10 +182,3 @@ def test_translations_do_not_exceed_the_maximum_length():
     assert read(batch) == ["<s> Haus ##arzt Haus ##arzt alt doctor </s>", "<s> Haus ##arzt </s>"]
     tight = batch_of(["the doctor doctor ##s old the the"], max_length=9)  # `doctor ##s` becomes one token
     assert read(tight) in [[f"<s> the doctor {one} alt the the </s>"] for one in ("Doktor", "Arzt")]
-
-
-def test_rejects_unused_dictionary():
-    with pytest.raises(SettingsError, match=r"translation_rate is 0; set translation_rate too"):
-        Denoise(dictionary={"vectors": "runs/words"})
-    evaluated = Denoise(translation_rate=1, dictionary={"vectors": "runs/words"}).for_evaluation()
-    assert evaluated.needs == frozenset()

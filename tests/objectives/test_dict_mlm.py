@@ -62,9 +62,6 @@ def test_looks_up_whole_words_or_any_token():
     assert labels("read ##s", "read") == ["read", "##s", "liest"]
     assert labels("read ##s", "read", whole_words=False) == ["liest", "##s", "liest"]
     assert labels("old </s> read") == ["alt", "liest"]  # the words of a stream
-
-
-def test_translations_of_several_tokens_are_dropped_or_reduced_to_the_first():
     entries = [("doctor", "Hausarzt"), ("old", "alt")]
     assert labels("old doctor", entries=entries) == ["alt", "doctor"]
     assert labels("old doctor", entries=entries, multi_subword="first") == ["alt", "Haus"]

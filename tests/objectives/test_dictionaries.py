@@ -79,11 +79,10 @@ def test_held_out_entries_have_no_embedding_row_of_training_entries(seed):
     """alte = alt ##e: it is not held out from `alt`, nor Hausarzt = Haus ##arzt from `Haus`."""
     entries = [("old", "alt"), ("the", "alte"), ("house", "Haus"), ("doctor", "Hausarzt")]
     found = prepared(entries, share=0.25, seed=seed)
-    rows = {
-        part: set(found.words.take(np.concatenate([found.source[at], found.target[at]])).flat.tolist())
-        for part in DictionaryPart
-        for at in [found.of(part)]
-    }
+    rows = {}
+    for part in DictionaryPart:
+        words = np.concatenate([found.source[found.of(part)], found.target[found.of(part)]])
+        rows[part] = set(found.words.take(words).flat.tolist())
     assert rows[DictionaryPart.TRAIN]
     assert not rows[DictionaryPart.TRAIN] & rows[DictionaryPart.HELD_OUT]
     assert [len(found.of(part)) for part in DictionaryPart] == [1, 2, 1]
@@ -127,13 +126,7 @@ def test_casings_of_a_word_are_in_one_part(seed):
     assert not np.isin(of[parts == DictionaryPart.HELD_OUT], of[parts == DictionaryPart.TRAIN]).any()
 
 
-def test_tries_words_of_lowercased_dictionaries_with_a_capital():
-    entries = [("doctor", "arzt"), ("house", "haus"), ("old", "alt")]
-    assert spelled(prepared(entries)) == [("doctor", "Arzt"), ("house", "Haus"), ("old", "alt")]
-    assert ("doctor", "ar ##zt") in spelled(prepared(entries, case="as_written"))
-
-
-def test_words_of_too_many_tokens_are_unused():
+def test_spellings_of_entries_and_why_some_are_unused():
     entries = [("doctor", "Hausarzt"), ("old", "alt")]
     assert ("doctor", "Haus ##arzt") in spelled(prepared(entries))
     two = prepared([*entries, ("old", "three pieces")], most=2)
@@ -143,15 +136,15 @@ def test_words_of_too_many_tokens_are_unused():
     assert single.splits[0].statuses.tolist() == [EntryStatus.TOO_LONG, EntryStatus.USED]
     assert "1 with too many tokens" in single.notes[0]
     assert "(doctor/Hausarzt)" in single.notes[0]
-
-
-def test_identical_and_unknown_words_are_unused():
     found = prepared([("Anna", "Anna"), ("ñ", "alt"), ("old", "ñ"), ("the", ""), ("house", "Haus")])
     assert spelled(found) == [("house", "Haus")]
     statuses = [EntryStatus.IDENTICAL, *[EntryStatus.UNSPELLABLE] * 3, EntryStatus.USED]
     assert found.splits[0].statuses.tolist() == statuses
     assert "(ñ/alt old/ñ the/)" in found.notes[0]
     assert "1 identical in both languages (Anna/Anna)" in found.notes[0]
+    entries = [("doctor", "arzt"), ("house", "haus"), ("old", "alt")]
+    assert spelled(prepared(entries)) == [("doctor", "Arzt"), ("house", "Haus"), ("old", "alt")]
+    assert ("doctor", "ar ##zt") in spelled(prepared(entries, case="as_written"))
 
 
 def test_dictionaries_share_word_numbers():
@@ -162,17 +155,14 @@ def test_dictionaries_share_word_numbers():
     assert found.source.tolist() == found.target.tolist()[::-1]
 
 
-def test_error_without_dictionary_names_the_setting():
-    with pytest.raises(DataError, match=r"set align_mlm\.dictionary"):
-        Dictionary().prepare({}, VOCAB, "align_mlm", seed=0)
-
-
-def test_error_without_usable_entry_shows_examples():
+def test_errors_without_dictionary_or_usable_entry():
     with pytest.raises(DataError, match=r"no entry .* \(doctor/Hausarzt\)") as error:
         prepared([("doctor", "Hausarzt")], most=1)
     assert "a larger vocabulary" in str(error.value)
     with pytest.raises(DataError, match=r"no entry .* 1 not in the vocabulary .* \(ñ/ñandú\)"):
         prepared([("ñ", "ñandú")])
+    with pytest.raises(DataError, match=r"set align_mlm\.dictionary"):
+        Dictionary().prepare({}, VOCAB, "align_mlm", seed=0)
 
 
 @pytest.mark.parametrize(
@@ -200,12 +190,8 @@ def test_scores_of_training_and_held_out_entries():
     table[ID["doctor"], 1], table[ID["Arzt"]] = 2, torch.tensor([0.0, 3, 3, 0])  # 0.70711
     table[ID["house"], 2] = table[ID["Haus"], 2] = 1  # 1
     table[ID["the"], 1] = table[ID["##e"], 3] = 1  # alte = mean of (1,0,0,0) and (0,0,0,1): 0; Arzt is nearer
-    assert scores(table, found, parts) == {
-        "x/train/cosine": 0.85355,
-        "x/train/p@1": 100.0,
-        "x/held-out/cosine": 0.5,
-        "x/held-out/p@1": 50.0,
-    }
+    train = {"x/train/cosine": 0.85355, "x/train/p@1": 100.0}
+    assert scores(table, found, parts) == train | {"x/held-out/cosine": 0.5, "x/held-out/p@1": 50.0}
 
 
 def test_translations_of_other_parts_are_no_candidates():

@@ -20,11 +20,6 @@ def test_split_head_equals_the_whole(family):
     torch.testing.assert_close(rest(dense(states)), backbone.logits(states))
 
 
-def test_identity_layer():
-    states = torch.randn(3, 8)
-    torch.testing.assert_close(identity_layer(8)(states), states)
-
-
 def test_frozen_encoder_does_not_change():
     backbone = from_shape(Shape(layers=1, width=16, heads=2, max_length=32, dropout=0.5), VOCAB)
     start = FrozenEncoder(backbone)
@@ -37,3 +32,5 @@ def test_frozen_encoder_does_not_change():
     assert not before.requires_grad
     assert not any(parameter.requires_grad for parameter in start.parameters())
     assert "decoder" not in " ".join(name for name, _ in start.named_parameters())
+    states = torch.randn(3, 8)
+    torch.testing.assert_close(identity_layer(8)(states), states)

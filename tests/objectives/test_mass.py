@@ -113,17 +113,9 @@ def test_shares_of_masks_and_random_tokens():
     assert (read == VOCAB.mask).mean() == pytest.approx(0.4, abs=0.02)
     other = (read != VOCAB.mask) & (read != WORDS.index("the"))
     assert other.mean() == pytest.approx(0.05 * 11 / 12, abs=0.01)
-
-
-def test_empty_sentence_has_no_fragment():
     batch = made(Mass(), sentences(["", "the"]), PLAIN)
     assert batch.labels.tolist() == [WORDS.index("the"), VOCAB.end]
     assert batch.at[0].tolist() == [1, 1]
-
-
-def test_rejects_code_switching_settings_without_code_switching():
-    with pytest.raises(SettingsError, match=r"set code_switched = true too"):
-        Mass(code_switching={"max_phrase_length": 3})
 
 
 @pytest.fixture(scope="module")
@@ -185,9 +177,8 @@ def test_sentences_that_would_be_too_long_are_not_switched(vocab):
     longest = max(map(len, sides)) + 2
     free, batch = code_switched(vocab, pairs), code_switched(vocab, pairs, longest)
     fits = (free.inputs["input_ids"] != vocab.pad).sum(axis=1) <= longest
-    for (before, fragment, after), expected, same in zip(
-        rows_of(vocab, batch), rows_of(vocab, free), fits, strict=True
-    ):
+    rows = rows_of(vocab, batch), rows_of(vocab, free)
+    for (before, fragment, after), expected, same in zip(*rows, fits, strict=True):
         assert (before, fragment, after) == expected if same else before + fragment + after in sides
     assert (~fits).sum() > 10
 
@@ -199,3 +190,5 @@ def test_code_switching_reads_pairs_with_phrases(vocab):
     assert Mass(code_switched=True, code_switching={"target_choice": "table_argmax"}).needs == {"phrases", "known"}
     with pytest.raises(DataError, match="have no phrases"):
         switched(replace(switched_pairs(vocab, 2), phrases=None), vocab, mass)
+    with pytest.raises(SettingsError, match=r"set code_switched = true too"):
+        Mass(code_switching={"max_phrase_length": 3})

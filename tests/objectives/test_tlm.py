@@ -18,10 +18,7 @@ from little_words import LittleWords
 
 TOKENS = LittleWords("the curtains were blue les rideaux étaient bleus")
 XLM, PLAIN = Traits("bert", 64, {"en": 2, "fr": 3}, "token_type_ids"), Traits("bert", 64)
-FIGURE = Pairs(
-    TOKENS.sentences(["the curtains were blue"]),
-    TOKENS.sentences(["les rideaux étaient bleus"], "fr"),
-)
+FIGURE = Pairs(TOKENS.sentences(["the curtains were blue"]), TOKENS.sentences(["les rideaux étaient bleus"], "fr"))
 
 
 def make(tlm, traits):
@@ -30,9 +27,8 @@ def make(tlm, traits):
 
 def test_figure_one_languages_and_restarted_positions():
     batch = make(Tlm(masking={"rate": 0}), XLM)
-    assert TOKENS.texts(batch.inputs["input_ids"]) == [
-        "<s> the curtains were blue </s> <s> les rideaux étaient bleus </s>"
-    ]
+    row = "<s> the curtains were blue </s> <s> les rideaux étaient bleus </s>"
+    assert TOKENS.texts(batch.inputs["input_ids"]) == [row]
     assert batch.inputs["token_type_ids"].tolist() == [[2] * 6 + [3] * 6]
     assert batch.inputs["position_ids"].tolist() == [[0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5]]
     assert "attention_mask" not in batch.inputs
@@ -79,11 +75,15 @@ def test_layout_is_a_setting(objective, settings, traits, row):
         assert batch.inputs["position_ids"].tolist() == [[0, 1, 2, 3, 4, 5, 1, 2, 3, 4, 5]]
 
 
-def test_rejects_restarted_positions_that_some_layers_ignore():
+def test_rejects_positions_and_languages_that_a_model_does_not_have():
     modernbert = traits_of(ModernBertConfig())
     with pytest.raises(SettingsError, match="local layers of modernbert"):
         make(Tlm(reset_positions=True), modernbert)
     assert set(make(Tlm(), modernbert).inputs) == {"input_ids"}
+    with pytest.raises(SettingsError, match="packed = 'halves', but layers of modernbert"):
+        make(Tlm(packed="halves"), traits_of(ModernBertConfig()))
+    with pytest.raises(SettingsError, match="no language embedding for 'fr'"):
+        make(Tlm(), Traits("bert", 64, {"en": 2, "de": 3}, "token_type_ids"))
 
 
 @pytest.mark.parametrize("reset", [True, False])
@@ -110,13 +110,3 @@ def test_sequences_with_inner_padding_take_their_maximum_length():
     assert tlm.pair_costs(np.array([3, 30]), np.array([4, 30])).tolist() == [64, 64]
     assert Tlm(packed=True, max_length=64).pair_costs(np.array([3, 30]), np.array([4, 30])).tolist() == [11, 64]
     assert tlm.for_evaluation().packed is False
-
-
-def test_inner_padding_needs_position_ids():
-    with pytest.raises(SettingsError, match="packed = 'halves', but layers of modernbert"):
-        make(Tlm(packed="halves"), traits_of(ModernBertConfig()))
-
-
-def test_rejects_language_without_embedding():
-    with pytest.raises(SettingsError, match="no language embedding for 'fr'"):
-        make(Tlm(), Traits("bert", 64, {"en": 2, "de": 3}, "token_type_ids"))

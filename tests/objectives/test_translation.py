@@ -32,6 +32,9 @@ def test_batch_by_hand():
     assert batch.counts == {"translation": 8, "nll": 8}
     assert batch.languages == {"de": 8, "en": 10}
     assert batch.tokens == 18
+    preview = FORWARD.preview(batch, VOCAB)
+    assert preview.lines["writes"][0] == {0: "<2de>", 1: "der", 2: "alte", 3: "Arzt"}
+    assert preview.lines["next"][0] == {0: "der", 1: "alte", 2: "Arzt", 3: "</s>"}
 
 
 def test_backward_direction():
@@ -48,16 +51,13 @@ def test_draws_both_directions_equally_often():
     assert set(ways) == {"<2de>", "<2en>"}
 
 
-def test_truncated_rows_have_no_end():
+def test_truncated_rows_have_no_end_and_empty_ones_nothing_else():
     long = sentences(["the old doctor reads three letters the old doctor", "the"])
     batch = made(Translation(directions="forward", max_length=8), Pairs(long, long))
     assert texts(batch.inputs["input_ids"])[0] == "<s> the old doctor reads three letters </s>"
     assert texts(batch.extra["decoder_ids"])[0] == "<2en> the old doctor reads three letters the"
     assert [WORDS[number] for number in batch.labels].count("</s>") == 1
     assert WORDS[batch.labels[-1]] == "</s>"
-
-
-def test_empty_sentence():
     batch = made(FORWARD, Pairs(sentences(["the"]), sentences([""], "de")))
     assert (batch.labels.tolist(), batch.at[1].tolist()) == ([VOCAB.end], [0])
 
@@ -68,9 +68,8 @@ def by_hand(net, batch, smoothing):
     for row in range(len(batch.inputs["input_ids"])):
         read = [number for number in batch.inputs["input_ids"][row] if number != VOCAB.pad]
         written = [number for number in batch.extra["decoder_ids"][row] if number != VOCAB.pad]
-        hidden = net.decode(
-            net.encode({"input_ids": torch.tensor([read])}), None, {"input_ids": torch.tensor([written])}
-        )
+        states = net.encode({"input_ids": torch.tensor([read])})
+        hidden = net.decode(states, None, {"input_ids": torch.tensor([written])})
         logs = net.logits(hidden[0]).log_softmax(1)
         labels = [*written[1:], VOCAB.end]
         right = -logs[torch.arange(len(labels)), torch.tensor(labels)]
@@ -113,10 +112,3 @@ def test_denoising_writes_the_original_sentence():
     copied = made(Denoise(noise={"shuffle": 0, "drop": 0, "blank": 0}), sentences(["the doctor"], "de"))
     assert texts(copied.inputs["input_ids"]) == ["<s> the doctor </s>"]
     assert texts(copied.extra["decoder_ids"]) == ["<2de> the doctor"]
-
-
-def test_preview_shows_what_is_written_and_predicted():
-    batch = made(FORWARD)
-    preview = FORWARD.preview(batch, VOCAB)
-    assert preview.lines["writes"][0] == {0: "<2de>", 1: "der", 2: "alte", 3: "Arzt"}
-    assert preview.lines["next"][0] == {0: "der", 1: "alte", 2: "Arzt", 3: "</s>"}

@@ -130,9 +130,8 @@ def test_initial_layers_leave_the_vocabulary_head_unchanged(family):
 
 
 def test_head_without_a_dense_layer():
-    config = transformers.XLMConfig(
-        n_words=len(WORDS), emb_dim=16, n_layers=1, n_heads=2, n_langs=1, pad_index=0, pad_token_id=0, mask_token_id=3
-    )
+    sizes = {"n_words": len(WORDS), "emb_dim": 16, "n_layers": 1, "n_heads": 2, "n_langs": 1}
+    config = transformers.XLMConfig(**sizes, pad_index=0, pad_token_id=0, mask_token_id=3)
     backbone = Backbone(transformers.XLMWithLMHeadModel(config).eval())
     weam = all_masked()
     heads, batch = weam.modules(backbone), make(weam, masked="green grüne", traits=backbone.traits).to(CPU)
@@ -146,18 +145,16 @@ def test_head_without_a_dense_layer():
 
 def test_equals_tlm_with_lambda_0(backbone):
     weam, tlm = Weam(cross_lingual_weight=0), Tlm(masking={"rate": 0.3}, reset_positions=False)
-    batches = [
-        objective.batch(FIGURE, objective.prepare(Resources(VOCAB, PLAIN)), 0, np.random.default_rng(3))
-        for objective in (weam, tlm)
-    ]
+    prepared = ((objective, objective.prepare(Resources(VOCAB, PLAIN))) for objective in (weam, tlm))
+    batches = [objective.batch(FIGURE, each, 0, np.random.default_rng(3)) for objective, each in prepared]
     for one, other in zip(batches[0].inputs.values(), batches[1].inputs.values(), strict=True):
         np.testing.assert_array_equal(one, other)
     assert list(batches[0].counts.values()) == list(batches[1].counts.values())
     assert len(weam.modules(backbone)) == 0
-    losses = [
-        [term.total.item() for term in objective.loss(backbone, objective.modules(backbone), batch.to(CPU)).values()]
-        for objective, batch in zip((weam, tlm), batches, strict=True)
-    ]
+    losses = []
+    for objective, batch in zip((weam, tlm), batches, strict=True):
+        terms = objective.loss(backbone, objective.modules(backbone), batch.to(CPU))
+        losses.append([term.total.item() for term in terms.values()])
     assert losses[0] == losses[1]
     assert losses[0][0] > 0
 
@@ -184,7 +181,7 @@ def test_exports_without_extra_layers(backbone, tmp_path):
     assert set(reopened) == before
 
 
-def test_segment_ids(backbone):
+def test_segment_ids_and_links_that_are_missing(backbone):
     weam = Weam(segment_ids=True)
     weam.modules(backbone)
     assert make(weam, traits=backbone.traits).inputs["token_type_ids"].tolist() == [[0] * 5 + [1] * 6]
@@ -196,9 +193,6 @@ def test_segment_ids(backbone):
     roberta = from_shape(Shape(family="roberta", layers=1, width=16, heads=2, max_length=32), VOCAB)
     with pytest.raises(SettingsError, match="needs 2 segment embeddings, but the model has 1"):
         weam.modules(roberta)
-
-
-def test_rejects_pairs_without_links():
     with pytest.raises(DataError, match=r"weam needs word alignments.* \[align\]"):
         make(Weam(), pairs=Pairs(FIGURE.source, FIGURE.target))
 

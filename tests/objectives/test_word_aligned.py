@@ -27,9 +27,8 @@ SHAPE = Shape(layers=1, width=16, heads=2, max_length=32, dropout=0.0, attention
 def side(words, first, language):
     """Rows with these word numbers; ids count up from `first`."""
     belongs = Ragged.of(words)
-    return Sentences(
-        Ragged((np.arange(len(belongs.flat)) + first).astype(np.int32), belongs.offsets), belongs, language
-    )
+    ids = (np.arange(len(belongs.flat)) + first).astype(np.int32)
+    return Sentences(Ragged(ids, belongs.offsets), belongs, language)
 
 
 #   en  <s> a aa </s>              ids 4 | 5 6      de  <s> AA B C </s>         ids 20 21 | 22 | 23
@@ -53,10 +52,8 @@ def linked(batch):
 def test_each_sentence_is_a_sequence():
     batch = make(WordAligned())
     assert batch.inputs["input_ids"].tolist() == [
-        [1, 4, 5, 6, 2, 0],
-        [1, 7, 2, 0, 0, 0],
-        [1, 20, 21, 22, 23, 2],
-        [1, 24, 2, 0, 0, 0],
+        *([1, 4, 5, 6, 2, 0], [1, 7, 2, 0, 0, 0]),
+        *([1, 20, 21, 22, 23, 2], [1, 24, 2, 0, 0, 0]),
     ]
     assert batch.tokens == 17
     assert batch.languages == {"en": 8, "de": 9}
@@ -84,9 +81,6 @@ def test_anchor_language_comes_first():
     assert batch.counts == {"word_aligned": 3, "anchor": 4}
     assert make(WordAligned(anchor_language="both")).counts["anchor"] == 7
     assert make(WordAligned(anchor_weight=0)).counts == {"word_aligned": 3}
-
-
-def test_link_weights_are_confidences():
     batch = make(WordAligned(link_weights="confidence"))
     assert batch.extra["link_weights"].tolist() == pytest.approx([0.9, 0.8, 0.5])
     assert batch.counts["word_aligned"] == pytest.approx(2.2)
@@ -162,9 +156,6 @@ def test_rejects_pairs_without_links_or_confidence():
         make(WordAligned(), Pairs(PAIRS.source, PAIRS.target))
     with pytest.raises(DataError, match="set link_weights = 'none'"):
         make(WordAligned(link_weights="confidence"), Pairs(PAIRS.source, PAIRS.target, LINKS))
-
-
-def test_rejects_unknown_anchor_language():
     with pytest.raises(SettingsError, match="anchor_language = 'fr', but the pairs are en and de"):
         make(WordAligned(anchor_language="fr"))
 
