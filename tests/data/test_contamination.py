@@ -73,20 +73,17 @@ def test_counts_whole_texts_and_ngrams(train, test, language, counts):
     assert found(train, test, language) == counts
 
 
-def test_length_of_ngrams_follows_the_script():
-    rules = OverlapRules()
-    assert [rules.n(language) for language in ("en", "hi", "zh", "ja", "th", "km", "xx")] == [8, 8, 13, 13, 32, 32, 8]
-
-
 def test_counts_each_part_and_the_whole_set():
     test = HeldOutSet("xnli", "de", {"premise": [TEN, "a b c"], "hypothesis": ["x y z", "x y z"]})
     (result,) = find_contamination(training("X y z", "and one two three four five six seven eight"), [test])
     assert result.parts == {"premise": (0, 1), "hypothesis": (2, 2)}
     assert (result.total, result.exact, result.ngram) == (2, 2, 2)
     assert result.dump()["parts"]["premise"] == {"exact": 0.0, "ngram": 50.0}
+    rules = OverlapRules()
+    assert [rules.n(language) for language in ("en", "hi", "zh", "ja", "th", "km", "xx")] == [8, 8, 13, 13, 32, 32, 8]
 
 
-def test_examples_name_their_places():
+def test_examples_and_findings_name_the_set_and_the_places():
     (result,) = find_contamination(training("nothing here", f"and {TEN}", "he works in Berlin"),
                     [HeldOutSet("pos", "en", {"text": ["He works in Berlin.", f"{TEN} eleven"]})])  # fmt: skip
     shown = {"train:3": "He works in Berlin.", "train:2": ".. one two three four five six seven eight .."}
@@ -94,9 +91,6 @@ def test_examples_name_their_places():
     lines = [f"he works in {number}" for number in range(9)]
     (result,) = find_contamination(training(*lines), [HeldOutSet("pos", "en", {"text": lines})])
     assert (result.exact, len(result.examples)) == (9, MAX_EXCERPTS)
-
-
-def test_findings_name_the_set_and_the_places():
     test = HeldOutSet("xnli (test)", "en", {"text": ["he works in Berlin", f"{TEN} eleven", "something else it is"]})
     (result,) = find_contamination(training("a new line here", " he works in Berlin ", f"and {TEN}"), [test])
     exact, ngrams = result.findings(ngrams=True)

@@ -105,9 +105,6 @@ def test_all_permutations_are_equally_frequent():
     assert len(found) == 24
     statistic = sum((count - 1000) ** 2 / 1000 for count in found.values())
     assert statistic < 44.2  # the 0.995 quantile of chi-square with 23 degrees of freedom
-
-
-def test_neighbors_in_a_permutation_are_independent():
     images = permuted(0, 100_003, 100_003, 7) / 100_003
     for lag in (1, 2, 64, 4096):
         assert abs(np.corrcoef(images[:-lag], images[lag:])[0, 1]) < 4 / np.sqrt(len(images) - lag)

@@ -112,16 +112,13 @@ def test_rows_of_the_table(rows, base, new, expected):
     assert model.cls.predictions.bias.shape == (expected,)
 
 
-def test_unused_rows_are_unchanged():
+def test_rows_of_unused_new_and_untied_subwords():
     model = bert(16)
     model.get_input_embeddings().weight.data[10:] = torch.tensor([5.0, 7.0])
     extend_embeddings(model, by_hand(10, *[[1, 2]] * 7), "mean", 0)
     table = model.get_input_embeddings().weight.detach()
     assert table[17:].tolist() == [[5.0, 7.0]] * 7
     torch.testing.assert_close(table[10:17], table[[1, 2]].mean(0).expand(7, 2))
-
-
-def test_new_characters_without_pieces_are_drawn_near_the_mean():
     model = bert(10)
     table = model.get_input_embeddings().weight
     table.data[:] = torch.tensor([3.0, -3.0]) + 0.01 * torch.randn(10, 2)
@@ -130,9 +127,6 @@ def test_new_characters_without_pieces_are_drawn_near_the_mean():
     torch.testing.assert_close(rows[10], torch.tensor([3.0, -3.0]), atol=0.1, rtol=0)
     assert not torch.equal(rows[10], rows[:10].mean(0))
     assert torch.equal(rows[11], rows[4])
-
-
-def test_untied_tables_grow_separately():
     model = bert(10, tie_word_embeddings=False)
     extend_embeddings(model, by_hand(10, [1, 3]), "mean", 0)
     for table in (model.get_input_embeddings().weight, model.get_output_embeddings().weight):

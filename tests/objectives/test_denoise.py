@@ -145,17 +145,18 @@ def test_reads_translated_words_and_writes_the_original_sentence():
     assert read(batch_of(["alt Haus ##arzt Haus"], "de")) == ["<s> old doctor Haus </s>"]
 
 
-def test_draws_all_translations_equally_often():
+def test_translates_whole_words_within_the_maximum_length_all_translations_equally_often():
+    assert read(batch_of(["house ##s doctor"])) == ["<s> house ##s Haus ##arzt </s>"]
+    assert read(batch_of(["alt ##arzt"], "de")) == ["<s> alt ##arzt </s>"]
+    assert read(batch_of([""])) == ["<s> </s>"]
+    batch = batch_of(["doctor doctor old doctor", "doctor"], max_length=8)
+    assert read(batch) == ["<s> Haus ##arzt Haus ##arzt alt doctor </s>", "<s> Haus ##arzt </s>"]
+    tight = batch_of(["the doctor doctor ##s old the the"], max_length=9)  # `doctor ##s` becomes one token
+    assert read(tight) in [[f"<s> the doctor {one} alt the the </s>"] for one in ("Doktor", "Arzt")]
     found = [read(batch_of(["doctor ##s"], key=key))[0] for key in range(300)]
     counts = {row: found.count(row) for row in set(found)}
     assert set(counts) == {"<s> Doktor </s>", "<s> Arzt </s>"}
     assert all(count > 110 for count in counts.values())
-
-
-def test_translates_whole_words_only():
-    assert read(batch_of(["house ##s doctor"])) == ["<s> house ##s Haus ##arzt </s>"]
-    assert read(batch_of(["alt ##arzt"], "de")) == ["<s> alt ##arzt </s>"]
-    assert read(batch_of([""])) == ["<s> </s>"]
 
 
 def test_translation_rate_follows_its_schedule():
@@ -175,10 +176,3 @@ def test_needs_a_dictionary_for_translation_and_only_then():
         Denoise(translation_rate=1).prepare(Resources(TOKENS.vocab, Traits("bert", 64)))
     with pytest.raises(SettingsError, match=r"translation_rate is 0; set translation_rate too"):
         Denoise(dictionary={"vectors": "runs/words"})
-
-
-def test_translations_do_not_exceed_the_maximum_length():
-    batch = batch_of(["doctor doctor old doctor", "doctor"], max_length=8)
-    assert read(batch) == ["<s> Haus ##arzt Haus ##arzt alt doctor </s>", "<s> Haus ##arzt </s>"]
-    tight = batch_of(["the doctor doctor ##s old the the"], max_length=9)  # `doctor ##s` becomes one token
-    assert read(tight) in [[f"<s> the doctor {one} alt the the </s>"] for one in ("Doktor", "Arzt")]

@@ -123,9 +123,6 @@ def test_evaluation_masks_at_least_one_token_of_every_row():
     _, masked = apply(Masking().for_evaluation(), rows)
     assert set(masked.rows.tolist()) == set(range(90))
     assert (masked.ids[masked.rows, masked.columns] == VOCAB.mask).all()
-
-
-def test_rate_follows_its_schedule():
     rows = [[10] * 100] * 100
     masking = Masking(rate="0:0.4,100:0.1")
     counts = [len(apply(masking, rows, step=step)[1].labels) / 10_000 for step in (0, 50, 100, 1000)]

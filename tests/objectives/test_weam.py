@@ -62,9 +62,6 @@ def test_figure_one_with_a_masked_partner():
     assert swaps(batch) == {"like": {6: 0.5, 9: 0.5}, "green": {7: 1.0}, "grüne": {3: 1.0}}
     assert batch.counts == {"multilingual": 3, "cross_lingual": 3, "aligned_share": 3}
     assert batch.extra["aligned"] == 3
-
-
-def test_excludes_masked_partners():
     batch = make(all_masked(exclude_masked_partners=True))
     assert swaps(batch) == {"like": {6: 0.5, 9: 0.5}}
     assert batch.counts == {"multilingual": 3, "cross_lingual": 1, "aligned_share": 3}
@@ -84,9 +81,6 @@ def test_positions_and_average():
     assert make(literal).counts == {"multilingual": 3, "cross_lingual": 3, "aligned_share": 3}
     assert make(literal).extra["aligned"] == 1
     assert make(all_masked(average="masked", exclude_masked_partners=True)).counts["cross_lingual"] == 3
-
-
-def test_masking_rate_of_the_paper():
     assert Weam().masking.rate == "0.3"
     assert Weam(masking={"unit": "word"}).masking.rate == "0.3"
     assert Weam(masking={"rate": 0.2}).masking.rate == "0.2"

@@ -17,11 +17,15 @@ def test_reads_all_parts(two_runs):
     assert plain.word_map is not None
 
 
-def test_missing_files_are_empty_parts(tmp_path):
+def test_missing_files_are_empty_parts(tmp_path, make_run):
     (tmp_path / "recipe.json").write_text("{}")
     (run,) = read_runs([tmp_path])
     assert run.label == tmp_path.name
     assert (run.steps, run.evaluations, run.samples, list(run.scores), run.word_map) == ([], [], [], [], None)
+    folder = make_run("mlm", gain=0.0)
+    (folder / "metrics.jsonl").write_text('{"kind": "diagnostics", "step": 3}\n')
+    (run,) = read_runs([folder])
+    assert (run.steps, run.evaluations) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -66,13 +70,6 @@ def test_rejects_what_is_no_run_folder(make_run, tmp_path):
     (tmp_path / "study.json").write_text("{}")
     with pytest.raises(DataError, match=r"a study's folder.*report.html.*cells"):
         read_runs([tmp_path])
-
-
-def test_skips_unknown_kinds_of_lines(make_run):
-    folder = make_run("mlm", gain=0.0)
-    (folder / "metrics.jsonl").write_text('{"kind": "diagnostics", "step": 3}\n')
-    (run,) = read_runs([folder])
-    assert (run.steps, run.evaluations) == ([], [])
 
 
 def test_scores_of_a_checkpoint_are_a_column(tmp_path):

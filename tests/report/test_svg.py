@@ -71,9 +71,6 @@ def test_negative_bars_hang_below_zero():
     drawing = figures.bar_chart("t", bars, {"a": 0, "b": 1}, (-10.0, 10.0))
     found = re.findall(r'<rect[^>]* y="([0-9.-]+)"[^>]* height="([0-9.]+)"', "".join(drawing.parts))
     assert found == [("56", "67"), ("123", "67")]
-
-
-def test_long_keys_are_wrapped():
     parts, more = svg.key_lines({f"objective {number}": number for number in range(8)}, 34, 380)
     places = re.findall(r'<text x="([0-9.]+)" y="([0-9.]+)"', "".join(parts))
     assert {y for _, y in places} >= {"34", "52"}

@@ -232,7 +232,11 @@ def shared_pairs(labels):
     return LabeledExamples(Pairs(side, side), labels=np.array(labels, np.int32))
 
 
-def test_pairs_add_up_to_accuracy_and_share_a_group_by_their_first_sentence():
+def test_outcomes_of_entities_and_pairs_by_hand():
+    gold = Ragged.of([[1, 2, 0, 1], [0, 0], [1]])
+    found = Ragged.of([[1, 2, 0, 0], [1, 0], [1]])
+    outcomes = TASKS.build({"name": "ner", "types": ["PER"]}).score(LabeledExamples([], tags=gold), found).outcomes
+    assert (outcomes.score.tolist(), outcomes.weight.tolist()) == ([2, 0, 2], [3, 1, 2])  # 2 TP, and 2 TP + FP + FN
     scores = TASKS.build("xnli").score(shared_pairs([0, 2, 2, 1, -1]), np.array([0, 1, 2, -1, 0]))
     outcomes = scores.outcomes
     assert (outcomes.score.tolist(), outcomes.weight.tolist()) == ([1, 0, 1, 0, 0], [1, 1, 1, 1, 0])
@@ -242,10 +246,3 @@ def test_pairs_add_up_to_accuracy_and_share_a_group_by_their_first_sentence():
     assert TASKS.get("pawsx").other_scales["majority class"] == ("%", None)
     other = TASKS.build("xnli").score(shared_pairs([0, 2, 2, 1, 1]), np.array([0, 1, 2, -1, 0]))
     assert len({outcomes.identity, other.outcomes.identity}) == 2
-
-
-def test_entities_of_a_sentence_by_hand():
-    gold = Ragged.of([[1, 2, 0, 1], [0, 0], [1]])
-    found = Ragged.of([[1, 2, 0, 0], [1, 0], [1]])
-    outcomes = TASKS.build({"name": "ner", "types": ["PER"]}).score(LabeledExamples([], tags=gold), found).outcomes
-    assert (outcomes.score.tolist(), outcomes.weight.tolist()) == ([2, 0, 2], [3, 1, 2])  # 2 TP, and 2 TP + FP + FN

@@ -115,6 +115,10 @@ def test_rejects_a_dictionary_without_usable_entries(dictionary, vocab, model):
     for candidates in ("vocabulary", "text"):
         with pytest.raises(SettingsError, match=f"candidates = '{candidates}' needs multi_subword = 'skip'"):
             EmbeddingAlignment(candidates=candidates, multi_subword="mean")
+    root = dictionary(("quixotic", "briefe"), PAIRS[2], PAIRS[0], ("the", "briefe"), PAIRS[1])
+    found = measured(root, vocab, aligned(vocab, model(), PAIRS[:2])).outcomes
+    assert found.weight.tolist() == [0, 1, 1, 1]  # quixotic, reads, the, doctor
+    assert found.score.tolist()[2:] == [1, 1]
 
 
 def test_the_score_is_over_held_out_words(dictionary, vocab, model):
@@ -139,13 +143,6 @@ def test_words_with_an_embedding_row_of_a_training_entry_are_not_held_out(dictio
     assert found["p@1"] == 100
     assert found.outcomes.weight.tolist() == [1, 1, 0]
     assert "2 of 3 words are held out; 0 were trained on, 1 share" in caplog.text
-
-
-def test_unusable_words_have_weight_zero(dictionary, vocab, model):
-    root = dictionary(("quixotic", "briefe"), PAIRS[2], PAIRS[0], ("the", "briefe"), PAIRS[1])
-    found = measured(root, vocab, aligned(vocab, model(), PAIRS[:2])).outcomes
-    assert found.weight.tolist() == [0, 1, 1, 1]  # quixotic, reads, the, doctor
-    assert found.score.tolist()[2:] == [1, 1]
 
 
 def test_adds_language_embeddings_if_both_languages_have_them(dictionary, vocab, model):

@@ -106,9 +106,6 @@ def test_finds_several_files_and_rows(root):
     for split in ("train", "dev"):
         with pytest.raises(DataError, match="expected one whole file"):
             find_file(files, query(root, "de", split))
-
-
-def test_translated_files_replace_the_test_text_of_the_source(root):
     assert translated_files({"test": "a", "translated": "b/{language}.txt"}, "de", "en") == {"test.en": ["b/de.txt"]}
     assert translated_files({"translated.de": "b.txt[:3]"}, "de", "en") == {"test.en": ["b.txt[:3]"]}
     assert translated_files("{split}.{language}", "de", "en") == {"test.en": ["translated.de"]}
@@ -213,9 +210,6 @@ def test_removes_training_rows_that_share_a_sentence(tmp_path, vocab, caplog):
     write(tmp_path, "rows.en", *ROWS[:3])
     task = TASKS.build({"name": "pawsx", "files": {"train": "rows.{language}"}, "decontaminate": True})
     assert len(task.examples("train", "en", vocab, tmp_path)) == 3
-
-
-def test_compares_texts_without_case_and_blanks(tmp_path, vocab):
     write(tmp_path, "rows.en", *ROWS[:5], "K L\ta  b\t0")
     # of training, both rows with "a b" and that with "e f"; of development, that with "k l"
     with pytest.raises(DataError, match="each of the 3 train rows in 'en' shares a held-out text"):

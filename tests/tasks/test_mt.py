@@ -99,9 +99,6 @@ def test_one_pair_of_files_is_read_in_both_directions(root, vocab):
     assert some.sources == ENGLISH[1:]
     with pytest.raises(DataError, match="the sides must correspond"):
         read_text("mt", "lines", ["en", "de"], TextPairs, [FilePart(root, slice(2))], [FilePart(root)])
-
-
-def test_missing_files_give_one_error_for_both_directions(root, vocab):
     told = []
     for direction in ("fr-en", "en-fr"):
         with pytest.raises(DataError) as caught:

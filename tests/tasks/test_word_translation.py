@@ -58,6 +58,13 @@ def test_any_translation_of_a_word_counts(root):
     assert found["coverage"] == 50
     vectors = at("en", cat=0, dog=90), at("de", Katze=10, Hund=10)
     assert scored(root(("cat", "Katze"), ("dog", "Hund")), vectors)["p@1 cosine"] == 0
+    vectors = at("en", cat=0), at("de", Katze=0)
+    folder = root(("cat", "katze"))
+    assert scored(folder, vectors)["coverage"] == 100
+    with pytest.raises(DataError, match="none of the 1 entries from 'en' to 'de' has a vector for both words"):
+        scored(folder, vectors, ignore_case=False)
+    with pytest.raises(DataError, match="no word vectors of 'de'; there are: en"):
+        scored(root(("cat", "Katze")), [at("en", cat=0)])
 
 
 def test_candidates_come_from_dictionary_text_or_vocabulary(root):
@@ -93,16 +100,6 @@ def test_identically_spelled_words_are_scored_separately(root):
     assert scored(folder, vectors, identical=False)["identical"] == 0
     with pytest.raises(DataError, match="all 1 entries into 'de' are spelled alike; set identical = true"):
         scored(root(("Anna", "Anna")), vectors, identical=False)
-
-
-def test_ignores_case_by_default(root):
-    vectors = at("en", cat=0), at("de", Katze=0)
-    folder = root(("cat", "katze"))
-    assert scored(folder, vectors)["coverage"] == 100
-    with pytest.raises(DataError, match="none of the 1 entries from 'en' to 'de' has a vector for both words"):
-        scored(folder, vectors, ignore_case=False)
-    with pytest.raises(DataError, match="no word vectors of 'de'; there are: en"):
-        scored(root(("cat", "Katze")), [at("en", cat=0)])
 
 
 def test_centering_removes_the_mean_of_a_language_over_the_words_read(root):
@@ -218,16 +215,13 @@ def test_whole_words_of_a_model_are_candidates(root, vocab, model):
     assert found["p@1 cosine"] == 100  # of the shared table, doctor itself is no candidate
 
 
-def test_outcomes_sum_to_the_score(root):
+def test_outcomes_sum_to_the_score_and_name_dictionary_and_training_entries(root):
     """Words stand as in the dictionary; one without a vector weighs nothing."""
     vectors = at("en", cat=0, dog=90, hound=120), at("de", Katze=1, Hund=89)
     entries = ("mouse", "Maus"), ("dog", "Katze"), ("cat", "Katze"), ("dog", "Kater"), ("hound", "Hund")
     found = scored(root(*entries), vectors)
     assert (found.outcomes.score.tolist(), found.outcomes.weight.tolist()) == ([0, 0, 1, 1], [0, 1, 1, 1])
     assert 100 * found.outcomes.total == found["p@1 csls"]
-
-
-def test_the_identity_depends_on_dictionary_and_training_entries(root):
     vectors = at("en", cat=0, dog=90), at("de", Katze=1, Hund=89)
     entries = ("cat", "Katze"), ("dog", "Hund")
     whole, turned = scored(root(*entries), vectors), scored(root(*entries[::-1]), vectors)

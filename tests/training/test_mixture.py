@@ -54,6 +54,10 @@ def test_objectives_alternate_and_their_corpora_are_drawn():
     assert [one.objective for one in drawn[:6]] == ["mlm", "clm", "tlm"] * 2
     german = [one.corpus == "de" for one in drawn if one.objective == "mlm"]
     assert np.mean(german) == pytest.approx(0.75, abs=0.04)
+    sources = [source("mlm"), source("tlm", weight="0:0,10:0,11:1"), source("clm")]
+    drawn = [sources[draw.source].objective for draw in Mixture(sources, 0, alternate=True).draws(0, 20, (), 1)]
+    assert drawn[:10] == ["mlm", "clm"] * 5
+    assert sorted(drawn[11:14]) == ["clm", "mlm", "tlm"]
 
 
 @pytest.mark.parametrize("alternate", [False, True])
@@ -63,13 +67,6 @@ def test_objectives_whose_loss_has_no_weight_are_not_drawn(alternate):
     drawn = [draw.step for draw in mixture.draws(0, 1000, (), 1) if draw.source == 0]
     assert max(drawn) in range(280, 300)
     assert len(drawn) == pytest.approx(150, abs=25)  # as often as the other: only the loss fades
-
-
-def test_objectives_with_weight_zero_lose_their_turn():
-    sources = [source("mlm"), source("tlm", weight="0:0,10:0,11:1"), source("clm")]
-    drawn = [sources[draw.source].objective for draw in Mixture(sources, 0, alternate=True).draws(0, 20, (), 1)]
-    assert drawn[:10] == ["mlm", "clm"] * 5
-    assert sorted(drawn[11:14]) == ["clm", "mlm", "tlm"]
 
 
 def share_of(mixture, first, last, number):
@@ -98,9 +95,6 @@ def test_limits_passes_over_a_corpus():
     assert share_of(capped_shares, 0, 1000, 2) == pytest.approx(2 * 20 / 1000, abs=0.015)
     assert share_of(capped_shares, 0, 1000, 0) == pytest.approx(0.48, abs=0.04)  # the others share what it may not have
     assert list(capped_shares.draws(500, 1000, [0] * 3, 1))[-1].step == 1000
-
-
-def test_passes_count_the_slots_and_the_other_objectives():
     sources = [source("mlm", "en", batches=1000), source("mlm", "is", batches=20), source("tlm", batches=1000)]
     mixture = Mixture(sources, 0, alpha="0", max_passes=1)
     last = list(mixture.draws(0, 400, (), 4))[-1].drawn  # 200 steps of mlm, 4 batches each

@@ -97,17 +97,7 @@ def sentences(vocab, *lines):
     return Sentences(*(Ragged(side.values.astype(np.int32), side.offsets) for side in (flat, words)), "en")
 
 
-def test_counts_predicted_words_and_characters(vocab, causal_model):
-    text = sentences(vocab, "a few words", "to learn")
-    row = Streams(text, int(text.lengths.sum()) + 2, vocab.end).take([0])  # both sentences, each with its end
-    clm = Clm(max_length=64)
-    made = hold_out("en", row, clm, clm.prepare(Resources(vocab, causal_model.traits)))
-    assert made.words == 5 + 2
-    assert made.characters == len("a few words") + len("to learn") + 2  # sentences apart, and an end of each
-    assert sum(batch.counts["clm"] for batch in made.batches) == len(row.ids.flat)
-
-
-def test_three_units_by_hand(causal_model):
+def test_three_units_by_hand(causal_model, vocab):
     fixed = SimpleNamespace(loss=lambda *_: {"clm": Term(torch.tensor(60 * math.log(2)))})
     batch = SimpleNamespace(to=lambda _device: None, counts={"clm": 20})
     found = perplexities(causal_model, [HeldOutBatches("en", fixed, [batch], words=10, characters=40)], CPU)
@@ -115,6 +105,13 @@ def test_three_units_by_hand(causal_model):
     assert {name: found[f"{name}/en"] for name in expected} == pytest.approx(expected, rel=1e-4)
     assert "bits_per_character/geometric" not in found
     assert found["perplexity/mean"] == found["perplexity/geometric"] == pytest.approx(8, rel=1e-4)
+    text = sentences(vocab, "a few words", "to learn")
+    row = Streams(text, int(text.lengths.sum()) + 2, vocab.end).take([0])  # both sentences, each with its end
+    clm = Clm(max_length=64)
+    made = hold_out("en", row, clm, clm.prepare(Resources(vocab, causal_model.traits)))
+    assert made.words == 5 + 2
+    assert made.characters == len("a few words") + len("to learn") + 2  # sentences apart, and an end of each
+    assert sum(batch.counts["clm"] for batch in made.batches) == len(row.ids.flat)
 
 
 def test_bits_per_character_do_not_depend_on_subwords(vocab, causal_model):

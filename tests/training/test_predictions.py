@@ -103,15 +103,6 @@ def test_drops_predictions_of_another_model(tmp_path, xnli):
     assert (list(kept["languages"]), kept["setting"], kept["seed"]) == (["de"], "zero-shot", 0)
 
 
-def test_samples_are_spread_over_the_examples(tmp_path, vocab):
-    lines = [f"he sleeps {number}" for number in range(100)]
-    side = vocab.encode_text(Text.of(lines, "en"))
-    examples = LabeledExamples(Pairs(side, side), labels=np.zeros(100, np.int32))
-    path = predicted(tmp_path, Cell("xnli", TASKS.build("xnli"), vocab), examples, np.ones(100, np.int32))
-    texts = [sample["texts"][0] for sample in shown(path)["samples"]]
-    assert (len(texts), texts[0], texts[-1]) == (12, lines[0], lines[-1])
-
-
 def test_a_task_without_classes_has_outcomes_alone(tmp_path, vocab):
     task = SimpleNamespace(classes=(), unit="%", samples=lambda *_: [], exports=lambda *_: {"answers": {"a": "a dog"}})
     path = outcomes_file(tmp_path, "mine", 0)
@@ -122,6 +113,12 @@ def test_a_task_without_classes_has_outcomes_alone(tmp_path, vocab):
     assert set(load_file(path)) == {"de.score", "de.weight"}
     assert json.loads(path.with_suffix(".de.answers.json").read_text()) == {"a": "a dog"}
     assert shown(path) == {"n": 2, "wrong": 1, "samples": []}
+    lines = [f"he sleeps {number}" for number in range(100)]
+    side = vocab.encode_text(Text.of(lines, "en"))
+    examples = LabeledExamples(Pairs(side, side), labels=np.zeros(100, np.int32))
+    path = predicted(tmp_path, Cell("xnli", TASKS.build("xnli"), vocab), examples, np.ones(100, np.int32))
+    texts = [sample["texts"][0] for sample in shown(path)["samples"]]
+    assert (len(texts), texts[0], texts[-1]) == (12, lines[0], lines[-1])
 
 
 def test_hypotheses_of_one_premise_share_a_group(tmp_path, xnli, vocab):

@@ -38,6 +38,12 @@ def test_shows_predictions_below_inputs():
         "predicts            old          reads",
         "counts: mlm 2",
     ]
+    beside = batch("<s> old </s> alte </s>".split(), sides=np.array([[0, 0, 0, 1, 1]]))
+    mixed = batch("<s> the alte doctor </s>".split(), sides=np.array([[0, 0, 1, 0, 0]]))
+    alone = batch("<s> alte Arzt </s>".split(), sides=np.array([[1, 1, 1, 1]]))
+    assert "language" not in lines(drawn(beside, "tlm", ("en", "de")))
+    assert list(lines(drawn(mixed, "alm", ("en", "de")))["language"].values()) == ["en", "en", "de", "en", "en"]
+    assert set(lines(drawn(alone, "alm", ("en", "de")))["language"].values()) == {"de"}
 
 
 def test_padding_is_not_shown():
@@ -60,15 +66,6 @@ def test_causal_previews_show_the_next_subword():
     found.inputs |= {"position_ids": np.array([[0, 1, 0]]), "token_type_ids": np.array([[0, 0, 1]])}
     assert lines(drawn(found))["position"] == {0: "0", 1: "1", 2: "0"}
     assert lines(drawn(found))["language id"] == {0: "0", 1: "0", 2: "1"}
-
-
-def test_shows_languages_only_where_they_mix():
-    beside = batch("<s> old </s> alte </s>".split(), sides=np.array([[0, 0, 0, 1, 1]]))
-    mixed = batch("<s> the alte doctor </s>".split(), sides=np.array([[0, 0, 1, 0, 0]]))
-    alone = batch("<s> alte Arzt </s>".split(), sides=np.array([[1, 1, 1, 1]]))
-    assert "language" not in lines(drawn(beside, "tlm", ("en", "de")))
-    assert list(lines(drawn(mixed, "alm", ("en", "de")))["language"].values()) == ["en", "en", "de", "en", "en"]
-    assert set(lines(drawn(alone, "alm", ("en", "de")))["language"].values()) == {"de"}
 
 
 def test_aligned_entries_are_listed_up_to_a_dozen():
