@@ -2,6 +2,7 @@
 
 import json
 import re
+from hashlib import blake2b
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from interlace.derived.common.formats import write_as
 from interlace.derived.common.texts import overlaps
 from interlace.experiments.deriving import DerivedSubwords, derived_problems
 from interlace.experiments.evaluate import evaluate, target_of
-from interlace.experiments.prepare import data_key, data_root, prepare
+from interlace.experiments.prepare import GENERATED_VERSION, data_key, data_root, prepare
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.readers import READERS
@@ -127,6 +128,17 @@ def test_files_are_cached_by_settings_and_content(root):
     assert data_key(recipe(root)) == first
     assert data_key(recipe(root, {"transformations": "transliterate"})) != first
     assert data_key(recipe(root, {"seed": 1})) != first
+
+
+def test_the_version_of_generated_text_is_raised_when_the_text_changes():
+    sizes = {"sentences": 60, "pairs": 30, "labelled": 20, "nli": 30, "questions": 20, "dev": 10, "test": 10}
+    small = {f"toy.{name}": str(count) for name, count in sizes.items()}
+    digest = blake2b(digest_size=8)
+    for names in ("invert+transliterate", "syntax+transliterate"):
+        found = data_root(read_recipe("derived/toy:xlm", {**small, "derived.en_x.transformations": names}))
+        for path in sorted(path for path in found.rglob("*") if path.is_file() and path.suffix != ".json"):
+            digest.update(path.name.encode() + path.read_bytes())
+    assert (GENERATED_VERSION, digest.hexdigest()) == (1, "f680196c252ad541")
 
 
 def test_the_data_root_holds_links_and_corpora_are_read_from_it(root):

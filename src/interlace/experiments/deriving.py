@@ -84,17 +84,16 @@ def with_derived(recipe: Recipe, root: Path) -> Path:
     return cached("data-root", {"links": {path: str(original) for path, original in links.items()}}, link) / "data"
 
 
-def derived_key(recipe: Recipe, root: Path) -> list[Any]:
-    """Return what derived languages depend on besides the original files: settings, transformations and their code.
+def derived_key(recipe: Recipe, root: Path) -> dict[str, Any]:
+    """Return what derived languages depend on besides the original files: settings and transformations.
 
     Raises:
         DataError: a file that a transformation reads is missing.
     """
-    sections = {
+    return {
         name: {**language.dump(), "transformations": _described_chain(recipe, root, name)}
         for name, language in recipe.derived.items()
     }
-    return [sections, code_hash("derived")]
 
 
 def derived_problems(recipe: Recipe) -> list[str]:

@@ -21,6 +21,7 @@ from interlace.experiments.corpora import (
     corpora_with,
     filters_of,
     needs,
+    plugin_hash,
     side_texts,
     text_key,
     with_alignments,
@@ -31,11 +32,15 @@ from interlace.experiments.sections import VocabSettings
 from interlace.models.token_embeddings import check_vectors
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.toy import toy_version, write_toy
+from interlace.toy.languages import LANGUAGES
 
 if TYPE_CHECKING:
     from interlace.experiments.deriving import DerivedSubwords
 
 log = logging.getLogger(__name__)
+GENERATED_VERSION = (
+    1  # of the text of toy corpus and derived languages in keys of scores; raised when that text changes
+)
 
 AnyCorpus = Corpus | ParallelCorpus
 
@@ -116,12 +121,13 @@ def data_root(recipe: Recipe) -> Path:
 
 def data_key(recipe: Recipe) -> Any:
     """Return the identity of a recipe's data in keys of scores, except the contents of its files."""
-    original = [recipe.toy.dump(), toy_version()] if recipe.toy else str(_root(recipe))
+    original: Any = str(_root(recipe)) if recipe.toy is None else recipe.toy.dump()
+    plugins = [plugin_hash(LANGUAGES.get(code)) for code in recipe.toy.languages] if recipe.toy else []
     if not recipe.derived:
-        return original
+        return [original, plugins, GENERATED_VERSION]
     from interlace.experiments.deriving import derived_key
 
-    return [original, derived_key(recipe, _root(recipe))]
+    return [original, plugins, GENERATED_VERSION, derived_key(recipe, _root(recipe))]
 
 
 def _root(recipe: Recipe) -> Path:
