@@ -62,7 +62,8 @@ def test_evaluates_and_reports(run, pairs, tmp_path):
 
 
 def test_pretrains_by_a_recipe(tmp_path):
-    changes = {"toy": {"sentences": 300}, "vocab": {"size": 300}, "evaluate": {"tasks": {}}, **SMALL}
+    toy = {"sentences": 300, "pairs": 100, "labelled": 30, "nli": 30, "questions": 20, "dev": 20, "test": 20}
+    changes = {"toy": toy, "vocab": {"size": 300}, "evaluate": {"tasks": {}}, **SMALL}
     made = il.pretrain("tiny/mlm", steps=2, output=tmp_path / "run", settings=changes)
     assert made.model.config.vocab_size >= 300
     with pytest.raises(SettingsError, match="a recipe names its own"):
