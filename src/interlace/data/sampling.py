@@ -40,6 +40,7 @@ class EpochPlan(ABC):
         self.rows = rows
         self.seed = seed
         self.corpus = corpus
+        self._key = -1, 0  # epoch and its key
 
     @abstractmethod
     def __len__(self) -> int:
@@ -52,7 +53,11 @@ class EpochPlan(ABC):
     def batch(self, index: int) -> tuple[NDArray[np.int64], int]:
         """Return the rows of batch `index`, counted from 0 over all epochs, and its epoch."""
         epoch, place = divmod(index, len(self))
-        return self._rows_of(place, int(self._generator(epoch).integers(1 << 62))), epoch
+        known, key = self._key
+        if known != epoch:
+            key = int(self._generator(epoch).integers(1 << 62))
+            self._key = epoch, key
+        return self._rows_of(place, key), epoch
 
     def _generator(self, epoch: int) -> Generator:
         return generator(Purpose.PLAN, self.seed, epoch, self.corpus)
