@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from interlace.alignment import WordPairs
 from interlace.alignment.links import check_links, check_row_counts, sorted_links
-from interlace.core.errors import DataError, MissingDependencyError
+from interlace.core.errors import DataError, pandas_for
 from interlace.core.ragged import Ragged
 from interlace.text.lines import read_lines, write_lines
 
@@ -69,11 +69,8 @@ class Lexicon:
         Raises:
             MissingDependencyError: pandas is not installed.
         """
-        try:
-            import pandas as pd  # type: ignore[import-untyped]
-        except ImportError:
-            raise MissingDependencyError("a data frame of a lexicon", "pandas") from None
-        return pd.DataFrame([self[row] for row in range(len(self))], columns=["source", "target", "count"])
+        rows = [self[row] for row in range(len(self))]
+        return pandas_for("a data frame of a lexicon").DataFrame(rows, columns=["source", "target", "count"])
 
     # ---- constructors and files ----
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
 
 
 class InterlaceError(Exception):
@@ -36,6 +38,18 @@ class MissingDependencyError(InterlaceError):
     def __init__(self, needed_by: str, package: str, extra: str = "") -> None:
         wanted = f"'interlace[{extra}]'" if extra else package
         super().__init__(f"{needed_by} needs the package {package!r}: pip install {wanted}")
+
+
+def pandas_for(needed_by: str) -> Any:
+    """Return the optional package pandas.
+
+    Raises:
+        MissingDependencyError: it is not installed.
+    """
+    try:
+        return import_module("pandas")
+    except ImportError:
+        raise MissingDependencyError(needed_by, "pandas") from None
 
 
 _MAX_LISTED = 20

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, overload
 
-from interlace.core.errors import DataError, MissingDependencyError, RunError
+from interlace.core.errors import DataError, RunError, pandas_for
 
 ZERO_SHOT, SUPERVISED = "zero-shot", "supervised"
 ORACLE = ", oracle"  # behind translate-test on human translations
@@ -190,11 +190,8 @@ class ScoreTable(Sequence[Score]):
         Raises:
             MissingDependencyError: pandas is not installed.
         """
-        try:
-            import pandas as pd  # type: ignore[import-untyped]
-        except ImportError:
-            raise MissingDependencyError("a data frame of scores", "pandas") from None
-        return pd.DataFrame(self.to_dicts(), columns=None if self.rows else [item.name for item in fields(Score)])
+        columns = None if self.rows else [item.name for item in fields(Score)]
+        return pandas_for("a data frame of scores").DataFrame(self.to_dicts(), columns=columns)
 
     def _repr_html_(self) -> str:
         return str(self.to_pandas()._repr_html_())
