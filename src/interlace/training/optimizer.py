@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Decay = Annotated[float, Field(ge=0, lt=1)]
 
 PRESETS: dict[str, dict[str, Any]] = {
-    "roberta": {"betas": (0.9, 0.98), "epsilon": 1e-6, "weight_decay": 0.01},  # Liu et al. 2019, table 9
+    "roberta": {},  # the defaults below (Liu et al. 2019, table 9)
     "transformers": {"betas": (0.9, 0.999), "epsilon": 1e-8, "weight_decay": 0.0},  # the defaults of its Trainer
 }
 
