@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any, Literal
 
 from pydantic import Field
@@ -97,7 +98,7 @@ def _tested(name: str, finding: StudyFinding, results: Results, runs: int, famil
     fewest, none = min(len(first), len(second)), Interval(math.nan, math.nan, math.nan, 0)
     if measure is None or fewest < runs:
         return Verdict(name, finding, "pending", none, math.nan, fewest, (math.nan, math.nan))
-    means = sum(first) / len(first), sum(second) / len(second)
+    means = fmean(first), fmean(second)
     sign = -1 if measure.greater_is_better is False else 1
     a, b = ([sign * value for value in side] for side in (first, second))
     rng = generator(Purpose.STATISTICS, 0, 5, place)
@@ -131,4 +132,4 @@ def _judged(one: Verdict, found: list[Verdict]) -> Verdict:
         confirmed = -margin < apart.low and apart.high < margin
         refuted = apart.low > margin or apart.high < -margin
     name: VerdictName = "confirmed" if confirmed else "refuted" if refuted else "undecided"
-    return Verdict(one.name, one.finding, name, apart, p, one.runs, one.means, one.unit)
+    return replace(one, verdict=name, p=p)
