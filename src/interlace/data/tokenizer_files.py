@@ -14,6 +14,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 
 from interlace.core.errors import DataError, MissingDependencyError
 from interlace.core.files import must_exist
+from interlace.core.hub import hub_or_cache
 from interlace.data.tokenizer_training import row_template
 from interlace.text.lines import read_lines
 
@@ -75,7 +76,8 @@ def download(name: str, patterns: list[str]) -> Path:
         raise MissingDependencyError(f"{name!r} of the Hugging Face hub", "huggingface_hub") from error
     missing = f"{name!r}: no such folder, and the Hugging Face hub refuses it"
     try:
-        return Path(huggingface_hub.snapshot_download(name, allow_patterns=patterns, ignore_patterns=["*/*"]))
+        with hub_or_cache():
+            return Path(huggingface_hub.snapshot_download(name, allow_patterns=patterns, ignore_patterns=["*/*"]))
     except errors.GatedRepoError as error:
         raise DataError(f"{missing}: its authors grant access on its page; then run `hf auth login`") from error
     except errors.RepositoryNotFoundError as error:

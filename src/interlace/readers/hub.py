@@ -11,6 +11,7 @@ import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -20,6 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field
 
 from interlace.core.errors import DataError, MissingDependencyError, did_you_mean
+from interlace.core.hub import hub_or_cache
 from interlace.readers import Reader
 from interlace.readers.common import text as common
 from interlace.readers.common.questions import AnsweredQuestion, JsonNode, question_pairs, read_question
@@ -451,10 +453,11 @@ def open_dataset(address: HubAddress) -> Any:
         raise MissingDependencyError(f"{address}", "datasets", "hub") from error
     revision = None if address.is_folder else address.revision or None
     try:
-        builder = load_dataset_builder(address.repository, name=address.configuration, revision=revision)
-        _check_builder(address, builder)
-        builder.download_and_prepare()
-        return builder.as_dataset(split=address.split)
+        with nullcontext() if address.is_folder else hub_or_cache():
+            builder = load_dataset_builder(address.repository, name=address.configuration, revision=revision)
+            _check_builder(address, builder)
+            builder.download_and_prepare()
+            return builder.as_dataset(split=address.split)
     except DatasetNotFoundError as error:
         raise DataError(f"{address}: {_first_line(error)} A gated one needs `hf auth login`") from error
     except RuntimeError as error:

@@ -1,0 +1,42 @@
+"""Access to the Hugging Face hub: without a network its libraries retry for minutes; here they use their caches."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+from urllib.request import getproxies
+
+TIMEOUT = 3.0  # seconds
+
+
+def is_reachable(address: str) -> bool:
+    """Return whether the server of an address accepts connections within `TIMEOUT`; true if a proxy is set for it."""
+    place = urlsplit(address)
+    if place.scheme in getproxies():
+        return True
+    try:
+        port = place.port or (80 if place.scheme == "http" else 443)
+        socket.create_connection((place.hostname, port), TIMEOUT).close()
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def hub_or_cache() -> Iterator[None]:
+    """Within the context, `huggingface_hub` and `datasets` use only their caches if the hub cannot be reached."""
+    from huggingface_hub import constants
+
+    settings = [constants, *([sys.modules["datasets"].config] if "datasets" in sys.modules else [])]
+    before = [each.HF_HUB_OFFLINE for each in settings]
+    offline = constants.HF_HUB_OFFLINE or not is_reachable(constants.ENDPOINT)
+    for each in settings if offline else ():
+        each.HF_HUB_OFFLINE = True
+    try:
+        yield
+    finally:
+        for each, value in zip(settings, before, strict=True):
+            each.HF_HUB_OFFLINE = value
