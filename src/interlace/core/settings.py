@@ -6,6 +6,8 @@ Construction only validates; data and models come later.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from difflib import get_close_matches
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union, get_args, get_origin
 
@@ -23,6 +25,25 @@ else:
 
 # Names of plain types in the path of a pydantic error; a union tries them one after the other.
 _PLAIN = re.compile(r"(constrained-)?(str|int|float|bool)|[\w-]*\[.*\]")
+
+# Keys of other toolkits by ours.
+_SYNONYMS = {
+    **dict.fromkeys(("lr", "peak_lr"), "learning_rate"),
+    **dict.fromkeys(("batch_size", "max_tokens", "per_device_train_batch_size"), "tokens_per_update"),
+    **dict.fromkeys(("max_steps", "max_update", "num_steps"), "steps"),
+    **dict.fromkeys(("epochs", "num_train_epochs", "max_epoch"), "max_passes"),
+    **dict.fromkeys(("fp16", "bf16", "mixed_precision"), "precision"),
+    **dict.fromkeys(("warmup_steps", "warmup_updates"), "warmup"),
+    **dict.fromkeys(("max_grad_norm", "clip_norm"), "clip"),
+    **dict.fromkeys(("report_to", "log_with"), "trackers"),
+    **dict.fromkeys(("hidden_size", "emb_dim"), "width"),
+    **dict.fromkeys(("num_hidden_layers", "n_layers"), "layers"),
+    "lr_scheduler_type": "schedule",
+    "adam_betas": "betas",
+    "model_name_or_path": "start",
+    "save_steps": "checkpoint_every",
+    "eval_steps": "evaluate_every",
+}
 
 
 class _Kind(_ModelKind):
@@ -111,6 +132,9 @@ def _one(item: Any, model: type) -> str:
     if item["type"] == "extra_forbidden":
         parent = "".join(f"{part}." for part in item["loc"][:-1])
         near = did_you_mean(str(item["loc"][-1]), _keys_at(model, item["loc"][:-1]))
+        if "did you mean" not in near and (elsewhere := _key_elsewhere(path, model)):
+            near = f"; did you mean {elsewhere!r}?"
+            parent = ""
         return f"unknown key {path!r}" + near.replace("did you mean '", f"did you mean '{parent}")
     if item["type"] == "missing":
         return f"key {path!r} is required"
@@ -140,6 +164,27 @@ def _keys_at(model: Any, path: tuple[int | str, ...]) -> list[str]:
         named = [candidate for candidate in models if candidate.__name__ == part]
         models = [found for field in fields for found in _models_in(field.annotation)] if fields else named or models
     return [key for candidate in models for key in candidate.model_fields]
+
+
+def _key_elsewhere(path: str, model: type[BaseModel]) -> str:
+    """Return the path of a key of another section with nearly this name, or that other toolkits call so; else ''."""
+    name = path.rpartition(".")[2]
+    found = [
+        known
+        for known in _paths(model)
+        if get_close_matches(known.rpartition(".")[2], [name, _SYNONYMS.get(name, name)], 1, cutoff=0.75)
+    ]
+    section = path.partition(".")[0]
+    return min(found, key=lambda known: (known.partition(".")[0] != section, known.count(".")), default="")
+
+
+def _paths(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
+    """Yield the dotted paths of all keys, except inside mappings, whose keys are the user's names, and unions."""
+    for key, field in model.model_fields.items():
+        yield f"{prefix}{key}"
+        inner = [] if get_origin(field.annotation) is dict else _models_in(field.annotation)
+        if len(inner) == 1:
+            yield from _paths(inner[0], f"{prefix}{key}.")
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
