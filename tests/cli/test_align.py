@@ -148,8 +148,8 @@ def test_warns_about_untokenized_text(text, caplog):
     ("options", "said"),
     [
         ("--aligner diagnal", "did you mean 'diagonal'"),
-        ("--symmetrization gdfa", "there are: grow-diag,"),
-        ("--aligner similarity --symmetrization union", "does not join"),
+        ("--symmetrization gdfa", "grow-diag-final"),
+        ("--aligner similarity --symmetrization union", "unknown key .symmetrization."),
         ("--set thresold=1", "did you mean 'threshold'"),
         ("--set threshold=7", "less than or equal to 1"),
         ("--set seed", "such as seed=1"),

@@ -19,8 +19,8 @@ def test_progress_is_logged_at_intervals(monkeypatch, caplog):
     with caplog.at_level(logging.INFO, logger="interlace"):
         take_steps(2)
     assert [record.getMessage() for record in caplog.records] == [
-        "small: step 1 of 10, 1.0k tokens/s  mlm 2.000",
-        "small: step 2 of 10, 1.0k tokens/s  mlm 2.000",
+        "small: 1 of 10, 1.0k tokens/s  mlm 2.000",
+        "small: 2 of 10, 1.0k tokens/s  mlm 2.000",
     ]
 
 

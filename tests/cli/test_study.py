@@ -106,6 +106,6 @@ def test_a_dry_run_lists_cells_and_runs_nothing(two):
 
 
 def test_progress_describe():
-    assert describe(StudyProgress(3, 9, ("a", "b"), ("c",), 4000.0)) == "about 67 min left; running a, b; 1 failed"
+    assert describe(StudyProgress(3, 9, ("a", "b"), ("c",), 4000.0)) == "about 1 h 6 min left; running a, b; 1 failed"
     assert describe(StudyProgress(0, 9, (), (), None)) == ""
-    assert describe(StudyProgress(1, 9, (), (), 40_000.0)) == "about 11 h 7 min left"
+    assert describe(StudyProgress(1, 9, (), (), 40_000.0)) == "about 11 h 6 min left"

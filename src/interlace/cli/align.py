@@ -5,14 +5,13 @@ from __future__ import annotations
 import logging
 import sys
 import time
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, get_args
+from typing import Any
 
 from interlace.aligners import ALIGNER_FILE, ALIGNERS, DEFAULT_ALIGNER, Aligner, Alignments, FittedAligner, load_aligner
 from interlace.alignment import WordPairs
@@ -26,9 +25,10 @@ from interlace.cli.common.alignment import Source, numbered
 from interlace.cli.common.options import parse_changes
 from interlace.cli.common.output import check_json_output, lines_to, print_summary
 from interlace.cli.common.progress import watching
-from interlace.core.errors import SettingsError, did_you_mean
+from interlace.core.errors import SettingsError
 from interlace.core.files import must_be_replaceable, must_exist
 from interlace.core.progress import Progress, no_progress
+from interlace.core.store import change
 
 log = logging.getLogger(__name__)
 
@@ -119,35 +119,15 @@ def _saved(folder: Path, others: Mapping[str, Any]) -> _Model:
 
 def _to_train(name: str, settings: Mapping[str, str], priors: Path | None, folder: Path | None) -> _Model:
     """Build an aligner from its name and the settings of the command line, and check its files."""
-    kind = ALIGNERS.get(name)
-    if "symmetrization" in settings:
-        heuristic, choices = settings["symmetrization"], kind.model_fields.get("symmetrization")
-        if choices is None:
-            raise SettingsError(f"--symmetrization: the aligner {name!r} does not join two directions")
-        if heuristic not in (known := _choices(choices.annotation)):
-            hint = did_you_mean(heuristic, known)
-            raise SettingsError(f"--symmetrization: {name!r} has no heuristic {heuristic!r}{hint}")
-    aligner = kind.read({key: _parsed(value) for key, value in settings.items()}, f"--aligner {name}")
+    given: dict[str, Any] = {}
+    for key, value in settings.items():
+        change(given, key, value)
+    aligner = ALIGNERS.get(name).read(given, f"--aligner {name}")
     if folder is not None:
         if not aligner.can_save:
             raise SettingsError(f"--save-model: the aligner {name!r} has no model to save")
         must_be_replaceable(folder, ALIGNER_FILE, "aligner")
     return _Model(aligner, priors=None if priors is None else must_exist(priors, "dictionary"), folder=folder)
-
-
-def _choices(annotation: Any) -> list[str]:
-    """Return the choices of a `Literal`, or of a union of several."""
-    if isinstance(annotation, str):
-        return [annotation]
-    return [word for part in get_args(annotation) for word in _choices(part)]
-
-
-def _parsed(value: str) -> Any:
-    """Parse a TOML list; other values stay strings, which settings convert."""
-    try:
-        return tomllib.loads(f"value = {value}")["value"] if value.startswith("[") else value
-    except tomllib.TOMLDecodeError:
-        return value
 
 
 @dataclass

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from interlace.cli import Code, Json, load_plugins, output, print_json
 from interlace.cli.common.options import Changes, language_of, parse_changes
+from interlace.cli.common.output import print_rows
 from interlace.core.errors import SettingsError
 from interlace.core.progress import Progress
 
@@ -54,6 +54,7 @@ def check(
 
 
 _COLOUR = {"error": "bold red", "warning": "yellow", "note": "dim"}
+_HEADS = ("corpus", "language", "rows", "words", "characters", "median", "99 %", "longest", "tokenized")
 _FACTS = ("words", "characters", "p50", "p99", "max_words", "tokenization")
 
 
@@ -81,7 +82,11 @@ def check_files(
 
 def show(reports: list[InspectionReport], volume: TrainingVolume | None) -> None:
     """Print reports, the volume of training and a summary."""
-    output.print(_facts(reports))
+    sides = [(report, *side) for report in reports for side in report.facts.get("sides", {}).items()]
+    cells = [
+        (each.name, language, each.facts["rows"], *(side[key] for key in _FACTS)) for each, language, side in sides
+    ]
+    print_rows([dict(zip(_HEADS, row, strict=True)) for row in cells])
     for report in reports:
         if report.findings:
             output.print(f"\n[bold]{escape(report.name)}[/]", highlight=False)
@@ -107,22 +112,6 @@ def _show_finding(finding: Finding) -> None:
     output.print(head + escape(finding.about), highlight=False, soft_wrap=True)
     for example in finding.examples:
         output.print(f"      [dim]{escape(example.where)}[/]  {escape(example.text)}", highlight=False, soft_wrap=True)
-
-
-def _facts(reports: list[InspectionReport]) -> Table:
-    """Return a table with one row per side of each corpus; lengths are in words."""
-    table = Table(box=None, pad_edge=False)
-    for column in ("corpus", "language", "rows", "words", "characters", "median", "99 %", "longest", "tokenized"):
-        table.add_column(column, justify="left" if column in {"corpus", "language", "tokenized"} else "right")
-    for report in reports:
-        for language, side in report.facts.get("sides", {}).items():
-            cells = [_number(side[key]) for key in _FACTS]
-            table.add_row(escape(report.name), escape(language), _number(report.facts["rows"]), *cells)
-    return table
-
-
-def _number(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def _verdict(reports: list[InspectionReport]) -> str:

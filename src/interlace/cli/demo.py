@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from interlace.cli import notes, output, print_line
+from interlace.cli import notes, print_line
 from interlace.cli.common.options import Changes, parse_changes
-
-if TYPE_CHECKING:
-    from interlace.training.loop import TrainingStep
+from interlace.cli.common.output import print_table
 
 RECIPES = ("tiny/mlm", "tiny/alm", "tiny/align-mlm")
 TASKS = ("pos", "retrieval", "embedding_alignment")  # fine-tuning XNLI takes as long as all three pre-trainings
@@ -26,11 +22,12 @@ def demo(
 ) -> None:
     """Compare MLM, ALM (translations) and ALIGN-MLM (dictionary) on the toy corpus, in minutes."""
     from interlace.cli.common.progress import training_bar
-    from interlace.cli.common.tables import comparison_table
     from interlace.experiments.evaluate import evaluate, target_of
     from interlace.experiments.pretrain import pretrain
     from interlace.experiments.recipe import read_recipe
     from interlace.report import write_report
+    from interlace.report.score_tables import overview
+    from interlace.scores import ScoreTable, table_of_entries
 
     start = time.perf_counter()
     scores = {}
@@ -41,13 +38,9 @@ def demo(
         with training_bar(f"pre-training {recipe.name}", recipe.train.steps) as watch:
             pretrain(recipe, run, watch)
         with training_bar("fine-tuning", None) as watch:
-            scores[recipe.name] = evaluate(target_of(str(run)), TASKS, callback=partial(_same, watch))
+            scores[recipe.name] = evaluate(target_of(str(run)), TASKS, callback=lambda _task, _seed: watch)
     page = write_report([into / name for name in scores], into / "report.html")
-    output.print(comparison_table(scores))
+    tables = (table_of_entries(rows, name, run=name, system=name, label=name) for name, rows in scores.items())
+    print_table(overview(ScoreTable(row for table in tables for row in table)))
     print_line(f"done in {time.perf_counter() - start:.0f} s", notes)
     print_line(f"report: {page}")
-
-
-def _same(bar: Callable[[TrainingStep], None], _task: str, _seed: int) -> Callable[[TrainingStep], None]:
-    """Return one bar for all evaluation jobs."""
-    return bar

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from interlace.cli import Code, Json, load_plugins, output, print_json
+from interlace.cli import Code, Json, load_plugins, print_json
 from interlace.cli.common.options import Changes, parse_changes
-from interlace.core.errors import DataError, SettingsError
+from interlace.cli.common.output import print_table
+from interlace.core.errors import SettingsError
 
 
 def evaluate(
@@ -34,12 +35,12 @@ def evaluate(
     """Fine-tune on the source language and score every language; probing tasks measure the model without training."""
     load_plugins(code)
     from interlace.cli.common.progress import training_bar
-    from interlace.cli.common.tables import score_table
     from interlace.experiments.evaluate import IncompleteError, target_of
     from interlace.experiments.evaluate import evaluate as run
     from interlace.experiments.recipe import change_recipe, read_recipe
+    from interlace.report.score_tables import overview
+    from interlace.scores import table_of_entries
 
-    _must_be_no_study(Path(model))
     given = parse_changes(changes)
     target = target_of(model, read_recipe(recipe, given) if recipe else None, into)
     if given and not recipe:
@@ -56,20 +57,7 @@ def evaluate(
     if as_json:
         print_json(rows)
     else:
-        output.print(score_table(rows))
+        name = target.recipe.name
+        print_table(overview(table_of_entries(rows, target.model, run=name, system=name, label=name)))
     if failed:
         raise failed
-
-
-def _must_be_no_study(folder: Path) -> None:
-    from interlace.training.run_folder import RUN
-
-    if not folder.is_dir() or (folder / RUN).is_file():
-        return
-    from interlace.experiments.studies.folder import CELLS, STUDY
-
-    if (folder / STUDY).is_file():
-        raise DataError(
-            f"{folder}: a study, not a model; its runs are the folders in {folder / CELLS}, and "
-            f"`interlace study STUDY --output {folder}` scores all of them"
-        )

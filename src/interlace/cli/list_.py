@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
-from interlace.cli import Code, Json, load_plugins, output, print_json, registries
+from interlace.cli import Code, Json, load_plugins, print_json, registries
+from interlace.cli.common.output import print_rows
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -29,16 +28,7 @@ def list_(
     if as_json:
         print_json(found)
         return
-    table = Table(*(found[0] if found else ()), box=None, pad_edge=False)
-    for column in table.columns:
-        column.overflow = "fold"  # defaults are meant to be copied
-    for row in found:
-        table.add_row(*(escape(value if isinstance(value, str) else _joined(value)) for value in row.values()))
-    output.print(table)
-
-
-def _joined(values: list[str]) -> str:
-    return ("; " if any(", " in one for one in values) else ", ").join(values)
+    print_rows(found)
 
 
 def _find(kind: str, name: str) -> list[dict[str, Any]]:

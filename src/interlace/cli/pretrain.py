@@ -68,6 +68,8 @@ def show(found: Estimate, *, as_json: bool) -> None:
 
 
 def _facts(found: Estimate) -> Iterator[tuple[str, str]]:
+    from interlace.report.text import duration
+
     yield "recipe", found.recipe
     if (text := found.text) is None:
         yield "text", "the toy corpus, written when needed"
@@ -84,11 +86,4 @@ def _facts(found: Estimate) -> Iterator[tuple[str, str]]:
     yield "memory", f"{cost.memory / 1e9:,.2f} GB: {parts}"
     yield "speed", f"{cost.speed:,.0f} tokens/s, measured on {cost.device}"
     first = f", {cost.translating:.0%} of it for back-translation" if cost.translating else ""
-    yield "time", f"{_duration(cost.hours)} for one process on this machine{first}; without evaluation"
-
-
-def _duration(hours: float) -> str:
-    for limit, scale, unit in ((1 / 60, 3600, "s"), (2, 60, "min"), (100, 1, "h")):
-        if hours < limit:
-            return f"{hours * scale:,.0f} {unit}"
-    return f"{hours / 24:,.0f} days"
+    yield "time", f"{duration(3600 * cost.hours)} for one process on this machine{first}; without evaluation"

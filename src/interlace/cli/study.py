@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import logging
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from interlace.cli import Code, load_plugins, notes, output, print_json, print_line
 from interlace.cli.common.options import parse_changes
-from interlace.cli.common.progress import LOG_EVERY, resume_hint
+from interlace.cli.common.output import print_rows, print_table
+from interlace.cli.common.progress import resume_hint, watching
 
 if TYPE_CHECKING:
     from interlace.experiments.studies import Study
     from interlace.experiments.studies.running import StudyProgress
-
-log = logging.getLogger(__name__)
 
 
 def study(
@@ -60,7 +53,11 @@ def study(
         raise SettingsError("--output FOLDER is missing; or --dry-run to list the cells")
     from interlace.experiments.studies.running import run_study
 
-    with study_bar(read.name) as on_progress:
+    with resume_hint(), watching() as show:
+
+        def on_progress(now: StudyProgress) -> None:
+            show(read.name, now.done, now.total, describe(now))
+
         outcome = run_study(
             read, folder, into, jobs=jobs, only=only, put_aside=put_aside, code=code, on_progress=on_progress
         )
@@ -74,8 +71,6 @@ def study(
 
 
 def _list(read: Study, folder: Path, into: Path | None, only: str, *, as_json: bool) -> None:
-    from rich.table import Table
-
     from interlace.experiments.studies import cells_of, matching
     from interlace.experiments.studies.folder import StudyFolder
     from interlace.experiments.studies.running import resources_for
@@ -95,10 +90,7 @@ def _list(read: Study, folder: Path, into: Path | None, only: str, *, as_json: b
     if as_json:
         print_json(rows)
         return
-    table = Table("cell", "recipe", "model of", "tasks", "fine-tunings", "state", box=None, pad_edge=False)
-    for row in rows:
-        table.add_row(*(", ".join(value) if isinstance(value, list) else str(value) for value in row.values()))
-    output.print(table)
+    print_rows(rows, ("cell", "recipe", "model of", "tasks", "fine-tunings", "state"))
     print_line(f"{len(cells)} cells; by default {resources_for(cells)}", notes)
 
 
@@ -109,7 +101,6 @@ def _show(read: Study, folder: Path, into: Path, *, as_json: bool) -> None:
     from interlace.experiments.studies.folder import StudyFolder
     from interlace.report import write_report
     from interlace.report.study import COMPARISONS, TABLES, summarize
-    from interlace.report.tables import terminal
 
     found = summarize(read, folder, into)
     if not found:
@@ -117,8 +108,7 @@ def _show(read: Study, folder: Path, into: Path, *, as_json: bool) -> None:
     if as_json:
         output.print_json((into / COMPARISONS).read_text(encoding="utf-8"))
     else:
-        output.print(terminal(found[0]))
-        output.print(found[0].caption, highlight=False, markup=False)
+        print_table(found[0])
         print_line(f"tables: {into / TABLES}")
     runs, page = StudyFolder(into).finished_runs(cells_of(read, folder)), into / "report.html"
     if not runs:
@@ -133,36 +123,12 @@ def _show(read: Study, folder: Path, into: Path, *, as_json: bool) -> None:
         print_line(f"report: {page}")
 
 
-@contextmanager
-def study_bar(title: str) -> Iterator[Callable[[StudyProgress], None]]:
-    """Show finished cells, the remaining time, and the running and failed cells; yields the progress callback."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(
-        *columns, TextColumn("{task.fields[state]}"), console=notes, transient=True, disable=not notes.is_terminal
-    ) as bar:
-        task = bar.add_task(escape(title), total=None, state="")
-        logged, done = time.monotonic(), -1
-
-        def show(now: StudyProgress) -> None:
-            nonlocal logged, done
-            state = describe(now)
-            bar.update(task, completed=now.done, total=now.total, state=escape(state))
-            if not notes.is_terminal and (now.done > max(done, 0) or time.monotonic() - logged >= 10 * LOG_EVERY):
-                logged = time.monotonic()
-                log.info("%s: %d of %d cells%s", title, now.done, now.total, f"; {state}" if state else "")
-            done = now.done
-
-        with resume_hint():
-            yield show
-
-
 def describe(now: StudyProgress) -> str:
-    """Return the state of a study: `about 12 min left; running alm,seed=0; 1 failed`."""
-    parts = []
-    if now.seconds_left is not None and now.done < now.total:
-        minutes = round(now.seconds_left / 60)
-        long = f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
-        parts.append(f"about {f'{now.seconds_left:.0f} s' if now.seconds_left < 90 else long} left")
+    """Return the state of a study: `about 12 min 5 s left; running alm,seed=0; 1 failed`."""
+    from interlace.report.text import duration
+
+    rest = now.seconds_left if now.done < now.total else None
+    parts = [f"about {duration(rest)} left"] if rest is not None else []
     parts += [f"running {', '.join(now.running)}"] if now.running else []
     parts += [f"{len(now.failed)} failed"] if now.failed else []
     return "; ".join(parts)

@@ -77,6 +77,9 @@ def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None)
         return Target(str(kept), recipe or trained, into or folder, trained)
     if folder.suffix == ".toml":
         raise DataError(f"{path}: a recipe, not a model; name a model, and the recipe with --recipe {path}")
+    if (folder / "study.json").is_file():
+        cells = f"its runs are the folders in {folder / 'cells'}, and `interlace study STUDY -o {folder}` scores them"
+        raise DataError(f"{path}: a study, not a model; {cells}")
     if into is None:
         what = "not a run" if folder.exists() else "no such folder or run"
         raise DataError(f"{path}: {what}; a plain checkpoint or a model of the hub needs --output for its scores")

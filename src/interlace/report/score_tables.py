@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import stdev
 from typing import Any
 
-from interlace.report.tables import Column, Entry, Line, Table
+from interlace.report.tables import LOWER, Column, Entry, Line, Table
 from interlace.report.text import language_name, number, p_value, signed, spread, task_name
-from interlace.scores import ScoreTable, comparison
+from interlace.scores import ZERO_SHOT, ScoreTable, comparison
 from interlace.scores.held_out import ALL_WORDS, HELD_OUT_SHARE, add_all_words
 from interlace.scores.statistics import ALPHA
 
@@ -206,6 +207,40 @@ def task_scores(table: ScoreTable) -> list[TaskScores]:
         around = [row for row in every[tuple(place)] if (row.run, row.language, row.seed) in entries]
         found.append(TaskScores(rows, ScoreTable(around)))
     return found
+
+
+def overview(table: ScoreTable) -> Table:
+    """Return one table for a terminal: tasks and systems down, languages and their mean without the source across.
+
+    Several measurements are their mean and standard deviation.
+    """
+    tasks, main = task_scores(table), table.filter(main=True)
+    languages, labels = main.unique("language"), main.unique("label")
+    lines = []
+    for one in tasks:
+        measures = {measure.language: measure for measure in one.measures}
+        shown = [*(measures.get(language) for language in languages), one.summary]
+        first = one.first
+        task = first.task if first.setting == ZERO_SHOT else f"{first.task}, {first.setting}"
+        for system in one.systems:
+            words = one.words[system].removesuffix(" words")
+            about = ", ".join(filter(None, (first.metric, words, first.unit)))
+            name = f"{task}{LOWER * (first.greater_is_better is False)}\n({about})"
+            entries = [_mean_entry(one.results[each].get(system), each) if each else None for each in shown]
+            lines.append(Line(name, (*([Entry(system.label)] if len(labels) > 1 else []), *entries)))
+    several, sourced = len(main.unique("seed")) > 1, any(row.language == row.source for row in main)
+    title = f"Scores{' over seeds, ± standard deviation' * several}{' (mean: without the source)' * sourced}"
+    lower = f"{LOWER.strip()}: lower is better." * any(row.greater_is_better is False for row in main)
+    notes = (lower, main.collapse_note(), main.candidates_note(), table.majority_note())
+    columns = [Column("recipe", is_text=True)] * (len(labels) > 1) + [Column(name) for name in (*languages, "mean")]
+    return Table("scores", title, tuple(columns), tuple(lines), " ".join(filter(None, notes)), "task")
+
+
+def _mean_entry(result: comparison.Result | None, measure: comparison.Measure) -> Entry | None:
+    if result is None:
+        return None
+    deviation = f"{stdev(result.values):.1f}" if len(result.values) > 1 else ""
+    return Entry(measure.format(result.mean), deviation, collapsed=result.collapsed)
 
 
 def summary_entry(scores: TaskScores) -> str:

@@ -5,17 +5,48 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
+import rich.table
 import typer
+from rich.markup import escape
 
-from interlace.cli import print_json, print_line
+from interlace.cli import output, print_json, print_line
 from interlace.core.errors import SettingsError
 from interlace.core.files import atomic
 from interlace.text.lines import writing
+
+if TYPE_CHECKING:
+    from interlace.report.tables import Table
+
+
+def print_table(table: Table) -> None:
+    """Print a table of results with its caption."""
+    from interlace.report.tables import terminal
+
+    output.print(terminal(table))
+    if table.caption:
+        output.print(table.caption, highlight=False, markup=False)
+
+
+def print_rows(rows: Sequence[Mapping[str, Any]], heads: Sequence[str] = ()) -> None:
+    """Print a table with a column for each key; numbers are on the right."""
+    table = rich.table.Table(box=None, pad_edge=False)
+    for place, head in enumerate(heads or (rows[0] if rows else ())):
+        number = isinstance([*rows[0].values()][place], int)
+        table.add_column(head, justify="right" if number else "left", overflow="fold")  # values are meant to be copied
+    for row in rows:
+        table.add_row(*(escape(_cell(value)) for value in row.values()))
+    output.print(table)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, list):
+        return ("; " if any(", " in str(one) for one in value) else ", ").join(map(str, value))
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def check_json_output(into: Path | None, as_json: bool) -> None:

@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from interlace.cli import notes, print_line
-from interlace.core import progress as callbacks
 
 if TYPE_CHECKING:
     from interlace.training.loop import TrainingStep
@@ -22,23 +21,33 @@ LOG_EVERY = 30.0  # seconds between log lines without a terminal
 
 
 @contextmanager
-def training_bar(title: str, total: int | None) -> Iterator[Callable[[TrainingStep], None]]:
-    """Show tokens per second, remaining time and smoothed losses; yields the callback that advances the bar."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[rate]}  {task.fields[losses]}"),
-    )
+def watching() -> Iterator[Callable[..., None]]:
+    """Yield a progress callback (description, done, total, state); a total of 0 is unknown, the state optional."""
+    what, state = TextColumn("{task.description}"), TextColumn("{task.fields[state]}")
+    columns = (what, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), state)
     with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
-        bar = progress.add_task(title, total=total, rate="", losses="")
-        losses: dict[str, float] = {}
-        speed, last = 0.0, 0
+        bar = progress.add_task("", total=None, state="")
         logged = time.monotonic()
 
+        def show(what: str, done: int, total: int, state: str = "") -> None:
+            nonlocal logged
+            progress.update(bar, description=escape(what), completed=done, total=total or None, state=escape(state))
+            if not notes.is_terminal and time.monotonic() - logged >= LOG_EVERY:
+                logged = time.monotonic()
+                log.info("%s: %s%s%s", what, f"{done:,}", f" of {total:,}" * bool(total), f", {state}" * bool(state))
+
+        yield show
+
+
+@contextmanager
+def training_bar(title: str, total: int | None) -> Iterator[Callable[[TrainingStep], None]]:
+    """Show tokens per second, remaining time and smoothed losses; yields the callback that advances the bar."""
+    losses: dict[str, float] = {}
+    speed, last = 0.0, 0
+    with resume_hint(), watching() as show:
+
         def watch(step: TrainingStep) -> None:
-            nonlocal speed, last, logged
+            nonlocal speed, last
             if step.index <= last:  # another training run
                 losses.clear()
                 speed = 0.0
@@ -47,31 +56,8 @@ def training_bar(title: str, total: int | None) -> Iterator[Callable[[TrainingSt
             speed = now if not speed else 0.95 * speed + 0.05 * now
             for key, loss in step.losses.items():
                 losses[key] = loss if key not in losses else 0.95 * losses[key] + 0.05 * loss
-            shown = "  ".join(f"{key} {loss:.3f}" for key, loss in losses.items())
-            rate = f"{speed / 1000:.1f}k tokens/s"
-            progress.update(bar, completed=step.index, rate=rate, losses=shown)
-            if not notes.is_terminal and time.monotonic() - logged >= LOG_EVERY:
-                logged = time.monotonic()
-                log.info("%s: step %d%s, %s  %s", title, step.index, f" of {total}" if total else "", rate, shown)
-
-        with resume_hint():
-            yield watch
-
-
-@contextmanager
-def watching() -> Iterator[callbacks.Progress]:
-    """Yield a progress callback (description, done, total); a total of 0 is unknown."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as progress:
-        bar = progress.add_task("", total=None)
-        logged = time.monotonic()
-
-        def watch(what: str, done: int, total: int) -> None:
-            nonlocal logged
-            progress.update(bar, description=escape(what), completed=done, total=total or None)
-            if not notes.is_terminal and time.monotonic() - logged >= LOG_EVERY:
-                logged = time.monotonic()
-                log.info("%s: %s%s", what, f"{done:,}", f" of {total:,}" if total else "")
+            shown = "".join(f"  {key} {loss:.3f}" for key, loss in losses.items())
+            show(title, step.index, total or 0, f"{speed / 1000:.1f}k tokens/s{shown}")
 
         yield watch
 

@@ -8,7 +8,7 @@ their embedding rows occurs in such an entry. The main metric is over held-out w
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 DICTIONARIES = "dictionaries"  # folder of a run: entries that objectives drew, as source, target, part and use
-HELD_OUT, ALL = "held-out words", "all words"  # what a main metric may be over
 
 
 class DictionaryTask(ProbeTask):
@@ -186,12 +185,3 @@ class WordGroups:
         counted = numbers[entries[self.counted]]
         score[counted], weight[counted] = hits[self.counted], 1
         return Examples(score, weight, identity)
-
-
-def scored_words(metric: str, scores: Iterable[Mapping[str, float]]) -> str:
-    """Return which words the main metric of some rows is over: `HELD_OUT`, `ALL`, or both.
-
-    scores: of each row, all metrics.
-    """
-    groups = {HELD_OUT if f"{metric}, all" in each and each.get("held out") else ALL for each in scores}
-    return " or ".join(sorted(groups, reverse=True))
