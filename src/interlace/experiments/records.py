@@ -65,10 +65,11 @@ def finished_recipe(run: Path) -> Recipe | None:
 def claim_folder(recipe: Recipe, into: Path) -> None:
     """Write the recipe into a run's folder, or check that the folder holds a run of the same recipe.
 
-    A run without a checkpoint may change its recipe; it starts over.
+    A run without a checkpoint may change its recipe; it starts over. A run may get more steps if its learning rates do
+    not depend on their number; it resumes from its last checkpoint, also if it was finished.
 
     Raises:
-        RunError: the folder is not a run's, or holds a run of another recipe.
+        RunError: the folder is not a run's, or holds a run of another recipe that this one does not extend.
     """
     found, dumped = read_json(into / RECIPE), recipe.dump()
     if found is None:
@@ -81,10 +82,32 @@ def claim_folder(recipe: Recipe, into: Path) -> None:
             stored = found
         if changed := differences(stored, dumped):
             if is_finished(into) or checkpoint.steps_in(into / "checkpoints"):
-                raise RunError(f"{into} holds a run of another recipe: {'; '.join(changed[:5])}; choose another folder")
-            log.info("%s holds a run without a checkpoint; restarting it with the changed recipe", into)
+                more = {**stored, "train": {**stored["train"], "steps": recipe.train.steps}}
+                hint = _extension(into, stored["train"]["steps"], recipe) if not differences(more, dumped) else ""
+                if hint is not None:
+                    text = "; ".join(changed[:5])
+                    raise RunError(f"{into} holds a run of another recipe: {text}; {hint}choose another folder")
+                log.info("extending the run from %s steps", stored["train"]["steps"])
+                (into / RUN).unlink(missing_ok=True)  # before the recipe: the run is unfinished from here on
+            else:
+                log.info("%s holds a run without a checkpoint; restarting it with the changed recipe", into)
     if found != dumped:
         write_json(into / RECIPE, dumped)
+
+
+def _extension(into: Path, steps: int, recipe: Recipe) -> str | None:
+    """Return None if more steps can extend the run in a folder, else what prevents it."""
+    train = recipe.train
+    if recipe.embeddings is not None or (read_json(into / RUN) or {}).get("stopped"):
+        return "only a run that was not stopped early can be extended; "
+    if train.steps < steps:
+        return "only more steps can extend it; "
+    if not train.optimizer.can_extend(steps, train.steps):
+        what = f"schedule = {train.optimizer.schedule!r}, warmup = {train.optimizer.warmup}"
+        return f"more steps would change the learning rates of past steps ({what}); "
+    if train.patience and steps % train.evaluate_every:
+        return f"early stopping would not have evaluated at step {steps}; "
+    return None
 
 
 def check_run_state(into: Path, vocab: Vocab, backbone: Backbone) -> None:
