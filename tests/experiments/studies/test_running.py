@@ -133,6 +133,20 @@ def test_rejects_cells_of_other_settings(run, tmp_path):
     assert len(calls(tmp_path, "a,seed=0")) == 2
 
 
+def test_a_setting_added_since_a_cell_began_is_no_change(run, tmp_path):
+    run()
+    path = tmp_path / "study" / "cells" / "b,seed=0" / "cell.json"
+    state = json.loads(path.read_text())
+    del state["training"]["train"]["keep"], state["training"]["export"]
+    path.write_text(json.dumps(state))
+    run()
+    assert commands(tmp_path, "b,seed=0") == ["pretrain", "evaluate"]
+    state["training"]["train"]["gone"] = 1  # a setting that no longer exists
+    path.write_text(json.dumps(state))
+    with pytest.raises(RunError, match=r"b,seed=0: .*train\.gone was 1"):
+        run()
+
+
 def test_changed_evaluation_keeps_the_model(run, tmp_path):
     run()
     run({"evaluate.seeds": "2"})

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlace import __version__
-from interlace.core.errors import DataError, RunError
+from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.core.files import atomic, must_exist
 from interlace.core.names import file_in
+from interlace.experiments.recipe import Recipe
 from interlace.experiments.score_store import content_keys
 from interlace.scores import ZERO_SHOT, ScoreTable, table_of_entries
 from interlace.training.run_folder import EVALUATION, RECIPE, RUN, SCORES, VECTORS, read_json, write_json
 from interlace.training.selection import Item, runs_of_task
 
 if TYPE_CHECKING:
-    from interlace.experiments.recipe import Recipe
     from interlace.experiments.studies import GridCell, Study
 
 CELL, TRAINING, LOG = "cell.json", "pretrain.json", "log.txt"
@@ -88,7 +88,7 @@ class StudyFolder:
     def is_finished(self, cell: GridCell) -> bool:
         """Return whether a cell is finished under the study's current settings, model and test files."""
         state = self.state(cell)
-        same = (state.training, state.evaluation) == (cell.training, cell.evaluation)
+        same = _is_same_training(state, cell) and state.evaluation == cell.evaluation
         has_model = bool(cell.model or cell.origin) or self.is_trained(cell.name)
         if state.state != "finished" or not same or not has_model or not (self.cell(cell.name) / SCORES).is_file():
             return False
@@ -121,7 +121,7 @@ class StudyFolder:
         for cell in cells:
             training, folder = self.state(cell).training, self.cell(cell.name)
             begun = any((folder / "checkpoints").glob("*")) or any((folder / name).exists() for name in (RUN, SCORES))
-            if training and training != cell.training and begun:
+            if training and begun and not _is_same_training(self.state(cell), cell):
                 from interlace.experiments.records import differences  # imports torch
 
                 found[cell.name] = differences(training, cell.training)
@@ -192,6 +192,18 @@ class StudyFolder:
         if not rows:
             raise DataError(f"{self.path / RESULTS}: no scores yet; run the study first")
         return ScoreTable.from_json(rows, str(self.path / RESULTS))
+
+
+def _is_same_training(state: CellState, cell: GridCell) -> bool:
+    """Return whether a cell began with its current training settings; those added since then had their defaults."""
+    if state.training == cell.training or cell.model:
+        return state.training == cell.training
+    other = {key: value for key, value in cell.recipe.dump().items() if key not in cell.training}
+    try:
+        found = Recipe.read({**other, **state.training}).dump()
+    except SettingsError:
+        return False
+    return {key: found[key] for key in cell.training} == cell.training
 
 
 def requested_items(recipe: Recipe, name: str) -> set[Item]:
