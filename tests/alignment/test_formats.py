@@ -1,6 +1,5 @@
 """Alignment files: each format by hand, detection of the index of the first word, malformed files."""
 
-import gzip
 import json
 import random
 
@@ -51,12 +50,6 @@ def test_links_are_sorted_and_stand_once_and_sure_ones_win(put):
     gold = read_alignments(put("3-1 0-2 0-0 3-1 0p2"))
     assert gold.possible.to_lists() == gold.sure.to_lists() == [[[0, 0], [0, 2], [3, 1]]]
     assert gold.notes == {"duplicate links": 2}
-
-
-def test_packed_files_and_windows_line_ends_are_the_same(put, tmp_path):
-    plain = put("0-0 1-1", "0-1")
-    (tmp_path / "links.gz").write_bytes(gzip.compress(b"\xef\xbb\xbf0-0 1-1\r\n0-1\r\n"))
-    assert read_alignments(tmp_path / "links.gz").sure == read_alignments(plain).sure
 
 
 @pytest.mark.parametrize(
@@ -302,17 +295,9 @@ def test_plain_text_and_joined_text(put):
         read_gold_text()
 
 
-def test_joins_words_with_blanks(put):
-    row = {"src_words": ["New York", "", "b"], "tgt_words": ["x"], "alignment": []}
-    text = read_gold_text(put(json.dumps(row)))
-    assert text.pairs.source.lines == ["New_York _ b"]
-    assert text.pairs.source.notes == {"words with white space or without characters, written with '_'": 2}
-
-
 # ---- real gold ----
 
 
-ALIBI = ("ChatBotte_MasterCat", "LaBarbeBleue_BlueBeard", "LaDerniereClasse_TheLastLesson", "LaVision_TheVision")
 SETS = {  # links, text; pairs, format, base, sure and other possible links, left out
     "enfr": (["enfr.gold", "enfr.src-tgt"], (447, "pharaoh", 1, 4038, 13400, 0)),
     "zhen": (["zhen.gold", "zhen.src-tgt"], (450, "pharaoh", 1, 11238, 178, 0)),
@@ -336,13 +321,3 @@ def test_real_gold_is_counted_as_known(real_data, name):
     assert len(text) == len(gold)
     assert (len(gold), gold.format, gold.base, len(gold.sure.flat), others, sum(gold.notes.values())) == expected
     assert agreement(gold.sure, gold.sure, gold.possible).aer == 0
-
-
-def test_real_stories_are_counted_as_known(real_data):
-    counts = np.zeros(3, int)
-    for name in ALIBI:
-        sides = [f"{side}_sents.txt" for side in name.split("_")]
-        text, gold = load(real_data / "alignment/alibi-fr-en" / name, f"ali_w2w_{name}.txt", *sides)
-        assert (gold.format, gold.base, gold.notes, len(text)) == ("talp", 0, {}, len(gold))
-        counts += (len(gold), len(gold.sure.flat), len(gold.possible.flat) - len(gold.sure.flat))
-    assert counts.tolist() == [318, 5063, 8045]

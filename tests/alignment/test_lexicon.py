@@ -53,13 +53,6 @@ def test_counts_do_not_depend_on_chunks(monkeypatch):
     assert entries(part) == {("the", "das"): 1, ("small", "kleine"): 1}
 
 
-@pytest.mark.filterwarnings("error")
-def test_an_entry_with_count_zero_has_probability_zero():
-    lexicon = lexicon_of({"a x": 1, "b y": 0})
-    assert (lexicon.forward.tolist(), lexicon.backward.tolist()) == ([1, 0], [1, 0])
-    assert len(lexicon.top(1)) == 2
-
-
 def test_rejects_links_beyond_a_sentence(monkeypatch):
     pairs, _ = linked_houses()
     with pytest.raises(DataError, match="3 source and 3 target sentences, but 1 rows of links"):
@@ -81,11 +74,6 @@ def test_filters_of_entries():
     assert len(lexicon.top(2)) == 7
     # y is best of b, and b (2) equals a (2) as best of y; z is best of c, and equals b
     assert set(entries(lexicon.words().mutual())) == {("a", "x"), ("b", "y"), ("c", "z")}
-
-
-def test_ties_prefer_the_rarer_target():
-    lexicon = lexicon_of({"a often": 1, "a rare": 1, "b often": 7})
-    assert set(entries(lexicon.top(1))) == {("a", "rare"), ("b", "often")}
 
 
 def test_a_dictionary_is_read_with_tabs_or_blanks(tmp_path):

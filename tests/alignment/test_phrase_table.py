@@ -70,14 +70,6 @@ def test_the_most_frequent_links_count_and_a_word_with_two_links_takes_their_mea
     assert same(table[("a", "b"), ("x",)], expected)
 
 
-def test_scores_of_long_phrases_of_rare_words_have_a_logarithm():
-    words = [" ".join(f"{side}{number}" for number in range(20)) for side in "st"]
-    pairs = word_pairs([words[0], *["q " * 40] * 1000], [words[1], *["r " * 40] * 1000])
-    table = PhraseTable.count(pairs, Ragged.of([[(0, 0)], *[[]] * 1000], width=2), TableRules(max_phrase_length=20))
-    assert len(table) == 400
-    assert (table.scores > 0).all()
-
-
 def test_tables_do_not_depend_on_chunks_spooling_or_link_order(tmp_path, monkeypatch):
     pairs, links = random_corpus(2, rows=200, words=40)
     whole = PhraseTable.count(pairs, links)
@@ -144,16 +136,6 @@ def test_the_best_has_the_greatest_share_then_count_then_lexical_weight_then_ord
     assert rows(table.best_of_each(5)) == rows(table)
 
 
-def test_top_keeps_the_best_of_each_source_phrase():
-    pairs, links = random_corpus(3)
-    whole, cut = PhraseTable.count(pairs, links), PhraseTable.count(pairs, links, TableRules(top=2))
-    assert rows(cut) == rows(whole.best_of_each(2))
-    assert np.bincount(cut.entries[:, 0]).max() == 2
-    assert len(cut.source) == len(whole.source)  # each source phrase keeps its best
-    assert len(cut.target) == len(np.unique(cut.entries[:, 1])) < len(whole.target)
-    assert [cut[row] for row in cut.best] == [whole[row] for row in whole.best]
-
-
 # ---- looking up ----
 
 
@@ -182,16 +164,6 @@ def test_an_index_uses_the_given_word_numbers():
     assert spelt == [None, "small", "small house", None, None, "house"]
     assert table.index("target").find(table.target, Ragged.of([[(9, 0, n)] for n in table.target.lengths], width=3), 1
                                      ).tolist() == list(range(len(table.target)))  # fmt: skip
-
-
-def test_rows_are_found_by_phrase_numbers():
-    table = PhraseTable.count(*random_corpus(5))
-    assert table.rows_of(table.entries[:, 0], table.entries[:, 1]).tolist() == list(range(len(table)))
-    assert table.rows_of([-1, 0], [0, -1]).tolist() == [-1, -1]
-    found = table.find(np.array([1, -1, 0]))
-    assert found.lengths[1] == 0
-    assert [set(table.entries[found[row], 0].tolist()) for row in (0, 2)] == [{1}, {0}]
-    assert len(found[0]) == (table.entries[:, 0] == 1).sum()
 
 
 def test_a_trie_numbers_as_a_dictionary_does():

@@ -42,32 +42,6 @@ def test_the_phrases_of_the_paper_figure():
     assert len(found) == 17
 
 
-def test_words_without_links_are_absorbed_at_the_borders_or_not():
-    links = [[(1, 1)]]
-    assert extract([(3, 2)], links) == [[
-        [0, 2, 0, 2], [0, 2, 1, 2], [0, 3, 0, 2], [0, 3, 1, 2], [1, 2, 0, 2], [1, 2, 1, 2], [1, 3, 0, 2], [1, 3, 1, 2],
-    ]]  # fmt: skip
-    assert extract([(3, 2)], links, unaligned_borders=False) == [[[1, 2, 1, 2]]]
-    assert extract([(3, 3)], [[(0, 0), (2, 2)]], unaligned_borders=False)[0][1] == [
-        0,
-        3,
-        0,
-        3,
-    ]  # inside, they always are
-
-
-def test_length_is_limited_on_both_sides():
-    assert extract([(1, 5)], [[(0, 0), (0, 4)]], max_phrase_length=4) == [[]]
-    assert extract([(5, 1)], [[(0, 0), (4, 0)]], max_phrase_length=4) == [[]]
-    assert extract([(5, 1)], [[(0, 0), (4, 0)]], max_phrase_length=5) == [[[0, 5, 0, 1]]]
-    assert extract([(2, 4)], [[(0, 0)]], max_phrase_length=2)[0] == [
-        [0, 1, 0, 1],
-        [0, 1, 0, 2],
-        [0, 2, 0, 1],
-        [0, 2, 0, 2],
-    ]
-
-
 @pytest.mark.parametrize("unaligned_borders", [True, False])
 def test_ten_thousand_random_pairs_equal_the_definition(unaligned_borders):
     rng = np.random.default_rng(7 + unaligned_borders)

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.alignment.links import reverse_links
 from interlace.alignment.symmetrization import HEURISTICS, symmetrize
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
@@ -80,25 +79,6 @@ def test_heuristics_by_hand(heuristic, expected):
 # Each of the next three comes out otherwise in another order.
 
 
-def test_straight_neighbours_come_first():
-    # (1, 1) brings source 1, then (1, 0) brings target 0. Were (1, 0) first, (1, 1) would bring nothing.
-    assert one([(0, 1), (1, 0), (1, 1)], [(0, 1)], "grow-diag") == [(0, 1), (1, 0), (1, 1)]
-
-
-def test_the_scan_goes_by_target():
-    # (2, 0) comes first and takes (1, 0), which brings source 1; (1, 3) still brings target 3. Were (0, 2) first, it
-    # would take (1, 3), and (1, 0) would bring nothing.
-    forward = [(0, 2), (1, 0), (1, 3), (2, 0)]
-    assert one(forward, [(0, 2), (2, 0)], "grow-diag") == forward
-
-
-def test_links_taken_later_in_a_scan_are_visited_in_it():
-    # Around (0, 1) are (1, 0), before it, and (1, 2), further on. (1, 2) is met at once and takes (2, 1), which brings
-    # source 2, so that nothing is left to bring for (2, 0), which (1, 0) meets in the next scan.
-    forward = [(0, 1), (1, 0), (1, 2), (2, 0), (2, 1)]
-    assert one(forward, [(0, 1)], "grow-diag") == [(0, 1), (1, 0), (1, 2), (2, 1)]
-
-
 @pytest.mark.parametrize("far", [29, 30, 31, 32, 62, 63, 64, 95])
 def test_finds_neighbors_across_machine_words(far):
     square = [(source, target) for source in range(far, far + 3) for target in range(3)]
@@ -139,10 +119,6 @@ def test_pairs_without_links_stay():
     empty = links([], [(3, 1)], [])
     assert symmetrize(empty, links([(0, 0)], [], []), "union").to_lists() == [[[0, 0]], [[3, 1]], []]
     assert symmetrize(links(), links()).to_lists() == []
-
-
-def test_reversed_links_are_sorted_again():
-    assert reverse_links(links([(0, 2), (1, 0)], [], [(4, 1)])).to_lists() == [[[0, 1], [2, 0]], [], [[1, 4]]]
 
 
 def test_rejects_unknown_heuristics_and_invalid_links():

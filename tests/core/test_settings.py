@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator
 
 from interlace.core.errors import SettingsError
 from interlace.core.settings import Settings, fields_of
@@ -91,21 +91,6 @@ def test_the_plain_types_of_a_union_are_told_together(data, message):
     assert str(caught.value).removesuffix(" (found 'x')") == message
 
 
-def test_construction_complains_as_reading_does():
-    with pytest.raises(SettingsError, match=r"^unknown key 'step'; did you mean 'steps'\?$"):
-        Warmup(step=1)
-    with pytest.raises(SettingsError, match=r"^warmup\.steps: .*\(found -1\)$"):
-        Training(seed=1, warmup={"steps": -1})
-
-
-def test_plain_pydantic_models_complain_as_ever():
-    class Plain(BaseModel):
-        size: int
-
-    with pytest.raises(ValidationError):
-        Plain(size="x")
-
-
 def test_settings_are_frozen():
     with pytest.raises(ValidationError, match="frozen"):
         Warmup().steps = 3
@@ -117,15 +102,6 @@ WARMUPS = st.builds(Warmup, steps=st.integers(0), start=st.floats(0, 1))
 @given(st.builds(Training, seed=st.integers(), stages=st.lists(WARMUPS), schedule=WARMUPS, last=st.none() | WARMUPS))
 def test_what_is_dumped_reads_back(settings):
     assert Training.read(settings.dump()) == settings
-
-
-def test_fields_as_a_table():
-    assert fields_of(Warmup) == [
-        ("steps", "int", "100", "Steps with a rising learning rate."),
-        ("start", "float", "0.0", "Share of the peak at the first step."),
-    ]
-    assert fields_of(Training)[0] == ("seed", "int", "required", "First field of every key.")
-    assert {key: kind for key, kind, _, _ in fields_of(Training)}["name"] == "str"
 
 
 class Inner(Settings):

@@ -3,7 +3,7 @@
 import pytest
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.core.store import ConfigStore, change, merged, put
+from interlace.core.store import ConfigStore, change, put
 
 
 @pytest.fixture
@@ -41,11 +41,6 @@ def test_find_takes_a_path_a_shipped_name_and_a_file_of_a_folder(store, tmp_path
 def test_a_variant_merges_into_its_file_and_into_the_variant_that_it_extends(store):
     assert store.read("tiny/rows:first") == {"name": "tiny-rows-first", "a": {"z": 3, "x": 1, "y": 2}, "list": {"m": 2}}
     assert store.read("tiny/rows:second") == {"name": "own", "a": {"z": 3, "x": 7}, "list": {"k": 1}}
-
-
-def test_a_variant_of_an_own_file_is_named_after_it(store, tmp_path):
-    own = write(tmp_path, "[a]\nx = 1\n[variants.v]\na.y = 2\n")
-    assert store.read(f"{own}:v") == {"name": "own-v", "a": {"x": 1, "y": 2}}
 
 
 @pytest.mark.parametrize(
@@ -88,14 +83,6 @@ def test_a_file_that_extends_replaces_whole_keys(store, tmp_path):
 def test_a_file_may_extend_what_variants_share(store, tmp_path):
     own = write(tmp_path, 'extends = "tiny/rows"\nname = "own"\n')
     assert store.read(own) == {"name": "own", "a": {"z": 3, "x": 1}, "list": {"k": 1}}
-
-
-def test_tables_merge_and_other_values_are_replaced():
-    assert merged({"a": {"x": 1}, "b": [1], "c": {"k": 1}}, {"a": {"y": 2}, "b": [2], "c": 3}) == {
-        "a": {"x": 1, "y": 2},
-        "b": [2],
-        "c": 3,
-    }
 
 
 def test_a_key_is_put_at_its_path():

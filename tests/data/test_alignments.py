@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from interlace.alignment import WordPairs
 from interlace.core.errors import DataError
@@ -77,18 +75,6 @@ def test_maps_all_rows_from_files(tmp_path):
     assert bare.whole(tmp_path / "other")[1].links == Ragged.of([[], [], []], width=2)
 
 
-@given(st.lists(st.lists(st.tuples(*[st.integers(0, 70_000)] * 2), max_size=3), min_size=1, max_size=4))
-def test_numbers_of_every_size_survive_narrow_storage(tmp_path_factory, links):
-    links = [sorted(set(row)) for row in links]
-    sides = [[range(max((link[side] for link in row), default=0) + 1) for row in links] for side in (0, 1)]
-    lists = [Ragged.from_lengths(np.concatenate([np.array(row) for row in side]), map(len, side)) for side in sides]
-    words = WordPairs(*(Ragged(side.values.astype(np.int32), side.offsets) for side in lists), ["w"] * 70_001, ["w"])
-    count = sum(map(len, links))
-    aligned = write(tmp_path_factory.mktemp("a") / "a", words, links, np.ones(count, np.float32), rows=1)
-    assert aligned.take(range(len(links))).links == Ragged.of(links, width=2)
-    assert aligned.words(range(len(links))) == tuple(lists)
-
-
 @pytest.mark.parametrize(
     ("links", "message"),
     [
@@ -124,3 +110,12 @@ def test_rejects_alignments_of_other_text(tmp_path, vocab, words, message):
     aligned = write(tmp_path / "a", words, links, CONFIDENCE[: sum(map(len, links))])
     with pytest.raises(DataError, match=message):
         corpus_of(tmp_path / "c", vocab).with_alignments(aligned)
+
+
+@pytest.mark.parametrize("size", [255, 256, 257, 65_536, 65_537])
+def test_numbers_of_every_size_survive_narrow_storage(tmp_path, size):
+    side = Ragged.of([range(size), [0]])
+    rows = [[(0, size - 1), (size - 1, 0)], []]
+    aligned = write(tmp_path / "a", WordPairs(side, side, ["w"] * size, ["w"] * size), rows, np.ones(2, np.float32))
+    assert aligned.take([1, 0]).links == Ragged.of(rows[::-1], width=2)
+    assert aligned.words([0])[1] == side.take([0])

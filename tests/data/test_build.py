@@ -75,14 +75,6 @@ def test_errors_leave_nothing_behind(build, tmp_path, files, options, message):
     assert {path.name for path in tmp_path.iterdir()} == set(files)
 
 
-def test_real_pairs(real_data, tmp_path, vocab):
-    paths = [real_data / "parallel" / "multi30k" / f"val.{language}.gz" for language in ("en", "de")]
-    reader, folder = READERS.build("lines"), tmp_path / "c"
-    corpus = build_corpus(reader, paths, ["en", "de"], vocab, WHITESPACE, Normalization(), folder)
-    assert len(corpus) == 1014
-    assert corpus.counts["words"]["en"] == 12167  # wc -w
-
-
 @pytest.mark.parametrize("chunk", [2, 100])
 @pytest.mark.parametrize("languages", [["en"], ["en", "de"]])
 def test_counts_what_filters_drop(build, vocab, languages, chunk, monkeypatch):

@@ -128,15 +128,6 @@ def test_a_word_may_contain_spaces(vocab):
     assert owners == {0: "▁the", 1: "▁20▁000", 2: "▁letters"}
 
 
-def test_chunks_are_encoded_in_order(vocab, lines):
-    chunks = [Text(name, rows, SPLIT["whitespace"].split(rows)) for name, rows in lines.items()]
-    chunks.insert(1, Text("xx", [], SPLIT["whitespace"].split([])))
-    found = list(vocab.encode_texts(iter(chunks)))
-    assert [part.language for part in found] == ["en", "xx", "hi", "zh", "tr", "th"]
-    for part, chunk in zip(found, chunks, strict=True):
-        assert part == vocab.encode_text(chunk)
-
-
 LINES = ["我喜歡喝茶", "他不喜歡我", "she cannot read", "cannot be", "我喝茶"]
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from interlace.core.errors import DataError, SettingsError
 from interlace.data.filters import FILTERS, FilterChain, build_filters
 from interlace.data.filters.control import Control
-from interlace.data.filters.duplicates import Duplicates, HashSet, line_hashes
+from interlace.data.filters.duplicates import Duplicates, HashSet
 from interlace.data.filters.empty import Empty
 from interlace.data.filters.identical import IdenticalSides
 from interlace.data.filters.length import Length
@@ -164,8 +164,3 @@ def test_hash_set_agrees_with_a_set(chunks):
             known.add(key)
         assert seen.add(keys).tolist() == expected
         assert len(seen) == len(known)
-
-
-def test_hashes_are_the_same_everywhere():
-    assert line_hashes(["a", "", "中"]).tolist() == [3405396810240292928, 13020603013274838756, 14628826945721186137]
-    assert len(set(line_hashes(map(str, range(10_000))).tolist())) == 10_000

@@ -78,14 +78,6 @@ def test_layouts_of_each_vocabulary(opened, kind, restart):
     assert layout.positions(2, restart=restart).tolist() == [[place + 2 for place in positions]]
 
 
-def test_xlm_pairs_have_four_end_tokens_with_restarted_positions_and_three_without(tmp_path):
-    KINDS["xlm"][0]().save_pretrained(tmp_path)
-    vocab, side = Vocab.load(tmp_path), sentences([[20, 21]])
-    for restart, count in ((True, 4), (False, 3)):
-        row = pair_layout(Pairs(side, side), vocab, 16, vocab.pair_layout, restart=restart).ids[0]
-        assert (row == vocab.tokenizer.token_to_id("</s>")).sum() == count
-
-
 def test_families_keep_their_layout_in_files(opened, tmp_path):
     vocab, *_, family = opened
     assert vocab.pair_layout == family
@@ -156,11 +148,6 @@ def test_inner_padding_truncates_each_side_to_its_half():
     side = sentences([[5] * 9])
     layout = pair_layout(Pairs(side, side), VOCAB, 10, "xlm", restart=True, inner_padding=True)
     assert layout.ids.tolist() == [[1, 5, 5, 5, 2, 1, 5, 5, 5, 2]]
-
-
-def test_padding_positions_of_roberta_are_its_padding_index():
-    layout = pair_layout(Pairs(sentences([[5], [5]]), sentences([[7, 8], [7]])), VOCAB, max_length=10)
-    assert layout.positions(2, restart=True).tolist() == [[2, 3, 4, 3, 4, 5], [2, 3, 4, 3, 4, 1]]
 
 
 @pytest.mark.parametrize(("first", "second", "kept"), [(9, 2, (5, 2)), (2, 9, (2, 5)), (9, 9, (3, 4)), (3, 4, (3, 4))])

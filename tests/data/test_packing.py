@@ -26,13 +26,6 @@ def test_the_example_of_the_docstring_shifted_or_not():
     assert rows.words.to_lists() == [[-1, 0, 1, 2], [-1, 0, 1, -1]]
 
 
-def test_too_little_text_has_no_row():
-    streams = Streams(sentences([[11, 12]]), 8, SEPARATOR)
-    assert len(streams) == 0
-    assert len(streams.take([])) == 0
-    assert len(Streams(sentences([]), 8, SEPARATOR)) == 0
-
-
 @settings(max_examples=60)
 @given(rows=st.lists(st.lists(st.integers(5, 99), max_size=6), min_size=1, max_size=12), length=st.integers(1, 9),
        shift=st.integers(0, 20))  # fmt: skip
@@ -52,17 +45,6 @@ def test_rows_are_cut_from_the_ring(tmp_path_factory, vocab, rows, length, shift
         assert (words < 0).tolist() == (ids == SEPARATOR).tolist()
         assert np.unique(inside).tolist() == list(range(inside.max(initial=-1) + 1))
     assert Streams(disk, length, SEPARATOR).take(range(len(streams)), shift) == found
-
-
-@given(lengths=st.lists(st.integers(1, 6), min_size=1, max_size=20), length=st.integers(1, 8), shift=st.integers(0, 7))
-def test_every_subword_is_read_once_an_epoch_but_for_the_remainder(lengths, length, shift):
-    ids = iter(range(5, 200))
-    streams = Streams(sentences([[next(ids) for _ in range(size)] for size in lengths]), length, SEPARATOR)
-    flat = streams.take(range(len(streams)), shift).ids.flat
-    own = flat[flat != SEPARATOR]
-    total = sum(lengths) + len(lengths)
-    assert len(np.unique(own)) == len(own)
-    assert len(flat) == total - total % length
 
 
 END = 9

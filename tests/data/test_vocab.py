@@ -11,11 +11,9 @@ from transformers import AutoTokenizer
 from interlace.core.errors import DataError
 from interlace.core.randomness import Purpose, generator
 from interlace.data import tokenizer_training
-from interlace.data.extension import extend_vocab
 from interlace.data.vocab import Vocab
 from interlace.text.normalization import Normalization
 from little_checkpoints import KINDS as CHECKPOINTS
-from little_checkpoints import OTHER
 
 KINDS = ["byte-bpe", "bpe", "wordpiece", "unigram"]
 
@@ -42,14 +40,6 @@ def test_words_have_the_same_subwords_everywhere_in_a_line(lines, kind):
     doctor, works = vocab.encode_words(["doctor", "works"]).to_lists()
     assert first == doctor + works
     assert second == works + doctor
-
-
-def test_words_of_unspaced_scripts_come_without_the_blank_before(vocab):
-    blank, letter = vocab.encode(["a b"]).ids[0].tolist()[0], vocab.encode_words(["w"])[0].tolist()
-    assert vocab.tokens([blank]) == ["▁"]
-    assert letter[0] == blank
-    assert blank not in vocab.encode_words(["医"])[0]
-    assert vocab.encode_words(["", "a"]).lengths.tolist()[0] == 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -244,13 +234,3 @@ def test_saved_target_languages_open_in_transformers(plain, tmp_path):
     theirs = AutoTokenizer.from_pretrained(tmp_path / "vocab", trust_remote_code=False)
     assert theirs.convert_tokens_to_ids("<2de>") == vocab.target("de")
     assert theirs.decode([vocab.target("de")], skip_special_tokens=True) == ""
-
-
-def test_target_languages_follow_an_extension(plain):
-    text = {"xx": [" ".join(OTHER[start : start + 6]) for start in range(15)] * 3}
-    grown = extend_vocab(plain, text, 20, min_count=2)
-    vocab = grown.with_target_languages(["xx"])
-    before, extension = grown.extension, vocab.extension
-    assert extension.base == before.base == plain.size
-    assert [row.tolist() for row in extension.pieces] == [*(row.tolist() for row in before.pieces), []]
-    assert vocab.target("xx") == extension.size - 1

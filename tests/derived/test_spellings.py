@@ -77,12 +77,6 @@ def test_everything_is_mapped_unless_it_is_kept(to, kept):
         assert stays or not {*old} & {*word}
 
 
-def test_case_stays():
-    (line,) = changed(["Don't (ever) pay 3.50!"]).lines
-    assert line[0].isupper()
-    assert line[1:3].islower()
-
-
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_characters_map_to_ones_that_tokenizers_treat_alike(script):
     table = character_table(script, keep_punctuation=False, keep_digits=False)

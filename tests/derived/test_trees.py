@@ -15,7 +15,7 @@ from interlace.derived import TRANSFORMATIONS
 from interlace.derived.common.kernels import expect, sample_order
 from interlace.derived.common.trees import Forest, parsed
 from interlace.derived.galactic import SentenceTree, matched
-from interlace.derived.syntax import HEAD, Precedence, families
+from interlace.derived.syntax import HEAD, Precedence
 from interlace.readers.conllu import Conllu
 from interlace.text import Text
 from interlace.toy import sample, text
@@ -166,13 +166,6 @@ def test_projective_trees_have_contiguous_subtrees(heads):
             assert found[word] == head
 
 
-def test_the_final_mark_is_no_family_member():
-    found = forest([1, -1, 0], ["nsubj", "root", "punct"])
-    assert found.heads.tolist() == [1, -1, 1]
-    assert found.final.tolist() == [False, False, True]
-    assert families(replace(found, tags=["NOUN", "VERB", "PUNCT"]), "VERB") == [(("nsubj", "NOUN"), HEAD)]
-
-
 @pytest.mark.parametrize("heads", [[1, 0], [0], [2, -1], [-2, -1]])
 def test_invalid_trees_are_named(heads):
     with pytest.raises(DataError, match=r"^line 2: its heads are no tree"):
@@ -211,16 +204,6 @@ def test_trees_stay_the_same(verb_first):
         assert [new[to[word]] for word in range(len(old))] == [to.get(head, -1) for head in old]
         assert contiguous(new)
         assert given_text.tokens(row)[-1] == derived.text.tokens(row)[-1]
-
-
-def test_variable_orders_are_sampled(tmp_path):
-    trees_ = ["a/X/2/nsubj b/VERB/0/root", "b/VERB/0/root a/X/1/nsubj"]
-    like = conllu(tmp_path / "like.conllu", *[trees_[n % 4 == 0] for n in range(400)])
-    change = TRANSFORMATIONS.build({"name": "syntax", "like": [like], "heads": ["VERB"]})
-    given_text = read(conllu(tmp_path / "en.conllu", *[f"dog{n}/X/2/nsubj sees/VERB/0/root" for n in range(2000)]))
-    first = sum(line.startswith("sees") for line in change.apply(given_text).text.lines)
-    assert abs(first / 2000 - 0.25) < 0.04
-    assert change.apply(given_text, 1).text.lines != change.apply(given_text, 2).text.lines
 
 
 def test_unseen_pairs_keep_their_order(tmp_path):

@@ -1,5 +1,3 @@
-import gzip
-
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -59,12 +57,6 @@ def test_as_many_words_as_vectors_each_once():
 
 
 # ---- the text format ----
-
-
-def test_the_text_format_by_hand(vectors, tmp_path):
-    vectors.top(2).write(tmp_path / "a.vec.gz")
-    with gzip.open(tmp_path / "a.vec.gz", "rt", encoding="utf-8") as file:
-        assert file.read() == "2 2\nder 0 0.333333343\nHund 0.666666687 1\n"
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=3, max_size=3))

@@ -177,14 +177,6 @@ def test_paired_comparisons_resample_and_swap_groups(rng):
         assert [value for name, value in vars(many).items() if name != "n"] == pytest.approx(rest)
 
 
-def test_groups_need_not_be_adjacent(rng):
-    score, order = rng.random(12), rng.permutation(12)
-    some = Examples(score, np.ones(12), groups=np.arange(12) // 3)
-    mixed = Examples(score[order], np.ones(12), groups=(np.arange(12) // 3)[order])
-    first, second = (bootstrap(one, np.random.default_rng(0)) for one in (some, mixed))
-    assert (first.low, first.high) == pytest.approx((second.low, second.high))
-
-
 # ---- several test sets, several runs ----
 
 
