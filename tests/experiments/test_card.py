@@ -9,38 +9,13 @@ from huggingface_hub import ModelCard, ModelCardData
 
 from interlace.experiments.card import leaf, mean_and_spread, write_card
 from interlace.experiments.pretrain import pretrain
-from interlace.experiments.recipe import Recipe, read_recipe
+from interlace.experiments.recipe import Recipe
+from run_records import run_of
 
-ABOUT = {
-    "steps": 20, "stopped": "", "tokens": 5000, "processes": 2, "parameters": 1234567,
-    "perplexity_unit": "per masked subword", "precision": "bf16", "interlace": "0.1.0",
-    "mixture": {"objectives": {"mlm": 1000, "alm": 4000}},
-    "data": [{
-        "corpus": "en-de", "group": "pairs", "split": "train", "languages": ["en", "de"], "rows": 1200,
-        "subwords": 34567, "left_out": {"empty": 2, "dropped by ratio": 30}, "aligner": "gibbs",
-        "files": [{"name": "train.en", "bytes": 999, "digest": "abc"}],
-    }],
-}  # fmt: skip
 SCORES = [
     {"task": "pos", "metric": "accuracy", "unit": "%", "source": "en", "language": one, "seed": seed, "score": score}
     for seed, one, score in ((0, "de", 80.0), (1, "de", 82.0), (0, "en", 95.0), (1, "en", 95.0))
 ]
-METRICS = [
-    {"kind": "step", "step": 1},
-    {"kind": "evaluation", "step": 10, "scores": {"perplexity/en": 9.0, "perplexity/mean": 9.0}},
-    {"kind": "evaluation", "step": 20, "scores": {"perplexity/en": 12.5, "perplexity/mean": 12.5}},
-]
-
-
-def run_of(folder, name="adapt/mbert:alm", config=None, **changes):
-    """The records of a run as they lie in its folder."""
-    (folder / "model").mkdir(parents=True)
-    recipe = read_recipe(name, {key.replace("__", "."): value for key, value in changes.items()})
-    (folder / "recipe.json").write_text(json.dumps(recipe.dump()))
-    (folder / "run.json").write_text(json.dumps(ABOUT))
-    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in METRICS))
-    (folder / "model" / "config.json").write_text(json.dumps({"model_type": "bert", **(config or {})}))
-    return folder
 
 
 def card_of(folder):

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from safetensors.torch import load_file
 
+from interlace.experiments.recipe import read_recipe
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -14,6 +16,34 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from interlace.training.loop import TrainingStep
+
+
+ABOUT = {
+    "steps": 20, "stopped": "", "tokens": 5000, "processes": 2, "parameters": 1234567,
+    "perplexity_unit": "per masked subword", "precision": "bf16", "interlace": "0.1.0",
+    "mixture": {"objectives": {"mlm": 1000, "alm": 4000}},
+    "data": [{
+        "corpus": "en-de", "group": "pairs", "split": "train", "languages": ["en", "de"], "rows": 1200,
+        "subwords": 34567, "left_out": {"empty": 2, "dropped by ratio": 30}, "aligner": "gibbs",
+        "files": [{"name": "train.en", "bytes": 999, "digest": "abc"}],
+    }],
+}  # fmt: skip
+METRICS = [
+    {"kind": "step", "step": 1},
+    {"kind": "evaluation", "step": 10, "scores": {"perplexity/en": 9.0, "perplexity/mean": 9.0}},
+    {"kind": "evaluation", "step": 20, "scores": {"perplexity/en": 12.5, "perplexity/mean": 12.5}},
+]
+
+
+def run_of(folder: Path, name: str = "adapt/mbert:alm", config: dict[str, Any] | None = None, **changes: str) -> Path:
+    """Write the records of a run as they lie in its folder; `export__license="mit"` changes a key of the recipe."""
+    (folder / "model").mkdir(parents=True)
+    recipe = read_recipe(name, {key.replace("__", "."): value for key, value in changes.items()})
+    (folder / "recipe.json").write_text(json.dumps(recipe.dump()))
+    (folder / "run.json").write_text(json.dumps(ABOUT))
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in METRICS))
+    (folder / "model" / "config.json").write_text(json.dumps({"model_type": "bert", **(config or {})}))
+    return folder
 
 
 class StoppedError(Exception):

@@ -37,7 +37,7 @@ class FinishedRun:
 
     @cached_property
     def model(self) -> PreTrainedModel:
-        """The model as transformers opens it; `run.model.push_to_hub("me/x")` publishes it."""
+        """The model as transformers opens it."""
         from transformers import AutoModel, AutoModelForMaskedLM
 
         config = must_exist(self.path / "model" / "config.json", "finished run")
@@ -66,6 +66,16 @@ class FinishedRun:
 
         translator = LineTranslator([str(self.path)], source, target, SearchSettings.read(search, "translate"))
         return [one.text for window in translator.windows(lines, 2000) for one in window.translations]
+
+    def push_to_hub(self, name: str, *, private: bool = False, license_id: str = "") -> str:
+        """Publish model, tokenizer and card as `OWNER/NAME` on the Hugging Face hub; return the address.
+
+        Raises:
+            DataError: the hub refuses, or cannot be reached. SettingsError: the name is invalid.
+        """
+        from interlace.experiments.export import push_to_hub
+
+        return push_to_hub(self.path, name, private=private, license_id=license_id)
 
     def __str__(self) -> str:
         return str(self.path)

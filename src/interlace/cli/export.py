@@ -13,24 +13,40 @@ from interlace.cli import Code, Json, load_plugins, print_json, print_line
 
 def export(
     run: Annotated[Path, typer.Argument(help="A finished run's folder.")],
-    into: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
+    into: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Folder to write; optional with --push-to-hub.")
+    ] = None,
     average: Annotated[
         int | None, typer.Option("--average", min=1, help="Write the mean of this many last checkpoints, as a run.")
     ] = None,
+    push: Annotated[
+        str, typer.Option("--push-to-hub", metavar="OWNER/NAME", help="Publish the model and its card on the hub.")
+    ] = "",
+    private: Annotated[bool, typer.Option("--private", help="Make a new repository of the hub private.")] = False,
+    license_id: Annotated[
+        str, typer.Option("--license", metavar="ID", help="License on the published card. Default: the recipe's.")
+    ] = "",
     code: Code = [],
     as_json: Json = False,
 ) -> None:
     """Write a run's model as an ordinary Hugging Face checkpoint, or the mean of its last checkpoints as a run."""
     load_plugins(code)
-    from interlace.experiments.export import AVERAGED, average_checkpoints, export_model
+    from interlace.core.errors import SettingsError
+    from interlace.experiments.export import AVERAGED, average_checkpoints, export_model, push_to_hub
 
-    found: dict[str, Any] = {"model": str(into)}
-    if average is None:
-        export_model(run, into)
-    else:
-        average_checkpoints(run, into, average)
+    if into is None and (average is not None or not push):
+        raise SettingsError("--output: name the folder to write")
+    if (private or license_id) and not push:
+        raise SettingsError("--private and --license belong to --push-to-hub; a recipe has export.license")
+    found: dict[str, Any] = {"model": str(run / "model" if into is None else into)}
+    if into is not None and average is not None:
+        run = average_checkpoints(run, into, average)
         found = {"model": str(into / "model"), **json.loads((into / AVERAGED).read_text(encoding="utf-8"))}
+    elif into is not None:
+        export_model(run, into)
+    if push:
+        found["hub"] = push_to_hub(run, push, private=private, license_id=license_id)
     if as_json:
         print_json(found)
     else:
-        print_line(into)
+        print_line(found.get("hub", into))

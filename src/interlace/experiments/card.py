@@ -1,7 +1,6 @@
 """The model card: `model/README.md`, written from a run's own records through `huggingface_hub` and a Jinja template.
 
-The license is left to whoever publishes the model. Paths of the machine are reduced to file names, and text from
-recipes and files is escaped.
+Paths of the machine are reduced to file names, and text from recipes and files is escaped.
 """
 
 from __future__ import annotations
@@ -41,12 +40,23 @@ def write_card(into: Path, about: dict[str, Any] | None = None) -> Path | None:
     Returns:
         The card's path, or None if there is no model or no record of its training.
     """
-    found, about = read_json(into / RECIPE), about or read_json(into / RUN)
-    if not (into / "model" / "config.json").is_file() or found is None or about is None:
+    about = about or read_json(into / RUN)
+    if not (into / "model" / "config.json").is_file() or not (into / RECIPE).is_file() or about is None:
         return None
+    with atomic(into / "model" / CARD) as partial:
+        partial.write_text(card_text(into, about), encoding="utf-8")
+    return into / "model" / CARD
+
+
+def card_text(into: Path, about: dict[str, Any], place: str = PLACE, license_id: str = "") -> str:
+    """Return the card of a finished run.
+
+    place: the hub name of the model, if it has one. license_id: the hub's identifier; default: the recipe's.
+    """
     from huggingface_hub import ModelCard
 
-    recipe, about = Recipe.read(found, RECIPE), plain(about)
+    recipe, about = Recipe.read(read_json(into / RECIPE) or {}, RECIPE), plain(about)
+    license_id = license_id or recipe.export.license
     config = plain(json.loads((into / "model" / "config.json").read_text(encoding="utf-8")))
     rows = [
         {**row, "task": f"{row['task']}, {setting_name(row)}".removesuffix(f", {ZERO_SHOT}")}
@@ -60,11 +70,12 @@ def write_card(into: Path, about: dict[str, Any] | None = None) -> Path | None:
         **_perplexities(recipe, about, into),
         **_scores(rows),
         "versions": [f"{name} {about[name]}" for name in versions if about.get(name)],
+        "place": place,
+        "license": license_id,
     }
-    card = ModelCard.from_template(_metadata(recipe, config, rows), template_path=str(_TEMPLATE), **context)
-    with atomic(into / "model" / CARD) as partial:
-        partial.write_text(re.sub(r"\n{3,}", "\n\n", card.content).rstrip() + "\n", encoding="utf-8")
-    return into / "model" / CARD
+    metadata = _metadata(recipe, config, rows, license_id)
+    card = ModelCard.from_template(metadata, template_path=str(_TEMPLATE), **context)
+    return re.sub(r"\n{3,}", "\n\n", card.content).rstrip() + "\n"
 
 
 def plain(data: Any) -> Any:
@@ -92,12 +103,13 @@ def mean_and_spread(values: Sequence[float]) -> str:
     return f"{mean(values):.4g} ± {stdev(values):.2g}"
 
 
-def _metadata(recipe: Recipe, config: dict[str, Any], rows: list[dict[str, Any]]) -> ModelCardData:
+def _metadata(recipe: Recipe, config: dict[str, Any], rows: list[dict[str, Any]], license_id: str) -> ModelCardData:
     from huggingface_hub import ModelCardData
 
     codes = dict.fromkeys(language.partition("_")[0].lower() for language in recipe.languages)
     results = list(_results(rows))
     return ModelCardData(
+        license=license_id or None,
         language=[code for code in codes if re.fullmatch(r"[a-z]{2,3}", code)] or None,
         base_model=_base(recipe),
         library_name="interlace" if config.get("model_type") == SEQ2SEQ[1] else "transformers",
@@ -149,7 +161,6 @@ def _model(recipe: Recipe, config: dict[str, Any], about: dict[str, Any]) -> dic
         "start": None if start is None else leaf(start),
         "decoder": _decoder(recipe),
         "vectors": about.get("initialization", {}).get("vectors"),
-        "place": PLACE,
         "auto_class": "AutoModelForCausalLM" if recipe.causal else "AutoModelForMaskedLM",
         "directions": None if learned is None else ["-".join(direction) for direction in learned],
         "example": (learned or [(recipe.languages[0], recipe.languages[-1])])[0],
@@ -269,4 +280,13 @@ def _scores(rows: list[dict[str, Any]]) -> dict[str, Any]:
         cells = [[float(row["score"]) for row in own if row["language"] == language] for language in languages]
         seeds = str(len({row["seed"] for row in own}))
         table.append([task, f"{metric}{unit}", seeds, *map(mean_and_spread, cells)])
-    return {"scores": table, "sources": list(dict.fromkeys(str(row.get("source", "")) for row in rows))}
+    sources = list(dict.fromkeys(str(row.get("source", "")) for row in rows))
+    return {"scores": table, "sources": sources, "contamination": list(_contamination(rows))}
+
+
+def _contamination(rows: list[dict[str, Any]]) -> Iterator[list[str]]:
+    """Yield task, exact copies and overlaps in percent: the maximum over languages."""
+    found = [(row["task"], row["contamination"]) for row in rows if row.get("contamination")]
+    for task in dict.fromkeys(task for task, _ in found):
+        own = [facts for name, facts in found if name == task]
+        yield [task, *(f"{max(facts.get(kind) or 0 for facts in own):.1f}" for kind in ("exact", "ngram"))]

@@ -1,4 +1,4 @@
-"""Export of finished runs: the model as a Hugging Face checkpoint, or the mean of the last checkpoints as a run.
+"""Export of finished runs: the model as a Hugging Face checkpoint, on disk or the hub, or a mean of checkpoints.
 
 Vaswani et al. (2017, section 6.1) evaluate the mean of the last 5 checkpoints of a translation model, 20 of a big one.
 Heads of objectives are dropped. An averaged run keeps the recipe and the dictionaries, so that `translate` and
@@ -20,8 +20,9 @@ from torch import nn
 
 from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.core.files import atomic_folder, must_be_replaceable
+from interlace.core.hub import is_reachable
 from interlace.data.vocab import Vocab
-from interlace.experiments.card import write_card
+from interlace.experiments.card import CARD, card_text, write_card
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.records import finished_recipe, save_model
 from interlace.models.build import load
@@ -77,6 +78,50 @@ def average_checkpoints(run: Path, into: Path, last: int = 5) -> Path:
         write_card(partial)
         write_json(partial / AVERAGED, {"run": recipe.name, "folder": run.name, "steps": steps})
     return into
+
+
+def push_to_hub(run: Path, name: str, *, private: bool = False, license_id: str = "") -> str:
+    """Publish the model of a finished run with its card on the Hugging Face hub; return its address.
+
+    One commit holds all files; a model of this name that is already there gets a new revision.
+
+    Args:
+        run: the run's folder.
+        name: `OWNER/NAME`.
+        private: whether a new repository is private.
+        license_id: the hub's identifier of the license; default: the recipe's.
+
+    Raises:
+        DataError: there is no run, or the hub refuses it or cannot be reached. RunError: the run is not finished.
+        SettingsError: the name is invalid, or the run has no model.
+    """
+    from huggingface_hub import CommitOperationAdd, HfApi, constants
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalTokenNotFoundError
+    from huggingface_hub.utils._validators import validate_repo_id
+
+    _finished(run)
+    try:
+        validate_repo_id(name)
+    except HFValidationError as error:
+        raise SettingsError(f"{name!r}: expected OWNER/NAME of the hub: {error}") from None
+    if not is_reachable(constants.ENDPOINT):
+        raise DataError(f"{constants.ENDPOINT} cannot be reached; {run / 'model'} is what would be pushed")
+    api, folder = HfApi(), run / "model"
+    card = card_text(run, read_json(run / RUN) or {}, name, license_id)
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path != folder / CARD]
+    operations = [CommitOperationAdd(path.relative_to(folder).as_posix(), path) for path in files]
+    operations.append(CommitOperationAdd(CARD, card.encode()))
+    try:
+        address = api.create_repo(name, private=private, exist_ok=True)
+        api.create_commit(address.repo_id, operations, commit_message=f"Upload {run.name}")
+    except LocalTokenNotFoundError as error:
+        raise DataError(f"{name}: not logged in to the hub; run `hf auth login`, or set HF_TOKEN") from error
+    except (HfHubHTTPError, OSError) as error:
+        reason = str(error).strip().replace("\n", " ")
+        raise DataError(
+            f"{name}: the hub refuses it: {reason}. The token needs write access: `hf auth login`"
+        ) from error
+    return str(address)
 
 
 def _last_checkpoints(run: Path, last: int) -> tuple[Recipe, list[Path], list[int]]:

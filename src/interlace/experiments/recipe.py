@@ -86,6 +86,11 @@ class ExportSettings(Settings):
     fold_language: str | None = Field(
         None, description="Language of inputs without language ids, for models with language embeddings."
     )
+    license: str = Field(
+        "",
+        pattern=r"[a-z0-9.-]*",
+        description="License of the model on its card, by the hub's identifier, such as apache-2.0; empty: not stated.",
+    )
 
 
 Weight = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.0, 1e9))]

@@ -1,0 +1,122 @@
+"""Publishing a run on the Hugging Face hub: a stand-in on the loopback interface that speaks the hub's protocol."""
+
+import base64
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+import yaml
+from huggingface_hub import constants
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.core import hub
+from interlace.core.errors import DataError, SettingsError
+from interlace.experiments.export import push_to_hub
+from run_records import run_of
+
+
+class Stand(BaseHTTPRequestHandler):
+    """Creates repositories and takes commits; `server.files` holds what was committed."""
+
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.headers.get("Authorization") != "Bearer right":
+            return self.answer({"error": "Invalid token"}, 401)
+        if self.path == "/api/repos/create":
+            self.server.created.append(json.loads(body))
+            name = "/".join(filter(None, (json.loads(body).get("organization"), json.loads(body)["name"])))
+            return self.answer({"url": f"{constants.ENDPOINT}/{name}", "name": name})
+        if self.path == "/api/validate-yaml":
+            return self.answer({"errors": [], "warnings": []})
+        if "/preupload/" in self.path:
+            files = json.loads(body)["files"]
+            kinds = [{"path": file["path"], "uploadMode": "regular", "shouldIgnore": False} for file in files]
+            return self.answer({"files": kinds})
+        assert self.path == "/api/models/me/tags/commit/main"
+        for line in map(json.loads, body.decode().splitlines()):
+            if line["key"] == "file":
+                self.server.files[line["value"]["path"]] = base64.b64decode(line["value"]["content"])
+        return self.answer({"commitUrl": f"{constants.ENDPOINT}/me/tags/commit/1", "commitOid": "1", "hookOutput": ""})
+
+    def answer(self, content, status=200):
+        text = json.dumps(content).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+
+@pytest.fixture
+def stand(monkeypatch):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Stand)
+    server.files, server.created = {}, []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_port}"
+    monkeypatch.setattr(constants, "ENDPOINT", address)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setenv("HF_TOKEN", "right")
+    monkeypatch.setattr("huggingface_hub.hf_api.constants.ENDPOINT", address)
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def run(tmp_path):
+    made = run_of(tmp_path / "run")
+    about = json.loads((made / "run.json").read_text())
+    (made / "run.json").write_text(json.dumps({**about, "finished": "2026-01-01"}))
+    (made / "model" / "encoder").mkdir()
+    (made / "model" / "encoder" / "config.json").write_text("{}")
+    return made
+
+
+def test_publishes_the_model_with_its_card(run, stand):
+    score = {"task": "pos", "metric": "f1", "unit": "%", "source": "en", "language": "de", "seed": 0, "score": 80.0}
+    contaminated = {**score, "contamination": {"exact": 0.25, "ngram": 1.5, "n": 8}}
+    (run / "scores.json").write_text(json.dumps([contaminated]))
+    done = CliRunner().invoke(
+        application(), ["export", str(run), "--push-to-hub", "me/tags", "--private", "--license", "mit"]
+    )
+    assert done.exit_code == 0, done.output
+    assert done.stdout.strip() == f"{constants.ENDPOINT}/me/tags"
+    assert set(stand.files) == {"README.md", "config.json", "encoder/config.json"}
+    assert stand.files["config.json"] == (run / "model" / "config.json").read_bytes()
+    assert stand.created[0]["visibility"] == "private"
+    card = stand.files["README.md"].decode()
+    front = yaml.safe_load(card.split("---")[1])
+    assert front["license"] == "mit"
+    assert front["model-index"][0]["results"][0]["metrics"][0]["value"] == 80.0
+    assert 'from_pretrained("me/tags")' in card
+    assert "| pos | 0.2 | 1.5 |" in card
+
+
+def test_errors_of_the_hub_are_readable(run, stand, monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "wrong")
+    with pytest.raises(DataError, match=r"me/tags: the hub refuses it: .*401.*hf auth login"):
+        push_to_hub(run, "me/tags")
+    with pytest.raises(SettingsError, match="expected OWNER/NAME"):
+        push_to_hub(run, "a/b/c")
+    (run / "recipe.json").unlink()
+    with pytest.raises(DataError, match="expected the folder of a finished run"):
+        push_to_hub(run, "me/tags")
+    assert stand.files == {}
+
+
+def test_without_a_network_nothing_is_tried(run, monkeypatch):
+    monkeypatch.setattr(hub.socket, "create_connection", lambda *_: (_ for _ in ()).throw(OSError("no network")))
+    monkeypatch.setattr(hub, "getproxies", dict)
+    with pytest.raises(DataError, match=r"cannot be reached; .*model is what would be pushed"):
+        push_to_hub(run, "me/tags")
+
+
+def test_export_needs_a_place(run):
+    for options, message in (([], "--output"), (["-o", "x", "--private"], "--push-to-hub")):
+        done = CliRunner().invoke(application(), ["export", str(run), *options])
+        assert message in str(done.exception)
