@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors import safe_open
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
@@ -173,8 +174,8 @@ def test_the_data_root_holds_links_and_corpora_are_read_from_it(root):
 def test_small_recipes_train_on_every_transformation(name, changes, tmp_path):
     asked = read_recipe(f"derived/toy:{name}", TOY | VOCAB | SHORT | {"derived.en_x.transformations": changes})
     pretrain(asked, tmp_path)
-    words = json.loads((tmp_path / "embedding.json").read_text())["words"]
-    assert {word["language"] for word in words} == {"en", "en_x"}
+    with safe_open(tmp_path / "words.safetensors", "np") as words:
+        assert set(json.loads(words.metadata()["concepts"])[0]) == {"en", "en_x"}
     data = json.loads((tmp_path / "run.json").read_text())["data"]
     derived = [row["derived"] for row in data if row["corpus"] == "en_x" and row["split"] == "train"]
     assert (derived[0]["shared"] == 0) == ("transliterate" in changes)

@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 import pytest
+from safetensors import safe_open
 
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import RECIPES, read_recipe
@@ -39,8 +40,8 @@ MORE = {"tiny/dict-mlm": {"vocab.size": "1800"}}  # else no word of its dictiona
 @pytest.mark.parametrize("name", TINY)
 def test_losses_are_the_recorded_ones(name, tmp_path):
     pretrain(read_recipe(name, TRANSFORMATIONS | MORE.get(name, {})), tmp_path / "run")
-    words = json.loads((tmp_path / "run" / "embedding.json").read_text())["words"]
-    assert {word["language"] for word in words} == set(read_recipe(name).languages)
+    with safe_open(tmp_path / "run" / "words.safetensors", "np") as words:
+        assert set(json.loads(words.metadata()["concepts"])[0]) == set(read_recipe(name).languages)
     rows = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     found = [[row["corpus"], *row["losses"].values()] for row in rows if row["kind"] == "step"]
     found.append(["perplexity", rows[-1]["scores"]["perplexity/mean"]])

@@ -12,6 +12,7 @@ from interlace.core.errors import DataError
 from interlace.report import write_report
 from interlace.report.runs import read_runs
 from interlace.report.sections import ORDER, SECTIONS, sections_of
+from report_runs import write_words
 
 
 class Outline(HTMLParser):
@@ -42,6 +43,7 @@ class Outline(HTMLParser):
 
 
 def test_has_all_results_and_loads_nothing_from_elsewhere(two_runs, tmp_path):
+    write_words(two_runs[0])
     page = write_report(two_runs, tmp_path / "report.html")
     found = Outline(page)
     text = " ".join(" ".join(found.words).split())
@@ -52,7 +54,8 @@ def test_has_all_results_and_loads_nothing_from_elsewhere(two_runs, tmp_path):
         assert expected.lower() in text.lower(), expected
     assert sorted(ORDER) == SECTIONS.names()
     assert found.ids == [
-        *("scores-by-language", "transfer-gap", "published-results", "words-and-their-translations"),
+        *("scores-by-language", "transfer-gap", "published-results"),
+        *("words-and-their-translations", "translations-before-and-after-training"),
         *("perplexity-during-training", "training-losses", "mixture", "training-examples"),
         *("recipe", "compute", "reproduction"),
     ]
@@ -69,7 +72,7 @@ def test_has_all_results_and_loads_nothing_from_elsewhere(two_runs, tmp_path):
 def test_escapes_text_from_data(make_run, tmp_path):
     evil = "<script>alert(1)</script>"
     folder = make_run("mlm", gain=0.0)
-    for part in ("recipe", "run", "samples", "scores", "embedding"):
+    for part in ("recipe", "run", "samples", "scores"):
         path = folder / f"{part}.json"
         content = path.read_text(encoding="utf-8")
         for word in ("dog", '"mlm"', "cpu", '"xnli"', '"tr"', "accuracy", "world"):
@@ -80,7 +83,7 @@ def test_escapes_text_from_data(make_run, tmp_path):
     assert page.count("&lt;script&gt;") > 10
 
 
-PARTS = ["run.json", "metrics.jsonl", "samples.json", "scores.json", "embedding.json"]
+PARTS = ["run.json", "metrics.jsonl", "samples.json", "scores.json"]
 
 
 @pytest.mark.parametrize("missing", [*([part] for part in PARTS), PARTS])

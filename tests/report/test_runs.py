@@ -14,14 +14,13 @@ def test_reads_all_parts(two_runs):
     assert len(plain.steps) == 120
     assert len(plain.evaluations) == 12
     assert {sample.objective for sample in both.samples} == {"mlm", "tlm"}
-    assert plain.word_map is not None
 
 
 def test_missing_files_are_empty_parts(tmp_path, make_run):
     (tmp_path / "recipe.json").write_text("{}")
     (run,) = read_runs([tmp_path])
     assert run.label == tmp_path.name
-    assert (run.steps, run.evaluations, run.samples, list(run.scores), run.word_map) == ([], [], [], [], None)
+    assert (run.steps, run.evaluations, run.samples, list(run.scores), run.words) == ([], [], [], [], None)
     folder = make_run("mlm", gain=0.0)
     (folder / "metrics.jsonl").write_text('{"kind": "diagnostics", "step": 3}\n')
     (run,) = read_runs([folder])
@@ -41,7 +40,6 @@ def test_missing_files_are_empty_parts(tmp_path, make_run):
         ("recipe.json", b"{", "recipe.json, line 1: damaged JSON"),
         ("samples.json", b'[{"objective": "m", "rows": [{"tokens": ["a"], "at": [1], "targets": [""]}]}]', "outside"),
         ("samples.json", b'[{"objective": "m", "rows": [{"tokens": ["a"], "at": [0], "targets": []}]}]', "'at' has 1"),
-        ("embedding.json", b'{"words": [], "pairs": [[0, 1]]}', "outside the list of 0"),
         ("words.safetensors", b"no such thing", "words.safetensors: damaged"),
         ("predictions/x.json", b'{"task": "x", "languages": {"e": {"n": 3, "wrong": 1, "confusion": [[1]]}}}',
          "expected a table of 0 rows and 1 columns"),

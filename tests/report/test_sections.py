@@ -405,7 +405,7 @@ def test_words_are_drawn_before_and_after_training(make_run):
     found = section("word_maps", [folder], "before and after")
     assert len(found.figures) == 2
     assert found.body.count('class="on-wide"') == 2
-    assert "1, of other" not in section("word_maps", [folder], "Words and").body
+    assert "components, " in section("word_maps", [folder], "Words and").body
 
 
 def parts(tokens, corpus, sides=None):

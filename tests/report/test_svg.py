@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from interlace.core.errors import MissingDependencyError, SettingsError
 from interlace.report import figures, svg, text
-from interlace.report.runs import AlignmentMatrix, WordMap, read_runs
+from interlace.report.runs import AlignmentMatrix, ConceptWords, read_runs
+from report_runs import write_words
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -81,11 +82,12 @@ def test_negative_bars_hang_below_zero():
 # ---- maps of words ----
 
 
-def test_map_labels_do_not_overlap(two_runs):
-    for run in read_runs(two_runs):
+def test_map_labels_do_not_overlap(make_run):
+    for gain in (0.1, 0.9):
+        (run,) = read_runs([write_words(make_run(f"mlm {gain}", gain=gain), gain)])
         styles = {language: index for index, language in enumerate(("en", "de", "es", "tr", "hi", "zh"))}
-        points = figures.map_points(run.word_map, 400.0)
-        boxes = [label[-1] for label in figures.map_labels(run.word_map, points, styles, 400.0).values()]
+        points = figures.map_points(run.words.after[:, :2].astype(float), 400.0)
+        boxes = [label[-1] for label in figures.map_labels(run.words, points, styles, 400.0).values()]
         assert len(boxes) > 20
         for number, (left, top, right, bottom) in enumerate(boxes):
             assert 0 <= left < right <= 400
@@ -96,9 +98,10 @@ def test_map_labels_do_not_overlap(two_runs):
 
 
 def test_draws_maps_of_one_or_of_equal_points():
-    same = [{"word": word, "language": "en", "x": 1.0, "y": 2.0} for word in ("a", "b")]
-    for words in (same[:1], same):
-        drawing = figures.word_map(WordMap.model_validate({"words": words}), {"en": 0}, 300.0)
+    for count in (1, 2):
+        vectors = np.ones((count, 2), np.float32)
+        words = ConceptWords([{"en": "a"}] * count, vectors, vectors)
+        drawing = figures.word_map(words, vectors.astype(float), {"en": 0}, 300.0)
         assert "nan" not in drawing.document()
 
 

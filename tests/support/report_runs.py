@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
+from safetensors.numpy import save_file
 
 from interlace.report.runs import read_runs
 from interlace.report.sections import SECTIONS, Section
@@ -87,18 +88,16 @@ def _scores(rng: np.random.Generator, gain: float) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _embedding(rng: np.random.Generator, gain: float) -> dict[str, Any]:
-    concepts = [concept.split() for line in LEXICON.strip().split("\n") for concept in line.split("|")]
-    own = rng.normal(0, 1.0, (len(concepts), 2))
-    home = rng.normal(0, 1.6, (len(LANGUAGES), 2))
-    words = []
-    for index, concept in enumerate(concepts):
-        for language, word in enumerate(concept):
-            point = own[index] * (0.5 + gain) + home[language] * (1 - gain) + rng.normal(0, 0.14, 2)
-            words.append({"word": word, "language": LANGUAGES[language], "x": round(float(point[0]), 4),
-                          "y": round(float(point[1]), 4), "concept": index})  # fmt: skip
-    pairs = [[6 * index, 6 * index + other] for index in range(len(concepts)) for other in range(1, 6)]
-    return {"method": "pca", "explained": [0.121, 0.083], "words": words, "pairs": pairs}
+def write_words(folder: Path, gain: float = 0.5) -> Path:
+    """Add words with vectors before and after training to a run."""
+    rng = np.random.default_rng(round(gain * 100))
+    lexicon = [concept.split() for line in LEXICON.strip().split("\n") for concept in line.split("|")]
+    concepts = [dict(zip(LANGUAGES, words, strict=True)) for words in lexicon]
+    own, home = rng.normal(0, 1.0, (len(concepts), 1, 8)), rng.normal(0, 1.6, (1, len(LANGUAGES), 8))
+    before, after = (np.float32(own * near + home + rng.normal(0, 0.14, (len(concepts), 6, 8))) for near in (0, gain))
+    vectors = {"before": before.reshape(-1, 8), "after": after.reshape(-1, 8)}
+    save_file(vectors, folder / "words.safetensors", {"concepts": json.dumps(concepts)})
+    return folder
 
 
 def _row(text: str, changed: list[int], at: dict[int, str], second: str = "") -> dict[str, Any]:
@@ -133,8 +132,7 @@ def write_run(folder: Path, name: str, *, gain: float, seed: int = 1, tlm: bool 
         "seconds": {"vocabulary": 2.1, "data": 3.4, "training": 128.8 + 10 * tlm, "evaluation": 41.7},
         "tokens": 4_915_200, "shares": shares,
     }  # fmt: skip
-    parts = {"recipe": _recipe(name, seed, tlm), "run": facts, "samples": _samples(tlm), "scores": _scores(rng, gain),
-             "embedding": _embedding(rng, gain)}  # fmt: skip
+    parts = {"recipe": _recipe(name, seed, tlm), "run": facts, "samples": _samples(tlm), "scores": _scores(rng, gain)}
     for part, content in parts.items():
         (folder / f"{part}.json").write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
     lines = [json.dumps(line) for line in _metrics(rng, tlm)]

@@ -5,6 +5,7 @@ Also samples for reports: word alignments, and the words of the embedding plot.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from accelerate.utils import gather_object
 from numpy.typing import NDArray
+from safetensors.numpy import save_file
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
+from interlace.core.files import atomic
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.packing import Streams
 from interlace.experiments.prepare import AnyCorpus, Materials, sides_of
@@ -380,6 +383,22 @@ def concepts(recipe: Recipe, root: Path) -> list[dict[str, str]]:
     places = np.linspace(0, len(shared) - 1, min(MAX_CONCEPTS, len(shared))).round().astype(np.int64).tolist()
     chosen = [shared[place] for place in places]
     return [{source: word, **{target: tables[target][word] for target in others}} for word in chosen]
+
+
+def concept_vectors(backbone: Backbone, vocab: Vocab, concepts: list[dict[str, str]]) -> NDArray[np.float32]:
+    """Return (words, H) vectors of all words, each the mean of the input embeddings of its tokens in a sentence."""
+    table = backbone.input_embeddings.detach().float().cpu().numpy()
+    ids = vocab.encode_words([word for entry in concepts for word in entry.values()])
+    means = [table[row].mean(axis=0) if len(row) else np.zeros(table.shape[1], np.float32) for row in ids]
+    return np.stack(means) if means else np.zeros((0, table.shape[1]), np.float32)
+
+
+def write_words(
+    path: Path, concepts: list[dict[str, str]], before: NDArray[np.float32], after: NDArray[np.float32]
+) -> None:
+    """Write the concepts' words with their vectors before and after training (ALM, figure 4; WEAM, figure 2)."""
+    with atomic(path) as partial:
+        save_file({"before": before, "after": after}, partial, {"concepts": json.dumps(concepts, ensure_ascii=False)})
 
 
 def _table(path: Path) -> dict[str, str]:

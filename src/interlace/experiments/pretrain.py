@@ -20,11 +20,13 @@ from interlace.experiments.embeddings import learn_vectors
 from interlace.experiments.mixing import build_mixture, store_dictionaries
 from interlace.experiments.monitoring import (
     MAIN,
+    concept_vectors,
     concepts,
     dev_scores,
     diagnostics_callbacks,
     held_out,
     sample_alignments,
+    write_words,
 )
 from interlace.experiments.prepare import Materials, prepare
 from interlace.experiments.recipe import STOPPING_TASKS, Recipe
@@ -46,12 +48,10 @@ from interlace.training.callbacks import (
 )
 from interlace.training.device import accelerator_for
 from interlace.training.diagnostics import DiagnosticsCallback, perplexities
-from interlace.training.embedding_plot import concept_vectors, embedding_picture, write_words
 from interlace.training.loop import Progress, Training, TrainingModel, TrainingStep, steps
 from interlace.training.preview import training_samples
 from interlace.training.run_folder import (
     ALIGNMENTS,
-    EMBEDDING,
     METRICS,
     RUN,
     SAMPLES,
@@ -225,7 +225,6 @@ def _finish(
     shutil.rmtree(into / "model", ignore_errors=True)
     save_model(backbone, materials.vocab, recipe, into / "model")
     write_json(into / SAMPLES, training_samples(training.mixture, materials.vocab))
-    write_json(into / EMBEDDING, embedding_picture(backbone, materials.vocab, words))
     write_words(into / WORDS, words, before, concept_vectors(backbone, materials.vocab, words))
     if alignments := sample_alignments(materials.train):
         write_json(into / ALIGNMENTS, alignments)

@@ -14,7 +14,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from interlace.report.runs import AlignmentMatrix, WordMap
+from interlace.report.runs import AlignmentMatrix, ConceptWords
 from interlace.report.svg import (
     KEY_LINE,
     STYLES,
@@ -431,27 +431,30 @@ _ASPECT = 0.8  # height of a map by its width
 _HALF, _WORD = 3.4, 12.0  # half the width of a point, type size
 
 
-def word_map(found: WordMap, styles: Mapping[str, int], width: float) -> Drawing:
-    """Draw words as points, translations joined by lines, with as many labels as fit; `styles` are of languages."""
-    points, words = map_points(found, width), found.words
+def word_map(words: ConceptWords, places: _Array, styles: Mapping[str, int], width: float) -> Drawing:
+    """Draw words as points, translations joined by lines, with as many labels as fit.
+
+    places: (words, 2) coordinates. styles: of languages.
+    """
+    points = map_points(places, width)
     joins = "".join(
         f"M{points[one, 0]:.1f} {points[one, 1]:.1f}L{points[other, 0]:.1f} {points[other, 1]:.1f}"
-        for one, other in found.pairs
+        for one, other in words.pairs
     )
     parts = [element("path", d=joins, class_="links")]  # one path, so that crossing lines do not darken each other
-    for (x, y), word in zip(points.tolist(), words, strict=True):
-        parts.append(marker(x, y, styles[word.language], f"{word.word} ({language_name(word.language)})", _HALF))
-    for index, (x, y, anchor, _) in map_labels(found, points, styles, width).items():
-        language = words[index].language
+    for (x, y), (_, language, word) in zip(points.tolist(), words.words, strict=True):
+        parts.append(marker(x, y, styles[language], f"{word} ({language_name(language)})", _HALF))
+    for index, (x, y, anchor, _) in map_labels(words, points, styles, width).items():
+        _, language, word = words.words[index]
         place = {"x": x, "y": y + _WORD * 0.36, "text_anchor": anchor, "lang": language}
-        parts.append(element("text", words[index].word, class_=f"word c{styles[language] % STYLES}", **place))
-    label = f"Map of {len(words)} words in {language_names(list(styles))}"
+        parts.append(element("text", word, class_=f"word c{styles[language] % STYLES}", **place))
+    label = f"Map of {len(words.words)} words in {language_names(list(styles))}"
     return Drawing(width, width * _ASPECT, label, parts, "map")
 
 
-def map_points(found: WordMap, width: float) -> _Array:
+def map_points(places: _Array, width: float) -> _Array:
     """Return (words, 2) points in the middle of the picture, both axes on one scale."""
-    points = np.array([(word.x, -word.y) for word in found.words], dtype=np.float64)
+    points = places * (1.0, -1.0)
     points -= points.min(axis=0)
     size = np.array([width, width * _ASPECT])
     points *= ((size - 32.0) / np.maximum(points.max(axis=0), 1e-9)).min()
@@ -459,18 +462,17 @@ def map_points(found: WordMap, width: float) -> _Array:
     return placed
 
 
-def map_labels(found: WordMap, points: _Array, styles: Mapping[str, int], width: float) -> dict[int, _Label]:
+def map_labels(words: ConceptWords, points: _Array, styles: Mapping[str, int], width: float) -> dict[int, _Label]:
     """Place labels around their points greedily, words of the first language first; return those that fit.
 
     A label has its place and text anchor, and the box that nothing else may overlap: left, top, right, bottom.
     """
-    words = found.words
     boxes = np.concatenate([points - _HALF, points + _HALF], axis=1)
     placed: dict[int, _Label] = {}
     sides = ((1, 0.0), (-1, 0.0), (0, -1.0), (0, 1.0), (1, -0.7), (1, 0.7), (-1, -0.7), (-1, 0.7))
     space, away = 1.5, _HALF + 3.0  # minimum distance of labels from each other, and from their points
-    for index in sorted(range(len(words)), key=lambda index: (styles[words[index].language] > 0, index)):
-        wide = text_width(words[index].word, _WORD) * 1.06 + 1  # the font is unknown
+    for index, (_, _, word) in sorted(enumerate(words.words), key=lambda one: (styles[one[1][1]] > 0, one[0])):
+        wide = text_width(word, _WORD) * 1.06 + 1  # the font is unknown
         for side, level in sides:
             x = float(points[index, 0]) + side * away
             y = float(points[index, 1]) + level * (_WORD / 2 + (away - 1 if side == 0 else 0))

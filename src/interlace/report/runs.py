@@ -18,7 +18,7 @@ from interlace.core.errors import DataError
 from interlace.report.text import short_labels
 from interlace.scores import Scale, ScoreTable, table_of_entries
 from interlace.tasks import TASKS
-from interlace.training.run_folder import ALIGNMENTS, EMBEDDING, METRICS, RECIPE, RUN, SAMPLES, SCORES, WORDS
+from interlace.training.run_folder import ALIGNMENTS, METRICS, RECIPE, RUN, SAMPLES, SCORES, WORDS
 
 if TYPE_CHECKING:
     from interlace.aligners import Alignments
@@ -149,29 +149,6 @@ class Sample(_Part):
     rows: list[SampleRow]
 
 
-class WordPoint(_Part):
-    """A word in two dimensions."""
-
-    word: str
-    language: str
-    x: float
-    y: float
-    concept: int | None = None
-
-
-class WordMap(_Part):
-    """`embedding.json`: word vectors reduced to two dimensions; `pairs` are indices of translations."""
-
-    method: str = "pca"
-    explained: list[float] = []
-    words: list[WordPoint]
-    pairs: list[tuple[int, int]] = []
-
-    def _problem(self) -> str:
-        outside = any(not 0 <= index < len(self.words) for pair in self.pairs for index in pair)
-        return f"a pair has a word outside the list of {len(self.words)}" if outside else ""
-
-
 class AlignmentMatrix(_Part):
     """A sentence pair with its alignment links, counted from 0.
 
@@ -252,7 +229,6 @@ class Run:
     diagnoses: list[LoggedScores] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
     scores: ScoreTable = field(default_factory=ScoreTable)
-    word_map: WordMap | None = None
     alignments: list[AlignmentMatrix] = field(default_factory=list)
     predictions: list[PredictionFile] = field(default_factory=list)
     words: ConceptWords | None = None
@@ -321,7 +297,6 @@ def _read_run(folder: Path) -> Run:
         diagnoses=[one for kind, one in metrics if kind == "diagnosis" and isinstance(one, LoggedScores)],
         samples=_read(folder / SAMPLES, list[Sample]) or [],
         scores=scores,
-        word_map=_read(folder / EMBEDDING, WordMap),
         alignments=_read(folder / ALIGNMENTS, list[AlignmentMatrix]) or [],
         predictions=[found for found in predictions if found is not None],
         words=_read_words(folder / WORDS),

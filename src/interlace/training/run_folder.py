@@ -14,7 +14,7 @@ from interlace.core.errors import RunError
 from interlace.core.files import atomic
 
 RECIPE, RUN, METRICS, SAMPLES, SCORES = "recipe.json", "run.json", "metrics.jsonl", "samples.json", "scores.json"
-EMBEDDING, ALIGNMENTS, WORDS, VECTORS = "embedding.json", "alignments.json", "words.safetensors", "vectors"
+ALIGNMENTS, WORDS, VECTORS = "alignments.json", "words.safetensors", "vectors"
 EVALUATION = "evaluate.json"
 
 

@@ -3,74 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from interlace.report import svg
 from interlace.report.figures import word_map
-from interlace.report.runs import ConceptWords, Run, Vectors, WordMap, WordPoint, first_of_each
+from interlace.report.runs import ConceptWords, Run, Vectors, first_of_each
 from interlace.report.sections import Section
 from interlace.report.text import language_name, language_names, number, percent, render
+
+Map = tuple[str, str, ConceptWords, Any]  # label, note, words, (words, 2) coordinates
 
 
 def word_maps(runs: Sequence[Run]) -> list[Section]:
     """Return the sections `Words and their translations` and `Translations before and after training`."""
-    mapped = [(run.label, run.word_map) for run in first_of_each([one for one in runs if one.word_map])]
-    kept = [(run.label, run.words) for run in first_of_each([one for one in runs if one.words])]
-    maps = [(label, _note(found), found) for label, found in mapped if found and found.words]
-    pairs = [
-        (f"{label}, {when} training", f"t-SNE. {cosines_note(words, vectors)}", _t_sne(words, vectors))
-        for label, words in kept
-        if words
-        for when, vectors in (("before", words.before), ("after", words.after))
-    ]
-    lead = "Words in {}. A line joins two translations; short lines mean that words are close to their translations."
-    by_t_sne = (
-        "Words in {} by their input embeddings; a line joins two translations. Only distances within a map compare."
-    )
-    return [
-        *_section("Words and their translations", lead, maps),
-        *_section("Translations before and after training", by_t_sne, pairs),
-    ]
-
-
-def _section(title: str, lead: str, maps: Sequence[tuple[str, str, WordMap]]) -> list[Section]:
-    """Return maps with captions above; each is drawn for wide and for narrow screens."""
-    if not maps:
+    kept = [(run.label, run.words) for run in first_of_each([run for run in runs if run.words]) if run.words]
+    if not kept:
         return []
-    languages = list(dict.fromkeys(word.language for _, _, found in maps for word in found.words))
+    from sklearn.decomposition import PCA
+    from sklearn.manifold import TSNE
+
+    by_pca: list[Map] = []
+    by_t_sne: list[Map] = []
+    for label, words in kept:
+        pca = PCA(n_components=2, random_state=0)
+        places = pca.fit_transform(words.after)
+        variance = percent(100 * float(pca.explained_variance_ratio_.sum()))
+        note = f"First two principal components, {variance} of the variance. {cosines_note(words, words.after)}"
+        by_pca.append((label, note, words, places))
+        for when, vectors in (("before", words.before), ("after", words.after)):  # van der Maaten & Hinton (2008)
+            perplexity = min(12.0, max((len(vectors) - 1) / 4, 1.0))
+            places = TSNE(perplexity=perplexity, init="pca", random_state=0, n_jobs=1).fit_transform(_unit(vectors))
+            by_t_sne.append((f"{label}, {when} training", f"t-SNE. {cosines_note(words, vectors)}", words, places))
+    lead = "Words in {} by their input embeddings; a line joins two translations."
+    return [
+        _section("Words and their translations", lead, by_pca),
+        _section("Translations before and after training", f"{lead} Only distances within a map compare.", by_t_sne),
+    ]
+
+
+def _section(title: str, lead: str, maps: Sequence[Map]) -> Section:
+    """Return maps with captions above; each is drawn for wide and for narrow screens."""
+    languages = list(dict.fromkeys(language for _, _, found, _ in maps for _, language, _ in found.words))
     styles = {language: style for style, language in enumerate(languages)}
     drawn = [
-        (label, note, word_map(found, styles, 520.0), word_map(found, styles, 370.0)) for label, note, found in maps
+        (label, note, word_map(found, places, styles, 520.0), word_map(found, places, styles, 370.0))
+        for label, note, found, places in maps
     ]
     keys = [(svg.key(style), language_name(language)) for language, style in styles.items()]
     body = render("word_maps", maps=drawn, keys=keys)
-    return [Section(title, lead.format(language_names(languages)), body, [each[2] for each in drawn])]
-
-
-def _note(found: WordMap) -> str:
-    """Return the method, and the mean distance of translations by that of other words of the same languages."""
-    names = {"pca": "First two principal components", "tsne": "t-SNE", "umap": "UMAP"}
-    explained = f", {percent(100 * sum(found.explained))} of the variance" if sum(found.explained) else ""
-    note = f"{names.get(found.method, found.method)}{explained}."
-    points = np.array([(word.x, word.y) for word in found.words])
-    joined = {frozenset(pair) for pair in found.pairs}
-    sides: dict[tuple[str, str], tuple[set[int], set[int]]] = {}
-    for one, other in found.pairs:
-        both = sides.setdefault((found.words[one].language, found.words[other].language), (set(), set()))
-        both[0].add(one)
-        both[1].add(other)
-    far = [
-        float(np.hypot(*(points[one] - points[other])))
-        for ones, others in sides.values()
-        for one in ones
-        for other in others
-        if one != other and frozenset((one, other)) not in joined
-    ]
-    near = [float(np.hypot(*(points[one] - points[other]))) for one, other in found.pairs]
-    if not near or not far or np.mean(far) == 0:
-        return note
-    return f"{note} Distance of translations by that of other words: {number(float(np.mean(near) / np.mean(far)), 2)}."
+    return Section(title, lead.format(language_names(languages)), body, [each[2] for each in drawn])
 
 
 def cosines_note(words: ConceptWords, vectors: Vectors) -> str:
@@ -88,16 +71,3 @@ def cosines_note(words: ConceptWords, vectors: Vectors) -> str:
 def _unit(vectors: Vectors) -> Vectors:
     unit: Vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     return unit
-
-
-def _t_sne(words: ConceptWords, vectors: Vectors) -> WordMap:
-    """Reduce vectors to two dimensions by t-SNE (van der Maaten & Hinton 2008), the same on every call."""
-    from sklearn.manifold import TSNE
-
-    perplexity = min(12.0, max((len(vectors) - 1) / 4, 1.0))
-    points = TSNE(perplexity=perplexity, init="pca", random_state=0, n_jobs=1).fit_transform(_unit(vectors))
-    found = [
-        WordPoint(word=word, language=language, x=float(x), y=float(y), concept=concept)
-        for (concept, language, word), (x, y) in zip(words.words, points, strict=True)
-    ]
-    return WordMap(method="tsne", words=found, pairs=words.pairs)
