@@ -1,7 +1,6 @@
 """Benchmark of alignment quality: gold sets, scores and confidence intervals."""
 
 import importlib
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -66,32 +65,6 @@ def test_confidence_interval_of_the_difference(quality, gold):
     assert same.difference("enfr") == "25.0 to 25.0"
     one = results(quality, gold, [[8, 8], [8, 4]], [[8, 4], [8, 4]])
     assert one.difference("enfr") == "0.0 to 50.0"
-
-
-@pytest.mark.parametrize(
-    ("name", "pairs", "sure", "possible"),
-    [
-        ("enfr", 447, 4_038, 4_038 + 13_400),
-        ("fr-en", 318, 5_063, 5_063 + 8_045),
-        ("de-en", 100, 1_232, 1_232),  # without one invalid link
-        ("en-es", 100, 835, 835),
-        ("en-sv", 1_164, 23_766, 23_766),
-        ("zhen", 450, 11_238, 11_238 + 178),
-        ("en-hi", 90, 1_408, 1_408),  # without one invalid link
-    ],
-)
-def test_reads_all_gold_links(real_data, sets, name, pairs, sure, possible):
-    read = replace(sets.GOLD[name], captions=False, premises=False).read(name, real_data)
-    assert (len(read.pairs), read.extra) == (pairs, 0)
-    assert (len(read.sure.flat), len(read.possible.flat)) == (sure, possible)
-
-
-def test_extra_text_precedes_gold_text(real_data, sets):
-    read = sets.GOLD["en-es"].read("en-es", real_data)
-    assert (read.extra, len(read.pairs)) == (10_000, 10_100)
-    assert all((side.lengths[: read.extra] > 0).all() for side in (read.pairs.source, read.pairs.target))
-    first = [read.pairs.source_types[word] for word in read.gold_pairs.source[0]]
-    assert " ".join(first) == "resumption of the session"
 
 
 def test_every_variant_of_gibbs_aligns_the_gold_pairs(quality, gold):

@@ -1,6 +1,5 @@
 """Benchmark of decoding: both searches translate alike."""
 
-import argparse
 import importlib
 from pathlib import Path
 
@@ -49,15 +48,3 @@ def test_both_searches_give_the_same_translations(comparison, beam):
     assert [len(row) for row in ours] == [len(row) for row in theirs] == compared.lengths.tolist()
     assert sum(one == other for one, other in zip(ours, theirs, strict=True)) >= 11  # scores may tie
     assert len({tuple(row[:2]) for row in ours}) > 1  # translations depend on the source
-
-
-def test_ratios_of_alternating_rounds(decoding, comparison, capsys):
-    """The clock counts its calls, so each search takes one second."""
-    ticks = iter(range(100))
-    options = argparse.Namespace(rounds=4, lines=6, batch=4, verbose=False)
-    decoding.measure(comparison(1), options, lambda: float(next(ticks)))
-    output = capsys.readouterr().out
-    assert "beam 1:" in output
-    assert "1.00 (min 1.00, max 1.00)" in output
-    assert next(ticks) == 16  # start and end of two searches in four rounds
-    assert "of 24 translations identical" in output

@@ -14,7 +14,6 @@ from interlace.models.families import Traits
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
 from interlace.objectives.align_mlm import AlignmentEntries, AlignMlm
-from interlace.objectives.mlm import Mlm
 from little_words import LittleWords
 
 TOKENS = LittleWords("old doctor reads alt Arzt Haus ##arzt liest", spelled={"Hausarzt": "Haus ##arzt"})
@@ -154,30 +153,6 @@ def test_rejects_layers_that_do_not_exist_and_language_ids():
         AlignMlm(layer="middle").prepare(Resources(TOKENS.vocab, traits, seed=0, lexicons=lexicons))
 
 
-def test_gradient_moves_only_dictionary_words():
-    objective, prepared = made()
-    model = backbone()
-    terms, _ = term(objective, prepared, model)
-    (gradient,) = torch.autograd.grad(terms["align"].total, [model.input_embeddings])
-    moved = gradient.abs().sum(dim=1) > 0
-    assert TOKENS.names(np.flatnonzero(moved.numpy())) == "old doctor alt Arzt Haus ##arzt".split()
-    with torch.no_grad():
-        model.input_embeddings.sub_(0.1 * gradient)
-    assert align(model) < align()
-
-
-def test_masks_text_as_mlm():
-    objective, prepared = made(alignment_weight=10)
-    model = backbone()
-    terms, counts = term(objective, prepared, model)
-    plain = Mlm(max_length=16)
-    batch = plain.batch(TEXT, plain.prepare(Resources(TOKENS.vocab, model.traits)), 1, np.random.default_rng(0))
-    alone = plain.loss(model, plain.modules(model), batch.to(torch.device("cpu")))
-    assert terms["mlm"].total.item() == alone["mlm"].total.item()
-    assert counts == {**batch.counts, "align": 3}
-    assert (terms["mlm"].weight, terms["align"].weight) == (1, 10)
-
-
 @pytest.mark.parametrize("settings", [{}, {"pairs_per_step": 2, "alignment_loss": "hinge"}])
 def test_micro_batches_give_the_same_gradient(settings):
     objective, prepared = made(alignment_weight=3, masking={"rate": 1, "mask_share": 1, "random_share": 0}, **settings)
@@ -196,19 +171,6 @@ def test_micro_batches_give_the_same_gradient(settings):
 
 
 # ---- what a step draws ----
-
-
-def test_draws_all_entries_equally_often():
-    words = Ragged.from_lengths(np.arange(100, dtype=np.int32), np.ones(100, np.int64))
-    pairs = AlignmentEntries(words, np.arange(50), np.arange(50, 100), count=10, negatives=0, seed=0)
-    drawn = np.zeros(50, np.int64)
-    for step in range(2000):
-        arrays = pairs.arrays(step)
-        ids = arrays["align_ids"][arrays["align_source"]]
-        assert len(np.unique(ids)) == 10
-        assert (arrays["align_ids"][arrays["align_target"]] == ids + 50).all()
-        drawn[ids] += 1
-    assert abs(drawn - 400).max() < 90  # 5 standard deviations of a binomial count
 
 
 # A word may be a source in one dictionary and a target in another.

@@ -1,7 +1,6 @@
 """ALM: switched sentences of a pair by hand, tokens compared with those of the switched text, and errors."""
 
 import itertools
-import json
 from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
@@ -11,7 +10,6 @@ import pytest
 from scipy.stats import chi2_contingency
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, trainers
 from tokenizers import decoders as token_decoders
-from typer.testing import CliRunner
 
 from interlace.alignment import WordPairs
 from interlace.alignment.phrase_table import PhraseTable, TableRules
@@ -20,7 +18,7 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.alignments import PhraseStore, WordAlignments
-from interlace.data.vocab import ROLES, Vocab
+from interlace.data.vocab import Vocab
 from interlace.models.families import Traits
 from interlace.objectives import Resources
 from interlace.objectives.alm import Alm
@@ -35,7 +33,6 @@ from interlace.objectives.common.code_switching import (
     switched_tokens,
 )
 from interlace.text import Text, TextPairs
-from interlace.text.lines import read_lines, write_lines
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.text.word_tokenizers.whitespace import Whitespace
 from interlace.toy import pairs as world_pairs
@@ -92,15 +89,6 @@ def test_all_switched_sentences_of_a_pair(settings, expected):
         ids = alm.batch(FIGURE, prepared, 0, rng(seed)).inputs["input_ids"]
         found |= {" ".join(WORDS[number] for number in row if number > 4) for row in ids}
     assert found == expected
-
-
-def test_predicts_masked_words_of_both_languages():
-    alm = Alm(masking={"rate": 1, "random_share": 0, "mask_share": 1}, code_switching={"major_source": 1, **MIXED})
-    batch = alm.batch(FIGURE, alm.prepare(Resources(little_vocab(), PLAIN)), 0, rng())
-    assert (batch.inputs["input_ids"] == ID["<mask>"]).sum() == len(batch.labels) == batch.counts["alm"]
-    languages = {WORDS[label].isascii() for label in batch.labels}
-    assert languages == {True, False}
-    assert batch.tokens == len(batch.labels) + 2
 
 
 def test_language_ids_follow_the_words_and_positions_do_not_restart():
@@ -234,14 +222,6 @@ def test_prefers_counterparts_without_unaligned_words():
         assert {span: found[span] for span in common} == {span: expected[span] for span in common}
 
 
-def test_two_links_to_one_word_do_not_outweigh_an_unaligned_one():
-    links = Ragged.of([[(0, 1), (1, 1)]], width=2)
-    pairs = Pairs(side("we discussed plan", "en"), side("了 计划", "zh"), links)
-    candidates = SwitchCandidates.extracted(pairs, PhraseRules(unaligned_borders=True))
-    assert [0, 2, 0, 2] in candidates.phrases.to_lists()[0]
-    assert counterparts(candidates, 0)[0, 0, 2] == (1, 2)
-
-
 def test_needs_follow_the_settings():
     assert Alm().needs == {"phrases"}
     assert Alm(phrases="extracted").needs == {"links"}
@@ -354,35 +334,6 @@ def test_batches_and_files_have_the_same_distribution(choice, tmp_path):
     assert_same_distribution(mixed, lines, vocab)
 
 
-@pytest.mark.parametrize(("choice", "options"), [("in_pair", []), ("table_argmax", ["--from-table"])])
-def test_the_command_writes_what_batches_have_on_captions(choice, options, tmp_path, real_data):
-    """Short captions with names and full stops, which are the same in both languages and are not exchanged."""
-    from interlace.cli import application
-
-    sides = [[*read_lines(real_data / f"parallel/multi30k/val.{language}.gz")] for language in ("en", "de")]
-    short = [row for row in range(len(sides[0])) if all(6 <= len(side[row].split()) <= 7 for side in sides)][:10]
-    texts, copies = [], 200
-    for language, side in zip(("en", "de"), sides, strict=True):
-        lines = [side[row] for row in short]
-        write_lines(tmp_path / f"a.{language}", lines)
-        texts.append(Text(language, lines, WORD_TOKENIZERS.build("unicode").split(lines)))
-    counts = np.stack([text.words.lengths for text in texts], axis=1).min(axis=1) - 1
-    sizes = zip(counts.tolist(), *(text.words.lengths.tolist() for text in texts), strict=True)
-    links = Ragged.of([[*((i, i) for i in range(n)), (a - 1, b - 1)] for n, a, b in sizes], width=2)
-    write_lines(tmp_path / "a.links", [" ".join(f"{i}-{j}" for i, j in row.tolist()) for row in links])
-    paths = [str(tmp_path / name) for name in ("a.en", "a.de", "a.links")]
-    more = ["--repeats", "--monolingual", "0", "--copies", str(copies), "--word-tokenizer", "unicode", *options]
-    done = CliRunner().invoke(application(), ["code-switch", *paths, *more], catch_exceptions=False)
-    lines = done.stdout.split("\n")[:-1]
-    text = TextPairs(*texts, links)
-    assert sum(line.endswith(".") for line in [*text.source.lines, *text.target.lines]) > 15
-    assert not {*lines} & {*text.source.lines, *text.target.lines}
-    vocab = learned(text, 900, kind="wordpiece")
-    mixed, count = batch_lines(text, vocab, tmp_path, copies, target_choice=choice)
-    assert len(mixed) == count
-    assert_same_distribution(mixed, lines, vocab)
-
-
 def test_file_has_distinct_sentences_and_a_share_of_monolingual_ones():
     text = text_of(count=60)
     words = WordPairs.of([text])
@@ -401,34 +352,7 @@ def test_file_has_distinct_sentences_and_a_share_of_monolingual_ones():
     assert sum(int(lines) * pairs for lines, pairs in summary["distinct"].items()) == len(mixed)
 
 
-def test_target_choice_selects_the_pairs_or_the_tables_translation():
-    """ "the cat" is "die Katze" twice and "der Kater" once."""
-    sides = [["I see the cat there now"] * 3, ["ich sehe die Katze dort jetzt"] * 2 + ["ich sehe der Kater dort jetzt"]]
-    texts = [Text(code, lines, Whitespace().split(lines)) for code, lines in zip(("en", "de"), sides, strict=True)]
-    links = Ragged.of([[(i, i) for i in range(6)]] * 3, width=2)
-    text = TextPairs(texts[0], texts[1], links)
-    words = WordPairs.of([text])
-    for choice, expected in (("in_pair", "Kater"), ("table_argmax", "Katze")):
-        rules = CodeSwitching(target_choice=choice)
-        drawn = CodeSwitchedText(PhraseTable.count(words, links), TableRules(), rules, CopySettings(copies=30))
-        lines = [line for part in drawn.lines(text, words, links) for line in part]
-        third = lines[lines.index(sides[1][2]) :]
-        assert any(expected in line and line.startswith(("I ", "ich see")) for line in third)
-        assert not any("Katze" in line for line in third if choice == "in_pair")
-
-
 # ---- notes and statistics ----
-
-
-def test_reports_the_shares_of_mixed_sentences_and_replaced_words():
-    text = world_pairs("en", "de", sample(300, "train", 3))
-    vocab = learned(text, 900)
-    alm = Alm(max_length=60)
-    batch = alm.batch(encoded(text, vocab), alm.prepare(Resources(vocab, Traits("bert", 64))), 0, rng())
-    mixed, replaced = (batch.extra[name].item() / batch.counts[name] for name in ("mixed_share", "replaced_share"))
-    assert batch.counts["mixed_share"] == len(batch.inputs["input_ids"]) == 300
-    assert 0.6 < mixed < 0.8  # a fifth is monolingual, and some short sentences have nothing to exchange
-    assert 0.1 < replaced < 0.3
 
 
 @pytest.mark.parametrize(
@@ -458,13 +382,3 @@ def test_notes_the_share_of_sentences_tokenized_differently(monkeypatch):
     assert alm.notes(pairs, prepared) == []
     monkeypatch.setattr("interlace.objectives.alm.retokenized_share", lambda *_: 0.25)
     assert "25.0% of 50 switched sentences of en-de" in alm.notes(pairs, prepared)[0]
-
-
-@pytest.mark.parametrize("kind", ["wordpiece", "unigram"])
-def test_tokenizer_without_a_decoder(kind):
-    text = world_pairs("en", "de", sample(50, "train", 3))
-    vocab = learned(text, 900, kind=kind)
-    raw = json.loads(vocab.tokenizer.to_str()) | {"decoder": None}
-    bare = Vocab(Tokenizer.from_str(json.dumps(raw)), ROLES, {}, "bare")
-    assert bare.tokenizer.decoder is None
-    assert [retokenized_share(encoded(text, one).source, one) for one in (bare, vocab)] == [0, 0]

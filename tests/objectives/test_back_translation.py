@@ -8,7 +8,6 @@ import torch
 from torch import nn
 
 from interlace.core.errors import SettingsError
-from interlace.core.randomness import Purpose, generator
 from interlace.objectives import Resources
 from interlace.objectives.back_translation import BackTranslation
 from interlace.objectives.common.online_translation import OnlineTranslations
@@ -202,10 +201,3 @@ def test_encoder_inputs_of_translations():
 def test_copied_share(ids, lengths, source, expected):
     found = OnlineTranslations(torch.tensor(ids), torch.tensor(lengths))
     assert found.copied_share(torch.tensor(source)).tolist() == pytest.approx(expected)
-
-
-def test_batch_key_does_not_depend_on_the_step():
-    objective = BackTranslation(reuse=2)
-    prepared = objective.prepare(Resources(VOCAB, PLAIN))
-    batches = [objective.batch(TEXT, prepared, step, generator(Purpose.BATCH, 0, step)) for step in (1, 2)]
-    assert batches[0].extra["batch_key"] == batches[1].extra["batch_key"] > 0

@@ -65,17 +65,6 @@ def test_sentences_without_phrases_are_monolingual():
     assert len(drawn(candidates_of(np.zeros((0, 2)), [])).kinds) == 0
 
 
-def test_replaces_first_last_and_adjacent_words():
-    candidates = candidates_of([(3, 3)], [[(0, 1, 2, 3), (1, 2, 1, 2), (2, 3, 0, 1)]])
-    found = {tuple(pieces(drawn(candidates, seed, major_source=1, switch_fraction=0.9, **MIXED))) for seed in range(60)}
-    inserted = [(1, 0, 2, 3), (1, 0, 1, 2), (1, 0, 0, 1)]
-    assert found == {  # two of three words stay below 90 %
-        (inserted[0], inserted[1], (0, 0, 2, 3)),
-        (inserted[0], (0, 0, 1, 2), inserted[2]),
-        ((0, 0, 0, 1), inserted[1], inserted[2]),
-    }
-
-
 def test_maximum_number_of_phrases_and_range_of_shares():
     candidates = candidates_of([(20, 20)] * 400, [[(i, i + 1, i, i + 1) for i in range(20)]] * 400)
     assert set(drawn(candidates, **MIXED).replaced.tolist()) == {5}
@@ -252,19 +241,3 @@ def test_does_not_exchange_equal_phrases(kind, by_links):
     assert any(one == other for one, other in exchanges[0])
     assert exchanges[1]
     assert not any(one == other for one, other in exchanges[1])
-
-
-def test_ignores_links_to_words_without_tokens():
-    ids = Ragged.of([[5, 6], [7, 8]])
-    source = Sentences(ids, Ragged.of([[0, 1], [0, 1]]), "en")
-    target = Sentences(Ragged.of([[9, 10, 11], [9, 10]]), Ragged.of([[0, 1, 2], [0, 1]]), "de")
-    links = Ragged.of([[(0, 0), (1, 1), (2, 2)], [(0, 0), (1, 1), (2, 1)]], width=2)
-    candidates = SwitchCandidates.extracted(Pairs(source, target, links), PhraseRules())
-    assert candidates.words.tolist() == [[2, 3], [2, 2]]
-    for seed in range(50):
-        switched = switch_phrases(candidates, MOSTLY, rng(seed))
-        for row, (start, stop) in zip(switched.pieces.rows(), switched.places.flat, strict=True):
-            assert stop <= switched.words[row]
-            assert start < stop
-        for side, row, _, stop in switched.pieces.flat.tolist():
-            assert stop <= candidates.words[row, side]

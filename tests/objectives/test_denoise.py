@@ -41,13 +41,6 @@ def units_of(text, row):
     return [tuple(part.tolist()) for part in np.split(ids, cuts)] if len(ids) else []
 
 
-@given(shapes, st.integers(0, 1000))
-def test_no_noise(shape, seed):
-    text = sentences(shape)
-    found = noised(Noise(shuffle=0, drop=0, blank=0), text, seed)
-    assert (found.ids, found.words, found.language) == (text.ids, text.words, "en")
-
-
 @given(shapes, st.floats(0, 6), st.integers(0, 1000))
 def test_shuffled_words_stay_whole_and_move_by_less_than_the_distance(shape, distance, seed):
     text = sentences(shape)

@@ -90,14 +90,6 @@ def test_held_out_entries_have_no_embedding_row_of_training_entries(seed):
     assert found.splits[0].parts.tolist() == found.parts.tolist()
 
 
-def test_notes_count_usable_entries():
-    lexicon = Lexicon.of((f"s{number}", f"t{number}", 1.0) for number in range(6))
-    parts = np.array([0, 0, 1, 1, 1, 2], np.uint8)
-    statuses = np.array([0, 3, 0, 0, 1, 0], np.uint8)
-    note = replace(split_dictionary(lexicon, PAIR, 0.5, 0), parts=parts, statuses=statuses).note()
-    assert note.startswith("en-de: 6 entries, 1 for training, 2 held out, 1 neither")
-
-
 def test_embedding_rows_are_shared_over_dictionaries():
     lexicons = {
         ("de", "en"): Lexicon.of([("alt", "old", 1), ("Haus", "house", 1)]),
@@ -145,14 +137,6 @@ def test_spellings_of_entries_and_why_some_are_unused():
     entries = [("doctor", "arzt"), ("house", "haus"), ("old", "alt")]
     assert spelled(prepared(entries)) == [("doctor", "Arzt"), ("house", "Haus"), ("old", "alt")]
     assert ("doctor", "ar ##zt") in spelled(prepared(entries, case="as_written"))
-
-
-def test_dictionaries_share_word_numbers():
-    lexicons = {("en", "de"): Lexicon.of([("old", "alt", 1)]), ("de", "en"): Lexicon.of([("alt", "old", 1)])}
-    found = Dictionary().prepare(lexicons, VOCAB, "x", seed=0, max_tokens=4)
-    assert len(found.words) == 2
-    assert found.owner.tolist() == [0, 1]
-    assert found.source.tolist() == found.target.tolist()[::-1]
 
 
 def test_errors_without_dictionary_or_usable_entry():

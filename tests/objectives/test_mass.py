@@ -94,19 +94,6 @@ def test_decoder_reads_the_position_of_the_fragment():
         assert (one == pytest.approx(two, rel=1e-5)) == same
 
 
-@pytest.mark.parametrize("decoder", ["placed", "fragment", "masked"])
-def test_costs_are_the_tokens_read_and_written(decoder):
-    rng, longest = np.random.default_rng(0), 40
-    mass = Mass(decoder=decoder, max_length=longest)
-    for length in (1, 2, 7, 20, longest - 2):
-        words = " ".join(rng.choice(LINE.split(), length))
-        batch = made(mass, sentences([words] * 50), key=length)
-        found = batch.inputs["input_ids"].shape[1] + batch.extra["decoder_ids"].shape[1]
-        (charged,) = mass.sentence_costs(np.array([length]))
-        assert found <= charged <= found + 8
-    assert mass.pair_costs(np.array([20]), np.array([9])).tolist() == mass.sentence_costs(np.array([20])).tolist()
-
-
 def test_shares_of_masks_and_random_tokens():
     batch = made(Mass(), sentences(["the " * 10] * 400), ROTARY)
     read = batch.inputs["input_ids"][:, 1:-1]
@@ -169,18 +156,6 @@ def test_fragment_and_rest_of_a_code_switched_sentence(vocab):
     assert mixed > 20
     assert set(batch.languages) == {"en", "de"}
     assert sum(batch.languages.values()) == batch.tokens
-
-
-def test_sentences_that_would_be_too_long_are_not_switched(vocab):
-    pairs = switched_pairs(vocab, 200)
-    sides = [side.ids[0].tolist() for side in (pairs.source, pairs.target)]
-    longest = max(map(len, sides)) + 2
-    free, batch = code_switched(vocab, pairs), code_switched(vocab, pairs, longest)
-    fits = (free.inputs["input_ids"] != vocab.pad).sum(axis=1) <= longest
-    rows = rows_of(vocab, batch), rows_of(vocab, free)
-    for (before, fragment, after), expected, same in zip(*rows, fits, strict=True):
-        assert (before, fragment, after) == expected if same else before + fragment + after in sides
-    assert (~fits).sum() > 10
 
 
 def test_code_switching_reads_pairs_with_phrases(vocab):

@@ -20,7 +20,6 @@ from interlace.objectives import Resources
 from interlace.objectives.tlm import Tlm
 from interlace.objectives.weam import Weam, exchange_states
 from interlace.objectives.word_aligned import one_to_one
-from interlace.training.loop import TrainingModel
 from little_words import LittleWords
 
 TOKENS = LittleWords("i like green apples ich mag grüne Äpfel gern")
@@ -165,16 +164,6 @@ def test_batch_without_aligned_predictions_has_gradients(backbone, literal):
     assert all(torch.isfinite(parameter.grad).all() for parameter in heads.parameters())  # none is unused
 
 
-def test_exports_without_extra_layers(backbone, tmp_path):
-    learning = TrainingModel(backbone, {"weam": Weam()}, seed=0)
-    names = [name for name, _ in learning.named_parameters() if name.startswith("heads.")]
-    assert names == [f"heads.weam.{layer}.{part}" for layer in ("exchanged", "dense") for part in ("weight", "bias")]
-    before = set(backbone.model.state_dict())
-    backbone.save_pretrained(tmp_path / "model", VOCAB)
-    reopened = type(backbone.model).from_pretrained(tmp_path / "model").state_dict()
-    assert set(reopened) == before
-
-
 def test_segment_ids_and_links_that_are_missing(backbone):
     weam = Weam(segment_ids=True)
     weam.modules(backbone)
@@ -225,17 +214,6 @@ def test_expansion_of_word_links(expansion, expected):
     at = np.nonzero(layout.content & (layout.sides == 0))
     found = exchange_states(layout, PAIR.links, at, expansion=expansion, mean=False, every=True)
     assert list(zip(at[1][found.to].tolist(), found.places.tolist(), strict=True)) == expected
-
-
-@pytest.mark.parametrize(
-    ("at", "every", "rows", "aligned"),
-    [([0, 1], False, [1], 1), ([0, 1], True, [0, 1], 1), ([0], True, [0], 0), ([], False, [], 0)],
-)
-def test_rows_of_predictions_without_a_partner(at, every, rows, aligned):
-    layout = pair_layout(PAIR, NUMBERS, 32)
-    found = exchange_states(layout, PAIR.links, (np.zeros(len(at), int), np.array(at, int)), every=every)
-    assert (found.which.tolist(), found.aligned) == (rows, aligned)
-    assert found.which[found.to].tolist() == [1] * aligned
 
 
 def test_one_to_one_links_are_the_unique_best_of_both_words():

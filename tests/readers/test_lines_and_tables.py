@@ -2,7 +2,7 @@
 
 import pytest
 
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import DataError
 from interlace.readers import READERS
 from interlace.text.lines import write_lines
 
@@ -34,13 +34,6 @@ def test_lines_of_several_files_follow_each_other(read):
 def test_rejects_sides_of_different_length(read, first, second):
     with pytest.raises(DataError, match=rf"a\.en has {first} lines and .*a\.de has {second};"):
         read("lines", {"a.en": ["x"] * first, "a.de": ["y"] * second}, ["en", "de"])
-
-
-def test_words_are_those_of_the_word_tokenizer(read):
-    (text,) = read("lines", {"a": ["it's 我们."]}, ["en"], word_tokenizer="unicode")
-    assert (text.tokens(0), text.word_tokenizer) == (["it", "'", "s", "我", "们", "."], "unicode")
-    with pytest.raises(SettingsError, match="there is no word tokenizer 'unicod'; did you mean 'unicode'"):
-        read("lines", {"a": ["x"]}, ["en"], word_tokenizer="unicod")
 
 
 @pytest.mark.parametrize(

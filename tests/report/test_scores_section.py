@@ -7,7 +7,6 @@ import pytest
 from interlace.report import page_head, read_scores, write_report
 from interlace.report.runs import read_runs
 from interlace.report.score_tables import task_scores
-from interlace.report.svg import text_width
 from report_runs import bare_run, change, score, section
 
 SPACE = "\N{NARROW NO-BREAK SPACE}"
@@ -70,21 +69,6 @@ def test_notes_name_lower_scores_and_those_that_are_not_finite(tmp_path):
     scores = only(bare_run(tmp_path / "c", "a", [score("de", float("nan")), score("de", 5, 1)]))
     assert cells(scores, "de")["a"].values == [5]
     assert "Left out, not finite: 1 scores." in scores.notes
-
-
-def test_settings_have_their_own_tables(make_run):
-    folder = make_run("mlm", gain=0.0)
-    change(folder, "scores.json", lambda rows: rows + [
-        {**row, "setting": "translate-train", "translations": "human", "score": row["score"] + 10}
-        for row in rows if row["task"] == "xnli"
-    ])  # fmt: skip
-    found = {(one.first.task, one.first.setting): one for one in task_scores(read_scores([folder]))}
-    assert set(found) == {("pos", "zero-shot"), ("xnli", "zero-shot"), ("xnli", "translate-train")}
-    means = [cells(found["xnli", setting], "")["mlm"].mean for setting in ("zero-shot", "translate-train")]
-    assert means[1] - means[0] == pytest.approx(10)
-    assert found["xnli", "translate-train"].name == "Natural language inference, translate-train"
-    assert "Translations: human." in found["xnli", "translate-train"].notes
-    assert section("scores", [folder], "Scores").lead.endswith("where the setting is different (translate-train).")
 
 
 def test_notes_name_selection_contamination_and_unknown_text(tmp_path):
@@ -154,16 +138,6 @@ def test_many_systems_are_rows_of_the_chart(tmp_path, count):
     assert len(named) == (9 if count == 9 else 0)
     assert ('class="keys"' in body) is (count == 8)
     assert ("German: 50" in body) is (count == 9)
-
-
-def test_long_names_are_shortened(tmp_path):
-    names = [f"{'ALIGN-MLM-' * 6}{number}" for number in range(9)]
-    scores = [score("en", 90), score("de", 50), score("tr", 70)]
-    body = section("scores", [bare_run(tmp_path / n, n, scores) for n in names], "Scores").body
-    assert body.count(">Mean of others: 60") == 9
-    drawn = re.findall(r'<text x="0" y="[0-9.]+" class="tick">([^<]*)</text>', body)
-    assert len(set(drawn)) == 9
-    assert max(text_width(name, 11) for name in drawn) <= 380
 
 
 def test_collapsed_fine_tunings_are_marked(tmp_path):

@@ -77,19 +77,6 @@ def test_diagnostics_have_a_panel_per_pair_layer_and_language_and_name_those_lef
         assert evenly([str(number) for number in range(count)], most) == [str(number) for number in expected]
 
 
-def test_diagnostics_name_sentence_pairs_and_time():
-    alone = section("training", [diagnosed(facts=Facts(seconds={"steps": 300.0}))], DIAGNOSTICS)
-    assert f"Measured on 128 held-out pairs (English {DASH} German)." in alone.body
-    assert "differ between runs" not in alone.body
-    assert alone.lead.endswith("Time: 0.5\N{NARROW NO-BREAK SPACE}% of the training steps.")
-    seen = diagnosed("b", 1, on={"en-de": {"pairs": 64, "from": "train"}})
-    assert "The pairs differ between runs." in section("training", [diagnosed(), seen], DIAGNOSTICS).body
-    scores = {"perplexity/en": 9.0, "align_mlm/train/p@1": 80.0}
-    run = Run(Path("a"), {}, Facts(), "a", evaluations=[LoggedScores(step=4, scores=scores)])
-    assert titles(section("training", [run], DIAGNOSTICS).body) == ["align_mlm, trained on"]
-    assert titles(section("training", [run], EVALUATION).body) == ["English"]
-
-
 def test_diagnoses_are_read_from_a_run(make_run):
     folder = make_run("mlm", gain=0.0)
     line = {"kind": "diagnosis", "step": 5, "scores": {"gap/en-de": None}, "on": ON, "seconds": 0.1}
@@ -232,14 +219,6 @@ def test_published_figures_are_below_our_metric_of_the_same_name(make_run):
     assert "157.2" not in published(lambda *args, **more: make_run(*args, folder="other", **more), **about)
 
 
-def test_published_means_are_below_ours(make_run):
-    text = published(make_run, task="word_translation", metric="p@1 csls", unit="%", language="en-de", score=40.0,
-                     scores={"p@1 csls": 40.0, "mean cosine": 0.412, "mean distance": 3.5})  # fmt: skip
-    assert "mlm here mean cosine, cosine 0.41" in text
-    assert "mlm here mean distance, L2 3.50" in text
-    assert "mean: ours is over English – German." in text
-
-
 def test_printing_errors_and_quoted_results_are_shown(make_run):
     about = {"task": "mlqa", "metric": "f1", "unit": "%", "language": "de", "score": 50.0, "scores": {"exact": 33.0}}
     assert "Printing errors: AVG(zero-shot) is the mean of es, de, zh and AVG(all)" in published(make_run, **about)
@@ -288,15 +267,6 @@ def test_translation_has_a_row_a_direction_and_system(tmp_path):
     assert [row[-1] for row in body][:2] == ["28.0–32.5", "35.0–37.0 (2 seeds)"]
     assert body[0][3:7] == ["50.0", "32.0", "9.0", "0.98"]
     assert SIGNATURE in section("scores", runs, "Translation").body
-
-
-def test_different_signatures_have_their_directions(tmp_path):
-    other = {"bleu": SIGNATURE.replace("13a", "zh")}
-    rows = [translated("en-de", 1.0), translated("en-zh", 2.0, signatures=other)]
-    body = section("scores", [bare_run(tmp_path / "a", "one", rows)], "Translation").body
-    assert "BLEU (English – Chinese)" in body
-    assert "BLEU (English – German)" in body
-    assert section("scores", [bare_run(tmp_path / "b", "b", [score("de", 50)])], "Translation").body == ""
 
 
 # ---- derived languages ----
@@ -517,14 +487,6 @@ def test_commands_for_checkpoints(tmp_path):
     assert commands(private)[0].startswith("interlace evaluate bert --recipe a/evaluate.json ")
     unknown = of_checkpoint(tmp_path / "b", {"pos": ""})
     assert commands(unknown) == ["# b: unknown checkpoint", "interlace report b --output again/report.html"]
-
-
-def test_shared_subwords_of_a_derived_language(make_run):
-    folder = make_run("mlm", gain=0.0)
-    made = {"corpus": "en_x", "languages": ["en_x"], "derived": {"shared": 11.13, "cut_alike": 96.0}}
-    change(folder, "run.json", lambda facts: {**facts, "data": [made]})
-    shown = "<dt>subwords of en_x</dt><dd>11.1 % shared with the original, 96.0 % cut alike</dd>"
-    assert shown in section("setup", [folder], REPRODUCTION).body
 
 
 def test_commands_for_runs(make_run, tmp_path):

@@ -12,7 +12,7 @@ from interlace.scores import ScoreTable
 from interlace.scores.comparison import aggregate, compare
 from interlace.scores.held_out import over_all_words
 from interlace.training.predictions import outcomes_file
-from study_rows import outcomes_in, row, texts, two_systems, with_dictionary, write_outcomes
+from study_rows import outcomes_in, row, texts, two_systems, write_outcomes
 
 # ---- differences ----
 
@@ -70,14 +70,6 @@ def test_single_runs_have_mcnemars_test(results, tmp_path):
     assert table.columns[-1].name == "McNemar"
     assert shown(table, "de")[-1] == "0.031"  # six of six: 2 / 64
     assert "McNemar: exact p, unadjusted" in table.caption
-
-
-def test_caption_explains_scores_over_all_words(results):
-    note = "are over all words, including those that training read in a dictionary"
-    [whole] = difference_tables(compare(with_dictionary(results, {"b": 40.0}), "a"), "t")
-    assert note in whole.caption
-    assert {line.entries[0].text for line in whole.lines} == {"accuracy, all"}
-    assert note not in difference_tables(compare(results, "a"), "t")[0].caption
 
 
 # ---- alignment and transfer ----

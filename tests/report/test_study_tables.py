@@ -7,7 +7,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from interlace.experiments.recipe import Recipe, read_recipe
+from interlace.experiments.recipe import Recipe
 from interlace.report.study import difference_tables, tables
 from interlace.report.tables import Column, Entry, Table, html_page, latex, markdown, terminal, write_tables
 from interlace.scores import ScoreTable
@@ -138,16 +138,6 @@ def test_scores_over_different_words_are_tested_over_all_words(results):
     assert note in pos.caption
 
 
-def test_captions_name_the_candidates_and_the_majority_class(results):
-    sized = [replace(one, candidates={"vocabulary": 200_000}) for one in results]
-    (differences,) = difference_tables(compare(ScoreTable(sized), "a"), "t", ScoreTable(sized))
-    for table in (*tables(ScoreTable(sized), "t", "a"), differences):
-        assert "Candidates: pos, vocabulary (200,000)." in table.caption
-    shares = [replace(one, metric="majority class", main=False, score=33.3) for one in results]
-    for table in tables(ScoreTable([*results, *shares]), "t", "a"):
-        assert "Accuracy of the most frequent class: pos 33.3 %." in table.caption
-
-
 def test_missing_scores_equal_systems_and_settings_of_a_task(results):
     _, pos = tables(ScoreTable([one for one in results if (one.system, one.language) != ("b", "es")]), "t", "a")
     assert cell(pos, "B", "es") is None
@@ -202,24 +192,6 @@ def test_published_results_of_other_metrics_are_left_out(results, recipes):
         assert not any(column.is_text for table in found for column in table.columns)
 
 
-def test_published_figures_are_below_our_metric_of_the_same_name(results):
-    """Perplexity per subword is the main metric, and that per word, which the paper prints, another one."""
-    subword = {"metric": "perplexity", "unit": "per subword"}
-    word = {"metric": "perplexity per word", "unit": "", "main": False}
-    shared = {"task": "perplexity", "language": "ne", "greater_is_better": False}
-    rows = [replace(one, **shared, **each) for each in (subword, word) for one in results if one.language == "de"]
-    main, table = tables(rows, "t", "a", {"b": read_recipe("xlm/low-resource:ne")})
-    assert [column.group for column in main.columns] == ["", "perplexity ↓ (perplexity, per subword)"]
-    heads = ["perplexity ↓ (perplexity, per subword)", "perplexity ↓ (perplexity per word)"]
-    assert [column.group for column in table.columns] == ["", *heads, ""]
-    [theirs] = [line for line in table.lines if line.theirs]
-    assert texts(theirs.entries) == [None, None, "157.2", None]
-    assert theirs.label.endswith("(perplexity, perplexity, not named, likely per word)")
-    unit = "Unit: not named, likely per word (ours: perplexity per word)."
-    selection = "Model selection: averaged perplexity over languages (ours: none)."
-    assert f"table 4 (perplexity, perplexity): {unit} {selection} A rerun got" in table.caption
-
-
 def test_captions_name_selection_and_printing_errors(results, recipes):
     main, xnli = tables(changed(results, task="xnli", tuning={"rule": "mean-dev"}), "t", "a", recipes)
     for table in (main, xnli):
@@ -229,15 +201,6 @@ def test_captions_name_selection_and_printing_errors(results, recipes):
         assert "ours: mean-dev" in text
     _, mlqa = tables(changed(results, task="mlqa", metric="exact"), "t", "a", recipes)
     assert "Printing errors: AVG(zero-shot) is the mean of es, de, zh and AVG(all)" in mlqa.caption
-
-
-def test_each_metric_has_its_own_published_figures(results, recipes):
-    both = [replace(one, task="mlqa", metric=metric) for metric in ("f1", "exact") for one in results]
-    theirs = [line for line in tables(both, "t", "a", recipes)[1].lines if line.theirs]
-    assert [line.label.split(", ")[-2] for line in theirs] == ["exact match", "F1"]
-    exact, f1 = (set(filter(None, texts(line.entries))) for line in theirs)
-    assert exact == {"66.7", "49.7", "49.6", "51.9"}
-    assert not f1 & exact
 
 
 # ---- output formats ----
