@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlace import toy as world
-from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER
 from interlace.aligners.gibbs import Gibbs, sampler
 from interlace.alignment import WordPairs
 from interlace.alignment.agreement import agreement
@@ -33,17 +32,6 @@ def same(one, other):
 @pytest.fixture(scope="module")
 def house():
     return Gibbs().fit(pairs_of(HOUSE * 4))
-
-
-# ---- what it finds ----
-
-
-def test_the_default_aligner_links_translations(house):
-    assert ALIGNERS.get(DEFAULT_ALIGNER) is Gibbs
-    pairs = pairs_of(HOUSE * 4)
-    for aligned in (house.align_training_pairs(pairs), house.align(pairs)):
-        assert aligned.links.to_lists()[:5] == [[[0, 0], [1, 1]]] * 4 + [[[0, 0], [1, 1], [2, 2]]]
-        assert ((aligned.confidence >= 0.4) & (aligned.confidence <= 1)).all()
 
 
 def test_translations_outweigh_order():
@@ -80,21 +68,6 @@ def test_counts_of_a_larger_text_improve_a_small_one():
     assert helped > alone + 0.05
 
 
-# ---- priors ----
-
-
-def test_a_dictionary_decides_where_the_text_does_not():
-    lines = [*HOUSE * 2, *CROSSED * 4, ("rot hund", "red dog")]
-    pairs, crossed = pairs_of(lines), Lexicon.of([("Hund", "red", 9.0), ("rot", "Dog", 9.0)])
-    for views in ([0], [0, 5, 4, 3]):
-        plain, helped = Gibbs(views=views).fit(pairs), Gibbs(views=views).fit(pairs, crossed)
-        for fitted, links in ((plain, [[0, 0], [1, 1]]), (helped, [[0, 1], [1, 0]])):
-            assert (
-                fitted.align_training_pairs(pairs).links[18].tolist() == fitted.align(pairs).links[18].tolist() == links
-            )
-        assert same(Gibbs(views=views, prior_weight=0).fit(pairs, crossed).arrays(), plain.arrays())
-
-
 def test_a_dictionary_links_words_missing_in_the_text():
     lines = [*HOUSE * 2, *CROSSED * 4]
     lexicon = Lexicon.of([("hund", "dog", 9.0), ("rot", "red", 9.0)])
@@ -110,9 +83,6 @@ def test_extreme_priors_stay_finite():
     for aligned in (fitted.align_training_pairs(pairs), fitted.align(pairs)):
         check_alignments(aligned, pairs)
     assert all(np.isfinite(array).all() and (array >= 0).all() for array in fitted.arrays().values())
-
-
-# ---- threads, seeds, chunks ----
 
 
 def test_results_depend_on_the_seed_and_not_on_threads():
@@ -154,9 +124,6 @@ def test_progress_reaches_its_end_and_an_interrupt_stops_all_samplers():
         assert len(told) < told[0] / 4
 
 
-# ---- more text than is held ----
-
-
 def test_large_text_is_sampled_for_training_and_aligned_whole(caplog):
     pairs = random_pairs(600)
     with caplog.at_level(logging.INFO):
@@ -172,9 +139,6 @@ def test_large_text_is_sampled_for_training_and_aligned_whole(caplog):
         Gibbs(sweeps=0.2, max_training_cells=1_000_000).fit(pairs).align_training_pairs(pairs),
         Gibbs(sweeps=0.2).fit(pairs).align_training_pairs(pairs),
     )
-
-
-# ---- odd input ----
 
 
 lines = st.lists(st.sampled_from(["a", "b", "c", "Bc", "bca", ""]), max_size=6).map(" ".join)

@@ -1,6 +1,5 @@
 """Views, samplers, which pairs train, and links from posteriors of `gibbs`: by hand and against plain loops."""
 
-import logging
 from collections import Counter
 from itertools import pairwise
 
@@ -50,13 +49,6 @@ def test_a_view_numbers_pairs_of_cut_types():
     assert backward.cells.tolist() == [0, 2, 0, 1, 3, 1, 3]  # a row per source word
     assert forward.by.tolist() == backward.to.tolist() == [1, 0, 0]
     assert forward.to.tolist() == backward.by.tolist() == [1, 0, 1, 1, 0]
-
-
-def test_pairs_of_a_prior_are_the_first_entries():
-    extra = np.array([[2, 3], [0, 0]], np.int32)
-    view = View.of(Ragged.of([[0]]), Ragged.of([[0]]), (Cut.of(SOURCE, 0), Cut.of(TARGET, 0)), extra)
-    assert view.entries.tolist() == extra.tolist()
-    assert view.ways[0].cells.tolist() == [1]
 
 
 @given(st.lists(st.lists(st.integers(0, 3), max_size=7), min_size=1, max_size=6))
@@ -175,24 +167,6 @@ def test_parameters_are_means_over_the_second_half_of_the_last_sweeps():
     assert len(states) == 8
 
 
-def test_keeps_linked_pairs_only():
-    view = view_of([[0, 1]] * 9, [[0, 1]] * 9, types=(2, 2))
-    chain = Sampler(
-        view, 0, np.array([1e3, 0, 0, 1e3]), SamplerPriors(0.001, 0.001, 0.5, 0.5), np.random.default_rng(0)
-    )
-    learned = chain.run([20, 1, 2], lambda: None)
-    assert learned.entries.tolist() == [[0, 0], [1, 1]]
-    assert learned.pairs == pytest.approx(1e3 + 9, rel=1e-3)
-
-
-def test_counts_take_64_bits_where_links_in_units_exceed_32():
-    view = view_of([[0]] * 3, [[0]] * 3, types=(1, 1))
-    for prior, width in ((0.0, np.int32), (2e5, np.int32), (3e5, np.int64), (1e9, np.int64)):
-        counts = first_counts(view, 0, np.array([prior]), np.zeros(3, np.int32), 10_000)
-        assert counts.pairs.dtype == width
-        assert counts.pairs.tolist() == counts.words.tolist() == [1 + 10_000 * (int(prior) + 3)]
-
-
 # ---- new pairs ----
 
 
@@ -229,28 +203,6 @@ def test_posteriors_of_new_pairs_by_hand():
 def words_of(*shapes):
     sides = (Ragged.of([[0] * shape[side] for shape in shapes]) for side in (0, 1))
     return WordPairs(*sides, ["a"], ["b"])
-
-
-def test_unusable_pairs_keep_an_empty_row(caplog):
-    pairs = words_of((2, 3), (0, 4), (3_000, 3_000), (5, 0), (1, 1))
-    assert sampler.cells_of(pairs).tolist() == [6, 0, 0, 0, 1]
-    kept = sampler.usable(pairs)
-    assert kept.source.lengths.tolist() == [2, 0, 0, 0, 1]
-    assert kept.target.lengths.tolist() == [3, 0, 0, 0, 1]
-    sampler.warn_about_long(pairs)
-    assert "1 of 5 pairs have more than 4194304" in caplog.text
-    whole = words_of((2, 3), (1, 1))
-    assert sampler.usable(whole) is whole
-
-
-def test_samples_evenly_spaced_pairs_of_large_text(caplog):
-    pairs = words_of(*[(10, 10), (0, 3)] * 40)
-    assert sampler.sample(pairs, 4_000) is None
-    with caplog.at_level(logging.INFO):
-        part = sampler.sample(pairs, 1_000)
-    assert part.source.lengths.tolist() == [10] * 10
-    assert "training on 10 of 40 pairs" in caplog.text
-    assert len(sampler.sample(words_of((2_000, 2_000)), 1_000)) == 1
 
 
 def test_portions_hold_all_pairs_in_order_and_few_cells_each(monkeypatch):
@@ -307,11 +259,3 @@ def test_heuristics_combine_the_most_probable_partners(shapes, seed, heuristic):
     assert aligned.links == expected
     means = [(forward[row][i, j] + backward[row][i, j]) / 2 for row, links in enumerate(expected) for i, j in links]
     assert np.allclose(aligned.confidence, means, rtol=1e-5)
-
-
-def test_a_link_of_a_heuristic_always_has_a_confidence():
-    starts, nothing = np.array([0, 2], np.int64), np.zeros(4, np.float32)
-    posteriors = Posteriors(starts, starts, np.array([0, 4], np.int64), np.array([0.9, 0, 0, 0.9], np.float32), nothing)
-    aligned = links_of(posteriors, "union", 0.4)
-    assert aligned.links.to_lists() == [[[0, 0], [1, 1]]]
-    assert aligned.confidence == pytest.approx(0.45)

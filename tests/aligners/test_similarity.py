@@ -130,8 +130,6 @@ def test_rows_without_words_or_pairs_without_rows():
     assert one_sided.links.to_lists() == [[]]
 
 
-# ---- encoders ----
-
 LINES = {"en": ["the doctor reads letters", "a cat sleeps"], "zh": ["医生读信。", "猫睡觉"]}
 FAMILIES = {"bert": ("en", "zh"), "roberta": (), "modernbert": ()}
 

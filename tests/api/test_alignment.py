@@ -63,13 +63,6 @@ def test_lexicon_phrases_and_projection(aligned):
     assert tags[0] == ["DET", "NOUN", "VERB", "ADJ"]
 
 
-def test_a_lexicon_becomes_a_data_frame(aligned):
-    pytest.importorskip("pandas")
-    frame = il.lexicon(aligned, mutual=True).to_pandas()
-    assert list(frame.columns) == ["source", "target", "count"]
-    assert frame[frame.source == "house"].target.item() == "Haus"
-
-
 def test_pairs_of_files_find_languages_and_word_tokenizer(tmp_path):
     for language, lines in (("en", ["The house, he says, is old."] * 30), ("de", ["Das Haus, sagt er, ist alt."] * 30)):
         (tmp_path / f"train.{language}").write_text("\n".join(lines) + "\n")

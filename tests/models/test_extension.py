@@ -1,6 +1,5 @@
 """Tables of a checkpoint grow for new subwords; what it computed from old text it still does."""
 
-import numpy as np
 import pytest
 import torch
 import transformers
@@ -42,35 +41,6 @@ def test_predictions_on_old_text_are_unchanged(start, tmp_path):
     torch.testing.assert_close(after[:, : old.size], before[:, : old.size])
 
 
-def test_a_new_subword_begins_as_the_mean_of_its_pieces(start):
-    folder, old, new = start
-    before, after = load(folder), load(folder, new)
-    assert new.extension is not None
-    spelt = [(number, row) for number, row in enumerate(new.extension.pieces, old.size) if len(row)]
-    assert spelt
-    outputs = [
-        (before.input_embeddings, after.input_embeddings),
-        (before.model.get_output_embeddings().weight, after.model.get_output_embeddings().weight),
-        (before.model.get_output_embeddings().bias, after.model.get_output_embeddings().bias),
-    ]
-    for number, row in spelt:
-        for theirs, ours in outputs:
-            expected = theirs[torch.from_numpy(row.astype(np.int64))].mean(0)
-            torch.testing.assert_close(ours[number], expected)
-
-
-def test_tied_tables_stay_tied_and_learn(start):
-    folder, old, new = start
-    backbone = load(folder, new)
-    head = backbone.model.get_output_embeddings()
-    assert head.weight is backbone.model.get_input_embeddings().weight
-    ids = torch.tensor([[new.begin, old.size, new.size - 1, new.end]])
-    states = backbone.encode({"input_ids": ids})
-    backbone.logits(states[0])[:, old.size].sum().backward()
-    assert head.weight.grad[old.size].abs().sum() > 0
-    assert head.bias.grad[old.size] == 4
-
-
 def test_the_same_seed_draws_the_same_rows(start):
     folder, old, new = start
     first, again, other = (load(folder, new, new_tokens="random", seed=seed).input_embeddings for seed in (1, 1, 2))
@@ -79,9 +49,6 @@ def test_the_same_seed_draws_the_same_rows(start):
     assert torch.equal(first[: old.size], other[: old.size])
     spread = first[old.size : new.size].std() / first[: old.size].std()
     assert 0.5 < spread < 2
-
-
-# ---- by hand ----
 
 
 def bert(rows, **more):

@@ -1,12 +1,10 @@
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 import torch
 import transformers
 
 from interlace.core.errors import SettingsError
-from interlace.models.build import load
 from interlace.models.families import language_ids
 from interlace.models.languages import LanguageMapping, add_languages, fold_weights, map_languages
 
@@ -26,27 +24,6 @@ def rows(model):
     return model.base_model.embeddings.token_type_embeddings.weight.detach()
 
 
-def test_new_rows_start_as_copies_of_row_zero():
-    model = bert()
-    before = rows(model).clone()
-    add_languages(model, ["en", "de", "en"])
-    assert language_ids(model.config) == {"en": 2, "de": 3}
-    assert model.config.type_vocab_size == 4
-    assert torch.equal(rows(model)[:2], before)
-    assert torch.equal(rows(model)[2:], before[[0, 0]])
-    assert rows(model).shape == (4, 4)
-
-
-def test_noise_comes_from_the_generator_handed_in():
-    first, again, other = bert(), bert(), bert()
-    for model, seed in ((first, 1), (again, 1), (other, 2)):
-        add_languages(model, ["en"], np.random.default_rng(seed))
-    assert torch.equal(rows(first), rows(again))
-    assert not torch.equal(rows(first), rows(other))
-    expected = rows(first)[0] + torch.from_numpy(np.random.default_rng(1).normal(scale=0.02, size=4)).float()
-    torch.testing.assert_close(rows(first)[2], expected)
-
-
 def test_folding_by_hand():
     """Row 0 becomes the language, row 1 keeps its distance from row 0, languages stay."""
     model = bert()
@@ -58,25 +35,10 @@ def test_folding_by_hand():
     assert table[0].tolist() == [1.0, 0, 0, 0]
 
 
-def test_xlm_keeps_its_own_names():
-    model = xlm(n_langs=2, lang2id={"en": 0, "de": 1})
-    assert language_ids(model.config) == {"en": 0, "de": 1}
-    add_languages(model, ["sw"])
-    assert language_ids(model.config) == {"en": 0, "de": 1, "sw": 2}
-    assert model.config.n_langs == 3
-    assert model.config.id2lang == {"0": "en", "1": "de", "2": "sw"}
-    assert model.transformer.lang_embeddings.weight[2].abs().sum() == 0  # adds what no id adds: nothing
-    with pytest.raises(SettingsError, match="XLM checkpoint without them"):
-        add_languages(xlm(n_langs=1), ["en"])
-
-
 def test_languages_of_a_configuration_that_has_none():
     assert language_ids(SimpleNamespace(model_type="bert")) == {}
     assert language_ids(SimpleNamespace(model_type="modernbert", interlace_languages={"en": 1})) == {}
     assert language_ids(SimpleNamespace(model_type="xlm", n_langs=1, use_lang_emb=True, lang2id={"en": 0})) == {}
-
-
-# ---- from the languages of a recipe to those of a checkpoint ----
 
 
 def table_of(model):
@@ -135,17 +97,3 @@ def test_maps_languages_of_bert_checkpoints():
 def test_rejects_unknown_language_names(arrival, message):
     with pytest.raises(SettingsError, match=message):
         map_languages(xnli(), ["gsw"], arrival)
-
-
-def test_both_names_open_the_exported_checkpoint(tmp_path, vocab):
-    start = xlm(n_langs=3, lang2id={"de": 0, "en": 1, "zh": 2}, pad_token_id=vocab.pad)
-    start.save_pretrained(tmp_path / "start")
-    vocab.size = 10
-    arrival = LanguageMapping(names={"zh_cn": "zh"}, mean=True)
-    backbone = load(tmp_path / "start", vocab, ["zh_cn", "sw"], mapping=arrival)
-    out = backbone.save_pretrained(tmp_path / "out", vocab)
-    assert load(out, vocab).traits.languages == {"de": 0, "en": 1, "zh": 2, "zh_cn": 2, "sw": 3}
-    auto = transformers.AutoModelForMaskedLM
-    plain, info = auto.from_pretrained(out, output_loading_info=True, trust_remote_code=False)
-    assert not any(info.values())
-    assert plain.config.lang2id["sw"] == 3

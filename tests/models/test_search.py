@@ -29,8 +29,6 @@ def divisor(penalty, length):
     return float(penalty.divisors(torch.tensor([length])))
 
 
-# ---- beam ----
-
 penalties = st.builds(
     LengthPenalty, exponent=st.sampled_from([-1.0, 0.0, 0.6, 1.0, 2.0]), form=st.sampled_from(["power", "gnmt"])
 )
@@ -75,17 +73,6 @@ def test_the_sure_stop_does_not_change_the_best_hypothesis(seed, width, penalty)
     assert best[0] == expected[0]
 
 
-def test_a_full_beam_stops_at_once_and_a_sure_one_later():
-    """Each with a whole beam of hypotheses."""
-    walked = {}
-    for stop in ("full", "likely", "sure"):
-        little = Little(list(range(30)), 6)
-        found = beam_search(little, firsts(30), torch.full((30,), 12), RULES, 3, penalty=LengthPenalty(1.0), stop=stop)
-        assert (found.lengths >= 0).all()
-        walked[stop] = sum(little.walked)
-    assert walked["full"] < walked["likely"] < walked["sure"]
-
-
 @given(st.integers(0, 10**6), st.integers(0, 6))
 def test_greedy_is_a_beam_of_one(seed, limit):
     seeds = [seed, seed + 1, seed + 2]
@@ -95,22 +82,6 @@ def test_greedy_is_a_beam_of_one(seed, limit):
     assert torch.equal(one.ids, other.ids)
     assert torch.equal(one.lengths, other.lengths)
     torch.testing.assert_close(one.logprobs, other.logprobs)
-
-
-def test_a_longer_hypothesis_wins_with_a_higher_penalty():
-    lengths = []
-    for exponent in (-2.0, 0.0, 1.0, 4.0):
-        args = (firsts(20), torch.full((20,), 6), RULES, 8)
-        found = beam_search(Little(list(range(20)), 5), *args, penalty=LengthPenalty(exponent), stop="sure")
-        lengths.append(float(found.lengths[:, 0].float().mean()))
-    assert lengths == sorted(lengths)
-    assert lengths[0] < lengths[-1]
-    lengths = torch.tensor([1, 4])
-    assert LengthPenalty(0.5).divisors(lengths).tolist() == [1.0, 2.0]
-    assert LengthPenalty(2.0, form="gnmt").divisors(lengths).tolist() == pytest.approx([1.0, 2.25])
-
-
-# ---- what all searches share ----
 
 
 def searches():
@@ -170,13 +141,6 @@ def test_finished_rows_are_not_decoded_further():
 
 
 @pytest.mark.parametrize("name", ["greedy", "sampled", "beam"])
-def test_a_batch_of_no_rows_finds_nothing(name):
-    found = searches()[name](Little([], 5), torch.zeros(0, dtype=torch.int64), torch.arange(0))
-    assert found.ids.shape[0] == 0
-    assert len(found.ranked()) == 0
-
-
-@pytest.mark.parametrize("name", ["greedy", "sampled", "beam"])
 def test_rejects_nan_scores(name):
     class Broken(Little):
         def step(self, tokens):
@@ -184,9 +148,6 @@ def test_rejects_nan_scores(name):
 
     with pytest.raises(CheckpointError, match="NaN"):
         searches()[name](Broken([1], 5), torch.tensor([3]), torch.arange(1))
-
-
-# ---- drawing ----
 
 
 def test_draws_follow_the_distribution():
@@ -209,14 +170,6 @@ def test_draws_follow_the_distribution():
         assert ((seen - expected)[possible] ** 2 / expected[possible]).sum() < 13.3  # 1 % of four degrees of freedom
 
 
-def test_draws_depend_on_the_seed_only():
-    limits = torch.tensor([3, 9, 5])
-    one, same, other = (uniform_draws(limits, torch.Generator().manual_seed(seed)) for seed in (1, 1, 2))
-    assert torch.equal(one, same)
-    assert one.shape == (3, 10)
-    assert not torch.equal(one, other)
-
-
 @pytest.mark.parametrize("number", [0.0, 1 - 2**-24, 1.0])
 def test_the_ends_of_the_numbers_find_subwords_that_may_be_said(number):
     """A number just below 1 may have been rounded to it, and behind the last probability there is nothing."""
@@ -225,9 +178,6 @@ def test_the_ends_of_the_numbers_find_subwords_that_may_be_said(number):
     assert (found.lengths >= 0).all()
     said = {token for row in found.ranked().to_lists() for token in row}
     assert said <= {2, 3, 4, 5, 6}
-
-
-# ---- choosing ----
 
 
 @given(st.lists(st.lists(st.integers(0, 3), min_size=6, max_size=6), min_size=1, max_size=4), st.integers(1, 8))

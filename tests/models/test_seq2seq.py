@@ -119,26 +119,6 @@ def test_decoder_does_not_see_later_tokens(family, vocab):
     assert not torch.allclose(before[:, 12], after[:, 12])
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_source_padding_does_not_change_the_logits(family, vocab):
-    model = pair(family, vocab)
-    states, mask = source(model)
-    inputs = target(model)
-    padded = scores(model, states, mask, inputs)
-    alone = scores(model, states[1:2, :5], None, {name: tensor[1:2] for name, tensor in inputs.items()})
-    torch.testing.assert_close(padded[1:2], alone, atol=1e-5, rtol=1e-4)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_dropout_drops_while_training_only(family, vocab):
-    model = pair(family, vocab, dropout=0.5, attention_dropout=0.5)
-    states, mask = source(model)
-    inputs = target(model)
-    assert torch.equal(scores(model, states, mask, inputs), scores(model, states, mask, inputs))
-    model.train()
-    assert not torch.equal(scores(model, states, mask, inputs), scores(model, states, mask, inputs))
-
-
 def test_rejects_targets_beyond_the_maximum_length(vocab):
     model = pair("roberta", vocab, max_length=8)
     states, mask = torch.zeros(1, 3, 16), None

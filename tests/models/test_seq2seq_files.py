@@ -168,14 +168,3 @@ def test_rejects_folding_a_language(vocab, tmp_path):
     with pytest.raises(SettingsError, match=r"export\.fold_language: a translation model reads one language"):
         made(vocab).save_pretrained(tmp_path / "model", vocab, fold_language="en")
     assert not (tmp_path / "model").exists()
-
-
-def test_keeps_the_pooler_of_the_encoder(vocab, tmp_path):
-    model = made(vocab)
-    pooler = {"weight": torch.full((16, 16), 0.5), "bias": torch.ones(16)}
-    model.extra_weights = {f"bert.pooler.dense.{name}": value for name, value in pooler.items()}
-    model.save_pretrained(tmp_path / "one", vocab)
-    _, info = EncoderDecoderModel.from_pretrained(tmp_path / "one", output_loading_info=True)
-    assert not info["missing_keys"]
-    load(tmp_path / "one", vocab).save_pretrained(tmp_path / "two", vocab)
-    assert torch.equal(load_file(tmp_path / "two" / "model.safetensors")["encoder.pooler.dense.bias"], torch.ones(16))

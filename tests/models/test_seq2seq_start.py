@@ -132,18 +132,6 @@ def test_one_start_gives_both_sides_one_table_and_one_head(family, words, tmp_pa
     assert model.decoder_languages == model.traits.languages == load(start).traits.languages
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_cross_attention_is_drawn_by_the_seed(family, words, tmp_path):
-    start = checkpoint(tmp_path, family, words, 7)
-    one, same_seed, other = (build(settings_of(family, start=start), words, seed) for seed in (1, 1, 2))
-    cross = {name: each for name, each in one.decoder.state_dict().items() if "cross" in name and each.std() > 0}
-    assert cross
-    assert same(cross, same_seed.decoder.state_dict())
-    assert differs_all_over(cross, other.decoder.state_dict())
-    fixed = {name: each for name, each in one.decoder.state_dict().items() if "cross" not in name}
-    assert same(fixed, other.decoder.state_dict())
-
-
 @pytest.mark.parametrize("reads", ["start", "fresh"])
 def test_a_taken_embedding_table_is_shared(reads, words, tmp_path):
     start = checkpoint(tmp_path, "bert", words, 7)
@@ -233,13 +221,6 @@ def test_rejects_other_widths_and_more_layers_than_the_start_has(words, tmp_path
         build(settings_of("bert", start=one, decoder=DecoderSettings(layers=3)), words)
 
 
-def test_rejects_a_shape_with_a_start(words):
-    with pytest.raises(SettingsError, match="give either 'shape', of a fresh decoder, or 'start'"):
-        DecoderSettings.read({"shape": {}, "layers": 2}, "model.decoder")
-    with pytest.raises(SettingsError, match="take = 'none' needs a 'start'"):
-        ModelSettings.read({"take": "none"}, "model")
-
-
 @pytest.mark.parametrize("take", ["none", "embeddings"])
 def test_rejects_take_without_a_start(take):
     for table in ("own", "shared"):
@@ -249,13 +230,3 @@ def test_rejects_take_without_a_start(take):
         with pytest.raises(SettingsError, match=f"take = '{take}' needs a 'start'"):
             ModelSettings.read({"shape": {}, "decoder": decoder}, "model")
         assert ModelSettings.read({"shape": {}, "decoder": {"start": "runs/mlm", **decoder}}, "model")
-
-
-@pytest.mark.parametrize("take", ["none", "embeddings"])
-def test_an_encoder_alone_can_take_part_of_a_start(take, words, tmp_path):
-    start = checkpoint(tmp_path, "bert", words, 7)
-    backbone = build_model(settings_of("bert", start=start, take=take), words, LANGUAGES, 1)
-    (table, rest), theirs = parts(backbone.model), load(start).model.state_dict()
-    assert same(table, theirs) == (take == "embeddings")
-    assert differs_all_over(rest, theirs)
-    assert backbone.traits.languages == load(start).traits.languages

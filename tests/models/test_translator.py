@@ -1,7 +1,6 @@
 """Translation of lines: search with whole models, batch budgets, and pieces of long lines."""
 
 import time
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -28,7 +27,6 @@ from interlace.models.translator import (
     Translator,
     batches,
     cache_bytes,
-    join_pieces,
     split_line,
 )
 from little_decodings import Little, logprobs_of
@@ -90,18 +88,6 @@ def test_bans_special_and_unknown_subwords(models, vocab):
     assert not set(found.ids[found.ids != vocab.pad].tolist()) & set(rules.banned_ids)
 
 
-def test_writes_unknown_subwords_on_request(vocab):
-    model = little_model("bert", vocab)
-    with torch.no_grad():
-        model.decoder.model.get_output_embeddings().bias[vocab.unk] = 50.0
-    (mark,) = vocab.tokens([vocab.unk])
-    searches = (SearchSettings(allow_unk=asked) for asked in (False, True))
-    silent, told = (Translator([model], vocab, "en", "de", search).lines(LINES) for search in searches)
-    assert all(mark not in one.text for one in silent)
-    assert [one.text.count(mark) for one in told] == [one.hypotheses[0].length - 1 for one in told]
-    assert max(one.text.count(mark) for one in told) > 3
-
-
 def test_the_target_language_reaches_the_decoder(vocab):
     model = little_model("bert", vocab, languages=("en", "de"))
     ids = vocab.encode(LINES, language="en").ids
@@ -119,9 +105,6 @@ def test_the_target_language_reaches_the_decoder(vocab):
         encoder_inputs(model, ids, vocab, "fr")
 
 
-# ---- ensembles ----
-
-
 def test_an_ensemble_means_probabilities():
     one, two = Little([1], 5), Little([2], 5)
     mean = (np.exp(logprobs_of(1, (), 5)) + np.exp(logprobs_of(2, (), 5))) / 2
@@ -136,9 +119,6 @@ def test_models_of_other_families_translate_together(models, vocab):
     check_same_vocabulary([vocab, vocab], ["a", "b"])
     with pytest.raises(SettingsError, match=r"^a and b have different vocabularies"):
         check_same_vocabulary([vocab, other], ["a", "b"])
-
-
-# ---- lines ----
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -166,33 +146,11 @@ def texts(translations):
     return [[one.text for one in translation.hypotheses] for translation in translations]
 
 
-def test_empty_lines_stay_in_place(models, vocab):
-    made_of = Translator([models["bert"]], vocab, "en", "de").lines(["", LINES[0], " ", LINES[1], ""])
-    assert [one.text == "" for one in made_of] == [True, False, True, False, True]
-    assert [one.pieces for one in made_of] == [0, 1, 0, 1, 0]
-    assert Translator([models["bert"]], vocab, "en", "de").lines([]) == []
-    translator = Translator([models["bert"]], vocab, "en", "de")
-    ids, _ = translator._parts(["a </s> cat <2en>"], 0, cut=True)  # `</s>` would end the source
-    assert not set(ids[0].tolist()) & (set(vocab.special_ids.tolist()) - {vocab.unk})
-    assert vocab.end in vocab.encode(["a </s> cat"], language="en").ids[0]
-
-
 def test_batches_hold_rows_of_like_length_within_their_budget():
     lengths = np.array([5, 1, 9, 9, 2, 40, 3])
     found = [rows.tolist() for rows in batches(lengths, 22, 3)]
     assert found == [[5], [2, 3], [0, 6, 4], [1]]
     assert [rows.tolist() for rows in batches(np.array([], np.int64), 22, 3)] == []
-
-
-def test_evaluation_mode_restores_every_part(vocab):
-    model = little_model("bert", vocab).train()
-    held = model.decoder
-    held.eval()
-    with eval_mode(model):
-        assert not any(part.training for part in model.modules())
-    assert model.training
-    assert not any(part.training for part in held.modules())
-    assert model.encoder.model.training
 
 
 GIB = 1 << 30
@@ -213,16 +171,6 @@ def test_memory_budget_by_hand(model):
     assert (both.tokens, both.scores) == (10 * GIB // token, 5 * GIB // 16)
     assert BatchBudget.within(0, 1000) == BatchBudget(TOKENS, SCORES) == BatchBudget.of([model])
     assert BatchBudget.within(1000 * GIB, 1000).scores == MAX_SCORES
-
-
-def test_memory_reserved_by_torch_counts_as_free(monkeypatch):
-    shape = SimpleNamespace(num_hidden_layers=6)
-    model = SimpleNamespace(device=torch.device("cuda", 0), width=512, decoder=SimpleNamespace(config=shape))
-    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _device: (30 * GIB, 80 * GIB))
-    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda _device: 14 * GIB)
-    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda _device: 4 * GIB)
-    assert BatchBudget.of([model]) == BatchBudget.within(40 * GIB, cache_bytes(512, 6))
-    assert BatchBudget.of([model, model]) == BatchBudget.within(40 * GIB, 2 * cache_bytes(512, 6), 2)
 
 
 class Tight(Translator):
@@ -285,13 +233,6 @@ def test_pieces_keep_all_text_within_the_limit(line, most):
     assert "".join("".join(found).split()) == "".join(line.split())
     assert all(piece and piece == piece.strip() for piece in found)
     assert max((len(by_character(piece)) for piece in found), default=0) <= most
-
-
-def test_pieces_are_joined_as_the_language_writes():
-    assert join_pieces(["a b", "c"], "de") == "a b c"
-    assert join_pieces(["今天很冷。", "我们回家吧。"], "zh") == "今天很冷。我们回家吧。"
-    assert join_pieces(["a b", "c"], "xx") == "a b c"
-    assert split_line("𝄞𝄞𝄞", np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]), 5) == ["𝄞", "𝄞", "𝄞"]  # of 4 bytes
 
 
 def test_splitting_takes_linear_time():

@@ -91,20 +91,10 @@ def test_rows_can_be_the_vectors_as_they_are(vocab, folder):
     assert is_begun(model.input_embeddings, drawn.input_embeddings, vocab, value=2.0)
 
 
-def test_an_untied_head_starts_with_the_vectors(vocab, folder):
-    settings = settings_of(folder, shape=shape(tie=False))
-    model, drawn = build_model(settings, vocab, (), 3).model, plain(settings, vocab).model
-    assert is_begun(model.get_input_embeddings().weight, drawn.get_input_embeddings().weight, vocab)
-    assert is_begun(model.get_output_embeddings().weight, drawn.get_output_embeddings().weight, vocab)
-
-
 def test_vectors_can_be_a_file(vocab, folder, tmp_path):
     WordVectors(SUBWORDS, WORDS, VECTORS).write(tmp_path / "some.vec")
     model = build_model(settings_of(tmp_path / "some.vec"), vocab, (), 3)
     assert torch.equal(model.input_embeddings, build_model(settings_of(folder), vocab, (), 3).input_embeddings)
-
-
-# ---- translation models ----
 
 
 @pytest.mark.parametrize("family", ["bert", "modernbert"])
@@ -151,9 +141,6 @@ def test_warns_if_few_vectors_are_used(vocab, tmp_path, caplog):
     WordVectors(SUBWORDS, names, np.ones((len(names), 8), np.float32)).save(tmp_path)
     build_model(settings_of(tmp_path), vocab, (), 3)
     assert "only 2 of its 32 vectors" in caplog.text
-
-
-# ---- what is refused ----
 
 
 @pytest.mark.parametrize(

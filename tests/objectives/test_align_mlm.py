@@ -95,9 +95,6 @@ def test_aligns_input_or_output_embeddings_or_both():
     assert align(entries=entries, embeddings="both") == pytest.approx(near)
 
 
-# ---- states of the encoder ----
-
-
 def deep():
     """A model whose layer-0 states are the normalized rows: positions and types add nothing."""
     model = backbone(layers=2)
@@ -168,9 +165,6 @@ def test_micro_batches_give_the_same_gradient(settings):
         return model.input_embeddings.grad
 
     torch.testing.assert_close(gradient([range(6)]), gradient([range(2), range(2, 6)]), atol=1e-6, rtol=1e-5)
-
-
-# ---- what a step draws ----
 
 
 # A word may be a source in one dictionary and a target in another.

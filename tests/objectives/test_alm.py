@@ -3,7 +3,6 @@
 import itertools
 from collections import Counter
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -34,7 +33,6 @@ from interlace.objectives.common.code_switching import (
 )
 from interlace.text import Text, TextPairs
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
-from interlace.text.word_tokenizers.whitespace import Whitespace
 from interlace.toy import pairs as world_pairs
 from interlace.toy import sample
 
@@ -243,20 +241,6 @@ def test_error_for_missing_phrases_names_the_solution(alm, named):
 
 
 # ---- spaces around moved phrases ----
-
-
-def test_adjacent_phrases_are_separated_by_a_space():
-    """Two English phrases side by side in Chinese."""
-    text = TextPairs(
-        SimpleNamespace(language="en", lines=["we met Maria"], words=Whitespace().split(["we met Maria"])),
-        SimpleNamespace(language="zh", lines=["我们见了玛丽亚"], words=Ragged.of([[(0, 2), (2, 4), (4, 7)]], width=2)),
-    )
-    phrases = Ragged.of([[(0, 1, 0, 1), (1, 2, 1, 2), (2, 3, 2, 3)]], width=4)
-    words = np.array([[3, 3]])
-    candidates = SwitchCandidates(words, phrases, *[np.ones((3, 2), np.float32)] * 2, all_boundaries(words))
-    rules = CodeSwitching(major_source=0, switch_fraction=0.9, **MIXED)
-    found = {LineWriter(text).lines(switch_phrases(candidates, rules, rng(seed)))[0] for seed in range(40)}
-    assert found == {"we met玛丽亚", "we见了Maria", "我们met Maria"}
 
 
 def switched_by_hand(matrix, other, phrase):

@@ -57,14 +57,6 @@ def test_replaces_one_phrase():
     assert drawn(candidates_of([(11, 1)], phrase), major_source=1, **MIXED).replaced[0] == 3
 
 
-def test_sentences_without_phrases_are_monolingual():
-    switched = drawn(candidates_of([(9, 9)] * 200, [[]] * 200), **MIXED)
-    assert set(switched.kinds.tolist()) == {0, 1}
-    assert {pieces(switched, row)[0][2:] for row in range(200)} == {(0, 9)}
-    assert drawn(candidates_of([(0, 0), (0, 0)], [[], []]), **MIXED).pieces.lengths.tolist() == [0, 0]
-    assert len(drawn(candidates_of(np.zeros((0, 2)), [])).kinds) == 0
-
-
 def test_maximum_number_of_phrases_and_range_of_shares():
     candidates = candidates_of([(20, 20)] * 400, [[(i, i + 1, i, i + 1) for i in range(20)]] * 400)
     assert set(drawn(candidates, **MIXED).replaced.tolist()) == {5}

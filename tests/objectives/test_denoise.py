@@ -109,8 +109,6 @@ def test_rates_follow_schedules():
     assert len(noised(Noise(), nothing)) == 0
 
 
-# ---- word-by-word translation ----
-
 TOKENS = LittleWords(
     "the old doctor ##s house alt Arzt Doktor Haus ##arzt",
     (*SPECIALS, "<2en>", "<2de>"),

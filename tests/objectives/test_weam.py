@@ -180,8 +180,6 @@ def test_segment_ids_and_links_that_are_missing(backbone):
         make(Weam(), pairs=Pairs(FIGURE.source, FIGURE.target))
 
 
-# ---- the exchange of states ----
-
 NUMBERS = SimpleNamespace(pad=0, begin=1, end=2, mask=3, size=60, separator_ids=(2,))
 
 

@@ -61,17 +61,6 @@ def test_moves_an_answer_to_its_only_occurrence(read, start):
     assert counted(pairs) == {"answers with a wrong answer_start, moved to their only occurrence": 1}
 
 
-@pytest.mark.parametrize("answer", ["reads", "Sofia"])
-def test_an_answer_without_a_unique_place_has_no_span(read, answer):
-    pairs = read(document((PASSAGE, [question((answer, 1))])))
-    assert pairs.answers == [[answer]]
-    assert pairs.source.answers == [NOT_FOUND]
-    assert counted(pairs) == {
-        "answers not found at answer_start nor at exactly one other position": 1,
-        "questions whose answers do not occur in the passage (scored, not trained on)": 1,
-    }
-
-
 @pytest.mark.parametrize("answers", [[("", 0)], [(" ", 4)], []])
 def test_keeps_and_counts_questions_without_an_answer(read, answers):
     pairs = read(document((PASSAGE, [question(*answers)])))

@@ -8,14 +8,6 @@ from interlace.report.runs import read_runs
 from report_runs import bare_run, score
 
 
-def test_reads_all_parts(two_runs):
-    plain, both = read_runs(two_runs)
-    assert (plain.label, plain.style, both.label, both.style) == ("mlm", 0, "mlm+tlm", 1)
-    assert len(plain.steps) == 120
-    assert len(plain.evaluations) == 12
-    assert {sample.objective for sample in both.samples} == {"mlm", "tlm"}
-
-
 def test_missing_files_are_empty_parts(tmp_path, make_run):
     (tmp_path / "recipe.json").write_text("{}")
     (run,) = read_runs([tmp_path])
@@ -75,9 +67,6 @@ def test_scores_of_a_checkpoint_are_a_column(tmp_path):
     assert (run.label, run.recipe, [score.score for score in run.scores]) == ("xlm-r", {}, [50.0])
     page = write_report([tmp_path / "xlm-r"], tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Part-of-speech tagging: xlm-r 50.0" in page
-
-
-# ---- columns ----
 
 
 def labels(*folders):

@@ -71,16 +71,6 @@ def test_notes_name_lower_scores_and_those_that_are_not_finite(tmp_path):
     assert "Left out, not finite: 1 scores." in scores.notes
 
 
-def test_notes_name_selection_contamination_and_unknown_text(tmp_path):
-    about = {"tuning": {"rule": "mean-dev"}, "contamination": {"exact": 0.2, "ngram": 3.4, "unknown": ["mbert"]}}
-    notes = only(bare_run(tmp_path / "a", "a", [score("de", 50, **about)])).notes
-    assert "Weights selected by: mean-dev." in notes
-    with_class = score("de", 50, scores={"accuracy": 50, "majority class": 34.5})
-    assert "Accuracy of the most frequent class: pos 34.5 %." in only(bare_run(tmp_path / "b", "b", [with_class])).notes
-    assert any("up to 3.4 %" in note for note in notes)
-    assert "Pre-training text unknown: mbert." in notes
-
-
 @pytest.mark.parametrize(
     ("first", "second", "differs"),
     [
@@ -99,18 +89,6 @@ def test_different_test_examples_are_noted(first, second, differs, tmp_path):
 
 
 # ---- tests against the first system ----
-
-
-@pytest.mark.parametrize(("seeds", "clear"), [(4, False), (5, True)])
-def test_p_values_are_adjusted_over_systems(tmp_path, seeds, clear):
-    """The smallest p is 2 / 70 of four runs each, so 4 / 70 of two tests; of five it is 2 / 252."""
-    rows = {
-        name: [score("de", base + seed, seed) for seed in range(seeds)]
-        for name, base in zip("abc", (10, 50, 90), strict=True)
-    }
-    scores = only(*(bare_run(tmp_path / name, "", each) for name, each in rows.items()))
-    assert significant(scores) == {"b": clear, "c": clear}
-    assert (line(scores, "German")[3] == "+40.0†") is clear
 
 
 # ---- the section ----

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from interlace.report.runs import Facts, LoggedScores, LoggedStep, Run, Sample, SampleRow, read_runs
+from interlace.report.runs import Facts, LoggedScores, Run, Sample, SampleRow, read_runs
 from interlace.report.sections.analysis import transfer_points
 from interlace.report.sections.examples import shown_sample
-from interlace.report.sections.setup import flattened, merged
 from interlace.report.sections.training import evenly
 from interlace.report.sections.word_maps import cosines_note
 from interlace.scores import ScoreTable, table_of_entries
@@ -75,44 +74,6 @@ def test_diagnostics_have_a_panel_per_pair_layer_and_language_and_name_those_lef
     assert "Not drawn: Layer" in body
     for count, most, expected in ((3, 8, [0, 1, 2]), (13, 4, [0, 4, 8, 12]), (25, 8, [0, 3, 7, 10, 14, 17, 21, 24])):
         assert evenly([str(number) for number in range(count)], most) == [str(number) for number in expected]
-
-
-def test_diagnoses_are_read_from_a_run(make_run):
-    folder = make_run("mlm", gain=0.0)
-    line = {"kind": "diagnosis", "step": 5, "scores": {"gap/en-de": None}, "on": ON, "seconds": 0.1}
-    with (folder / "metrics.jsonl").open("a") as file:
-        file.write(json.dumps(line) + "\n")
-    (read,) = read_runs([folder])
-    assert [(one.step, one.on, one.seconds) for one in read.diagnoses] == [(5, ON, 0.1)]
-    assert section("training", [read], DIAGNOSTICS).body == ""  # nothing finite
-
-
-def test_shares_have_a_figure_of_their_own():
-    terms = {"multilingual": 5.0, "cross_lingual": 6.0, "aligned_share": 0.7}
-    steps = [LoggedStep(step=step, objective="weam", losses=terms) for step in range(3)]
-    body = section("training", [Run(Path("a"), {}, Facts(), "a", steps=steps)], LOSSES).body
-    nats, shares, *_ = body.split("</figure>")
-    assert titles(nats) == ["weam: multilingual", "weam: cross_lingual"]
-    assert titles(shares) == ["weam: aligned_share"]
-    assert "nats" not in shares
-
-
-def test_perplexity_units_and_bleu():
-    def run(label, style, scores, **facts):
-        return Run(Path(label), {}, Facts(**facts), label, style, evaluations=[LoggedScores(step=1, scores=scores)])
-
-    plain = {"perplexity/en": 9.0, "bits_per_character/en": 2.0}
-    causal = run("clm", 0, plain, perplexity_unit="per subword")
-    masked = run("mlm", 1, plain, perplexity_unit="per masked subword")
-    alone, both = (section("training", runs, EVALUATION) for runs in ([causal], [causal, masked]))
-    assert "Perplexity per subword, over" in alone.body
-    assert "Bits per character, left to right, over" in alone.body
-    assert "Perplexity per subword or per masked subword, over" in both.body
-    assert (alone.title, "BLEU" in alone.lead) == ("Perplexity during training", False)
-    scored = run("mt", 2, {"perplexity/en-de": 9.0, "bleu/en-de": 12.0})
-    found = section("training", [scored], EVALUATION)
-    assert found.title == "Perplexity and BLEU during training"
-    assert "BLEU of greedy translations" in found.body
 
 
 def test_mixture_by_objective_and_language():
@@ -217,24 +178,6 @@ def test_published_figures_are_below_our_metric_of_the_same_name(make_run):
     assert "468" not in text
     assert "Unit: not named, likely per word (ours: perplexity per word)." in text
     assert "157.2" not in published(lambda *args, **more: make_run(*args, folder="other", **more), **about)
-
-
-def test_printing_errors_and_quoted_results_are_shown(make_run):
-    about = {"task": "mlqa", "metric": "f1", "unit": "%", "language": "de", "score": 50.0, "scores": {"exact": 33.0}}
-    assert "Printing errors: AVG(zero-shot) is the mean of es, de, zh and AVG(all)" in published(make_run, **about)
-    folder = make_run("other", gain=0.0)
-    places = [
-        {"where": "Yang et al. 2020, table 1, ALM", "note": "Odd."},
-        {"where": "Yang et al. 2020, table 3, ALM (cross-lingual test)", "note": "Ours is less."},
-        {"where": "Doe 2020, table 9, X"},
-    ]
-    change(folder, "recipe.json", lambda recipe: {**recipe, "published": places})
-    text = text_of(section("scores", [folder], "Published"))
-    assert "other: Yang et al. 2020, table 1, ALM, translation, WMT14 (BLEU)" in text
-    assert "English – German 29.22 Odd." in text
-    assert "other: Yang et al. 2020, table 3" not in text  # it is in the table of XNLI
-    assert "Yang et al. 2020, table 3, ALM (cross-lingual test): Ours is less." in text
-    assert "Doe 2020" not in text
 
 
 # ---- translation ----
@@ -385,15 +328,6 @@ def parts(tokens, corpus, sides=None):
     return [(part["language"], [token["text"] for token in part["tokens"]]) for part in found]
 
 
-@pytest.mark.parametrize(
-    ("corpus", "languages"),
-    [("en-de", ["en", "de"]), ("web:en-de", ["en", "de"]), ("en-de:de", ["de"]), ("web:en-de:de", ["de"])],
-)
-def test_languages_of_a_corpus_are_behind_the_last_colon(corpus, languages):
-    sides = [0, 1] if len(languages) == 2 else [0, 0]
-    assert [language for language, _ in parts("a b", corpus, sides)] == languages
-
-
 def test_sides_are_recorded_or_cut_at_the_first_closing_token():
     assert parts("<s> a b c", "en-de", [0, 0, 1, 1]) == [("en", ["<s>", "a"]), ("de", ["b", "c"])]
     first, second = parts("<s> a </s> </s> b c </s>", "en-de")
@@ -417,27 +351,7 @@ def test_tokens_of_a_word_are_joined(tokens, joined):
     assert [token["joined"] for token in part["tokens"]] == joined
 
 
-def test_corpora_take_turns_in_alignments(two_runs):
-    pair = {"source": ["the", "house"], "target": ["das", "Haus"], "links": [[0, 0], [1, 1]]}
-    pairs = [{**pair, "corpus": name} for name in ["en-de"] * 7 + ["en-tr"]]
-    (two_runs[1] / "alignments.json").write_text(json.dumps(pairs))
-    found = section("examples", two_runs, "alignments")
-    assert len(found.figures) == 6
-    assert found.body.index("Turkish") < found.body.rindex("German")
-    assert section("examples", two_runs[:1], "alignments").body == ""
-
-
 # ---- setup ----
-
-
-def test_recipes_are_flattened_and_merged_in_order(two_runs):
-    first = {"a": {"x": 1, "y": [1, 2]}, "list": [{"name": "m", "w": 0.5}, {"w": 2}], "empty": {}, "off": None}
-    flat = {"a.x": "1", "a.y": "1, 2", "list.m.w": "0.5", "list.2.w": "2", "empty": "none", "off": "none"}
-    assert dict(flattened(first)) == flat
-    assert merged([["a", "c"], ["a", "b", "c", "d"]]) == ["a", "b", "c", "d"]
-    found = section("setup", two_runs, RECIPE)
-    assert re.match(r"4 of \d+ settings differ", found.lead)
-    assert "byte-bpe" in found.body
 
 
 def test_shared_fine_tuning_counts_once(make_run):

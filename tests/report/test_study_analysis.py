@@ -14,8 +14,6 @@ from interlace.scores.held_out import over_all_words
 from interlace.training.predictions import outcomes_file
 from study_rows import outcomes_in, row, texts, two_systems, write_outcomes
 
-# ---- differences ----
-
 
 @pytest.fixture
 def results():
@@ -70,9 +68,6 @@ def test_single_runs_have_mcnemars_test(results, tmp_path):
     assert table.columns[-1].name == "McNemar"
     assert shown(table, "de")[-1] == "0.031"  # six of six: 2 / 64
     assert "McNemar: exact p, unadjusted" in table.caption
-
-
-# ---- alignment and transfer ----
 
 
 def probed(alignment, transfer):
@@ -143,9 +138,6 @@ def test_alignment_is_correlated_with_the_negated_gap_of_enough_systems():
     lower = probed([50, 40, 30, 20, 10], [50, 60, 65, 70, 80])
     rows = [replace(one, greater_is_better=one.task == "pos") for one in lower]
     assert correlation_tables(ScoreTable(rows), "t")[0].lines[0].entries[0].text.startswith("1.00 (p = 0.017")
-
-
-# ---- transfer to derived languages ----
 
 
 def published(*places):

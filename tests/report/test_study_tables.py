@@ -12,7 +12,7 @@ from interlace.report.study import difference_tables, tables
 from interlace.report.tables import Column, Entry, Table, html_page, latex, markdown, terminal, write_tables
 from interlace.scores import ScoreTable
 from interlace.scores.comparison import compare
-from study_rows import row, texts, two_systems, with_dictionary
+from study_rows import row, texts, two_systems
 
 
 @pytest.fixture
@@ -50,9 +50,6 @@ def printed(shown):
     console = Console(file=StringIO(), width=120)
     console.print(shown)
     return " ".join(console.file.getvalue().split())
-
-
-# ---- cells ----
 
 
 def test_main_table_has_the_source_and_the_mean_of_the_others(found):
@@ -105,15 +102,6 @@ def test_shows_the_metrics_that_a_study_names(results):
     assert (first["A"].bold, first["B"].bold) == (True, False)
 
 
-@pytest.mark.parametrize(("runs", "note"), [((3, 3), "B 0.1."), ((2, 1), "B 0.33."), ((1, 1), "B 1."), ((4, 4), "")])
-def test_caption_names_the_smallest_possible_p(results, runs, note):
-    """One run against two: three splits of three values, each of them as likely."""
-    few = [one for one in results if one.pretraining_seed < dict(zip("ab", runs, strict=True))[one.system]]
-    caption = tables(few, "t")[1].caption
-    assert note in caption
-    assert ("cannot be significant (smallest possible p)" in caption) is bool(note)
-
-
 def test_caption_names_checkpoints(results):
     """Eight fine-tunings of a checkpoint against four pre-training runs are one run against four."""
     fixed = [row("m", None, "de", 90.0 + seed, seed=seed) for seed in range(8)]
@@ -124,18 +112,6 @@ def test_caption_names_checkpoints(results):
     assert "Not pre-trained here" not in tables(results, "t", "a")[1].caption
     (differences,) = difference_tables(compare(ScoreTable([*results, *fixed]), "a"), "t")
     assert "Not pre-trained here: M;" in differences.caption
-
-
-def test_scores_over_different_words_are_tested_over_all_words(results):
-    """A, without a dictionary, has 50 in German; B has 60 over held-out words and 65 over all."""
-    main, pos = tables(with_dictionary(results, {"b": 40.0}), "t", "a")
-    places = [place for place, column in enumerate(pos.columns) if column.name == "de"]  # held-out words, all words
-    rows = {line.label: [line.entries[place] for place in places] for line in pos.lines}
-    assert {label: texts(entries) for label, entries in rows.items()} == {"A": ["50.0", "50.0"], "B": ["60.0", "65.0"]}
-    assert [(entry.bold, entry.significant) for entry in rows["B"]] == [(False, False), (True, True)]
-    note = "accuracy of pos is over held-out words, which training read no dictionary entry of, for B."
-    assert note in main.caption
-    assert note in pos.caption
 
 
 def test_missing_scores_equal_systems_and_settings_of_a_task(results):
@@ -170,9 +146,6 @@ def test_collapsed_fine_tunings_are_marked_in_all_formats(results):
     assert not cell(found["pos.zero-shot"], "B", "de").collapsed
 
 
-# ---- published results ----
-
-
 def test_published_results_of_the_same_task_and_setting(results, recipes):
     main, xnli = tables(changed(results, task="xnli"), "t", "a", recipes)
     assert main.columns[-1].name == "published, another scale"
@@ -201,9 +174,6 @@ def test_captions_name_selection_and_printing_errors(results, recipes):
         assert "ours: mean-dev" in text
     _, mlqa = tables(changed(results, task="mlqa", metric="exact"), "t", "a", recipes)
     assert "Printing errors: AVG(zero-shot) is the mean of es, de, zh and AVG(all)" in mlqa.caption
-
-
-# ---- output formats ----
 
 
 def test_markdown_is_a_pipe_table_with_names_escaped(found):

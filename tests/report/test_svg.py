@@ -17,9 +17,6 @@ from report_runs import write_words
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-# ---- scales, text ----
-
-
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=6))
 def test_line_labels_do_not_overlap(wanted):
     placed = svg.apart(wanted, 12, 0, 200)
@@ -64,9 +61,6 @@ def test_numbers_times_and_names():
     assert "<b>" not in svg.text(0, 0, "<b>&") + svg.element("p", title='"<b>')
 
 
-# ---- charts ----
-
-
 def test_negative_bars_hang_below_zero():
     bars = [figures.Bar("xnli", series, value, series) for series, value in (("a", 10.0), ("b", -10.0))]
     drawing = figures.bar_chart("t", bars, {"a": 0, "b": 1}, (-10.0, 10.0))
@@ -77,9 +71,6 @@ def test_negative_bars_hang_below_zero():
     assert {y for _, y in places} >= {"34", "52"}
     assert all(float(x) + svg.text_width("objective 0", 11) <= 380 for x, _ in places)
     assert more >= svg.KEY_LINE
-
-
-# ---- maps of words ----
 
 
 def test_map_labels_do_not_overlap(make_run):
@@ -103,9 +94,6 @@ def test_draws_maps_of_one_or_of_equal_points():
         words = ConceptWords([{"en": "a"}] * count, vectors, vectors)
         drawing = figures.word_map(words, vectors.astype(float), {"en": 0}, 300.0)
         assert "nan" not in drawing.document()
-
-
-# ---- alignment matrices ----
 
 
 def matrix(source="the red house", target="das rote Haus", **more):
@@ -152,9 +140,6 @@ def test_rejects_links_outside_the_words():
     for wrong in ({"links": [(0, 3)]}, {"sure": [(-1, 0)]}, {"confidence": [1.0]}):
         with pytest.raises(ValueError, match=r"link|confidence"):
             matrix(**wrong)
-
-
-# ---- files ----
 
 
 @pytest.mark.usefixtures("with_png")

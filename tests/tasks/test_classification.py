@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import LabeledExamples, Pairs, Sentences
@@ -56,14 +56,6 @@ def test_labelled_pairs_are_one_sequence(vocab, model):
         batch_of(Classifier(classes=3), LabeledExamples(sentences([[100]])), vocab, model())
 
 
-def test_each_side_has_its_own_language_ids(vocab, model):
-    backbone = model("en", "de")
-    batch = batch_of(Classifier(classes=3), pairs(languages=("en", "de")), vocab, backbone)
-    ids, languages = batch.inputs["input_ids"][0], batch.inputs["token_type_ids"][0]
-    assert set(languages[ids == 101]) == {backbone.traits.languages["en"]}
-    assert set(languages[ids == 103]) == {backbone.traits.languages["de"]}
-
-
 @pytest.mark.parametrize("pooling", ["first", "mean", "max"])
 def test_pools_states_without_special_tokens(vocab, model, pooling):
     """The head reads the vector off unchanged: its weight is the identity."""
@@ -83,8 +75,6 @@ def test_pools_states_without_special_tokens(vocab, model, pooling):
     }[pooling]
     torch.testing.assert_close(learner.logits(backbone, heads, batch), expected)
 
-
-# ---- tasks over single sentences, and batches that mix languages ----
 
 WORDS = {"en": ["the", "doctor", "reads", "letters"], "de": ["der", "arzt", "liest", "briefe"]}
 
@@ -149,9 +139,6 @@ def test_mixed_batches_are_padded_batches_of_each_language(vocab, model):
     assert one.inputs["input_ids"].tolist() == [[begin, 104, end]]
 
 
-# ---- tags of words ----
-
-
 RNG = generator(Purpose.BATCH, 0)
 
 
@@ -208,22 +195,6 @@ def test_the_loss_is_summed_over_words_and_zero_without_any(vocab, model):
     total.backward()
     assert total.item() == 0
     assert heads["linear"].weight.grad.abs().sum() == 0
-
-
-def test_language_ids_are_optional_but_need_embeddings(vocab, model):
-    examples = labelled([[0]], [[4]])
-    traits = model("en").traits
-    with_ids, without = (
-        learner.batch(examples, learner.prepare(Resources(vocab, traits)), 0, RNG).inputs
-        for learner in (Tagger(classes=17), Tagger(classes=17, language_ids=False))
-    )
-    assert set(with_ids["token_type_ids"].flat) == {traits.languages["en"]}
-    assert "token_type_ids" not in without
-    with pytest.raises(SettingsError, match="no language embeddings"):
-        Tagger(classes=17, language_ids=True).prepare(Resources(vocab, model().traits))
-
-
-# ---- outcomes of examples add up to the metric ----
 
 
 def shared_pairs(labels):

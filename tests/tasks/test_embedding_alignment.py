@@ -40,12 +40,6 @@ def measured(root, vocab, backbone, **settings):
     return task.measure(backbone, vocab, task.examples("test", "de", vocab, root))
 
 
-@pytest.mark.parametrize("candidates", ["dictionary", "vocabulary"])
-def test_finds_translations_with_equal_rows(dictionary, vocab, model, candidates):
-    backbone = aligned(vocab, model(), PAIRS)
-    assert measured(dictionary(*PAIRS), vocab, backbone, candidates=candidates).metrics == {"p@1": 100, "coverage": 100}
-
-
 def near_the_first(vocab, backbone, rival):
     """Puts a subword's row onto the row that is asked first, whose translation moves off a little."""
     [rival] = [int(i) for i in vocab.regular_ids if vocab.tokens([i]) == [rival]]
@@ -119,16 +113,6 @@ def test_rejects_a_dictionary_without_usable_entries(dictionary, vocab, model):
     found = measured(root, vocab, aligned(vocab, model(), PAIRS[:2])).outcomes
     assert found.weight.tolist() == [0, 1, 1, 1]  # quixotic, reads, the, doctor
     assert found.score.tolist()[2:] == [1, 1]
-
-
-def test_the_score_is_over_held_out_words(dictionary, vocab, model):
-    backbone = aligned(vocab, model(), PAIRS)
-    folder = dictionary(*PAIRS[:2], ("reads", "briefe"), PAIRS[3])
-    (folder / "dict/train.txt").write_text("the der\ndoctor arzt\n")
-    found = measured(folder, vocab, backbone, training_dictionaries="dict/train.txt")
-    assert found.metrics == {"p@1": 50, "p@1, all": 75, "p@1, seen": 100, "held out": 50, "coverage": 100}
-    assert found.outcomes.score.tolist() == [0, 0, 0, 1]
-    assert found.outcomes.weight.tolist() == [0, 0, 1, 1]
 
 
 def test_words_with_an_embedding_row_of_a_training_entry_are_not_held_out(dictionary, vocab, model, caplog):

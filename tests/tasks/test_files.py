@@ -131,9 +131,6 @@ def test_finds_and_lists_files_by_three_letter_codes(tatoeba):
     assert languages_with("tatoeba.{language3}-eng.eng", query(tatoeba, "fr")) == {"de"}
 
 
-# ---- rows of one file in two splits ----
-
-
 @pytest.mark.parametrize(
     ("files", "told"),
     [
@@ -179,9 +176,6 @@ def test_accepts_nested_tables_of_unquoted_keys():
         Holder(files={"train.en": "a", "train": {"en": "b"}})
     with pytest.raises(SettingsError, match=r"files: 'trian\.en': expected a split.*did you mean 'train'"):
         Holder(files={"trian": {"en": "b"}})
-
-
-# ---- rows that share a text with held-out rows ----
 
 
 ROWS = ["a b\tc d\t1", "e f\tg h\t0", "A  B\ti j\t0", "k l\tm n\t1", "o p\te f\t1", "q r\ts t\t0"]

@@ -15,24 +15,7 @@ from datasets import ClassLabel, Dataset, Features, Sequence, Value  # noqa: E40
 TEXT = Value("string")
 NAMES = ClassLabel(names=["O", "B-PER", "I-PER", "B-ORG", "I-ORG", "B-LOC", "I-LOC"])
 UPOS = ClassLabel(names=["NOUN", "VERB", "DET"])
-ANSWERS = {"text": Sequence(TEXT), "answer_start": Sequence(Value("int32"))}
-QUESTIONS = {"id": TEXT, "context": TEXT, "question": TEXT, "answers": ANSWERS}
 RECIPE = read_recipe("evaluation/hub").evaluate
-
-
-@pytest.mark.parametrize(
-    ("name", "longest", "epochs", "rate"),
-    [
-        ("xnli", 128, 5, 2e-5),
-        ("pawsx", 128, 5, 2e-5),
-        ("panx", 128, 10, 2e-5),
-        ("pos", 128, 10, 2e-5),
-        ("xquad", 384, 3, 3e-5),
-    ],
-)
-def test_lengths_epochs_and_rates_are_those_of_xtreme(name, longest, epochs, rate):
-    task = RECIPE.task(name)
-    assert (task.max_length, task.tuning.epochs, task.tuning.learning_rate) == (longest, epochs, rate)
 
 
 @pytest.fixture(scope="module")
@@ -120,33 +103,6 @@ def test_pawsx_panx_and_pos(publish, vocab):
     root = publish("google/xtreme", "udpos.Yoruba", "test", [{"tokens": ["the", "fox"], "pos_tags": [2, 0]}], features)
     task = RECIPE.task("pos")
     assert [task.classes[number] for number in task.examples("test", "yo", vocab, root).tags[0]] == ["DET", "NOUN"]
-
-
-def question(key="1"):
-    return {"id": key, "context": "the fox", "question": "who?", "answers": {"text": ["fox"], "answer_start": [4]}}
-
-
-def test_mlqa_of_two_languages_xquad_and_tydiqa_of_one(publish, vocab):
-    root = publish("google/xtreme", "MLQA.en.de", "test", [question()], QUESTIONS)
-    found = RECIPE.task("mlqa").examples("test", "en-de", vocab, root)
-    assert (found.passages.language, found.questions.language) == ("en", "de")
-    assert found.answers == [["fox"]]
-    root = publish("google/xquad", "xquad.th", "validation", [question()], QUESTIONS)
-    assert len(RECIPE.task("xquad").examples("test", "th", vocab, root)) == 1
-    rows = [question(f"{name}-1-{row}") for row in range(3) for name in ("english", "korean")]
-    root = publish("google/xtreme", "tydiqa", "validation", rows, QUESTIONS)
-    assert len(RECIPE.task("tydiqa").examples("test", "ko", vocab, root)) == 3
-
-
-def test_tatoeba(publish, vocab):
-    features = dict.fromkeys(("source_sentence", "target_sentence", "source_lang", "target_lang"), TEXT)
-    rows = [{"source_sentence": "a", "target_sentence": "the fox", "source_lang": "deu", "target_lang": "eng"}]
-    root = publish("google/xtreme", "tatoeba.deu", "validation", rows, features)
-    task = RECIPE.task("retrieval")
-    task = TASKS.build({"name": "retrieval", "files": task.files, "reader": task.reader})
-    found = task.examples("test", "de", vocab, root)
-    assert (found.source.language, found.target.language) == ("en", "de")
-    assert vocab.decode(found.source.ids[0]) == "the fox"
 
 
 def test_contamination_checks_read_hub_text(publish):

@@ -35,15 +35,6 @@ def test_other_types_can_be_read_as_outside(tmp_path, vocab, caplog):
     assert "3 words of other types read as O (B-DATE, B-MISC, I-DATE)" in caplog.text
 
 
-def test_types_are_settings(tmp_path, vocab):
-    task = TASKS.build({"name": "ner", "types": ["DATE", "PER"], "max_length": 64, "dropout": 0.3})
-    write(tmp_path, FILE, ("the", "B-DATE"), ("letters", "I-DATE"), ("doctor", "B-PER"))
-    assert task.examples("test", "en", vocab, tmp_path).tags.to_lists() == [[1, 2, 3]]
-    learner = task.head()
-    assert (learner.classes, learner.max_length, learner.dropout) == (5, 64, 0.3)
-    assert task.tuning.epochs == 10
-
-
 @pytest.mark.parametrize(("types", "message"), [(["PER", "PER"], "'PER' is given 2"), (["B-PER"], "without B-")])
 def test_rejects_invalid_types(types, message):
     with pytest.raises(SettingsError, match=message):
@@ -63,25 +54,6 @@ def test_scores_by_hand():
         "invalid start": pytest.approx(100 / 3),
         "unread": pytest.approx(100 / 6),
     }
-
-
-def test_words_without_gold_are_not_scored():
-    gold, found = Ragged.of([[1, 0, -1]]), Ragged.of([[1, 0, 3]])
-    assert Ner().score(LabeledExamples([], tags=gold), found)["f1"] == 100
-
-
-def test_masakhaner_and_panx(vocab, caplog, real_data):
-    date = ("PER", "ORG", "LOC", "DATE")
-    task = Ner(files="ner/masakhaner1/{language}/{split}.txt", types=date)
-    with caplog.at_level(logging.INFO, "interlace"):
-        examples = task.examples("test", "yor", vocab, real_data)
-    assert len(examples) == 645
-    assert "1 I- without B- changed to B-" in caplog.text
-    task = Ner(files={"test": "ner/panx/dev-{language}.tsv.gz[500:]"})
-    assert len(task.examples("test", "sw", vocab, real_data)) == 500
-
-
-# ---- entities ----
 
 
 TYPES = ("PER", "ORG", "LOC")

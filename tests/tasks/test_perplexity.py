@@ -97,16 +97,6 @@ def test_pseudo_perplexity_masks_each_subword_alone(vocab, model, text):
     assert "perplexity per word" not in scores.metrics
 
 
-@pytest.mark.parametrize("kind", ["causal", "pseudo", "masked"])
-@pytest.mark.parametrize("per", ["word", "subword"])
-def test_outcomes_sum_to_the_score(vocab, model, text, kind, per):
-    task = Perplexity(kind=kind, per=per, max_length=12 if kind == "causal" else 48, tokens_per_batch=40)
-    scores = task.measure(model(init_std=0.5), vocab, text)
-    assert scores.outcomes.measure == "perplexity"
-    assert scores.outcomes.total == pytest.approx(scores[scores.metric], rel=1e-6)
-    assert not scores.outcomes.is_binary
-
-
 @pytest.mark.parametrize(("kind", "ends"), [("pseudo", 0), ("causal", 1)])
 def test_outcomes_are_those_of_single_sentences(vocab, model, text, kind, ends):
     backbone = model(init_std=0.5)

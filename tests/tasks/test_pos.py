@@ -85,14 +85,6 @@ def f1_of(gold, found):
     return Pos().score(LabeledExamples([], tags=tags), predictions)["f1"]
 
 
-def test_f1_is_over_runs_of_equal_tags():
-    """Gold DET, NOUN NOUN, VERB; found DET, NOUN, VERB VERB: one of three and three, but three of four words."""
-    assert f1_of([["DET", "NOUN", "NOUN", "VERB"]], [["DET", "NOUN", "VERB", "VERB"]]) == pytest.approx(100 / 3)
-    assert f1_of([["NOUN"], ["NOUN"]], [["NOUN"], ["VERB"]]) == 50  # a run ends with its sentence
-    assert f1_of([["SYM", "SYM"]], [["SYM", "VERB"]]) == 50  # seqeval reads S as an entity of one word
-    assert f1_of([["X"]], [["VERB"]]) == 0  # seqeval reads a final X as O
-
-
 @pytest.mark.filterwarnings("ignore:.* seems not to be NE tag")
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(1, 8), min_size=1, max_size=6), st.integers(0, 2**32 - 1))
@@ -103,13 +95,3 @@ def test_f1_equals_seqeval(shape, seed):
     gold = [rng.choice(some, length).tolist() for length in shape]
     found = [[tag if rng.random() < 0.6 else str(rng.choice([*some, "O"])) for tag in row] for row in gold]
     assert f1_of(gold, found) == pytest.approx(100 * seqeval.f1_score(gold, found, zero_division=0))
-
-
-@pytest.mark.parametrize(("folder", "code"), [("German", "de"), ("Turkish", "tr"), ("Chinese", "zh"), ("Hindi", "hi")])
-def test_every_word_of_a_treebank_can_be_tagged(vocab, folder, code, real_data):
-    task = Pos(files=f"pos/UD_{folder}-PUD/{{language}}_pud-ud-{{split}}.conllu")
-    examples = task.examples("test", code, vocab, real_data)
-    assert len(examples) == 1000
-    words = examples.examples.words
-    begun = np.unique(words.rows() * 1000 + words.flat)
-    assert len(begun) == len(examples.tags.flat)

@@ -9,19 +9,10 @@ from interlace.data.vocab import Vocab
 from interlace.tasks.common.prediction import InputLimits
 from interlace.tasks.common.vectors import distinct_rows, layer_vectors
 from interlace.tasks.retrieval import Retrieval, both_ways, find_own
-from little_files import write
 
 
 def encoded(vocab, *lines, language="en"):
     return vocab.encode(list(lines), language=language)
-
-
-def test_reads_both_sides(tmp_path, vocab):
-    write(tmp_path, "parallel/test.en-de.en", "the doctor reads", "letters")
-    write(tmp_path, "parallel/test.en-de.de", "der arzt liest", "briefe")
-    pairs = Retrieval().examples("test", "de", vocab, tmp_path)
-    assert (pairs.source.language, pairs.target.language) == ("en", "de")
-    assert [vocab.decode(row) for row in pairs.target.ids] == ["der arzt liest", "briefe"]
 
 
 def test_vectors_are_means_of_a_layer_without_specials(vocab, model):
@@ -82,13 +73,6 @@ def test_nearest_neighbors_in_both_directions_and_their_outcomes(vocab):
     assert find_own(vectors, vectors, Ragged.of([[5, 6], [5, 6], [7]]), "absolute", 4).tolist() == [False, False, True]
 
 
-def test_finds_equal_sentences_with_any_model(vocab, model):
-    lines = ["the doctor reads", "letters", "the letters", "doctor", ""]
-    pairs = Pairs(encoded(vocab, *lines), encoded(vocab, *lines))
-    scores = Retrieval().measure(model(), vocab, pairs)
-    assert scores.metrics == {"p@1": 80, "p@1 into target": 80, "p@1 into source": 80}  # all but the empty line
-
-
 def test_centering_removes_the_vector_of_a_language(vocab, model):
     backbone = model("en", "de")
     with torch.no_grad():
@@ -112,16 +96,6 @@ def test_the_identity_does_not_depend_on_the_vocabulary(vocab):
     assert encoded(vocab, *lines).lengths.tolist() != encoded(other, *lines).lengths.tolist()
     assert identity(vocab, lines) == identity(other, lines)
     assert identity(vocab, lines) != identity(vocab, lines[::-1])
-
-
-def test_margins_correct_for_hubs():
-    # the first candidate is nearest to both queries, but less so for its surroundings
-    queries = np.array([[1.0, 0.0, 0.0], [0.8, 0.6, 0.0]], np.float32)
-    candidates = np.array([[0.98, 0.199, 0.0], [0.43, 0.75, 0.5]], np.float32)
-    ids = Ragged.of([[1], [2]])
-    assert find_own(queries, candidates, ids, "absolute", 4).tolist() == [True, False]
-    assert find_own(queries, candidates, ids, "ratio", 2).all()
-    assert find_own(queries, candidates, ids, "distance", 2).all()
 
 
 @pytest.mark.parametrize(("language", "count"), [("de", 1000), ("zh", 1000), ("sw", 390), ("ka", 746)])

@@ -25,9 +25,6 @@ def scored(root, vectors, language="en", **settings):
     return task.measure_words({side.language: side for side in vectors}, examples)
 
 
-# ---- scores ----
-
-
 def test_correlations_by_hand():
     """Ranks 1 2 3 against 1 3 2: 1 - 6 x 2 / (3 x 8) = .5. Values 0 1 2 against 0 2 1: cov 1/3, variances 2/3: .5."""
     found = correlations(np.array([0.0, 1.0, 2.0]), np.array([0.0, 2.0, 1.0]))
@@ -86,16 +83,6 @@ def test_rejects_too_few_pairs_and_constant_judgments(tmp_path):
         scored(tmp_path, [vectors])
 
 
-def test_measures_the_words_of_a_model(tmp_path, vocab, model):
-    put(tmp_path / "similarity/en.tsv", "the\treads\t1\nthe\tdoctor\t5\nreads\tletters\t3\nthe\tquixotic\t2\n")
-    task = WordSimilarity(reading={"multi_subword": "skip"})
-    found = task.measure(model(), vocab, task.examples("test", "en", vocab, tmp_path))
-    assert found["coverage"] == 75
-
-
-# ---- files ----
-
-
 def test_a_header_is_a_first_line_without_a_score(tmp_path):
     rows = [("old", "new", 0), ("smart", "clever", 9.7), ("hard", "tough", 8)]
     assert read_table(put(tmp_path / "a.tsv", SIMLEX)) == rows
@@ -137,12 +124,3 @@ def test_reads_words_and_scores_from_two_files(tmp_path):
 def test_two_files_must_correspond_by_line(tmp_path, words, gold, message):
     with pytest.raises(DataError, match=message):
         read_two_files(put(tmp_path / "words", words), put(tmp_path / "gold", gold))
-
-
-@pytest.mark.parametrize("language", ["english", "german", "italian"])
-def test_reads_all_of_simlex(language, real_data):
-    path = real_data / f"dict/simlex999/simlex-{language}.txt"
-    scores = [score for _, _, score in read_table(path)]
-    assert len(scores) == 999
-    assert 0 <= min(scores) < 1
-    assert 9 < max(scores) <= 10

@@ -115,8 +115,6 @@ def test_centering_removes_the_mean_of_a_language_over_the_words_read(root):
     assert found[0] == pytest.approx(found[1])
 
 
-# ---- what training has read ----
-
 ANIMALS = [("cat", "Katze"), ("dog", "Hund"), ("hound", "Hund"), ("mouse", "Maus")]
 PLACES = at("en", cat=0, dog=90, hound=85, mouse=180), at("de", Katze=5, Hund=92, Maus=300)
 
@@ -152,17 +150,6 @@ def test_reads_the_training_dictionaries_of_a_run(root, tmp_path):
     assert WordTranslation().bind([]).examples("test", "de", None, folder).trained.source == frozenset()
 
 
-def test_an_embedding_row_of_a_training_entry_is_not_held_out(root, vocab, model):
-    """Vectors of a model: `xy` was trained on, and `yx` has the same subwords."""
-    folder = root(("yx", "arzt"), ("the", "der"))
-    (folder / "dict/train.txt").write_text("xy\tbriefe\n")
-    task = WordTranslation(training_dictionaries="dict/train.txt")
-    found = task.measure(model(), vocab, task.examples("test", "de", vocab, folder))
-    assert found["held out"] == 50
-    assert found.outcomes.weight.tolist() == [0, 1]
-    assert "held out" not in scored(folder, (at("en", yx=0, the=1), at("de", arzt=0, der=1))).metrics
-
-
 def test_training_dictionaries_may_be_rows_of_files(root, caplog):
     task = WordTranslation(training_dictionaries="dict/en-de.txt[:2]")
     assert task.examples("test", "de", None, root(*ANIMALS)).trained.source == {"cat", "dog"}
@@ -171,9 +158,6 @@ def test_training_dictionaries_may_be_rows_of_files(root, caplog):
     assert found["held out"] == 0
     assert found["p@1 cosine"] == found["p@1 cosine, all"] == found["p@1 cosine, seen"] == 75
     assert "word_translation, en-de: all 4 words" in caplog.text
-
-
-# ---- vectors of a model ----
 
 
 def test_reads_input_embeddings_or_a_layer_of_single_words(vocab, model):

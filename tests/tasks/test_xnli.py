@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from interlace.core.errors import DataError
-from interlace.tasks import TASKS
 from interlace.tasks.xnli import LABELS, Xnli
 
 HEADER = ("language", "gold_label", "sentence1", "sentence2")
@@ -12,14 +11,6 @@ def write(root, *rows, header=HEADER, name="nli/test.en.tsv"):
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join("\t".join(row) for row in [header, *rows]) + "\n")
-
-
-def test_reads_other_columns(tmp_path, vocab):
-    header = ("sentence_A", "sentence_B", "entailment_judgment")
-    write(tmp_path, ("the doctor", "reads", "NEUTRAL"), header=header, name="sick.txt")
-    columns = {"premise": "sentence_A", "hypothesis": "sentence_B", "label": "entailment_judgment"}
-    task = TASKS.build({"name": "xnli", "files": {"test.en": "sick.txt"}, "reader": {"name": "nli", **columns}})
-    assert task.examples("test", "en", vocab, tmp_path).labels.tolist() == [LABELS.index("neutral")]
 
 
 def test_rejects_a_reader_of_another_kind(tmp_path, vocab):

@@ -13,7 +13,6 @@ from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Resources
-from interlace.objectives.clm import Clm
 from interlace.objectives.common.dictionaries import Dictionary
 from interlace.objectives.mlm import Mlm
 from interlace.objectives.translation import Translation
@@ -26,7 +25,6 @@ from interlace.training.diagnostics import (
     accuracies,
     cosine_gap,
     diagnose,
-    first_batches,
     linear_cka,
 )
 from little_seq2seq import VOCAB, model, sentences
@@ -52,12 +50,6 @@ def lines(words, count=12):
 
 def pairs(vocab, one, other):
     return Pairs(vocab.encode(one, language="en"), vocab.encode(other, language="de"))
-
-
-# ---- the gap of cosines ----
-
-
-# ---- CKA ----
 
 
 def test_cka_and_cosine_gap_by_hand():
@@ -98,9 +90,6 @@ def test_cka_ignores_rotation_scale_and_shift(debiased):
     turned = (1e-7 * (source @ turn + 4)).astype(np.float32)
     assert linear_cka(source, 1e3 * source + 1, debiased=debiased) == pytest.approx(1, abs=1e-4)
     assert linear_cka(source, turned, debiased=debiased) == pytest.approx(1, abs=1e-3)
-
-
-# ---- accuracy ----
 
 
 def guesses(labels, guessed, objective="masked"):
@@ -155,24 +144,6 @@ def test_accuracies_by_hand():
     assert model.training
 
 
-def test_many_predictions_are_scored_in_parts(monkeypatch, backbone, vocab):
-    clm = Clm(max_length=16)
-    prepared = clm.prepare(Resources(vocab, backbone.traits))
-    held_out = [hold_out("en", vocab.encode(lines(ENGLISH), language="en"), clm, prepared)]
-    whole = accuracies(backbone, held_out, CPU)
-    monkeypatch.setattr("interlace.training.diagnostics.MAX_LOGITS", 3 * backbone.vocab_size)
-    assert accuracies(backbone, held_out, CPU) == whole
-
-
-@pytest.mark.parametrize(("tokens", "batches"), [(1, 1), (10, 1), (11, 2), (1000, 3)])
-def test_first_batches_hold_the_asked_tokens(tokens, batches):
-    held_out = HeldOutBatches("en", Mlm(), [guesses([1] * 10, [1] * 10)] * 3)
-    assert len(first_batches(held_out, tokens).batches) == batches
-
-
-# ---- all together ----
-
-
 def test_finds_translations_with_equal_rows(backbone, vocab):
     entries = [(one, other) for one, other in zip(ENGLISH, GERMAN, strict=True)][:6]
     lexicon = Lexicon.of((one, other, 1.0) for one, other in entries)
@@ -203,18 +174,6 @@ def test_finds_equal_sentences_at_their_row_only(backbone, vocab):
         assert lost[f"cka/mean/{layer}"] < 0.5
 
 
-def test_compares_the_vectors_of_the_retrieval_settings(backbone, vocab):
-    rows = ProbePairs(pairs(vocab, lines(ENGLISH), lines(GERMAN)), "dev")
-
-    def gap(**settings):
-        probes = DiagnosticProbes(vocab, Retrieval(**settings), frozenset({"gap"}), (rows,))
-        return diagnose(backbone, probes, CPU)["gap/en-de"]
-
-    assert len({gap(), gap(layer=0), gap(layer=-1), gap(center=True)}) == 4
-    everything = diagnose(backbone, DiagnosticProbes(vocab, Retrieval(layer=0), pairs=(rows,)), CPU)
-    assert everything["gap/en-de"] == gap(layer=0)
-
-
 def test_diagnosis_changes_neither_model_nor_random_state(backbone, vocab):
     mlm = Mlm(max_length=16)
     prepared = mlm.prepare(Resources(vocab, backbone.traits))
@@ -229,18 +188,6 @@ def test_diagnosis_changes_neither_model_nor_random_state(backbone, vocab):
     assert all(module.training for module in backbone.modules())
     assert all(torch.equal(value, before[name]) for name, value in backbone.state_dict().items())
     assert all(parameter.grad is None for parameter in backbone.parameters())
-
-
-def test_means_are_over_corpora_and_by_layer(backbone, vocab):
-    text = lines(ENGLISH)
-    german = ProbePairs(pairs(vocab, text, text), "dev")
-    other = Pairs(vocab.encode(text, language="en"), vocab.encode(text[1:] + text[:1], language="xx"))
-    found = diagnose(backbone, DiagnosticProbes(vocab, Retrieval(), pairs=(german, ProbePairs(other, "train"))), CPU)
-    assert found["retrieval/mean"] == 50
-    assert found["cka/mean/1"] == pytest.approx((found["cka/en-de/1"] + found["cka/en-xx/1"]) / 2, abs=1e-5)
-
-
-# ---- when ----
 
 
 def test_measures_before_the_first_step_and_after_the_last():

@@ -1,6 +1,5 @@
 """Fine-tuning and scoring of one cell, on a tagging task that the word alone decides."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -126,13 +125,6 @@ def test_each_language_can_select_its_weights(cell, checks, root):
     assert [row["tuning"]["dev"][row["language"]] for row in rows] == [90.0, 80.0]
 
 
-def test_the_mean_of_all_languages_can_select(cell, checks, root):
-    (root / "dev.de.conllu").write_bytes((root / "test.de.conllu").read_bytes())
-    weights, tested = checks({"en": 50.0, "de": 80.0}, {"en": 90.0, "de": 30.0}, {"en": 60.0, "de": 60.0})
-    score_job(cell(epochs=3, select="mean-dev"))
-    assert [np.array_equal(head, weights[0]) for head, _ in tested] == [True]
-
-
 def test_selects_one_of_several_learning_rates(cell, checks):
     weights, tested = checks(50.0, 95.0, 60.0, 70.0)
     rows = score_job(cell(epochs=2, learning_rate=[1e-2, 3e-3]))
@@ -150,12 +142,6 @@ def test_languages_with_longer_text_are_read_equally_often(cell, root):
     score_job(replace(made, task=made.task.model_copy(update={"settings": ["translate-train-all"]})))
     rows = {language: sum(step.rows for step in seen if step.corpus == language) for language in ("en", "de")}
     assert rows == {language: pytest.approx(4 * 80, rel=0.3) for language in rows}
-
-
-def test_patience_stops_a_learning_rate(cell, checks):
-    weights, _ = checks(90.0, 50.0, 50.0, 95.0)
-    score_job(cell(epochs=4, patience=2))
-    assert len(weights) == 3
 
 
 def test_patience_stops_each_language_separately(cell, checks, root):
@@ -202,32 +188,6 @@ def test_collapsed_models_are_stopped_and_logged(cell, root, caplog):
     assert "learning rate 0.003: collapsed: at step" in caplog.text
 
 
-@pytest.mark.parametrize(("rate", "collapses"), [(1e-9, True), (1e-2, False)])
-def test_detects_collapsed_question_answering(cell, root, rate, collapses):
-    rng = np.random.default_rng(0)
-    for split, count in (("train", 60), ("dev", 10), ("test", 10)):
-        asked = []
-        for number in range(count):
-            words = rng.permutation(list(WORDS["en"]))
-            answer = {"text": "cat", "answer_start": " ".join(words).index("cat")}
-            asked.append({
-                "context": " ".join(words), "qas": [{"id": f"{number}", "question": "big", "answers": [answer]}]
-            })  # fmt: skip
-        (root / f"qa.{split}.json").write_text(json.dumps({"data": [{"paragraphs": asked}]}))
-    tuning = {"learning_rate": rate, "tokens_per_batch": 128, "epochs": 8}
-    task = TASKS.build({"name": "mlqa", "files": "qa.{split}.json", "max_length": 32, "tuning": tuning})
-    (row,) = score_job(replace(cell(targets=()), name="mlqa", task=task))
-    assert row["tuning"]["collapsed"] is collapses
-    assert (row["score"] > 90) is not collapses
-
-
-def test_probes_count_measured_examples(cell, root):
-    (root / "test.en-de.txt").write_text("the sees\ncat sees\nquixotic sees\n")
-    task = TASKS.build({"name": "embedding_alignment", "files": "test.en-de.txt"})
-    (row,) = score_job(replace(cell(), name="embedding_alignment", task=task))
-    assert row["n"] == 2  # words of the file that have a row of their own
-
-
 @pytest.mark.parametrize("frozen", [None, 0, 1])
 def test_the_lowest_layers_can_be_frozen(cell, frozen):
     made = cell(epochs=1, freeze=frozen)
@@ -237,15 +197,6 @@ def test_the_lowest_layers_can_be_frozen(cell, frozen):
     changed = {name for name, value in backbone.named_parameters() if not np.array_equal(value.detach(), before[name])}
     assert any("embeddings" in name for name in changed) == (frozen is None)
     assert any(".layer.0." in name for name in changed) == (frozen != 1)
-
-
-def test_heads_can_read_a_lower_layer(cell):
-    rows = {layer: score_job(cell(epochs=1, layer=layer))[0]["tuning"]["dev"] for layer in (None, 1, 0)}
-    assert rows[None] == rows[1]
-    with pytest.raises(SettingsError, match=r"tuning\.layer = 2, but the model has 1 layers"):
-        score_job(cell(layer=2))
-    with pytest.raises(SettingsError, match=r"tuning\.freeze = 2, but the model has 1 layers"):
-        score_job(cell(freeze=2))
 
 
 def test_monolingual_probes_measure_the_source_too(cell):
@@ -358,12 +309,6 @@ def test_a_model_is_trained_for_each_language_or_for_all(inference):
     expected = [("translate-train", "de"), ("translate-train-all", "en"), ("translate-train-all", "de")]
     assert [(row["setting"], row["language"]) for row in rows] == expected
     assert [row["score"] for row in rows] == [100, 100, 100]
-
-
-def test_a_missing_translation_is_found_before_training(inference, tmp_path):
-    (tmp_path / "translated.de.tsv").unlink()
-    with pytest.raises(DataError, match=r"no file .*translated\.de\.tsv"):
-        score_job(inference("zero-shot", "translate-test"))
 
 
 def test_rejects_translated_text_for_tagging(cell):

@@ -80,14 +80,6 @@ def test_temperature_follows_its_schedule():
     assert share_of(mixture, 2001, 4000, 1) == pytest.approx(0.25, abs=0.03)  # sqrt(1) / (sqrt(9) + sqrt(1))
 
 
-def test_a_language_in_several_corpora_is_one_language():
-    """sqrt(9) : sqrt(4 + 12) = 3 : 4; German's four sevenths are split as 4 : 12."""
-    sources = [source("mlm", "en", 9), source("mlm", "de", 4), source("mlm", "web:en-de:de", 12)]
-    mixture = Mixture([*sources, source("tlm", "de", 50)], 0, alpha="0.5")  # other objectives have shares of their own
-    assert mixture.shares(1) == pytest.approx([3 / 7, 1 / 7, 3 / 7, 1])
-    assert [one.language for one in (*sources, source("tlm", "web:en-de"))] == ["en", "de", "de", "en-de"]
-
-
 def test_limits_passes_over_a_corpus():
     sources = [source("mlm", "en", batches=1000), source("mlm", "de", batches=1000), source("mlm", "is", batches=20)]
     free, capped_shares = Mixture(sources, 0, alpha="0"), Mixture(sources, 0, alpha="0", max_passes=2)

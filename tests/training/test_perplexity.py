@@ -114,19 +114,6 @@ def test_three_units_by_hand(causal_model, vocab):
     assert sum(batch.counts["clm"] for batch in made.batches) == len(row.ids.flat)
 
 
-def test_bits_per_character_do_not_depend_on_subwords(vocab, causal_model):
-    """Certain of everything, or knowing nothing: the same text costs what its subwords cost together."""
-    text = sentences(vocab, *[TEXT] * 8)
-    rows = Streams(text, 30, vocab.end)
-    clm = Clm(max_length=32)
-    made = hold_out("en", rows.take(np.arange(len(rows))), clm, clm.prepare(Resources(vocab, causal_model.traits)))
-    found = perplexities(causal_model, [made], CPU)
-    subwords = sum(batch.counts["clm"] for batch in made.batches)
-    bits = math.log2(found["perplexity/en"]) * subwords
-    assert found["bits_per_character/en"] * made.characters == pytest.approx(bits, rel=1e-4)
-    assert math.log2(found["perplexity_per_word/en"]) * made.words == pytest.approx(bits, rel=1e-4)
-
-
 @pytest.mark.parametrize(
     ("objectives", "causal", "names"),
     [

@@ -84,16 +84,6 @@ def test_classes_outcomes_and_confusion(tmp_path, xnli):
     assert shown(path)["samples"][1]["predicted"] == "none"
 
 
-def test_languages_are_stored_and_replaced_separately(tmp_path, xnli):
-    cell, examples = xnli
-    predicted(tmp_path, cell, examples, np.array([0, 1, 2], np.int32))
-    predicted(tmp_path, cell, examples, np.array([0, 0, 0], np.int32), language="es")
-    path = predicted(tmp_path, cell, examples, np.array([1, 1, 1], np.int32))
-    arrays = load_file(path)
-    assert (arrays["de.predicted"].tolist(), arrays["es.predicted"].tolist()) == ([1, 1, 1], [0, 0, 0])
-    assert shown(path, "es")["wrong"] == 2
-
-
 def test_drops_predictions_of_another_model(tmp_path, xnli):
     cell, examples = xnli
     predicted(tmp_path, cell, examples, np.array([0, 1, 2], np.int32), language="es")
@@ -151,19 +141,6 @@ def test_stores_outcomes_of_probes_with_an_interval(tmp_path, vocab):
     assert write_probe_outcomes(tmp_path, cell, ("zero-shot", "es"), Scores({"p@1": 1.0})) == {}
 
 
-def test_reads_scores_and_weights_by_language(tmp_path):
-    path = outcomes_file(tmp_path, "pos", 2, "translate-train")
-    assert path.relative_to(tmp_path).as_posix() == "predictions/pos.translate-train.2.safetensors"
-    write_outcomes(path, {"de": ([1, 3], [2, 4]), "zh-Hant": (np.ones(1), np.ones(1))})
-    found = read_outcomes(path, "de")
-    assert (found.score.tolist(), found.weight.tolist()) == ([1.0, 3.0], [2.0, 4.0])
-    assert len(read_outcomes(path, "zh-Hant").score) == 1
-    path = outcomes_file(tmp_path, "../my.task", 0, "a/b")
-    assert path.parent == tmp_path / "predictions"
-    names = [outcomes_file(tmp_path, "xnli", 0, f"translate-test{more}") for more in (", oracle", "")]
-    assert names[0] == names[1]
-
-
 def examples(*score, identity="these"):
     return Examples(np.array(score, float), np.ones(len(score)), identity)
 
@@ -181,15 +158,6 @@ def test_languages_keep_their_keys_and_identities_until_the_model_is_another(tmp
         read_outcomes(path, "es")
     with pytest.raises(DataError, match=r"de: outcomes of another model"):
         read_outcomes(path, "de", "old")
-
-
-@pytest.mark.parametrize("setting", ["translate-train", "supervised"])
-def test_outcomes_of_separate_fine_tunings_are_kept(setting, tmp_path):
-    path = outcomes_file(tmp_path, "xnli", 0, setting)
-    keep(path, "de", examples(1), "tuned on de")
-    keep(path, "es", examples(0), "tuned on es")
-    assert read_outcomes(path, "de", "tuned on de").score.tolist() == [1]
-    assert read_outcomes(path, "es", "tuned on es").score.tolist() == [0]
 
 
 def test_the_interval_is_in_the_unit_of_the_score():

@@ -1,12 +1,10 @@
 """Batches as people read them: what stands below what."""
 
 import numpy as np
-import pytest
 
 from interlace.experiments.preview import PreviewPair
 from interlace.objectives import OBJECTIVES, Batch
-from interlace.objectives.tlm import Tlm
-from interlace.training.preview import _sequences, preview_batch
+from interlace.training.preview import preview_batch
 
 EXAMPLE = PreviewPair()
 VOCAB = EXAMPLE.vocab()
@@ -46,19 +44,6 @@ def test_shows_predictions_below_inputs():
     assert set(lines(drawn(alone, "alm", ("en", "de")))["language"].values()) == {"de"}
 
 
-def test_padding_is_not_shown():
-    found = batch("<s> old </s> <pad> <pad>".split())
-    found.inputs["attention_mask"] = np.array([[1, 1, 1, 0, 0]])
-    assert lines(drawn(found))["reads"] == {0: "<s>", 1: "old", 2: "</s>"}
-    tlm = Tlm(packed="halves", masking={"rate": 0}, max_length=64)
-    [(_, found)] = EXAMPLE.batches(tlm, VOCAB, embeddings=True)
-    reads = lines(preview_batch(found, VOCAB, tlm, ("en", "de")))["reads"]
-    assert list(reads.values()) == [*SOURCE, *TARGET]
-    assert list(reads)[len(SOURCE)] == 32
-    sample = _sequences(found, VOCAB, 1, causal=False)[0]
-    assert (sample["tokens"], sample["sides"]) == ([*SOURCE, *TARGET], [0] * len(SOURCE) + [1] * len(TARGET))
-
-
 def test_causal_previews_show_the_next_subword():
     found = batch("<s> the old </s>".split(), (0, 1), ("the", "old"))
     assert lines(drawn(found, "clm"))["next"] == {0: "the", 1: "old"}
@@ -66,32 +51,3 @@ def test_causal_previews_show_the_next_subword():
     found.inputs |= {"position_ids": np.array([[0, 1, 0]]), "token_type_ids": np.array([[0, 0, 1]])}
     assert lines(drawn(found))["position"] == {0: "0", 1: "1", 2: "0"}
     assert lines(drawn(found))["language id"] == {0: "0", 1: "0", 2: "1"}
-
-
-def test_aligned_entries_are_listed_up_to_a_dozen():
-    found = batch("<s> old </s>".split())
-    words = ids("old", "alte", "doctor", "Arzt")[0]
-    pairs = np.array([0, 2] * 7)
-    found.extra = {"align_ids": words, "align_starts": np.arange(4), "align_source": pairs, "align_target": pairs + 1}
-    note = drawn(found, "align_mlm").notes[0]
-    assert note.startswith("aligned: old-alte doctor-Arzt ")
-    assert note.endswith(" and 2 more")
-    assert note.count("-") == 12
-
-
-# ---- what the objectives really make ----
-
-
-def real(name, *, seed=0, rows=1, embeddings=False, **settings):
-    objective = OBJECTIVES.build({"name": name, **settings})
-    batches = EXAMPLE.batches(objective, VOCAB, rows=rows, seed=seed, embeddings=embeddings)
-    return {corpus: preview_batch(found, VOCAB, objective, corpus.split("-")) for corpus, found in batches}
-
-
-@pytest.mark.parametrize("name", ["mlm", "align_mlm", "dict_mlm"])
-@pytest.mark.parametrize("seed", range(3))
-def test_inputs_and_predictions_give_the_sentence(name, seed):
-    settings = {"probability": 0.0} if name == "dict_mlm" else {}
-    for corpus, words in (("en", SOURCE), ("de", TARGET)):
-        found = lines(real(name, seed=seed, masking={"rate": 0.5}, **settings)[corpus])
-        assert list((found["reads"] | found.get("predicts", {})).values()) == words
