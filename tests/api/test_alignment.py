@@ -6,6 +6,7 @@ import pytest
 
 import interlace as il
 from interlace.core.errors import DataError, SettingsError
+from interlace.text.lines import write_lines
 
 SOURCE = ["the house is old", "the garden is big", "a house in the garden"] * 8
 TARGET = ["das Haus ist alt", "der Garten ist groß", "ein Haus in dem Garten"] * 8
@@ -99,3 +100,16 @@ def test_names_are_imported_when_they_are_used():
     assert set(il.__all__) < set(dir(il))
     with pytest.raises(AttributeError, match="'interlace' has no attribute 'alien'"):
         _ = il.alien
+
+
+def test_pairs_of_several_compressed_files_and_of_a_translation_memory(tmp_path):
+    for name, lines in (("a.en.xz", ["one"]), ("b.en.xz", ["two"]), ("a.de.xz", ["eins"]), ("b.de.xz", ["zwei"])):
+        write_lines(tmp_path / name, lines)
+    pairs = il.Pairs.from_files(tmp_path / "*.en.xz", tmp_path / "*.de.xz")
+    assert (pairs.languages, pairs.lines()) == (("en", "de"), (["one", "two"], ["eins", "zwei"]))
+    unit = '<tu><tuv xml:lang="en-US"><seg>He, a.</seg></tuv><tuv xml:lang="de"><seg>Er, b.</seg></tuv></tu>'
+    write_lines(tmp_path / "memory.tmx.gz", [f"<tmx><body>{unit * 30}</body></tmx>"])
+    pairs = il.Pairs.from_tmx(tmp_path / "memory.tmx.gz", "de", "en")
+    assert (len(pairs), pairs.words(0)) == (30, (["Er", ",", "b", "."], ["He", ",", "a", "."]))
+    with pytest.raises(DataError, match=r"no translation unit <tu> in de and fr; it has de, en-us"):
+        il.Pairs.from_tmx(tmp_path / "memory.tmx.gz", "de", "fr")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from dataclasses import dataclass, field
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from interlace.core.errors import DataError, SettingsError
 from interlace.readers import READERS, Reader
 from interlace.text import Text, TextPairs
+from interlace.text.lines import COMPRESSED, _opened
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class Example:
     head: str = ""
     tail: str = ""
     settings: dict[str, object] = field(default_factory=dict)
+    invalid: str = "not valid UTF-8"  # the error about a byte that is none
 
     def text(self, rows=None):
         """The file's content."""
@@ -37,6 +38,14 @@ def _aligned(word):
 
 def _asked(passage, end=",\n"):
     return f'{{"context": "{passage} it", "qas": [{{"question": "what?", "id": "1", "answers": []}}]}}{end}'
+
+
+def _unit(source, target):
+    return f'<tu><tuv xml:lang="en"><seg>{source}</seg></tuv><tuv xml:lang="de-AT"><seg>{target}</seg></tuv></tu>\n'
+
+
+def _page(text):
+    return f"<page><ns>0</ns><revision><text>{text}</text></revision></page>\n"
 
 
 EXAMPLES = {
@@ -66,7 +75,7 @@ EXAMPLES = {
         )
         for languages in (("en",), ("en", "de"))
     ],
-    "hub": [
+    "dataset": [
         Example(
             (
                 '{"tokens": ["é", "reads"], "ner_tags": ["B-PER", "O"]}\n',
@@ -78,6 +87,24 @@ EXAMPLES = {
             ('{"en": "one é", "de": "eins"}\n', '{"en": "two", "de": "zwei"}\n', '{"en": "", "de": "drei"}\n'),
             languages=("en", "de"),
         ),
+    ],
+    "tmx": [
+        Example(
+            (_unit("one é", "eins"), _unit("two", "zwei"), _unit("", "drei")),
+            languages=languages,
+            head="<tmx><body>\n",
+            tail="</body></tmx>\n",
+            invalid="invalid XML",
+        )
+        for languages in (("en",), ("en", "de"))
+    ],
+    "wikipedia": [
+        Example(
+            (_page("''one'' é"), _page("two"), _page("three")),
+            head="<mediawiki>\n",
+            tail="</mediawiki>\n",
+            invalid="invalid XML",
+        )
     ],
     "conllu": [Example((_conllu("réad"), _conllu("take"), _conllu("see")))],
 }
@@ -170,12 +197,18 @@ def test_files_are_opened_at_the_first_chunk(opened):
 
 
 @cases
-def test_reads_gzip_files_and_windows_line_ends(opened, tmp_path):
+def test_reads_compressed_files_and_windows_line_ends(opened):
     example, reader, paths = opened
-    packed = [path.with_suffix(".gz") for path in paths]
-    for path in packed:
-        path.write_bytes(gzip.compress(b"\xef\xbb\xbf" + example.text().replace("\n", "\r\n").encode()))
-    assert _plain(_read(reader, packed, example.languages)) == _plain(_read(reader, paths, example.languages))
+    plain = _plain(_read(reader, paths, example.languages))
+    for suffix in COMPRESSED:
+        packed = [path.with_suffix(suffix) for path in paths]
+        for path in packed:
+            with _opened(path, "wb") as file:
+                file.write(b"\xef\xbb\xbf" + example.text().replace("\n", "\r\n").encode())
+        assert _plain(_read(reader, packed, example.languages)) == plain
+        packed[-1].write_bytes(packed[-1].read_bytes()[:-9])
+        with pytest.raises(DataError, match=f"{packed[-1].name}: damaged {COMPRESSED[suffix]} file"):
+            _read(reader, packed, example.languages)
 
 
 @cases
@@ -190,7 +223,7 @@ def test_names_missing_empty_and_invalid_files(opened):
     before, letter, after = example.text().encode().partition("é".encode())
     paths[-1].write_bytes(before + b"\xff" + letter + after)
     line = before.count(b"\n") + 1
-    with pytest.raises(DataError, match=rf"{paths[-1].name}, line {line}: not valid UTF-8"):
+    with pytest.raises(DataError, match=rf"{paths[-1].name}, line {line}: {example.invalid}"):
         _read(reader, paths, example.languages)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from interlace.core.errors import DataError
-from interlace.readers import READERS
+from interlace.readers import READERS, find_files, find_sides
 from interlace.text.lines import write_lines
 
 
@@ -182,3 +182,54 @@ def test_real_files(real_data, reader, file, languages, count):
     assert sum(map(len, chunks)) == count
     labels = [label for chunk in chunks for label in chunk.labels or ()]
     assert {labels.count(label) for label in labels} == ({1670} if reader == "nli" else set())
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Files of two languages in folders, one of them hidden."""
+    for name in ("de/a.de", "de/b/c.de", "en/a.en", "en/b/c.en", "flat/x1.en-de.en", "flat/x1.en-de.de", "[1]/a*.txt"):
+        write_lines(tmp_path / name, [name])
+    write_lines(tmp_path / "en/.hidden", ["hidden"])
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("en", ["en/a.en", "en/b/c.en"]),
+        ("en/*", ["en/a.en"]),
+        ("**/*.de", ["de/a.de", "de/b/c.de", "flat/x1.en-de.de"]),
+        ("flat/x?.*.en", ["flat/x1.en-de.en"]),
+        ("[1]", ["[1]/a*.txt"]),
+        ("none/*.de", ["none/*.de"]),
+        ("en/a.en", ["en/a.en"]),
+        ("hub:ada/set/en/train", ["hub:ada/set/en/train"]),
+    ],
+)
+def test_patterns_name_files(folder, pattern, names):
+    found = [str(path).removeprefix(f"{folder}/") for path in find_files(folder, pattern)]
+    assert found == names
+
+
+@pytest.mark.parametrize(
+    ("patterns", "expected"),
+    [
+        (("en", "de"), [("en/a.en", "de/a.de"), ("en/b/c.en", "de/b/c.de")]),
+        (("en/**/*.en", "de/**/*.de"), [("en/a.en", "de/a.de"), ("en/b/c.en", "de/b/c.de")]),
+        (("flat/*.en", "flat/*.de"), [("flat/x1.en-de.en", "flat/x1.en-de.de")]),
+    ],
+)
+def test_files_of_two_sides_correspond(folder, patterns, expected):
+    paths = find_sides(folder, patterns, ("en", "de"))
+    (pairs,) = READERS.build("lines").read_chunks(paths, ["en", "de"])
+    assert sides(pairs) == expected
+    for name in ("en/b/d.en", "flat/y.en"):
+        write_lines(folder / name, ["x"])
+    with pytest.raises(DataError, match=r"(d|y)\.en: no file of .* corresponds to it on the other side"):
+        find_sides(folder, patterns, ("en", "de"))
+
+
+def test_lines_rejects_files_of_other_formats(read):
+    for name, reader in (("a.jsonl.gz", "dataset"), ("a.tmx", "tmx"), ("a.xml", "wikipedia")):
+        with pytest.raises(DataError, match=f"{name}: is not plain text; set the reader: '{reader}'"):
+            read("lines", {name: ["x"]}, ["en"])

@@ -3,10 +3,11 @@
 import pytest
 
 from interlace.core.errors import SettingsError
+from interlace.data.cache import content_key
 from interlace.data.vocab import Vocab
 from interlace.experiments.checking import held_out_text
 from interlace.experiments.recipe import CorpusGroup, read_recipe
-from interlace.readers.hub import HubTable
+from interlace.readers.dataset import DatasetRows
 from interlace.tasks import TASKS
 
 datasets = pytest.importorskip("datasets")
@@ -73,8 +74,8 @@ def test_stops_reading_after_the_selected_rows(publish, vocab, monkeypatch):
     root = publish("facebook/xnli", "en", "train", nli(30), NLI)
     monkeypatch.setattr("interlace.readers.CHUNK", 4)
     seen = []
-    rows = HubTable.rows
-    monkeypatch.setattr(HubTable, "rows", lambda self: (seen.append(row.number) or row for row in rows(self)))
+    rows = DatasetRows.rows
+    monkeypatch.setattr(DatasetRows, "rows", lambda self: (seen.append(row.number) or row for row in rows(self)))
 
     def read(part):
         seen.clear()
@@ -115,5 +116,17 @@ def test_contamination_checks_read_hub_text(publish):
 def test_rejects_invalid_names():
     with pytest.raises(SettingsError, match="expected hub:OWNER/NAME/CONFIGURATION/SPLIT"):
         TASKS.build({"name": "xnli", "files": "hub:facebook/xnli"})
-    with pytest.raises(SettingsError, match="only tasks read data sets of the hub"):
-        CorpusGroup.read({"languages": ["de"], "train": "hub:a/b/{language}/train"}, "corpora.text")
+    with pytest.raises(SettingsError, match="expected hub:OWNER/NAME/CONFIGURATION/SPLIT"):
+        CorpusGroup.read({"languages": ["de"], "train": "hub:a/{language}/train"}, "corpora.text")
+
+
+def test_training_text_is_keyed_by_the_contents_of_a_data_set(publish):
+    keys = []
+    for name, text in (("a/b", "the fox"), ("a/c", "the dog"), ("a/d", "the fox")):
+        root = publish(name, "de", "train", [{"text": text}], {"text": TEXT})
+        train = f"hub:{name}/{{language}}/train"
+        group = CorpusGroup.read({"languages": ["de"], "train": train, "reader": "dataset"}, "text")
+        (path,) = group.files("train", "de", root)
+        assert [chunk.lines for chunk in group.reading().read_chunks([path], ["de"])] == [[text]]
+        keys.append(content_key(path))
+    assert keys[0] == keys[2] != keys[1]

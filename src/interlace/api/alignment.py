@@ -18,11 +18,10 @@ from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.alignment.projection import Labels
 from interlace.alignment.projection import project as project_labels
 from interlace.core.errors import DataError, SettingsError
-from interlace.core.files import must_exist
 from interlace.data.inspection import is_untokenized
-from interlace.readers import READERS
+from interlace.readers import READERS, find_files, find_sides, reader_for
 from interlace.text import Text, TextPairs
-from interlace.text.lines import write_lines
+from interlace.text.lines import plain_name, write_lines
 
 if TYPE_CHECKING:
     from interlace.report.svg import Drawing
@@ -76,17 +75,21 @@ class ParallelText:
         word_tokenizer: str = AUTO,
         reader: str = "",
     ) -> ParallelText:
-        """Return pairs of two line-by-line parallel files, or of one that a reader splits; plain or gzip.
+        """Return pairs of two line-by-line parallel files, or of one that a reader splits; plain or compressed.
 
-        languages: default: the suffixes of the files. reader: see `interlace list readers`; default: `lines` for two
-            files, `joined` (`source ||| target`) for one.
+        source, target: paths, folders, or patterns with `*`, `?` and `**`. languages: default: the suffixes of the
+            files. reader: see `interlace list readers`; default: `lines` for two files; for one by its suffix, else
+            `joined` (`source ||| target`).
 
         Raises:
             DataError: a file is missing or empty, or the sides differ in length. SettingsError: no such reader.
         """
-        paths = [must_exist(Path(path)) for path in ([source] if target is None else [source, target])]
-        kind = READERS.get(reader or ("lines" if len(paths) == 2 else "joined"))
-        codes = languages or (tuple(map(_suffix, paths)) if len(paths) == 2 else ("source", "target"))
+        codes = languages or (("source", "target") if target is None else (_suffix(source), _suffix(target)))
+        if target is None:
+            paths = find_files(Path(), str(source))
+        else:
+            paths = find_sides(Path(), (str(source), str(target)), codes)
+        kind = READERS.get(reader or ("lines" if target is not None else reader_for(paths[0], "joined")))
         settings: dict[str, Any] = {}
         if "word_tokenizer" in kind.model_fields:
             settings["word_tokenizer"] = "whitespace" if word_tokenizer == AUTO else word_tokenizer
@@ -94,6 +97,17 @@ class ParallelText:
         if word_tokenizer == AUTO and settings and any(map(is_untokenized, (chunks[0].source, chunks[0].target))):
             chunks = _pairs_of(kind(word_tokenizer="unicode").read_chunks(paths, list(codes)), paths[0])
         return cls(chunks)
+
+    @classmethod
+    def from_tmx(cls, path: Path | str, source: str, target: str, word_tokenizer: str = AUTO) -> ParallelText:
+        """Return the pairs of a translation memory (TMX, plain or compressed), or of all in a folder.
+
+        source, target: languages; `en` also matches `en-US`.
+
+        Raises:
+            DataError: the file is missing or no TMX, or has no unit in both languages; names the line.
+        """
+        return cls.from_files(path, languages=(source, target), word_tokenizer=word_tokenizer, reader="tmx")
 
     @classmethod
     def from_dataset(
@@ -113,7 +127,7 @@ class ParallelText:
             DataError: there are no such columns. MissingDependencyError: `datasets` is not installed.
         """
         if isinstance(dataset, str):
-            from interlace.readers.hub import HubAddress, open_dataset
+            from interlace.readers.dataset import HubAddress, open_dataset
 
             try:
                 dataset = open_dataset(HubAddress.parse(dataset))
@@ -164,8 +178,8 @@ class ParallelText:
         )
 
 
-def _suffix(path: Path) -> str:
-    return (path.with_suffix("") if path.suffix == ".gz" else path).suffix.removeprefix(".") or path.stem
+def _suffix(path: Path | str) -> str:
+    return plain_name(path).suffix.removeprefix(".") or Path(path).stem
 
 
 def _pairs_of(chunks: Iterator[Text | TextPairs], path: Path) -> tuple[TextPairs, ...]:

@@ -17,6 +17,8 @@ from typing import Any
 from filelock import FileLock
 
 from interlace.core.files import atomic, atomic_folder, must_exist, remove_partials
+from interlace.readers import is_hub
+from interlace.readers.dataset import stored_files
 
 FORMAT = 1  # of cached data; raise it to rebuild everything
 KEY = "key.json"
@@ -55,9 +57,14 @@ def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -
 def content_key(path: Path | str) -> str:
     """Return a hash of a file's contents; it is stored, and computed again if the file's size or time changes.
 
+    Of a data set of the hub, those of its files in the cache of `datasets`.
+
     Raises:
         DataError: there is no such file; names the nearest.
     """
+    if is_hub(path):
+        keys = "".join(map(content_key, stored_files(Path(path))))
+        return blake2b(keys.encode(), digest_size=16).hexdigest()
     path = must_exist(path).resolve()
     state = path.stat()
     seen = {"path": str(path), "size": state.st_size, "mtime": state.st_mtime_ns}

@@ -23,7 +23,7 @@ from interlace.data.filters.empty import Empty
 from interlace.data.filters.length import Length
 from interlace.data.filters.ratio import Ratio
 from interlace.data.filters.script import Script
-from interlace.readers import Reader
+from interlace.readers import Reader, reader_for
 from interlace.text import Text, TextPairs
 from interlace.text.lines import read_blocks
 from interlace.text.scripts import UNSPACED, is_unspaced
@@ -111,23 +111,29 @@ class Inspector:
         observer: Observer | None = None,
     ) -> InspectionReport:
         """Return a report on one corpus; errors in the data become findings."""
-        for path in paths:
+        plain = [path for path in paths if reader_for(path) == "lines"]
+        for path in plain:
             if path not in self._files:
                 self._files[path] = inspect_file(path, self.progress)
-        files = {path: self._files[path] for path in paths}
+        files = {path: self._files[path] for path in plain}
         report = InspectionReport(name, {"files": {str(path): file.facts for path, file in files.items()}})
         report.findings = [finding for file in files.values() for finding in file.findings]
-        lines = [int(self._files[path].facts["lines"]) for path in paths]
+        lines = [int(file.facts["lines"]) for file in files.values()]
         parallel = reader.by_line and len(languages) == 2
-        if parallel and len(paths) == 2 and lines[0] != lines[1] and not report.failed:
-            counts = " and ".join(f"{path.name} has {count} lines" for path, count in zip(paths, lines, strict=True))
-            about = f"{counts}; the sides must correspond"
-            report.findings.append(Finding("error", "line counts differ", abs(lines[0] - lines[1]), max(lines), about))
+        half = len(lines) // 2
+        for number in range(half) if parallel and not report.failed else ():
+            one, other = lines[number], lines[half + number]
+            if one != other:
+                about = (
+                    f"{paths[number].name} has {one} lines and {paths[half + number].name} has {other} lines; "
+                    "the sides must correspond"
+                )
+                report.findings.append(Finding("error", "line counts differ", abs(one - other), max(one, other), about))
         if report.failed:
             return report
         rows = _Rows(languages, self.rules, _places(paths, lines, by_line=reader.by_line, sides=len(languages)))
         chunks = reader.read_chunks(list(paths), list(languages))
-        report.findings += self._read(name, rows, chunks, observer, lines[0] if parallel else sum(lines))
+        report.findings += self._read(name, rows, chunks, observer, sum(lines[:half] if parallel else lines))
         report.facts.update(rows.facts())
         report.findings += rows.findings(self.word_tokenizer.name, self.advice)
         return report

@@ -31,6 +31,7 @@ from interlace.models.token_embeddings import read_vectors
 from interlace.objectives import Resources
 from interlace.objectives.back_translation import BackTranslation
 from interlace.objectives.common.seq2seq import Seq2SeqObjective
+from interlace.readers import is_hub
 from interlace.training.device import resolved
 
 _SECONDS = 2.0  # of measurement, after a first update
@@ -255,6 +256,7 @@ def training_files(recipe: Recipe) -> TextFiles | None:
         for corpus in (*group.languages, *group.pairs)
         if not recipe.derived.keys() & set(corpus.split("-"))  # derived from other files, which are counted
         for file in group.files("train", corpus, recipe.root)
+        if not is_hub(file)  # not yet downloaded
     ]
     files = list(dict.fromkeys(named))
     here = [file for file in files if file.is_file()]

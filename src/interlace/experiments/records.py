@@ -22,6 +22,8 @@ from interlace.data.corpus import ParallelCorpus
 from interlace.experiments.corpora import needs
 from interlace.experiments.recipe import Recipe, leaves, max_source_lengths
 from interlace.experiments.sections import AlignSettings
+from interlace.readers import is_hub
+from interlace.readers.dataset import stored_files
 from interlace.text.normalization import Normalization
 from interlace.training import checkpoint
 from interlace.training.run_folder import METRICS, RECIPE, RUN, read_json, write_json
@@ -206,7 +208,14 @@ def data_of(recipe: Recipe, materials: Materials) -> list[dict[str, Any]]:
             "rows": len(built),
             "subwords": sum(built.counts["subwords"].values()),
             "left_out": {what: count for what, count in notes.items() if count},
-            "files": [{"name": path.name, "bytes": path.stat().st_size, "digest": content_key(path)} for path in paths],
+            "files": [
+                {
+                    "name": str(path) if is_hub(path) else path.name,
+                    "bytes": sum(file.stat().st_size for file in stored_files(path)),
+                    "digest": content_key(path),
+                }
+                for path in paths
+            ],
         }
         if split == "train" and corpus in materials.derived:
             row["derived"] = materials.derived[corpus]._asdict()

@@ -18,9 +18,9 @@ from interlace.core.settings import Settings
 from interlace.core.store import merged
 from interlace.derived import TRANSFORMATIONS, Chain, Transformation, chain
 from interlace.embeddings import EMBEDDING_METHODS, EmbeddingMethod
-from interlace.readers import READERS, Reader
+from interlace.readers import READERS, Reader, find_files, find_sides, is_hub
 from interlace.readers.common.subset import ROWS_PATTERN, RowSubset
-from interlace.readers.hub import is_hub
+from interlace.readers.dataset import HubAddress
 from interlace.scores.published import PublishedRow, find_rows
 from interlace.tasks.common.files import check_pattern
 from interlace.training.optimizer import OptimizerSettings
@@ -31,13 +31,13 @@ def pattern_of(*names: str) -> AfterValidator:
     return AfterValidator(lambda pattern: check_pattern(pattern, names))
 
 
-def _check_local(pattern: str) -> str:
-    if is_hub(pattern):  # caches of training text are keyed by the contents of files
-        raise ValueError(f"{pattern!r}: only tasks read data sets of the hub; training text needs local files")
+def _check_hub(pattern: str) -> str:
+    if is_hub(pattern):
+        HubAddress.parse(pattern)
     return pattern
 
 
-TextPattern = Annotated[str, AfterValidator(_check_local), pattern_of("language", "pair", "source", "target")]
+TextPattern = Annotated[str, AfterValidator(_check_hub), pattern_of("language", "pair", "source", "target")]
 TextPatterns = Annotated[list[TextPattern], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
 PairPattern = Annotated[str, pattern_of("source", "target")]
 
@@ -45,7 +45,9 @@ PairPattern = Annotated[str, pattern_of("source", "target")]
 class CorpusGroup(Settings):
     """Corpora that share file patterns: one per language, or one per language pair.
 
-    Paths are relative to the data root; `{language}`, `{pair}`, `{source}` and `{target}` in them are replaced.
+    Paths are relative to the data root; `{language}`, `{pair}`, `{source}` and `{target}` in them are replaced. `*`,
+    `?` and `**` match files, a folder stands for all of its files, and `hub:OWNER/NAME/CONFIGURATION/SPLIT` for a data
+    set of the hub.
     """
 
     languages: list[LanguageName] = Field([], description="Languages, with a monolingual corpus each.")
@@ -96,11 +98,18 @@ class CorpusGroup(Settings):
         return self.corpora_in("train")
 
     def files(self, split: str, corpus: str, root: Path) -> list[Path]:
-        """Return the files of one corpus of this group."""
+        """Return the files of one corpus of this group; line-aligned files of a pair as `find_sides` does.
+
+        Raises:
+            DataError: a file has no counterpart on the other side.
+        """
         source, _, target = corpus.partition("-")
         names = {"language": corpus, "pair": corpus, "source": source, "target": target}
-        patterns: list[str] = getattr(self, split)
-        return [root / pattern.format(**names) for pattern in patterns]
+        patterns = [pattern.format(**names) for pattern in getattr(self, split)]
+        name = self.reader if isinstance(self.reader, str) else str(self.reader.get("name"))
+        if target and len(patterns) == 2 and READERS.get(name).by_line:
+            return find_sides(root, (patterns[0], patterns[1]), (source, target))
+        return [path for pattern in patterns for path in find_files(root, pattern)]
 
     def reading(self, split: str = "train") -> Reader:
         """Return the reader of a split; for training text with `rows` and `share` applied."""

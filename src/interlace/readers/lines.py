@@ -1,36 +1,41 @@
-"""One sentence per line: a file of one language, or two line-aligned files."""
+"""One sentence per line: files of one language, or line-aligned files of two."""
 
 from collections.abc import Iterator
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import ClassVar
 
 from pydantic import Field
 
 from interlace.core.errors import DataError
-from interlace.readers import Reader
+from interlace.readers import Reader, reader_for
 from interlace.readers.common.text import chunks_of, expect, plain_pairs, plain_text
 from interlace.text import Text, TextPairs
 from interlace.text.lines import read_lines
 
 
 class PlainLines(Reader):
-    """Plain text, one sentence per line. Two languages are two line-aligned files."""
+    """Plain text, one sentence per line. Two languages are line-aligned files: all of the first, then of the second."""
 
     by_line: ClassVar[bool] = True
 
     word_tokenizer: str = Field("whitespace", description="Word tokenizer (an entry of that registry).")
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
-        """Read the files of one language one after another, or two files in parallel, one for each language."""
-        takes = "any number of files of one language, or one file for each of two"
-        fits = (bool(paths) and len(languages) == 1) or len(languages) == len(paths) == 2
+        """Read the files of one language one after another, or the files of two languages in parallel."""
+        takes = "any number of files of one language, or as many files of each of two"
+        fits = bool(paths) and len(languages) in {1, 2} and len(paths) % len(languages) == 0
         expect("lines", takes, paths, languages, fits=fits)
+        for path in paths:
+            if (better := reader_for(path)) != "lines":
+                raise DataError(f"{path}: is not plain text; set the reader: {better!r}")
         if len(languages) == 1:
             for lines in chunks_of(line for path in paths for line in read_lines(path)):
                 yield plain_text(lines, languages[0], self.word_tokenizer)
         else:
-            for rows in chunks_of(_pairs(paths[0], paths[1])):
+            half = len(paths) // 2
+            files = zip(paths[:half], paths[half:], strict=True)
+            for rows in chunks_of(chain.from_iterable(_pairs(first, second) for first, second in files)):
                 source, target = map(list, zip(*rows, strict=True))
                 yield plain_pairs((source, target), (languages[0], languages[1]), self.word_tokenizer)
 

@@ -1,4 +1,4 @@
-"""Read and write lines: UTF-8, split at line feeds only, plain or gzip by suffix, written atomically.
+"""Read and write lines: UTF-8, split at line feeds only, plain or compressed by suffix, written atomically.
 
 Sentences may contain U+0085, U+2028 or control characters, so `str.splitlines` and universal newlines would be wrong:
 only a line feed ends a line, and one carriage return before it is dropped.
@@ -6,12 +6,14 @@ only a line feed ends a line, and one carriage return before it is dropped.
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from interlace.core.errors import DataError
 from interlace.core.files import atomic, must_exist
@@ -19,6 +21,13 @@ from interlace.core.files import atomic, must_exist
 _BLOCK = 1 << 20  # bytes read at a time
 _BOM = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+COMPRESSED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}  # suffixes that are read and written
+
+
+def plain_name(path: Path | str) -> Path:
+    """Return a path without the suffix of its compression: `train.en` of `train.en.zst`."""
+    path = Path(path)
+    return path.with_suffix("") if path.suffix in COMPRESSED else path
 
 
 def read_lines(path: Path | str) -> Iterator[str]:
@@ -59,20 +68,40 @@ def lines_of(file: BinaryIO, name: str) -> Iterator[str]:
 
 
 def read_blocks(path: Path | str) -> Iterator[bytes]:
-    """Iterate over blocks of a file's bytes, decompressed if its name ends in `.gz`.
+    """Iterate over blocks of a file's bytes, decompressed if its name ends in one of `COMPRESSED`.
 
     Raises:
         DataError: the file is missing, damaged or unreadable.
     """
     path = must_exist(path)
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        with _opened(path, "rb") as file:
             while block := file.read(_BLOCK):
                 yield block
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataError(f"{path}: damaged gzip file: {error}") from error
     except PermissionError as error:
         raise DataError(f"{path}: cannot be read: permission denied") from error
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        if path.suffix not in COMPRESSED:
+            raise
+        raise DataError(f"{path}: damaged {COMPRESSED[path.suffix]} file: {error}") from error
+
+
+def _opened(path: Path, mode: str) -> Any:
+    """Return an open file of uncompressed bytes."""
+    match path.suffix:
+        case ".gz" if mode == "wb":
+            return gzip.GzipFile(path, mode, compresslevel=6, mtime=0)
+        case ".gz":
+            return gzip.open(path, mode)
+        case ".bz2":
+            return bz2.open(path, mode)
+        case ".xz":
+            return lzma.open(path, mode)
+        case ".zst":
+            import pyarrow as pa
+
+            return pa.input_stream(path, "zstd") if mode == "rb" else pa.output_stream(path, "zstd")
+    return path.open(mode)
 
 
 def count_lines(path: Path | str) -> int:
@@ -84,7 +113,7 @@ def count_lines(path: Path | str) -> int:
 
 
 def write_lines(path: Path | str, lines: Iterable[str]) -> None:
-    """Write lines atomically, compressed if the name ends in `.gz`.
+    """Write lines atomically, compressed if the name ends in one of `COMPRESSED`.
 
     Raises:
         DataError: a line contains a line feed, or the disk is full.
@@ -101,7 +130,7 @@ def writing(path: Path | str) -> Iterator[Callable[[Iterable[str]], None]]:
         DataError: as `write_lines`.
     """
     count = 0
-    with atomic(path) as partial, _opened_to_write(partial) as file:
+    with atomic(path) as partial, _opened(partial, "wb") as file:
 
         def write(lines: Iterable[str]) -> None:
             nonlocal count
@@ -112,12 +141,6 @@ def writing(path: Path | str) -> Iterator[Callable[[Iterable[str]], None]]:
                 file.write(line.encode("utf-8") + b"\n")
 
         yield write
-
-
-def _opened_to_write(path: Path) -> BinaryIO:
-    if path.suffix == ".gz":
-        return gzip.GzipFile(path, "wb", compresslevel=6, mtime=0)  # type: ignore[return-value]
-    return path.open("wb")
 
 
 def _decoded(data: bytes, path: Path | str, first: int) -> list[str]:

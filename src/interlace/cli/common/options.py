@@ -26,10 +26,11 @@ def parse_changes(changes: list[str], expected: str = "section.key=value, such a
 
 
 def language_of(path: Path) -> str:
-    """Return the language suffix of a file name, `"en"` of `train.en.gz`; empty if unknown."""
+    """Return the language suffix of a file name, `"en"` of `train.en.zst`; empty if unknown."""
+    from interlace.text.lines import plain_name
     from interlace.text.scripts import scripts_of
 
-    suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+    suffix = plain_name(path).suffix
     return suffix[1:] if scripts_of(suffix[1:]) else ""
 
 

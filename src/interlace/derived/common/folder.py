@@ -34,7 +34,7 @@ from interlace.derived.common.sentences import with_joined_words
 from interlace.derived.common.texts import composed, overlaps
 from interlace.readers import READERS, Reader
 from interlace.text import Text, TextPairs
-from interlace.text.lines import read_blocks, read_lines, write_lines, writing
+from interlace.text.lines import plain_name, read_blocks, read_lines, write_lines, writing
 from interlace.text.normalization import Normalization
 from interlace.text.scripts import scripts_of
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
@@ -461,13 +461,13 @@ def derived_file(path: Path, reader: str = "", *, align: bool = True) -> Derived
     settings = {"trees": _has_trees(must_exist(path))} if "trees" in READERS.get(name).model_fields else {}
     source = OriginalFiles(READERS.build({"name": name, **settings}, f"--reader {name}"), (path,))
     sides = (".source", ".target") if name in {"nli", "squad"} else ("",)
-    stem = path.name.removesuffix(".gz")
+    stem = plain_name(path).name
     return DerivedFile(path.name, source, tuple(f"{stem}{side}.alignments" for side in sides) if align else ())
 
 
 def _reader_name(path: Path) -> str:
     """Return the reader of a file by its suffix; for `.tsv` also by its first line."""
-    suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
+    suffix = plain_name(path).suffix
     if suffix != ".tsv":
         return {".conllu": "conllu", ".json": "squad", ".iob": "iob", ".bio": "iob"}.get(suffix, "lines")
     first = next(line for line in (*read_lines(path), "") if line.strip() or not line)

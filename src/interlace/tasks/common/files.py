@@ -19,8 +19,8 @@ from pydantic import AfterValidator, BeforeValidator
 from interlace.core.errors import DataError, did_you_mean
 from interlace.data import Sentences
 from interlace.data.filters import on_all_sides, sides
-from interlace.readers import READERS
-from interlace.readers.hub import HubAddress, is_hub
+from interlace.readers import READERS, is_hub
+from interlace.readers.dataset import HubAddress
 from interlace.text import Text, TextPairs
 from interlace.text.codes import three_letters, two_letters
 
@@ -142,7 +142,7 @@ questions in another language than their passages `{context}` and `{question}`; 
 `{target3}` are three-letter codes. The files of a list are read one after another. Rows behind a pattern,
 `dev.tsv[:2000]`, select a part of a file. `hub:facebook/xnli/de/test` names a data set of the Hugging Face Hub, its
 configuration and split, optionally with `@REVISION`; a folder `facebook/xnli` under the data root takes precedence. The
-reader `hub` reads it."""
+reader `dataset` reads it."""
 
 
 # ---- finding files ----
@@ -320,8 +320,8 @@ def read_text(
 ) -> Chunks[T]:
     """Read the selected rows of files one after another.
 
-    sides: the files; for pairs whose sides are in separate files those of each side. The reader `hub` reads Hub data
-        sets whatever `reader` is, since others are for files.
+    sides: the files; for pairs whose sides are in separate files those of each side. The reader `dataset` reads data
+        sets of the hub whatever `reader` is, since others are for files.
 
     Raises:
         DataError: the reader returns another kind of text, or a file has none of the rows, or the sides differ in the
@@ -352,7 +352,7 @@ def _read_rows(
     """Read all chunks of the files; chunks behind the given rows are not read unless a bound counts from the end."""
     start, stop = (rows.start or 0, rows.stop) if rows else (0, None)
     name = reader if isinstance(reader, str) else reader.get("name")
-    build: Any = READERS.build("hub" if name != "hub" and any(map(is_hub, paths)) else reader, f"{task}.reader")
+    build: Any = READERS.build("dataset" if name != "dataset" and any(map(is_hub, paths)) else reader, f"{task}.reader")
     chunks: list[Any] = []
     for chunk in build.read_chunks(paths, languages):
         if not isinstance(chunk, kind):

@@ -1,8 +1,8 @@
-"""Data sets of the Hugging Face hub, read by their columns, and JSON Lines files with the same columns.
+"""Rows with named columns: JSON Lines, Parquet and Arrow files, and data sets of the Hugging Face hub.
 
-A data set is named `hub:OWNER/NAME/CONFIGURATION/SPLIT`, followed by `@REVISION` for a revision other than `main`.
-`OWNER/NAME` may be a folder. The package `datasets` downloads and caches. Only tables are read, so no code of a data
-set is ever run.
+A data set of the hub is named `hub:OWNER/NAME/CONFIGURATION/SPLIT`, followed by `@REVISION` for a revision other than
+`main`. `OWNER/NAME` may be a folder. The package `datasets` downloads and caches. Only tables are read, so no code of a
+data set is ever run. A folder of `save_to_disk` is read by its Arrow files.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -21,20 +21,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field
 
 from interlace.core.errors import DataError, MissingDependencyError, did_you_mean
+from interlace.core.files import must_exist
 from interlace.core.hub import hub_or_cache
-from interlace.readers import Reader
+from interlace.readers import HUB, Reader, is_hub
 from interlace.readers.common import text as common
 from interlace.readers.common.questions import AnsweredQuestion, JsonNode, question_pairs, read_question
-from interlace.text.lines import read_lines
+from interlace.text.lines import plain_name, read_lines
 
 if TYPE_CHECKING:
     from interlace.text import Text, TextPairs
 
-PREFIX = "hub:"
 SYNTAX = "hub:OWNER/NAME/CONFIGURATION/SPLIT[@REVISION]; CONFIGURATION is 'default' for a data set without any"
 _PARQUET = "refs/convert/parquet"  # the branch with tables that the hub makes of data sets with a loading script
 _TABLES = {"parquet", "json", "csv", "text", "arrow"}  # formats that `datasets` reads without running or unpickling
 _TRANSLATION = "translation"  # a column of texts by language
+_ID = "id"  # of questions
 _USUAL = {
     "context": ("context", "passage_text"),
     "question": ("question", "question_text"),
@@ -52,11 +53,12 @@ def _column_field(setting: str, what: str) -> Any:
     return Field(None, description=f"Column of {what}; default: the first present of {', '.join(_USUAL[setting])}.")
 
 
-class Hub(Reader):
+class DatasetReader(Reader):
     """Questions, tagged words, pairs, translations or plain text, depending on the columns.
 
-    The usual column names include those of XNLI, PAWS-X, WikiANN, XTREME, SQuAD, XQuAD and MLQA; settings name others.
-    Line feeds become spaces. Pairs without a label have an empty one.
+    Files are Parquet (`.parquet`), Arrow (`.arrow`) or else JSON Lines, which may be compressed. The usual column names
+    include those of XNLI, PAWS-X, WikiANN, XTREME, SQuAD, XQuAD and MLQA; settings name others. Line feeds become
+    spaces. Pairs without a label have an empty one.
     """
 
     kind: Literal["auto", "questions", "tags", "pairs", "translations", "lines"] = Field(
@@ -89,11 +91,13 @@ class Hub(Reader):
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Read one data set after another; the first of two languages is that of passages, or of a pair's source."""
         fits = bool(paths) and len(languages) in {1, 2}
-        common.expect("hub", "data sets of one language or two", paths, languages, fits=fits)
+        common.expect("dataset", "data sets of one language or two", paths, languages, fits=fits)
         for path in paths:
-            table = HubTable.open(path)
+            table = DatasetRows.open(path)
             form = _format_of(self, table, (languages[0], languages[-1]))
             selected = self.language_column in table.columns and not form.multilingual
+            used = {*form.columns, _column(self, table, "label"), self.language_column, _TRANSLATION, _ID}
+            table.used = [column for column in table.columns if column in used]
             rows = self._selected(table, languages[-1]) if selected else table.rows()
             notes: Counter[str] = Counter()
             items = (form.item(row, notes) for row in rows)
@@ -101,7 +105,7 @@ class Hub(Reader):
                 yield form.text_of(chunk, notes)
                 notes.clear()
 
-    def _selected(self, table: HubTable, language: str) -> Iterator[_Row]:
+    def _selected(self, table: DatasetRows, language: str) -> Iterator[_Row]:
         """Yield the rows of a language by their column."""
         wanted = self.language_names.get(language, language)
         others: Counter[str] = Counter()
@@ -135,16 +139,16 @@ class HubAddress:
         Raises:
             ValueError: the text does not have that form.
         """
-        place, _, revision = text.removeprefix(PREFIX).partition("@")
+        place, _, revision = text.removeprefix(HUB).partition("@")
         repository, configuration, split = [*place.rsplit("/", 2), "", ""][:3]
-        if not (text.startswith(PREFIX) and "/" in repository and configuration and split):
+        if not (text.startswith(HUB) and "/" in repository and configuration and split):
             message = f"{text!r} does not name a data set of the hub; expected {SYNTAX}"
             raise ValueError(message)
         return cls(repository, configuration, split, revision)
 
     def __str__(self) -> str:
         revision = f"@{self.revision}" if self.revision else ""
-        return f"{PREFIX}{self.repository}/{self.configuration}/{self.split}{revision}"
+        return f"{HUB}{self.repository}/{self.configuration}/{self.split}{revision}"
 
     @property
     def is_folder(self) -> bool:
@@ -155,11 +159,6 @@ class HubAddress:
         """Return the address of the repository's files under the data root if they were downloaded there."""
         folder = root / self.repository
         return HubAddress(str(folder), self.configuration, self.split, self.revision) if folder.is_dir() else self
-
-
-def is_hub(path: Path | str) -> bool:
-    """Whether a path names a data set of the hub."""
-    return str(path).startswith(PREFIX)
 
 
 @dataclass(frozen=True)
@@ -186,54 +185,106 @@ class _Row:
 
 
 @dataclass
-class HubTable:
+class DatasetRows:
     """A table that is read once.
 
-    columns: those of the first row. names: names of numbered labels and tags, by column. count: rows read so far.
+    columns: those of the schema, or of the first row. names: names of numbered labels and tags, by column.
+    contents: gives the rows with the values of some columns. used: these columns. count: rows read so far.
     """
 
     path: Path
     columns: list[str]
-    contents: Iterable[Mapping[str, Any]]
+    contents: Callable[[list[str]], Iterable[Mapping[str, Any]]]
     names: Mapping[str, list[str]]
+    used: list[str] = field(default_factory=list)
     count: int = 0
 
     @classmethod
-    def open(cls, path: Path) -> HubTable:
-        """Open the data set that `hub:..` names, or the JSON Lines file at a path."""
-        names: dict[str, list[str]] = {}  # of numbered labels or tags by column
+    def open(cls, path: Path) -> DatasetRows:
+        """Open the data set that `hub:..` names, or the file at a path.
+
+        Raises:
+            DataError: it is missing or damaged.
+        """
+        kind = plain_name(path).suffix
         if is_hub(path):
-            try:
-                address = HubAddress.parse(str(path))
-            except ValueError as error:
-                raise DataError(str(error)) from None
-            dataset = open_dataset(address)
-            contents = _dataset_rows(dataset)
-            for column, feature in dataset.features.items():
-                while hasattr(feature, "feature"):  # a list of labels
-                    feature = feature.feature  # noqa: PLW2901 - unwrap the list
-                if hasattr(feature, "names"):
-                    names[column] = list(feature.names)
-        else:
-            contents = _objects(path)
-        first = next(contents, None)
-        if first is None:
-            raise DataError(f"{path}: it holds no rows")
-        return cls(path, list(first), chain([first], contents), names)
+            dataset = open_dataset(_address(path))
+            return cls._of_batches(
+                path,
+                dataset.features.arrow_schema,
+                lambda names: dataset.select_columns(names).with_format("arrow").iter(1000),
+            )
+        if kind in {".parquet", ".arrow"}:
+            with _damage(path):
+                return cls._of_batches(path, *(_parquet if kind == ".parquet" else _arrow)(must_exist(path)))
+        objects = _objects(path)
+        first = next(objects, {})
+        return cls(path, list(first), lambda _: chain([first] if first else [], objects), {})
+
+    @classmethod
+    def _of_batches(cls, path: Path, schema: Any, batches: Callable[[list[str]], Iterable[Any]]) -> DatasetRows:
+        def contents(names: list[str]) -> Iterator[Mapping[str, Any]]:
+            with _damage(path):
+                for batch in batches(names):
+                    yield from batch.to_pylist()
+
+        return cls(path, schema.names, contents, dict(_label_names(schema)))
 
     def rows(self) -> Iterator[_Row]:
         """Yield and count all rows."""
-        for values in self.contents:
+        for values in self.contents(self.used):
             self.count += 1
             yield _Row(self.path, self.count, values)
+
+
+def _parquet(path: Path) -> tuple[Any, Callable[[list[str]], Iterable[Any]]]:
+    from pyarrow import parquet
+
+    file = parquet.ParquetFile(path)
+    return file.schema_arrow, lambda names: file.iter_batches(1000, columns=names)
+
+
+def _arrow(path: Path) -> tuple[Any, Callable[[list[str]], Iterable[Any]]]:
+    """Open a file of the streaming format, as `datasets` writes, or of the random access format."""
+    import pyarrow as pa
+
+    source = pa.memory_map(str(path))
+    if source.read(6) == b"ARROW1":
+        file = pa.ipc.open_file(source)
+        batches = (file.get_batch(number) for number in range(file.num_record_batches))
+    else:
+        source.seek(0)
+        file = batches = pa.ipc.open_stream(source)
+    return file.schema, lambda names: (batch.select(names) for batch in batches)
+
+
+def _label_names(schema: Any) -> Iterator[tuple[str, list[str]]]:
+    """Yield the names of numbered labels and tags by column, from what `datasets` stores in a schema."""
+    stored = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
+    for column, feature in stored.get("info", {}).get("features", {}).items():
+        while isinstance(feature, list) or "feature" in feature:  # a list of labels
+            feature = feature[0] if isinstance(feature, list) else feature["feature"]  # noqa: PLW2901 - unwrap the list
+        if "names" in feature:
+            yield column, list(feature["names"])
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    """Convert errors of pyarrow."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{path}: damaged {path.suffix[1:]} file: {_first_line(error)}") from error
 
 
 @dataclass(frozen=True)
 class _RowFormat(ABC):
     """Reads rows of one kind. `languages` are those of both sides, the same twice for monolingual rows."""
 
-    reader: Hub
-    table: HubTable
+    reader: DatasetReader
+    table: DatasetRows
     languages: tuple[str, str]
     columns: tuple[str, ...]
 
@@ -241,7 +292,7 @@ class _RowFormat(ABC):
     multilingual: ClassVar[bool] = False
 
     @classmethod
-    def match(cls, reader: Hub, table: HubTable, languages: tuple[str, str]) -> _RowFormat | None:
+    def match(cls, reader: DatasetReader, table: DatasetRows, languages: tuple[str, str]) -> _RowFormat | None:
         """Return the format if the table has its columns."""
         columns = [_column(reader, table, name) for name in cls.required]
         return cls(reader, table, languages, tuple(columns)) if all(columns) else None
@@ -279,7 +330,7 @@ class _QuestionRows(_RowFormat):
 
     def item(self, row: _Row, notes: Counter[str]) -> AnsweredQuestion:
         context, question, answers = self.columns
-        found = {"question": row.text(question), "answers": _answers(row, answers), "id": row.values.get("id", "")}
+        found = {"question": row.text(question), "answers": _answers(row, answers), "id": row.values.get(_ID, "")}
         node = JsonNode(row.path, f"row {row.number}", found)
         return read_question(node, common.one_line(row.text(context), notes), notes)
 
@@ -320,7 +371,7 @@ class _TaggedRows(_RowFormat):
                 yield common.one_line(token.strip(), notes), tag
 
     def text_of(self, chunk: list[common.TaggedLine], notes: Counter[str]) -> Text:
-        return common.tagged_text(chunk, self.languages[0], self.kind, "hub", notes)
+        return common.tagged_text(chunk, self.languages[0], self.kind, "dataset", notes)
 
 
 class _PairRows(_RowFormat):
@@ -348,7 +399,7 @@ class _TranslationRows(_RowFormat):
     multilingual = True
 
     @classmethod
-    def match(cls, reader: Hub, table: HubTable, languages: tuple[str, str]) -> _RowFormat | None:
+    def match(cls, reader: DatasetReader, table: DatasetRows, languages: tuple[str, str]) -> _RowFormat | None:
         """Return the format if every language has its column."""
         names = tuple(reader.language_names.get(language, language) for language in languages)
         present = _TRANSLATION in table.columns or all(name in table.columns for name in names)
@@ -390,7 +441,7 @@ _FORMATS: dict[str, type[_RowFormat]] = {
 }
 
 
-def _format_of(reader: Hub, table: HubTable, languages: tuple[str, str]) -> _RowFormat:
+def _format_of(reader: DatasetReader, table: DatasetRows, languages: tuple[str, str]) -> _RowFormat:
     names = list(_FORMATS) if reader.kind == "auto" else [reader.kind]
     for name in names:
         rows = _FORMATS[name].match(reader, table, languages)
@@ -402,7 +453,7 @@ def _format_of(reader: Hub, table: HubTable, languages: tuple[str, str]) -> _Row
     )
 
 
-def _column(reader: Hub, table: HubTable, setting: str) -> str:
+def _column(reader: DatasetReader, table: DatasetRows, setting: str) -> str:
     """Return the column that the reader names, or the first usual one that is present; else an empty string."""
     named: str | None = getattr(reader, setting)
     if named is None:
@@ -424,12 +475,6 @@ def _answers(row: _Row, column: str) -> list[dict[str, Any]]:
     raise row.error(f"{column!r} is {value!r:.60}, expected lists 'text' and 'answer_start' of one length")
 
 
-def _dataset_rows(dataset: Any) -> Iterator[Mapping[str, Any]]:
-    for batch in dataset.iter(batch_size=1000):
-        for values in zip(*batch.values(), strict=True):
-            yield dict(zip(batch, values, strict=True))
-
-
 def _objects(path: Path) -> Iterator[Mapping[str, Any]]:
     """Yield the object on each non-empty line."""
     for number, line in enumerate(read_lines(path), 1):
@@ -442,6 +487,20 @@ def _objects(path: Path) -> Iterator[Mapping[str, Any]]:
         if not isinstance(found, dict):
             raise DataError(f"{path}, line {number}: {line[:60]!r}; expected an object with a value for each column")
         yield found
+
+
+def stored_files(path: Path) -> list[Path]:
+    """Return the files that hold a data set: the path itself, or the Arrow files in the cache of `datasets`."""
+    if not is_hub(path):
+        return [path]
+    return [Path(file["filename"]) for file in open_dataset(_address(path)).cache_files]
+
+
+def _address(path: Path) -> HubAddress:
+    try:
+        return HubAddress.parse(str(path))
+    except ValueError as error:
+        raise DataError(str(error)) from None
 
 
 def open_dataset(address: HubAddress) -> Any:

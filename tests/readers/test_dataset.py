@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from interlace.core.errors import DataError, MissingDependencyError
-from interlace.readers import READERS
-from interlace.readers.hub import HubAddress
+from interlace.readers import READERS, find_files
+from interlace.readers.dataset import HubAddress
 from interlace.text import Text, TextPairs
 
 datasets = pytest.importorskip("datasets")
+import pyarrow as pa  # noqa: E402
 from datasets import ClassLabel, Dataset, Features, Sequence, Value  # noqa: E402 - only where it is installed
 
 TEXT = Value("string")
@@ -52,7 +53,7 @@ def publish(tmp_path):
 
 
 def read(address, *languages, **settings):
-    reader = READERS.build({"name": "hub", **settings})
+    reader = READERS.build({"name": "dataset", **settings})
     (chunk,) = reader.read_chunks([Path(address)], list(languages or ("de",)))
     return chunk
 
@@ -239,3 +240,42 @@ def test_names_the_extra_of_a_missing_package(monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'interlace\[hub\]'"):
         read("hub:ada/set/de/test")
+
+
+FRUIT = ["apple", "pear", "fig"]
+
+
+def test_parquet_and_arrow_files_and_folders_of_datasets(tmp_path, monkeypatch):
+    monkeypatch.setattr("interlace.readers.CHUNK", 2)
+    rows = [{"body": name, "label": row, "vector": [0.0] * 9} for row, name in enumerate(FRUIT)]
+    features = Features({"body": TEXT, "label": ClassLabel(names=FRUIT), "vector": Sequence(Value("float32"))})
+    dataset = Dataset.from_list(rows, features=features)
+    dataset.to_parquet(tmp_path / "a.parquet")
+    dataset.save_to_disk(tmp_path / "saved", num_shards=2)
+    with pa.OSFile(str(tmp_path / "b.arrow"), "wb") as file, pa.ipc.new_file(file, dataset.data.schema) as writer:
+        writer.write_table(dataset.data.table)
+    for name, count in (("a.parquet", 1), ("saved", 2), ("b.arrow", 1)):
+        paths = find_files(tmp_path, name)
+        assert len(paths) == count
+        reader = READERS.build({"name": "dataset", "text": "body"})
+        assert [line for chunk in reader.read_chunks(paths, ["en"]) for line in chunk.lines] == FRUIT
+        pairs = READERS.build({"name": "dataset", "first": "body", "second": "body"}).read_chunks(paths, ["en"])
+        assert [label for chunk in pairs for label in chunk.labels] == FRUIT
+        damaged = tmp_path / f"damaged{paths[0].suffix}"
+        damaged.write_bytes(paths[0].read_bytes()[:-20])
+        with pytest.raises(DataError, match=rf"{damaged.name}: damaged {paths[0].suffix[1:]} file"):
+            list(reader.read_chunks([damaged], ["en"]))
+
+
+def test_a_saved_folder_with_an_index_mapping_is_rejected(tmp_path):
+    (tmp_path / "state.json").write_text('{"_data_files": [], "_indices_data_files": [{"filename": "indices.arrow"}]}')
+    with pytest.raises(DataError, match="has an index mapping"):
+        find_files(tmp_path, ".")
+
+
+def test_pairs_of_json_lines_by_two_keys(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"src": "one", "tgt": "eins", "score": 1}\n')
+    (found,) = READERS.build({"name": "dataset", "first": "src", "second": "tgt"}).read_chunks(
+        [tmp_path / "a.jsonl"], ["en", "de"]
+    )
+    assert (found.source.lines, found.target.lines, found.target.language) == (["one"], ["eins"], "de")

@@ -1,0 +1,74 @@
+"""Translation memories in TMX (Translation Memory eXchange 1.1 to 1.4)."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+from pydantic import Field
+
+from interlace.core.errors import DataError
+from interlace.readers import Reader
+from interlace.readers.common.text import chunks_of, expect, one_line, plain_pairs, plain_text
+from interlace.readers.common.xml import read_elements
+from interlace.text import Text, TextPairs
+
+_CODES = {"bpt", "ept", "it", "ph", "ut"}  # hold formatting codes of the original document
+
+
+class Tmx(Reader):
+    """Pairs of a translation memory, or the segments of one language. A language `en` also matches `en-US`.
+
+    Formatting codes inside segments are dropped, the text around them and highlighted text are kept. Units without a
+    segment in each language are left out and counted; of several segments in a language the first is read.
+    """
+
+    word_tokenizer: str = Field("whitespace", description="Word tokenizer (an entry of that registry).")
+
+    def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
+        """Read one file after another."""
+        expect("tmx", "files of one language or two", paths, languages, fits=bool(paths) and len(languages) in {1, 2})
+        notes: Counter[str] = Counter()
+        for chunk in chunks_of(row for path in paths for row in _rows(path, languages, notes)):
+            sides = list(map(list, zip(*chunk, strict=True)))
+            if len(languages) == 1:
+                yield plain_text(sides[0], languages[0], self.word_tokenizer, notes=notes)
+            else:
+                pair = (languages[0], languages[1])
+                yield plain_pairs((sides[0], sides[1]), pair, self.word_tokenizer, notes=notes)
+            notes.clear()
+
+
+def _rows(path: Path, languages: list[str], notes: Counter[str]) -> Iterator[list[str]]:
+    """Yield the segments of each unit in these languages."""
+    others: set[str] = set()
+    empty = True
+    for line, unit in read_elements(path, "tu"):
+        segments: dict[str, str] = {}
+        for variant in unit.iter("tuv"):
+            code = variant.get("xml:lang") or variant.get("lang")
+            segment = variant.find("seg")
+            if code is None or segment is None:
+                raise DataError(f"{path}, line {line}: a <tuv> without a language or without <seg>, expected both")
+            segments.setdefault(code.lower().replace("_", "-"), one_line(_text(segment), notes).strip())
+        row = [_in_language(language, segments) for language in languages]
+        if None in row:
+            notes["units without a segment in each language left out"] += 1
+            others.update(segments)
+        else:
+            empty = False
+            yield [text or "" for text in row]
+    if empty:
+        known = f"; it has {', '.join(sorted(others))}" if others else ""
+        raise DataError(f"{path}: no translation unit <tu> in {' and '.join(languages)}{known}")
+
+
+def _in_language(language: str, segments: dict[str, str]) -> str | None:
+    wanted = language.lower().replace("_", "-")
+    matches = (text for code, text in segments.items() if code == wanted or code.startswith(f"{wanted}-"))
+    return segments.get(wanted, next(matches, None))
+
+
+def _text(element: Element) -> str:
+    inner = "".join(("" if part.tag in _CODES else _text(part)) + (part.tail or "") for part in element)
+    return (element.text or "") + inner

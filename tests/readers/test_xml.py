@@ -1,0 +1,117 @@
+"""Translation memories and Wikipedia dumps."""
+
+import bz2
+from itertools import chain
+
+import pytest
+
+from interlace.core.errors import DataError, MissingDependencyError
+from interlace.readers import READERS
+
+TMX = """<?xml version="1.0" encoding="{encoding}"?>
+<!DOCTYPE tmx SYSTEM "tmx14.dtd">
+<tmx version="1.4"><header srclang="en"/><body>
+<tu><prop type="x">1</prop>
+ <tuv xml:lang="EN-us"><seg>Press <bpt i="1">&lt;b></bpt>Enter<ept>&lt;/b></ept> &amp; <hi>wait</hi>.</seg></tuv>
+ <tuv lang="de"><seg>Drücken Sie
+  Enter</seg></tuv></tu>
+<tu><tuv xml:lang="en"><seg>only</seg></tuv><tuv xml:lang="fr"><seg>seulement</seg></tuv></tu>
+<tu><tuv xml:lang="en-GB"><seg>colour</seg></tuv><tuv xml:lang="en"><seg>color</seg></tuv>
+ <tuv xml:lang="de"><seg>Farbe</seg></tuv><tuv xml:lang="de"><seg>Kolorit</seg></tuv></tu>
+</body></tmx>
+"""
+
+
+def read(name, path, *languages, **settings):
+    return list(READERS.build({"name": name, **settings}).read_chunks([path], list(languages)))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "iso-8859-1"])
+def test_tmx_segments_by_language(tmp_path, encoding):
+    path = tmp_path / "a.tmx"
+    path.write_bytes(TMX.format(encoding=encoding).encode(encoding))
+    (pairs,) = read("tmx", path, "de", "en")
+    assert pairs.source.lines == ["Drücken Sie   Enter", "Farbe"]
+    assert pairs.target.lines == ["Press Enter & wait.", "color"]
+    assert pairs.notes == {"units without a segment in each language left out": 1, "line feeds read as spaces": 1}
+    (text,) = read("tmx", path, "en_gb")
+    assert text.lines == ["colour"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (TMX, "no translation unit <tu> in en and sw; it has de, en, en-gb, en-us, fr"),
+        ("<tmx><body/></tmx>", "no translation unit <tu> in en and sw"),
+        ("<tmx>\n<tu><tuv>\n<seg>a</seg></tuv></tu></tmx>", "line 2: a <tuv> without a language or without <seg>"),
+        ("<tmx>\n<tu></tmx>", "line 2: invalid XML: mismatched tag"),
+        ('<!DOCTYPE t [<!ENTITY a "b">]><tmx>&a;</tmx>', "line 1: declares the entity 'a'"),
+        ('<!DOCTYPE t [<!ENTITY a SYSTEM "/etc/hosts">]><tmx>&a;</tmx>', "line 1: declares the entity 'a'"),
+    ],
+)
+def test_tmx_errors_name_the_line(tmp_path, text, message):
+    (tmp_path / "a.tmx").write_text(text.replace("{encoding}", "utf-8"))
+    with pytest.raises(DataError, match=message):
+        read("tmx", tmp_path / "a.tmx", "en", "sw")
+
+
+PAGE = """{{Infobox|name={{nested|a}}}}
+'''Ada''' was a [[mathematician|mathe''matician'']]<ref>{{cite|y}} x</ref> ({{a|b}}; ), see [https://a.org her page].
+She&nbsp;wrote &ndash; <small>much</small><math>x^2</math>.
+[[Datei:Ada.jpg|mini|A [[portrait]]]]
+{| class="wikitable"
+| a cell || [[another]]
+|}
+== Life ==
+* an item
+; term : definition
+<!-- a comment -->
+Second <nowiki>[[paragraph]]</nowiki>. [[Kategorie:Women]] [[fr:Ada]] __TOC__
+"""
+DUMP = """<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/"><siteinfo><namespaces>
+<namespace key="6">Datei</namespace><namespace key="14">Kategorie</namespace></namespaces></siteinfo>
+{}</mediawiki>"""
+
+
+def page(text, space="0", redirect=""):
+    text = text.replace("&", "&amp;").replace("<", "&lt;")
+    return f"<page><title>A</title><ns>{space}</ns>{redirect}<revision><text>{text}</text></revision></page>\n"
+
+
+def test_wikipedia_articles_a_paragraph_a_line(tmp_path):
+    pages = [
+        page(PAGE),
+        page("talk", "1"),
+        page("#REDIRECT [[A]]", redirect='<redirect title="A"/>'),
+        page("Third."),
+        page(""),
+    ]
+    path = tmp_path / "dump.xml.bz2"
+    path.write_bytes(bz2.compress(DUMP.format("".join(pages)).encode()))
+    (text,) = read("wikipedia", path, "de")
+    assert text.lines == [
+        "Ada was a mathematician, see her page. She wrote – much.",
+        "Second [[paragraph]].",
+        "Third.",
+    ]
+    assert [chunk.lines for chunk in read("wikipedia", path, "de", min_characters=30)] == [text.lines[:1]]
+
+
+def test_wikipedia_errors(tmp_path, monkeypatch):
+    (tmp_path / "a.xml").write_text(DUMP.format(page("talk", "1")))
+    with pytest.raises(DataError, match="no article; expected a MediaWiki dump"):
+        read("wikipedia", tmp_path / "a.xml", "de")
+    monkeypatch.setitem(__import__("sys").modules, "mwparserfromhell", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'interlace\[wikipedia\]'"):
+        read("wikipedia", tmp_path / "a.xml", "de")
+
+
+def test_real_dumps_give_text_without_markup(real_data):
+    lines = list(
+        chain.from_iterable(
+            chunk.lines for chunk in read("wikipedia", real_data / "mono/wikidump/enwiki-table-markup.xml.bz2", "en")
+        )
+    )
+    assert len(lines) > 100
+    marked = [line for line in lines if any(mark in line for mark in ("{{", "{|", "[[", "<ref", "|-"))]
+    assert len(marked) < len(lines) / 50
