@@ -160,9 +160,6 @@ class LabeledExamples:
         )
 
 
-# ---- extractive question answering ----
-
-
 @dataclass(frozen=True)
 class Questions:
     """Questions and their passages.

@@ -198,9 +198,6 @@ def _check(folder: Path, words: WordPairs, links: Ragged, confidence: NDArray[np
             )
 
 
-# ---- phrases ----
-
-
 class PhraseStore(ColumnFolder):
     """Phrases of n pairs in a folder; created by `write`, opened by `open`.
 

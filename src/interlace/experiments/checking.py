@@ -148,8 +148,6 @@ def _unknown_script(recipe: Recipe, language: str) -> str:
     return f"it is derived from {derived.of!r} by {changes}; correct the lines of {derived.of!r}"
 
 
-# ---- contamination ----
-
 CONTAMINATION = "contamination.json"
 _VERSION = 2  # of the rules for equal text
 

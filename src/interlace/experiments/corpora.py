@@ -45,9 +45,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-# ---- text ----
-
-
 def text_key(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: Path) -> dict[str, Any]:
     """Return everything that the text of a corpus depends on: file contents, reader, normalization, filters, words.
 
@@ -108,9 +105,6 @@ def _sources(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Any
     languages, word_tokenizer = corpus.split("-"), WORD_TOKENIZERS.build(recipe.word_tokenizer)
     chunks = group.reading().read_chunks(group.files("train", corpus, root), languages)
     return chunks, len(languages), word_tokenizer, recipe.normalization, Counter(), filters_of(recipe, "train")
-
-
-# ---- word alignments ----
 
 
 def needs(recipe: Recipe, group: str, corpus: str) -> frozenset[str]:

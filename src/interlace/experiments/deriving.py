@@ -138,9 +138,6 @@ def _noting(problems: dict[str, None]) -> Iterator[None]:
         problems[str(error)] = None
 
 
-# ---- writing and caching ----
-
-
 def _write(recipe: Recipe, root: Path, name: str, wanted: list[FolderFile], into: Path) -> None:
     language = recipe.derived[name]
     chain = language.located(root, name)
@@ -188,8 +185,6 @@ def _described(entry: Settings, **content: Any) -> list[Any]:
     """Return a registry entry by module and settings, and the content of a plugin's file."""
     return [type(entry).__module__, {**entry.dump(), **content}, plugin_hash(type(entry))]
 
-
-# ---- subwords of both languages ----
 
 _SAMPLED = 5000  # lines of each corpus, which take about 0.3 s
 
@@ -248,9 +243,6 @@ def derived_subwords(recipe: Recipe, vocab: Vocab, root: Path) -> dict[str, Deri
                 "kind 'bpe' learned from both has with to = 'script'", name, found[name], language.of,
             )  # fmt: skip
     return found
-
-
-# ---- which files ----
 
 
 def derived_files(recipe: Recipe, root: Path) -> dict[str, list[FolderFile]]:

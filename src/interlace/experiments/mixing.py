@@ -140,8 +140,6 @@ def _fitting(objective: Objective, corpus: str, data: Any, max_length: int) -> N
     return np.flatnonzero(fits)
 
 
-# ---- dictionaries ----
-
 _Pair = tuple[str, str]
 
 

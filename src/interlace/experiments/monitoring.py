@@ -199,9 +199,6 @@ def dev_scores(recipe: Recipe, materials: Materials, accelerator: Accelerator) -
     return DevScores(by, task, materials.vocab, sets, accelerator)
 
 
-# ---- diagnostics ----
-
-
 def diagnostics_callbacks(
     recipe: Recipe,
     materials: Materials,
@@ -341,8 +338,6 @@ def _dictionaries(recipe: Recipe, materials: Materials) -> dict[str, Dictionarie
             log.info("diagnostics: %s", error)
     return found
 
-
-# ---- samples for reports ----
 
 MAX_CONCEPTS = 24  # of the embedding plot
 

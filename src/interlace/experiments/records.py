@@ -42,9 +42,6 @@ RUN_STATE = "run_state.json"
 METADATA = "interlace.json"
 
 
-# ---- the state of a run's folder ----
-
-
 def is_finished(into: Path) -> bool:
     """Return whether the run is finished."""
     return bool((read_json(into / RUN) or {}).get("finished"))
@@ -130,9 +127,6 @@ def check_run_state(into: Path, vocab: Vocab, backbone: Backbone) -> None:
             "tokenizer (or the text it was learned from), or choose another folder"
         )
     backbone.initialization = found["initialization"]
-
-
-# ---- run.json ----
 
 
 def run_record(
@@ -245,9 +239,6 @@ def environment(device: torch.device) -> dict[str, Any]:
     }
 
 
-# ---- lineage ----
-
-
 @dataclass(frozen=True)
 class Lineage:
     """recipes: of the run and of the runs that it continues. unknown: starting points of unknown training text."""
@@ -293,9 +284,6 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
         for key in dict.fromkeys([*before, *after])
         if before.get(key) != after.get(key)
     ]
-
-
-# ---- metadata of translation models ----
 
 
 @dataclass(frozen=True)

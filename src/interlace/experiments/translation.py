@@ -297,9 +297,6 @@ def _no_decoder(name: str) -> str:
     )
 
 
-# ---- resumable output ----
-
-
 class ResumableFile:
     """The remaining lines of a source, and the partial file of their results, which the caller has locked.
 

@@ -133,9 +133,6 @@ class Seq2Seq(Backbone):
             raise SettingsError(f"a target of {length} tokens, but the decoder writes at most {limit}")
 
 
-# ---- assembling ----
-
-
 def fresh_decoder(config: Any, seed: int, layers: int | None = None) -> CrossAttentionDecoder:
     """Return a decoder of an encoder's shape, with random weights that depend on configuration and seed only.
 
@@ -222,9 +219,6 @@ def _share(encoder: Backbone, decoder: CrossAttentionDecoder, *, embeddings: boo
         for name, parameter in encoder.model.named_parameters():
             if name.startswith(encoder.family.head) and parameter is not own:
                 parameter.requires_grad_(requires_grad=False)  # the encoder's own head is never used
-
-
-# ---- writing ----
 
 
 def _save_encoder_decoder(model: Seq2Seq, folder: Path, vocab: Vocab, dtype: torch.dtype) -> None:

@@ -278,9 +278,6 @@ class Translator:
         return LineTranslation(tuple(hypotheses), len(parts), unknown)
 
 
-# ---- batches ----
-
-
 def batches(lengths: NDArray[np.int64], tokens: int, rows: int) -> list[NDArray[np.int64]]:
     """Return indices of each batch, longest first: at most `rows`, and at most `tokens` with padding, or one."""
     order, found = np.argsort(-lengths, kind="stable"), []
@@ -335,9 +332,6 @@ def cache_bytes(width: int, layers: int) -> int:
     """
     generated, source, encoder = 2 * 2 * 3 * layers, 2 * 2 * layers, 12
     return _FLOAT * width * (generated + source + encoder)
-
-
-# ---- pieces of long lines ----
 
 
 def split_line(line: str, starts: NDArray[np.int64], limit: int) -> list[str]:

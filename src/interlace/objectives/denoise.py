@@ -169,9 +169,6 @@ class NoiseUnits:
         return cls(starts, np.diff(starts, append=len(words)), rows, places)
 
 
-# ---- word-by-word translation ----
-
-
 @dataclass(frozen=True)
 class WordTranslations:
     """The translations of one language's words.

@@ -142,9 +142,6 @@ def _rules() -> list[tuple[list[set[str]], str]]:
     return found
 
 
-# ---- files ----
-
-
 def check_figure_path(path: Path) -> None:
     """Check that a figure can be written under this name.
 
@@ -190,9 +187,6 @@ def write_figures(figures: Mapping[str, Sequence[Drawing]], folder: Path) -> lis
 
 def _has_resvg() -> bool:
     return find_spec("resvg_py") is not None
-
-
-# ---- elements ----
 
 
 def text(x: float, y: float, words: object, class_: str = "", anchor: str | None = None) -> Markup:
@@ -262,9 +256,6 @@ def below(title: str, keys: Sequence[Markup], drawn: Sequence[Markup], more: flo
     """Return title and keys with the parts below, moved down by `more`."""
     moved = [element("g", *drawn, transform=f"translate(0 {more:g})")] if more else drawn
     return [text(0, 14, title, "title"), *keys, *moved]
-
-
-# ---- scales and text ----
 
 
 def ticks(low: float, high: float, about: int = 4) -> list[float]:

@@ -191,9 +191,6 @@ def _read_gold(path: Path, source: list[Text], target: list[Text]) -> NDArray[np
     return np.unique(np.array(gold, np.int64), axis=0)
 
 
-# ---- pairs from vectors ----
-
-
 @dataclass(frozen=True)
 class MinedPairs:
     """Proposed pairs, best first.

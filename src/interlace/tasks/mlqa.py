@@ -201,9 +201,6 @@ def _new_lines(text: Text, numbers: dict[str, int]) -> Text:
     return text.where(new)
 
 
-# ---- prediction of spans ----
-
-
 class SpanExtractor(SpanSettings, TaskHead):
     """A linear layer of two outputs on the last state of each subword."""
 
@@ -338,9 +335,6 @@ def _characters(questions: Questions, passages: NDArray[Any], spans: NDArray[Any
     return found
 
 
-# ---- predictions as text ----
-
-
 def best_texts(questions: Questions, predictions: NDArray[Any]) -> list[str]:
     """Return the best answer to each question, empty if there is none.
 
@@ -374,8 +368,6 @@ def n_best(questions: Questions, predictions: NDArray[Any]) -> list[list[dict[st
 def _text(questions: Questions, row: int, start: int, end: int) -> str:
     return questions.texts[questions.owners[row]][start:end] if start >= 0 else ""
 
-
-# ---- comparison of answers ----
 
 _ENGLISH = r"\b(a|an|the)\b"
 _ARTICLES = {

@@ -58,9 +58,6 @@ MAX_LOGITS = 1 << 24  # scores in memory at once: 64 MiB
 _ZERO = 1e-12
 
 
-# ---- perplexity and accuracy ----
-
-
 def perplexities(backbone: Backbone, held_out: list[HeldOutBatches], device: torch.device) -> dict[str, float]:
     """Return `perplexity/XX` for each corpus, `perplexity/mean` (arithmetic, as in XLM) and `perplexity/geometric`.
 
@@ -121,9 +118,6 @@ def accuracies(backbone: Backbone, held_out: Iterable[HeldOutBatches], device: t
             found[f"{name}/{corpus.corpus}"] = 100 * int(correct) / max(count, 1)
     backbone.train(was_training)
     return found
-
-
-# ---- alignment of languages ----
 
 
 @dataclass(frozen=True)

@@ -181,9 +181,6 @@ def _flat(values: Any) -> Any:
     return values.flat if isinstance(values, Ragged) else values
 
 
-# ---- reading examples ----
-
-
 def _read(job: EvaluationJob, wanted: list[tuple[str, Any]]) -> dict[tuple[str, Any], Any]:
     """Return the examples of splits and languages (of test sets: items).
 
@@ -214,9 +211,6 @@ def _listed(errors: dict[str, set[str]]) -> str:
     more = list(errors.values())[_MAX_REASONS:]
     others = f"; and {len(more)} more, of {', '.join(sorted(set().union(*more)))}" if more else ""
     return "; ".join(list(errors)[:_MAX_REASONS]) + others
-
-
-# ---- one learning rate ----
 
 
 @dataclass
@@ -377,11 +371,10 @@ def _sources(
     return sources, fmean(map(baseline_loss, columns))
 
 
-# ---- the sweep on disk: `state.json` with what each group found best, and `best.safetensors` with its weights ----
-
-
 def save_sweep(folder: Path, groups: Sequence[SelectionGroup], done: int, diverged: dict[float, str]) -> None:
-    """Write what the first `done` learning rates found, atomically; `diverged` maps learning rates to reasons.
+    """Write what the first `done` learning rates found: `state.json`, and the best weights in `best.safetensors`.
+
+    diverged: learning rates with reasons.
 
     Raises:
         DataError: the disk is full; the previous state stays intact.

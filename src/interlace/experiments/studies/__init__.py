@@ -149,9 +149,6 @@ def read_study(name: str, changes: Mapping[str, str] | None = None) -> tuple[Stu
     return Study.read(data, str(path)), path.parent
 
 
-# ---- cells ----
-
-
 @dataclass(frozen=True)
 class GridCell:
     """One run of a study.

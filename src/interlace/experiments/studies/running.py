@@ -311,9 +311,6 @@ def time_left(
     return max([total / jobs, *rest])
 
 
-# ---- resources ----
-
-
 @dataclass(frozen=True)
 class JobResources:
     """How cells share a machine: `jobs` at a time with `threads` each, on `gpus` in turn."""
@@ -359,9 +356,6 @@ def available_gpus() -> tuple[str, ...]:
         return ()
     lines = done.stdout.splitlines() if not done.returncode else []
     return tuple(str(number) for number, line in enumerate([line for line in lines if line.startswith("GPU ")]))
-
-
-# ---- child processes ----
 
 
 def _signal_all(children: Sequence[subprocess.Popen[bytes]], number: signal.Signals) -> None:

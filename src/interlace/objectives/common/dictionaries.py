@@ -324,9 +324,6 @@ def _irregular(rows: Ragged, vocab: Vocab) -> NDArray[np.int64]:
     return np.bincount(rows.rows()[~np.isin(rows.flat, vocab.regular_ids)], minlength=len(rows))
 
 
-# ---- scores ----
-
-
 def dictionary_scores(backbone: Backbone, dictionaries: Mapping[str, Dictionaries | None]) -> dict[str, float]:
     """Score word translation from the input embeddings.
 

@@ -106,9 +106,6 @@ def _ends(one: TaskScores) -> tuple[float, float]:
     return (max(low, 0.0), min(high, 100.0)) if one.first.unit == "%" and least >= 0 and most <= 100 else (low, high)
 
 
-# ---- transfer gap ----
-
-
 def _transfer_gap(results: Sequence[TaskScores]) -> list[Section]:
     """Return a shaded table a system: languages down, tasks across, with the difference to the source language."""
     figures = []
@@ -152,8 +149,6 @@ def _shade(one: TaskScores, system: System, language: str) -> Shade | None:
     part, whole = (best, result.mean) if measure.greater_is_better is False else (result.mean, best)
     return Shade(words, gap, part / whole if whole > 0 else 0.0, measure.is_source, title)
 
-
-# ---- translation ----
 
 _METRICS = {  # head and decimals
     "bleu": ("BLEU", 1),
@@ -214,8 +209,6 @@ def _signatures(every: ScoreTable) -> list[tuple[str, str]]:
         for (name, signature), directions in found.items()
     ]
 
-
-# ---- published results ----
 
 _MEAN = "mean"  # a column of papers
 

@@ -71,8 +71,6 @@ def _span(curves: Iterable[Sequence[Curve]], log: bool = False) -> Domain:
     return domain([curve for lines in curves for curve in lines], log)
 
 
-# ---- diagnostics ----
-
 _DIAGNOSTICS = {  # measure: unit and caption
     "alignment": (
         "P@1 in %",
@@ -162,8 +160,6 @@ def _pairs_note(runs: Sequence[Run]) -> str:
     return f" Measured on {', '.join(parts)}.{differ}" if parts else ""
 
 
-# ---- evaluation during pre-training ----
-
 _MEANS = {"mean": _MEAN, "geometric": "Geometric mean"}
 _UNITS = {
     "causal_perplexity": "perplexity per subword, left to right",
@@ -203,9 +199,6 @@ def _evaluation_title(name: str) -> str:
     return _MEANS.get(which) or (language_name(which) if which else kind)
 
 
-# ---- losses ----
-
-
 def _losses(runs: Sequence[Run]) -> list[Section]:
     """Return a panel a loss term, with a line a run."""
     short = short_names(runs)
@@ -243,9 +236,6 @@ def _series(run: Run) -> dict[str, list[tuple[float, float | None]]]:
             name = step.objective if plain else f"{step.objective}: {term}"
             series.setdefault(name, []).append((step.step, value))
     return series
-
-
-# ---- mixture ----
 
 
 def _mixture(runs: Sequence[Run]) -> list[Section]:

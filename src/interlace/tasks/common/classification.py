@@ -45,9 +45,6 @@ if TYPE_CHECKING:
 _MAX_WORDS = 40  # words of a sentence shown in samples
 
 
-# ---- sentences and pairs ----
-
-
 class Classifier(TaskHead):
     """Dropout and a linear layer on one vector of each sequence."""
 
@@ -172,9 +169,6 @@ class PairClassificationTask(ClassificationTask):
 def _sides(examples: LabeledExamples) -> tuple[Any, ...]:
     inner: Any = examples.examples
     return (inner.source, inner.target) if isinstance(inner, Pairs) else (inner,)
-
-
-# ---- words ----
 
 
 class Tagger(TaskHead):

@@ -48,9 +48,6 @@ class MissingDataError(DataError):
     """A file does not exist, or no pattern names one."""
 
 
-# ---- patterns as a setting ----
-
-
 def _flatten(files: Any) -> Any:
     """Join nested keys: TOML reads an unquoted `train.en = ..` as a table inside a table."""
     if not isinstance(files, dict):
@@ -143,9 +140,6 @@ questions in another language than their passages `{context}` and `{question}`; 
 `dev.tsv[:2000]`, select a part of a file. `hub:facebook/xnli/de/test` names a data set of the Hugging Face Hub, its
 configuration and split, optionally with `@REVISION`; a folder `facebook/xnli` under the data root takes precedence. The
 reader `dataset` reads it."""
-
-
-# ---- finding files ----
 
 
 @dataclass(frozen=True)
@@ -310,9 +304,6 @@ def _listed(languages: set[str], split: str) -> str:
         return "; there is none in any language"
     names = sorted(languages)
     return f"; there is {split} data in: {', '.join(names[:MAX_LISTED])}{', ...' if len(names) > MAX_LISTED else ''}"
-
-
-# ---- reading files ----
 
 
 def read_text(

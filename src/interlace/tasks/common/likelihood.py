@@ -42,9 +42,6 @@ def perplexity(total: float, count: float) -> float:
     return math.exp(min(total / max(count, 1.0), _MAX_LOSS))
 
 
-# ---- fixed batches ----
-
-
 @dataclass(frozen=True)
 class HeldOutBatches:
     """The fixed evaluation batches of one corpus.
@@ -94,9 +91,6 @@ def summed_loss(backbone: Backbone, corpus: HeldOutBatches, device: torch.device
         total += sum(float(term.total) for term in terms.values())
         count += sum(batch.counts.values())
     return total, count
-
-
-# ---- likelihood of sentences ----
 
 
 @dataclass(frozen=True)
@@ -217,9 +211,6 @@ def _nats(backbone: Backbone, batch: Batch, *, causal: bool | None = None) -> ND
         for some, labels in zip(torch.split(states, size), torch.split(batch.labels, size), strict=True)
     ]
     return np.asarray(torch.cat(parts).double().cpu().numpy())
-
-
-# ---- words and characters ----
 
 
 @dataclass(frozen=True)

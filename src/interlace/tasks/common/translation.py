@@ -231,9 +231,6 @@ class TranslationTask(ProbeTask):
         return Normalization(form="none", romanian=self.romanian).lines(lines, language)
 
 
-# ---- metrics of raw text ----
-
-
 @dataclass(frozen=True)
 class TextMetric:
     """A metric of a corpus.
