@@ -22,7 +22,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,11 +36,9 @@ from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
 from interlace.data import KnownPhrases, RowNumbers, Sentences
 from interlace.data.store import SHARD_BYTES, ColumnFolder, narrow, read_meta, write_columns
+from interlace.data.vocab import Vocab
 from interlace.text.lines import read_lines, write_lines
 from interlace.text.running import running_text
-
-if TYPE_CHECKING:
-    from interlace.data.vocab import Vocab
 
 ALIGNED_KIND, PHRASES_KIND = "aligned", "phrases"
 _TABLE = "table"  # the folder of the phrase table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,13 +14,11 @@ from interlace.core.ragged import Ragged
 from interlace.data import Pairs
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.filters import Filter, FilterChain, sides
+from interlace.data.vocab import Vocab
 from interlace.readers import Reader
 from interlace.text import Text, TextPairs
 from interlace.text.normalization import Normalization
 from interlace.text.word_tokenizers import WordTokenizer
-
-if TYPE_CHECKING:
-    from interlace.data.vocab import Vocab
 
 
 def build_corpus(

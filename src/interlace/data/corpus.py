@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, RowNumbers, Sentences
+from interlace.data.alignments import PhraseStore, WordAlignments
 from interlace.data.store import SHARD_BYTES, ColumnFolder, narrow, read_meta, write_columns
-
-if TYPE_CHECKING:
-    from interlace.data.alignments import PhraseStore, WordAlignments
-    from interlace.data.vocab import Vocab
+from interlace.data.vocab import Vocab
 
 _WIDTHS = {"links": 2, "phrases": 4}  # stored flat, with so many values per entry
 

@@ -20,16 +20,14 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, RowNumbers, Sentences
-
-if TYPE_CHECKING:
-    from interlace.data.corpus import Corpus, ParallelCorpus
+from interlace.data.corpus import Corpus, ParallelCorpus
 
 
 class Streams:

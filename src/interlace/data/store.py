@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,9 +20,7 @@ from interlace.core.errors import DataError
 from interlace.core.files import atomic_folder, must_exist
 from interlace.core.ragged import Ragged
 from interlace.data import RowNumbers
-
-if TYPE_CHECKING:
-    from interlace.data.vocab import Vocab
+from interlace.data.vocab import Vocab
 
 FORMAT = 1
 META = "meta.json"

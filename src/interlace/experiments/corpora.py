@@ -17,11 +17,12 @@ from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from interlace.aligners import FittedAligner
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.phrase_table import PhraseTable, TableRules
@@ -31,16 +32,13 @@ from interlace.core.ragged import Ragged
 from interlace.data.alignments import PhraseStore, WordAlignments
 from interlace.data.build import filtered_text
 from interlace.data.cache import cached, content_key
+from interlace.data.corpus import ParallelCorpus
 from interlace.data.filters import Filter, build_filters
 from interlace.data.inspection import is_untokenized
+from interlace.experiments.recipe import CorpusGroup, Recipe
 from interlace.experiments.sections import AlignSettings, names_of
 from interlace.text import Text, TextPairs
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
-
-if TYPE_CHECKING:
-    from interlace.aligners import FittedAligner
-    from interlace.data.corpus import ParallelCorpus
-    from interlace.experiments.recipe import CorpusGroup, Recipe
 
 log = logging.getLogger(__name__)
 

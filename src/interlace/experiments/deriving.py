@@ -16,14 +16,16 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from string import Formatter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interlace.core.errors import DataError, InterlaceError, SettingsError
 from interlace.core.files import must_exist
+from interlace.core.settings import Settings
 from interlace.data.cache import cached, content_key
+from interlace.data.vocab import Vocab
 from interlace.derived import Chain
 from interlace.derived.common.folder import (
     Derivation,
@@ -35,17 +37,13 @@ from interlace.derived.common.folder import (
     write_folder,
 )
 from interlace.experiments.corpora import code_hash, corpora_with, filters_of, plugin_hash, side_texts, words_key
+from interlace.experiments.recipe import CorpusGroup, Recipe
 from interlace.experiments.sections import AlignSettings, files_of, names_of
 from interlace.readers import READERS
+from interlace.tasks import Task
 from interlace.tasks.common.dictionaries import DictionaryTask
 from interlace.tasks.common.files import FileQuery, MissingDataError, expected_files
-
-if TYPE_CHECKING:
-    from interlace.core.settings import Settings
-    from interlace.data.vocab import Vocab
-    from interlace.experiments.recipe import CorpusGroup, Recipe
-    from interlace.tasks import Task
-    from interlace.text import Text
+from interlace.text import Text
 
 log = logging.getLogger(__name__)
 

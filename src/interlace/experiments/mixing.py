@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,16 +30,14 @@ from interlace.data.sampling import BucketPlan, StreamPlan
 from interlace.embeddings import WordVectors, induce_lexicon, languages_in
 from interlace.experiments.corpora import align_corpus, code_hash
 from interlace.experiments.prepare import Materials, sides_of
+from interlace.experiments.recipe import CorpusGroup, Recipe
+from interlace.models.families import Traits
 from interlace.objectives import Objective, Resources
 from interlace.objectives.common.dictionaries import Dictionary, DictionaryPart, DictionarySplit, EntryStatus
 from interlace.tasks.common.dictionaries import DICTIONARIES
 from interlace.text.lines import read_lines, write_lines
 from interlace.training import checkpoint
 from interlace.training.mixture import BatchPlan, BucketedBatches, Mixture, MixtureSource, StreamedBatches
-
-if TYPE_CHECKING:
-    from interlace.experiments.recipe import CorpusGroup, Recipe
-    from interlace.models.families import Traits
 
 log = logging.getLogger(__name__)
 

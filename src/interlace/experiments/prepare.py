@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from interlace.core.errors import DataError
 from interlace.data.build import build_corpus
@@ -27,15 +27,13 @@ from interlace.experiments.corpora import (
     with_alignments,
     words_key,
 )
+from interlace.experiments.deriving import DerivedSubwords
 from interlace.experiments.recipe import CorpusGroup, Recipe, tokenizer_of
 from interlace.experiments.sections import VocabSettings
 from interlace.models.token_embeddings import check_vectors
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.toy import toy_version, write_toy
 from interlace.toy.languages import LANGUAGES
-
-if TYPE_CHECKING:
-    from interlace.experiments.deriving import DerivedSubwords
 
 log = logging.getLogger(__name__)
 GENERATED_VERSION = (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -19,20 +19,18 @@ from interlace import __version__
 from interlace.core.errors import DataError, InterlaceError, RunError, SettingsError
 from interlace.data.cache import content_key
 from interlace.data.corpus import ParallelCorpus
+from interlace.data.vocab import Vocab
 from interlace.experiments.corpora import needs
+from interlace.experiments.prepare import Materials
 from interlace.experiments.recipe import Recipe, leaves, max_source_lengths
 from interlace.experiments.sections import AlignSettings
+from interlace.models.backbone import Backbone
 from interlace.readers import is_hub
 from interlace.readers.dataset import stored_files
 from interlace.text.normalization import Normalization
 from interlace.training import checkpoint
+from interlace.training.loop import Progress, Training
 from interlace.training.run_folder import METRICS, RECIPE, RUN, read_json, write_json
-
-if TYPE_CHECKING:
-    from interlace.data.vocab import Vocab
-    from interlace.experiments.prepare import Materials
-    from interlace.models.backbone import Backbone
-    from interlace.training.loop import Progress, Training
 
 log = logging.getLogger(__name__)
 _UNIT = {"masked": "per masked subword", "causal": "per subword", "seq2seq": "per subword written"}  # of `perplexity`

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from interlace.core.errors import DataError, RunError
 from interlace.data.cache import content_key
@@ -23,11 +23,9 @@ from interlace.experiments.recipe import Recipe
 from interlace.models.checkpoint_files import find_checkpoint
 from interlace.tasks import FineTuneTask, Task
 from interlace.tasks.common.files import MissingDataError, translated_files
+from interlace.training.evaluation_job import EvaluationJob, Score
 from interlace.training.run_folder import SCORES, read_json, write_json
 from interlace.training.selection import FineTuneRun, runs_of_task, selection_groups
-
-if TYPE_CHECKING:
-    from interlace.training.evaluation_job import EvaluationJob, Score
 
 log = logging.getLogger(__name__)
 

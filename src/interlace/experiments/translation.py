@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -27,14 +27,12 @@ from interlace.data.vocab import Vocab
 from interlace.experiments.evaluate import target_of
 from interlace.experiments.records import ModelMetadata
 from interlace.models.checkpoint_files import find_checkpoint
+from interlace.models.seq2seq import Seq2Seq
+from interlace.models.settings import SearchSettings
+from interlace.models.translator import LineTranslation
 from interlace.text.lines import count_lines, read_lines
+from interlace.text.normalization import Normalization
 from interlace.training.run_folder import RECIPE, read_json, write_json
-
-if TYPE_CHECKING:
-    from interlace.models.seq2seq import Seq2Seq
-    from interlace.models.settings import SearchSettings
-    from interlace.models.translator import LineTranslation
-    from interlace.text.normalization import Normalization
 
 log = logging.getLogger(__name__)
 

@@ -9,14 +9,13 @@ Legend: B sequences, A heads, L tokens of the longest sequence, D head size.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-if TYPE_CHECKING:
-    from interlace.models.families import Family
+from interlace.models.families import Family
 
 NAME = "interlace"  # of the kernel among transformers' attention implementations
 MAX_LENGTH = 512  # above it, (L, L) weights cost more memory than they save time

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -16,13 +16,11 @@ from torch import Tensor, nn
 from interlace.core.errors import CheckpointError, SettingsError
 from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.data.tokenizer_files import without_code
+from interlace.data.vocab import Vocab
 from interlace.models.attention import attention_arguments
 from interlace.models.checkpoint_files import CONFIG, quiet, write_config
 from interlace.models.families import Traits, family_of, traits_of
 from interlace.models.languages import FOLDED_KEY, fold_weights
-
-if TYPE_CHECKING:
-    from interlace.data.vocab import Vocab
 
 Pooling = Literal["first", "mean", "max"]
 

@@ -13,7 +13,6 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
+from interlace.data.vocab import Vocab
 from interlace.models.search import (
     DecodingState,
     EnsembleState,
@@ -32,13 +32,10 @@ from interlace.models.search import (
     eval_mode,
     generate,
 )
+from interlace.models.seq2seq import Seq2Seq
 from interlace.models.settings import SearchSettings
 from interlace.text import Text
 from interlace.text.scripts import UNSPACED, scripts_of
-
-if TYPE_CHECKING:
-    from interlace.data.vocab import Vocab
-    from interlace.models.seq2seq import Seq2Seq
 
 log = logging.getLogger(__name__)
 

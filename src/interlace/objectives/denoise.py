@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,13 +28,11 @@ from interlace.core.schedules import Schedule, value_at, values_of, within
 from interlace.core.settings import Settings
 from interlace.data import Sentences
 from interlace.data.layout import SPECIALS, sentence_layout
+from interlace.data.vocab import Vocab
 from interlace.objectives import Batch, Prepared, Resources
 from interlace.objectives.common.dictionaries import Dictionaries, Dictionary
 from interlace.objectives.common.masking import Rate
 from interlace.objectives.common.seq2seq import Seq2SeqObjective, decoder_layout
-
-if TYPE_CHECKING:
-    from interlace.data.vocab import Vocab
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # of Knuth's multiplicative hashing, odd
 

@@ -10,17 +10,15 @@ One model translates in both directions: the decoder's first token names the tar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from interlace.core.randomness import Generator
 from interlace.data import Pairs
 from interlace.data.layout import sentence_layout
+from interlace.objectives import Batch, Prepared
 from interlace.objectives.common.seq2seq import Seq2SeqObjective, decoder_layout
-
-if TYPE_CHECKING:
-    from interlace.core.randomness import Generator
-    from interlace.objectives import Batch, Prepared
 
 
 class Translation(Seq2SeqObjective):

@@ -8,21 +8,19 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
 
+from interlace.aligners import Alignments
+from interlace.alignment import WordPairs
 from interlace.core.errors import DataError
 from interlace.report.text import short_labels
 from interlace.scores import Scale, ScoreTable, table_of_entries
 from interlace.tasks import TASKS
 from interlace.training.run_folder import ALIGNMENTS, METRICS, RECIPE, RUN, SAMPLES, SCORES, WORDS
-
-if TYPE_CHECKING:
-    from interlace.aligners import Alignments
-    from interlace.alignment import WordPairs
 
 Vectors = NDArray[np.float32]
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,12 @@ from pydantic import Field
 
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.ragged import Ragged
+from interlace.data import LabeledExamples
+from interlace.data.vocab import Vocab
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Scale, Scores, Tuning
 from interlace.tasks.common.classification import TaggingTask
 from interlace.tasks.common.files import Files, ReaderSettings, log_notes
-
-if TYPE_CHECKING:
-    from interlace.data import LabeledExamples
-    from interlace.data.vocab import Vocab
 
 
 class Ner(TaggingTask):

@@ -9,22 +9,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import DataError, did_you_mean
+from interlace.data import LabeledExamples
+from interlace.data.vocab import Vocab
 from interlace.readers.conllu import LEFT_OUT
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Scale, Scores, Tuning
 from interlace.tasks.common.classification import TaggingTask
 from interlace.tasks.common.files import Files, ReaderSettings, find_parts, log_notes
-
-if TYPE_CHECKING:
-    from interlace.data import LabeledExamples
-    from interlace.data.vocab import Vocab
 
 TAGS = (
     *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM"),

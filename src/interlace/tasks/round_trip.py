@@ -7,18 +7,16 @@ come back perfectly, so the share of copied text is scored too.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
 from interlace.core.errors import DataError
+from interlace.data.vocab import Vocab
 from interlace.tasks import Scale
 from interlace.tasks.common.files import FileQuery, Files, ReaderSettings, log_notes
 from interlace.tasks.common.translation import SourceLines, TextMetric, TranslationTask, chrf
 from interlace.text import Text
-
-if TYPE_CHECKING:
-    from interlace.data.vocab import Vocab
 
 
 class RoundTrip(TranslationTask):

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
+from interlace.text import Text
 from interlace.text.word_tokenizers.common.characters import line_starts
-
-if TYPE_CHECKING:
-    from interlace.text import Text
 
 
 class WordTypes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 from interlace.core.errors import SettingsError
 from interlace.core.randomness import Purpose, generator
 from interlace.core.schedules import value_at
+from interlace.data.packing import Streams
 from interlace.data.sampling import BucketPlan, StreamPlan, temperature
-
-if TYPE_CHECKING:
-    from interlace.data.packing import Streams
-    from interlace.objectives import Batch, Objective, Prepared
+from interlace.objectives import Batch, Objective, Prepared
 
 _SAMPLED_STEPS = 1000  # at which schedules of weights are evaluated to estimate the passes over corpora
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from interlace.data.vocab import Vocab
 from interlace.objectives import Batch, Objective, token_texts
 from interlace.training.mixture import Mixture, MixtureDraw
-
-if TYPE_CHECKING:
-    from interlace.data.vocab import Vocab
 
 MAX_TOKENS = 80  # of a sequence in a sample
 

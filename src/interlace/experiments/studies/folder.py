@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from interlace import __version__
 from interlace.core.errors import DataError, RunError, SettingsError
@@ -15,12 +15,10 @@ from interlace.core.files import atomic, must_exist
 from interlace.core.names import file_in
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.score_store import content_keys
+from interlace.experiments.studies import GridCell, Study
 from interlace.scores import ZERO_SHOT, ScoreTable, table_of_entries
 from interlace.training.run_folder import EVALUATION, RECIPE, RUN, SCORES, VECTORS, read_json, write_json
 from interlace.training.selection import Item, runs_of_task
-
-if TYPE_CHECKING:
-    from interlace.experiments.studies import GridCell, Study
 
 CELL, TRAINING, LOG = "cell.json", "pretrain.json", "log.txt"
 CELLS, ASIDE, STUDY = "cells", "aside", "study.json"

@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,12 +27,10 @@ from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator
 from interlace.core.settings import Settings
 from interlace.data import KnownPhrases, Pairs, Sentences
+from interlace.data.encoding import Surfaces
 from interlace.data.layout import SPECIALS, Layout, sentence_layout
+from interlace.data.vocab import Vocab
 from interlace.text.scripts import UNSPACED, is_unspaced, scripts_of
-
-if TYPE_CHECKING:
-    from interlace.data.encoding import Surfaces
-    from interlace.data.vocab import Vocab
 
 KINDS = ("source", "target", "major source", "major target")
 MONOLINGUAL = 2  # kinds below this number are monolingual

@@ -6,15 +6,13 @@ Legend: B sequences, L tokens of the longest source, T of the longest translatio
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from interlace.models.search import ModelState, TokenConstraints, add_specials, eval_mode, generate
-
-if TYPE_CHECKING:
-    from interlace.models.settings import SearchSettings
+from interlace.models.settings import SearchSettings
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,11 @@ from pydantic import Field
 from interlace.alignment.lexicon import read_translations
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
+from interlace.data.vocab import Vocab
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import ProbeTask
 from interlace.tasks.common.files import FileQuery, Files, find_parts
 from interlace.text.lines import read_lines
-
-if TYPE_CHECKING:
-    from interlace.data.vocab import Vocab
 
 log = logging.getLogger(__name__)
 

@@ -6,14 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from interlace.core.errors import MissingDependencyError
+from interlace.core.ragged import Ragged
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry
-
-if TYPE_CHECKING:
-    from interlace.core.ragged import Ragged
 
 
 class WordTokenizer(RegistryEntry, ABC):

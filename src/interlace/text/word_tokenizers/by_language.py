@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from interlace.core.ragged import Ragged
 from interlace.text.word_tokenizers import WORD_TOKENIZERS, WordTokenizer
 from interlace.text.word_tokenizers.unicode import Unicode
-
-if TYPE_CHECKING:
-    from interlace.core.ragged import Ragged
 
 _OWN = {
     **dict.fromkeys(("zh", "zho", "chi", "cmn", "yue", "wuu", "zh_classical"), "zh"),

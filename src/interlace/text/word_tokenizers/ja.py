@@ -6,13 +6,11 @@ import threading
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from interlace.core.ragged import Ragged
 from interlace.text.word_tokenizers import WordTokenizer
 from interlace.text.word_tokenizers.common.spans import rejoined, trimmed
-
-if TYPE_CHECKING:
-    from interlace.core.ragged import Ragged
 
 _MAX_CHARACTERS = 10_000  # characters per call; Sudachi accepts 49,149 bytes
 _ENDS = "。！？!?\n"

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from interlace.core.ragged import Ragged
 from interlace.text.word_tokenizers import WordTokenizer
 from interlace.text.word_tokenizers.common.spans import placed, rejoined, trimmed
 from interlace.text.word_tokenizers.unicode import Unicode
-
-if TYPE_CHECKING:
-    from interlace.core.ragged import Ragged
 
 
 class Th(WordTokenizer):

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from interlace.core.ragged import Ragged
 from interlace.text.word_tokenizers import WordTokenizer
 from interlace.text.word_tokenizers.common.spans import rejoined, trimmed
-
-if TYPE_CHECKING:
-    from interlace.core.ragged import Ragged
 
 
 class Zh(WordTokenizer):
