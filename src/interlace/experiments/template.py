@@ -42,7 +42,7 @@ def recipe_template(name: str) -> str:
     published = data.pop("published", [])
     lines = [*_HEADER.format(name=name).splitlines(), *_table((), Recipe.model_fields, data)]
     for row in published:
-        lines += ["", "[[published]]", *(f"{key} = {_toml(value)}" for key, value in row.items())]
+        lines += ["", "[[published]]", *(f"{key} = {toml_value(value)}" for key, value in row.items())]
     return "\n".join(lines) + "\n"
 
 
@@ -73,12 +73,12 @@ def _table(
 
 def _key(key: str, field: FieldInfo, default: Any, value: Any) -> Iterator[str]:
     """Yield the meaning of a key, and its value or its default."""
-    known = "" if field.is_required() or default is None else _toml(_plain(default))
+    known = "" if field.is_required() or default is None else toml_value(_plain(default))
     kind = type_name(field.annotation).replace(" | None", "")
     yield from _comment(
         f"{field.description or ''} ({kind}{f'; default: {known}' if value is not None and known else ''})"
     )
-    yield f"#{_name(key)} = {known}".rstrip() if value is None else f"{_name(key)} = {_toml(value)}"
+    yield f"#{_name(key)} = {known}".rstrip() if value is None else f"{_name(key)} = {toml_value(value)}"
 
 
 def _subtable(
@@ -131,11 +131,13 @@ def _name(key: str) -> str:
     return key if key.replace("-", "_").isidentifier() and key.isascii() else json.dumps(key, ensure_ascii=False)
 
 
-def _toml(value: Any) -> str:
+def toml_value(value: Any) -> str:
     """Return a value as TOML: a string, number, boolean, list or inline table."""
     if isinstance(value, dict):
-        return f"{{ {', '.join(f'{_name(key)} = {_toml(one)}' for key, one in value.items() if one is not None)} }}"
+        return (
+            f"{{ {', '.join(f'{_name(key)} = {toml_value(one)}' for key, one in value.items() if one is not None)} }}"
+        )
     if isinstance(value, (list, tuple)):
-        line = f"[{', '.join(map(_toml, value))}]"
-        return line if len(line) <= _WIDTH else "[\n" + "".join(f"  {_toml(one)},\n" for one in value) + "]"
+        line = f"[{', '.join(map(toml_value, value))}]"
+        return line if len(line) <= _WIDTH else "[\n" + "".join(f"  {toml_value(one)},\n" for one in value) + "]"
     return repr(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,70 @@
+"""Recommendations: what fits which data, evidence that is on its page, and a study that runs."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.core.errors import DataError, SettingsError
+from interlace.experiments.recommend import evidence, recommend, text_files, write_study
+from interlace.scores.published import find_rows
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Translations, and text without any."""
+    words = ["house", "dog", "book", "street", "light"]
+    lines = [f"the {one} sees the {other} ." for one in words for other in words] * 4
+    (tmp_path / "train.en").write_text("\n".join(lines) + "\n")
+    (tmp_path / "train.de").write_text("\n".join(line.replace("the", "das") for line in lines) + "\n")
+    (tmp_path / "more.en").write_text("\n".join(lines[:30]) + "\n")
+    return [tmp_path / name for name in ("train.en", "train.de", "more.en")]
+
+
+def fitting(found):
+    return {each.objective for each in found.advice if each.fits}
+
+
+def test_what_fits_depends_on_pairs_dictionary_and_checkpoint(files, tmp_path):
+    both = recommend(text_files(files, ["en", "de", "en"]), measure=False)
+    assert [(a.path.name, b.path.name) for a, b in both.pairs] == [("train.en", "train.de")]
+    assert fitting(both) == {"mlm", "tlm", "alm", "weam", "align_mlm", "dict_mlm"}
+    alone = recommend(text_files(files[:1], ["en"]), measure=False)
+    assert fitting(alone) == {"mlm"}
+    (tmp_path / "dict.txt").write_text("house Haus\ndog Hund\n")
+    with_dictionary = recommend(text_files(files[:1], ["en"]), dictionary=tmp_path / "dict.txt", measure=False)
+    assert fitting(with_dictionary) == {"mlm", "align_mlm", "dict_mlm"}
+    with pytest.raises(SettingsError, match="no translations"):
+        write_study(alone, tmp_path / "study")
+    with pytest.raises(DataError, match=r"none\.en"):
+        text_files([tmp_path / "none.en"], ["en"])
+    with pytest.raises(SettingsError, match=r"more: the language is unknown"):
+        text_files([files[2].rename(tmp_path / "more")], [""])
+
+
+def test_writes_a_study_that_runs_on_text_it_does_not_test_on(files, tmp_path, monkeypatch):
+    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+    into = tmp_path / "study"
+    call = ["recommend", *map(str, files[:2]), "--steps", "2", "-o", str(into)]
+    done = CliRunner().invoke(application(), call, catch_exceptions=False)
+    assert "tlm: reads pairs without alignments; a run takes" in done.stdout
+    assert (into / "heldout.en-de.de").read_text().splitlines() == files[1].read_text().splitlines()[:5]
+    recipe = f"{into / 'recipe.toml'}:tlm"
+    call = ["pretrain", recipe, "-o", str(tmp_path / "run"), "--set", f"data_root={into}", "--set", "vocab.size=300"]
+    assert CliRunner().invoke(application(), call, catch_exceptions=False).exit_code == 0
+    call = ["evaluate", str(tmp_path / "run"), "--tasks", "retrieval"]
+    assert "retrieval" in CliRunner().invoke(application(), call, catch_exceptions=False).stdout
+    call = ["study", str(into / "study.toml"), "--dry-run"]
+    assert "weam,seed=4" in CliRunner().invoke(application(), call, catch_exceptions=False).stdout
+
+
+def test_evidence_is_what_papers_and_pages_say():
+    for entry in evidence()["papers"]:
+        for side in ("system", "against"):
+            assert find_rows(entry[side], "xnli", columns=[entry["column"]])[0].scores
+    for entry in evidence()["ours"]:
+        figure = f"{entry['difference']:+.1f} ± {entry['interval']:.1f}"
+        assert figure in (DOCS / entry["page"]).read_text(encoding="utf-8")
