@@ -37,6 +37,7 @@ SEEDS = 5  # an exact permutation test of fewer runs cannot find p < 0.05 after 
 _SAMPLE = 1000  # lines whose subwords are counted
 _MAX_HELD_OUT, _HELD_OUT_SHARE = 1000, 0.05
 _MIN_PAIRS = 1000
+_MIN_DEV_LINES = 200  # fewer may not fill a sequence for perplexity
 _TOKENS_PER_BYTE = 0.25
 _PASSES = 3  # over the text, in the default number of steps
 _MAX_STEPS = 20_000
@@ -302,7 +303,9 @@ def _base_recipe(
         pair = next((pair for pair in pairs if one in pair), None)
         if pair is not None:
             dev = _HELD_OUT.format(source=pair[0].language, target=pair[1].language, language=one.language)
-            group |= {"dev": [dev], "rows": f"{one.held_out}:"}
+            group["rows"] = f"{one.held_out}:"
+            if one.held_out >= _MIN_DEV_LINES:
+                group["dev"] = [dev]
         corpora[f"text{number}"] = group
     for number, (source, target) in enumerate(pairs):
         corpora[f"pairs{number}"] = {
