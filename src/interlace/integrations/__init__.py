@@ -1,0 +1,1 @@
+"""Our objectives inside transformers' and sentence-transformers' own training and evaluation."""
