@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from interlace.api.alignment import ParallelText as Pairs
     from interlace.api.alignment import align, lexicon, phrases, project
     from interlace.api.runs import encode, evaluate, pretrain
+    from interlace.integrations.collator import collator
+    from interlace.integrations.trainer import ObjectiveTrainer as Trainer
 
 __version__ = "0.1.0"
 
@@ -26,8 +28,11 @@ _HOMES = {
     "load_aligner": ("interlace.aligners", "load_aligner"),
     **{name: ("interlace.api.alignment", name) for name in ("align", "lexicon", "phrases", "project")},
     **{name: ("interlace.api.runs", name) for name in ("encode", "evaluate", "pretrain")},
+    "collator": ("interlace.integrations.collator", "collator"),
+    "Trainer": ("interlace.integrations.trainer", "ObjectiveTrainer"),
 }
-__all__ = ["Pairs", "align", "encode", "evaluate", "lexicon", "load_aligner", "phrases", "pretrain", "project"]
+__all__ = ["Pairs", "Trainer", "align", "collator", "encode", "evaluate", "lexicon", "load_aligner", "phrases"]
+__all__ += ["pretrain", "project"]
 
 
 def __getattr__(name: str) -> Any:

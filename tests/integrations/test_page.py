@@ -1,0 +1,17 @@
+"""What the page on Hugging Face shows runs."""
+
+import re
+import runpy
+from pathlib import Path
+
+from little_checkpoints import save
+
+PAGE = (Path(__file__).parents[2] / "docs" / "huggingface.md").read_text(encoding="utf-8")
+
+
+def test_the_blocks_of_the_page_run_in_order(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    save("mbert", Path("start"))
+    Path("page.py").write_text("".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)), encoding="utf-8")
+    runpy.run_path("page.py")
+    assert "['weam/multilingual', 'weam/cross_lingual', 'weam/aligned_share']" in capsys.readouterr().out
