@@ -54,7 +54,7 @@ def gradients(model, loss):
 def test_transformers_computes_the_loss_and_gradient_of_our_loop(kind, name, folders, resources, dataset):
     if (kind, name) == ("mmbert", "clm") or (name == "dict_mlm" and kind != "mbert"):
         pytest.skip("transformers' causal class has other weights, or the vocabulary has no words")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folders[kind])
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folders[kind], trust_remote_code=False)
     make = il.collator(name, tokenizer, **SETTINGS, **resources.get(name, {}))
     rows = mapped(make, dataset)[:16]
     batches = make.batches(make.gather(rows), step=3)
@@ -100,7 +100,11 @@ def test_gradient_accumulation_in_transformers_trainer_is_one_large_batch(folder
     for batch, accumulated in ((12, 1), (3, 4)):
         make = il.collator("clm", folders["mbert"], **SETTINGS)  # nothing is drawn
         model = transformers.AutoModelForCausalLM.from_pretrained(
-            folders["mbert"], is_decoder=True, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0
+            folders["mbert"],
+            trust_remote_code=False,
+            is_decoder=True,
+            hidden_dropout_prob=0.0,
+            attention_probs_dropout_prob=0.0,
         )
         args = transformers.TrainingArguments(
             tmp_path, max_steps=2, per_device_train_batch_size=batch, gradient_accumulation_steps=accumulated,
@@ -159,7 +163,7 @@ def test_slow_and_fast_tokenizers_give_the_same_ids(kind, tmp_path):
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "doc", "##tor", "reads"]
     (tmp_path / "vocab.txt").write_text("\n".join(words))
     kinds = {"slow": BertTokenizerLegacy, "fast": transformers.BertTokenizer}
-    tokenizer = kinds[kind].from_pretrained(tmp_path)
+    tokenizer = kinds[kind].from_pretrained(tmp_path, trust_remote_code=False)
     columns = il.collator("mlm", tokenizer, max_length=16).map({"text": ["The doctor reads"]})
     assert columns["input_ids"][0].tolist() == tokenizer("The doctor reads", add_special_tokens=False)["input_ids"]
     assert columns["words"][0].tolist() == [0, 1, 1, 2]
@@ -180,7 +184,9 @@ def test_slow_and_fast_tokenizers_give_the_same_ids(kind, tmp_path):
     ],
 )
 def test_what_cannot_be_collated_is_an_error(name, settings, message, folders):
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folders["mbert"], model_max_length=512)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(
+        folders["mbert"], model_max_length=512, trust_remote_code=False
+    )
     with pytest.raises(SettingsError, match=message):
         il.collator(name, tokenizer, **settings)
 

@@ -38,7 +38,7 @@ def folder(tmp_path_factory):
 @pytest.fixture
 def build(folder, aligned, tmp_path):
     """Return a Trainer of an objective on the aligned pairs."""
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
 
     def make(name="weam", rate=None, arguments=None, **settings):
         more = {"lexicon": il.lexicon(aligned, mutual=True)} if name in {"align_mlm", "dict_mlm"} else {}
@@ -116,7 +116,7 @@ def test_a_checkpoint_has_the_heads_and_a_saved_model_has_not(build, folder, tmp
     for saved in (kept, tmp_path / "model"):
         assert set(load_file(saved / "model.safetensors")) == names
         transformers.AutoModelForMaskedLM.from_pretrained(saved, trust_remote_code=False)
-        assert transformers.AutoTokenizer.from_pretrained(saved).mask_token == "[MASK]"
+        assert transformers.AutoTokenizer.from_pretrained(saved, trust_remote_code=False).mask_token == "[MASK]"
     resumed = build(rate=1, arguments=arguments)
     resumed.train(resume_from_checkpoint=str(kept))
     for one, other in zip(whole.model.parameters(), resumed.model.parameters(), strict=True):
@@ -141,7 +141,7 @@ def test_evaluates_with_fixed_masks_and_keeps_the_best(build, aligned, tmp_path)
 
 
 def test_takes_names_pairs_and_datasets(folder, aligned, tmp_path):
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, model_max_length=LONGEST)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, model_max_length=LONGEST, trust_remote_code=False)
     model = transformers.BertForMaskedLM.from_pretrained(folder)
     args = transformers.TrainingArguments(tmp_path, max_steps=1, report_to="none", save_strategy="no")
     rows = [{"translation": {"en": one, "de": other}} for one, other in zip(*aligned.pairs.lines(), strict=True)]
