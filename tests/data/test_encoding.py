@@ -118,16 +118,6 @@ def test_words_follow_the_rule(kind, word_tokenizer, lines):
     assert found.language == "xx"
 
 
-def test_a_word_may_contain_spaces(vocab):
-    line = "the 20 000 letters"
-    text = Text("en", [line], Ragged.of([[(0, 3), (4, 10), (11, 18)]], width=2), "conllu")
-    found = vocab.encode_text(text)
-    owners = dict.fromkeys(range(3), "")
-    for number, owner in zip(found.ids[0], found.words[0], strict=True):
-        owners[int(owner)] += vocab.tokens([number])[0]
-    assert owners == {0: "▁the", 1: "▁20▁000", 2: "▁letters"}
-
-
 LINES = ["我喜歡喝茶", "他不喜歡我", "she cannot read", "cannot be", "我喝茶"]
 
 

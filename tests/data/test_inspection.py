@@ -79,16 +79,6 @@ def test_findings_about_a_whole_file(look, sides, options, what, about, failed):
     assert report.failed == failed
 
 
-def test_ratios_are_relative_to_the_typical_one(look):
-    sides = {"a.zh": ["老医生读三封信"] * 20, "a.en": ["old doctor reads it"] * 19 + ["the " * 40]}
-    _, found = look(sides, word_tokenizer="unicode")
-    assert found["ratio"].count == 1
-    assert where(found["ratio"]) == ["line 20"]
-    assert where(look({"a.ru": ["кошка", "the cat"]})[1]["script"]) == ["a.ru:2"]
-    assert "script" not in look({"a.tlh": ["кошка", "the cat"]})[1]
-    assert "words not split" not in look({"a.zh": ["老医生"]}, word_tokenizer="unicode")[1]
-
-
 @pytest.mark.parametrize(
     ("lines", "guess"),
     [

@@ -139,7 +139,3 @@ def test_words_with_several_counterparts_are_an_error(repeats, inside):
     doubling = chain([*inside, Doubling(repeats=repeats)]) if inside else Doubling(repeats=repeats)
     with pytest.raises(DataError, match=r"'test_chain' must give each word exactly one .* links of '.*(\[1, 1\])"):
         doubling.apply_pairs(pairs)
-
-
-def test_a_text_without_words_has_counterparts():
-    assert len(chain(["invert"]).apply(Text.of(["", ""], "en", "whitespace")).text) == 2

@@ -221,6 +221,13 @@ def test_rejects_other_widths_and_more_layers_than_the_start_has(words, tmp_path
         build(settings_of("bert", start=one, decoder=DecoderSettings(layers=3)), words)
 
 
+def test_rejects_a_shape_with_a_start(words):
+    with pytest.raises(SettingsError, match="give either 'shape', of a fresh decoder, or 'start'"):
+        DecoderSettings.read({"shape": {}, "layers": 2}, "model.decoder")
+    with pytest.raises(SettingsError, match="take = 'none' needs a 'start'"):
+        ModelSettings.read({"take": "none"}, "model")
+
+
 @pytest.mark.parametrize("take", ["none", "embeddings"])
 def test_rejects_take_without_a_start(take):
     for table in ("own", "shared"):

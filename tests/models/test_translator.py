@@ -1,6 +1,7 @@
 """Translation of lines: search with whole models, batch budgets, and pieces of long lines."""
 
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from interlace.models.translator import (
     Translator,
     batches,
     cache_bytes,
+    join_pieces,
     split_line,
 )
 from little_decodings import Little, logprobs_of
@@ -173,6 +175,16 @@ def test_memory_budget_by_hand(model):
     assert BatchBudget.within(1000 * GIB, 1000).scores == MAX_SCORES
 
 
+def test_memory_reserved_by_torch_counts_as_free(monkeypatch):
+    shape = SimpleNamespace(num_hidden_layers=6)
+    model = SimpleNamespace(device=torch.device("cuda", 0), width=512, decoder=SimpleNamespace(config=shape))
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _device: (30 * GIB, 80 * GIB))
+    monkeypatch.setattr(torch.cuda, "memory_reserved", lambda _device: 14 * GIB)
+    monkeypatch.setattr(torch.cuda, "memory_allocated", lambda _device: 4 * GIB)
+    assert BatchBudget.of([model]) == BatchBudget.within(40 * GIB, cache_bytes(512, 6))
+    assert BatchBudget.of([model, model]) == BatchBudget.within(40 * GIB, 2 * cache_bytes(512, 6), 2)
+
+
 class Tight(Translator):
     """A device with room for so many subwords at once."""
 
@@ -233,6 +245,13 @@ def test_pieces_keep_all_text_within_the_limit(line, most):
     assert "".join("".join(found).split()) == "".join(line.split())
     assert all(piece and piece == piece.strip() for piece in found)
     assert max((len(by_character(piece)) for piece in found), default=0) <= most
+
+
+def test_pieces_are_joined_as_the_language_writes():
+    assert join_pieces(["a b", "c"], "de") == "a b c"
+    assert join_pieces(["今天很冷。", "我们回家吧。"], "zh") == "今天很冷。我们回家吧。"
+    assert join_pieces(["a b", "c"], "xx") == "a b c"
+    assert split_line("𝄞𝄞𝄞", np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]), 5) == ["𝄞", "𝄞", "𝄞"]  # of 4 bytes
 
 
 def test_splitting_takes_linear_time():

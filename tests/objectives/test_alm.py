@@ -1,6 +1,7 @@
 """ALM: switched sentences of a pair by hand, tokens compared with those of the switched text, and errors."""
 
 import itertools
+import json
 from collections import Counter
 from dataclasses import replace
 
@@ -17,7 +18,7 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.alignments import PhraseStore, WordAlignments
-from interlace.data.vocab import Vocab
+from interlace.data.vocab import ROLES, Vocab
 from interlace.models.families import Traits
 from interlace.objectives import Resources
 from interlace.objectives.alm import Alm
@@ -366,3 +367,13 @@ def test_notes_the_share_of_sentences_tokenized_differently(monkeypatch):
     assert alm.notes(pairs, prepared) == []
     monkeypatch.setattr("interlace.objectives.alm.retokenized_share", lambda *_: 0.25)
     assert "25.0% of 50 switched sentences of en-de" in alm.notes(pairs, prepared)[0]
+
+
+@pytest.mark.parametrize("kind", ["wordpiece", "unigram"])
+def test_tokenizer_without_a_decoder(kind):
+    text = world_pairs("en", "de", sample(50, "train", 3))
+    vocab = learned(text, 900, kind=kind)
+    raw = json.loads(vocab.tokenizer.to_str()) | {"decoder": None}
+    bare = Vocab(Tokenizer.from_str(json.dumps(raw)), ROLES, {}, "bare")
+    assert bare.tokenizer.decoder is None
+    assert [retokenized_share(encoded(text, one).source, one) for one in (bare, vocab)] == [0, 0]

@@ -158,6 +158,18 @@ def test_fragment_and_rest_of_a_code_switched_sentence(vocab):
     assert sum(batch.languages.values()) == batch.tokens
 
 
+def test_sentences_that_would_be_too_long_are_not_switched(vocab):
+    pairs = switched_pairs(vocab, 200)
+    sides = [side.ids[0].tolist() for side in (pairs.source, pairs.target)]
+    longest = max(map(len, sides)) + 2
+    free, batch = code_switched(vocab, pairs), code_switched(vocab, pairs, longest)
+    fits = (free.inputs["input_ids"] != vocab.pad).sum(axis=1) <= longest
+    rows = rows_of(vocab, batch), rows_of(vocab, free)
+    for (before, fragment, after), expected, same in zip(*rows, fits, strict=True):
+        assert (before, fragment, after) == expected if same else before + fragment + after in sides
+    assert (~fits).sum() > 10
+
+
 def test_code_switching_reads_pairs_with_phrases(vocab):
     mass = Mass(code_switched=True)
     assert (mass.reads, mass.needs) == (Pairs, {"phrases"})

@@ -1,7 +1,5 @@
 """Tokens with IOB2 tags."""
 
-from collections import Counter
-
 import pytest
 
 from interlace.core.errors import DataError
@@ -61,20 +59,3 @@ def test_tokens_of_white_space_are_left_out_and_counted(tmp_path):
 def test_names_wrong_lines(tmp_path, text, message):
     with pytest.raises(DataError, match=message):
         _read(tmp_path, text)
-
-
-@pytest.mark.parametrize(
-    ("file", "sentences", "repaired"),
-    [
-        ("panx/train-zh.tsv.gz", 20000, 896),
-        ("masakhaner1/yor/train.txt", 2171, 1),
-        ("nepali-ebiquity/ne.train.bio.gz", 2795, 24),
-    ],
-)
-def test_real_files(real_data, file, sentences, repaired):
-    notes = Counter()
-    count = 0
-    for chunk in Iob().read_chunks([real_data / "ner" / file], ["xx"]):
-        count += len(chunk)
-        notes.update(chunk.notes)
-    assert (count, notes["I- without B- changed to B-"]) == (sentences, repaired)

@@ -168,22 +168,6 @@ def test_nli_names_unknown_labels_and_columns(read, rows, message):
         read("nli", {"nli.tsv": rows}, ["en"])
 
 
-@pytest.mark.parametrize(
-    ("reader", "file", "languages", "count"),
-    [
-        ("joined", "alignment/zhen.src-tgt", ["zh", "en"], 450),
-        ("tsv", "parallel/bible-nt/nt.8langs.tsv.gz", ["eu", "wo"], 7008),
-        ("tsv", "parallel/xnli-multiway/xnli.11way.dev.tsv.gz", ["hi", "zh"], 3320),
-        ("nli", "nli/xnli/xnli.test.hi.tsv.gz", ["hi"], 5010),
-    ],
-)
-def test_real_files(real_data, reader, file, languages, count):
-    chunks = list(READERS.build(reader).read_chunks([real_data / file], languages))
-    assert sum(map(len, chunks)) == count
-    labels = [label for chunk in chunks for label in chunk.labels or ()]
-    assert {labels.count(label) for label in labels} == ({1670} if reader == "nli" else set())
-
-
 @pytest.fixture
 def folder(tmp_path):
     """Files of two languages in folders, one of them hidden."""

@@ -1,6 +1,5 @@
 """Questions in SQuAD's JSON."""
 
-import gzip
 import json
 
 import pytest
@@ -117,25 +116,3 @@ def wrong(change):
 def test_names_the_place_of_wrong_values(read, content, message):
     with pytest.raises(DataError, match=rf"(?s)qa\.json.*({message})"):
         read(content)
-
-
-def test_real_files(real_data):
-    root = real_data / "qa"
-    reader = READERS.build("squad")
-    for name, language, count in [
-        ("xquad/xquad.hi.json", "hi", 1190),
-        ("mlqa/dev/dev-context-zh-question-en.json.gz", "zh", 504),
-        ("tydiqa-goldp/tydiqa.goldp.en.train.json.gz", "en", 3696),
-    ]:
-        chunks = list(reader.read_chunks([root / name], [language]))
-        assert sum(map(len, chunks)) == count
-        for chunk in chunks:
-            for line, (start, end), answers in zip(
-                chunk.source.lines, chunk.source.answers, chunk.answers, strict=True
-            ):
-                assert line[start:end] in answers
-    path = root / "tydiqa-goldp/tydiqa.goldp.fi.dev.json.gz"
-    (blank,) = reader.read_chunks([path], ["fi"])
-    articles = json.loads(gzip.decompress(path.read_bytes()))["data"]
-    assert len(blank) == sum(len(paragraph["qas"]) for article in articles for paragraph in article["paragraphs"])
-    assert not any(blank.answers)

@@ -98,12 +98,6 @@ def test_the_identity_does_not_depend_on_the_vocabulary(vocab):
     assert identity(vocab, lines) != identity(vocab, lines[::-1])
 
 
-@pytest.mark.parametrize(("language", "count"), [("de", 1000), ("zh", 1000), ("sw", 390), ("ka", 746)])
-def test_reads_tatoeba(vocab, language, count, real_data):
-    task = Retrieval(files="parallel/tatoeba/tatoeba.{target3}-{source3}.{language3}")
-    assert len(task.examples("test", language, vocab, real_data)) == count
-
-
 def test_equal_rows_share_a_number():
     numbers, first = distinct_rows(Ragged.of([[5], [1, 2], [5], [], [1, 2], [1]], np.int64))
     assert numbers.tolist() == [0, 1, 0, 2, 1, 3]

@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 
 from interlace.core.errors import DataError
@@ -21,12 +20,6 @@ def test_rejects_a_reader_of_another_kind(tmp_path, vocab):
     guest = {"name": "tsv", "columns": ["sentence1", "sentence2"]}
     with pytest.raises(DataError, match="the reader 'tsv' has 2 columns for 1 languages"):
         Xnli(reader=guest).examples("test", "en", vocab, tmp_path)
-
-
-def test_reads_xnli(vocab, real_data):
-    task = Xnli(files="nli/xnli/xnli.{split}.{language}.tsv.gz")
-    examples = task.examples("dev", "de", vocab, real_data)
-    assert np.bincount(examples.labels).tolist() == [830, 830, 830]
 
 
 def test_reads_several_files_and_rows(tmp_path, vocab):

@@ -1,6 +1,6 @@
 import pytest
 
-from interlace.text.scripts import UNSPACED, is_unspaced, script_of, scripts_of
+from interlace.text.scripts import script_of, scripts_of
 
 
 @pytest.mark.parametrize(
@@ -20,11 +20,6 @@ from interlace.text.scripts import UNSPACED, is_unspaced, script_of, scripts_of
 )
 def test_the_script_of_a_character(characters, script):
     assert [script_of(character) for character in characters] == [script] * len(characters)
-
-
-def test_which_scripts_write_without_blanks():
-    assert [is_unspaced(character) for character in "中のカไខ한aह1"] == [True] * 5 + [False] * 4
-    assert "Hangul" not in UNSPACED
 
 
 @pytest.mark.parametrize(

@@ -86,13 +86,6 @@ def test_moses_splits_lines_that_sacremoses_rewrites():
     assert words("moses", "DOTMULTI comes back as dots.") == ["DOTMULTI", "comes", "back", "as", "dots", "."]
 
 
-def test_moses_takes_the_language_of_the_corpus():
-    pytest.importorskip("sacremoses")
-    moses, french = WORD_TOKENIZERS.build("moses"), WORD_TOKENIZERS.build({"name": "moses", "language": "fr"})
-    assert moses.of("pt-BR") == WORD_TOKENIZERS.build({"name": "moses", "language": "pt"})
-    assert moses.of("fr").split(["l'été"]) == french.split(["l'été"]) != moses.split(["l'été"])
-
-
 def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setattr("interlace.text.word_tokenizers.find_spec", lambda _name: None)
     with pytest.raises(MissingDependencyError, match="'moses' needs the package 'sacremoses': pip install sacremoses"):
@@ -148,11 +141,6 @@ def test_only_the_requested_languages_need_their_package(monkeypatch):
     assert WORD_TOKENIZERS.build("by_language").of("fr")
     with pytest.raises(MissingDependencyError, match="pip install jieba"):
         WORD_TOKENIZERS.build("by_language").of("zh")
-
-
-def test_unicode_is_the_default_without_a_language():
-    lines = ["l'été 三封信"]
-    assert WORD_TOKENIZERS.build("by_language").split(lines) == WORD_TOKENIZERS.build("unicode").split(lines)
 
 
 @pytest.mark.parametrize(

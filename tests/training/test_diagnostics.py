@@ -25,6 +25,7 @@ from interlace.training.diagnostics import (
     accuracies,
     cosine_gap,
     diagnose,
+    first_batches,
     linear_cka,
 )
 from little_seq2seq import VOCAB, model, sentences
@@ -142,6 +143,12 @@ def test_accuracies_by_hand():
     assert found == pytest.approx({"accuracy/en": 75, "accuracy/de": 200 / 3, "causal_accuracy/de": 100})
     assert calls == [(None, False)] * 3 + [(True, False)]
     assert model.training
+
+
+@pytest.mark.parametrize(("tokens", "batches"), [(1, 1), (10, 1), (11, 2), (1000, 3)])
+def test_first_batches_hold_the_asked_tokens(tokens, batches):
+    held_out = HeldOutBatches("en", Mlm(), [guesses([1] * 10, [1] * 10)] * 3)
+    assert len(first_batches(held_out, tokens).batches) == batches
 
 
 def test_finds_translations_with_equal_rows(backbone, vocab):

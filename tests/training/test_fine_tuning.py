@@ -188,6 +188,13 @@ def test_collapsed_models_are_stopped_and_logged(cell, root, caplog):
     assert "learning rate 0.003: collapsed: at step" in caplog.text
 
 
+def test_probes_count_measured_examples(cell, root):
+    (root / "test.en-de.txt").write_text("the sees\ncat sees\nquixotic sees\n")
+    task = TASKS.build({"name": "embedding_alignment", "files": "test.en-de.txt"})
+    (row,) = score_job(replace(cell(), name="embedding_alignment", task=task))
+    assert row["n"] == 2  # words of the file that have a row of their own
+
+
 @pytest.mark.parametrize("frozen", [None, 0, 1])
 def test_the_lowest_layers_can_be_frozen(cell, frozen):
     made = cell(epochs=1, freeze=frozen)
@@ -309,6 +316,12 @@ def test_a_model_is_trained_for_each_language_or_for_all(inference):
     expected = [("translate-train", "de"), ("translate-train-all", "en"), ("translate-train-all", "de")]
     assert [(row["setting"], row["language"]) for row in rows] == expected
     assert [row["score"] for row in rows] == [100, 100, 100]
+
+
+def test_a_missing_translation_is_found_before_training(inference, tmp_path):
+    (tmp_path / "translated.de.tsv").unlink()
+    with pytest.raises(DataError, match=r"no file .*translated\.de\.tsv"):
+        score_job(inference("zero-shot", "translate-test"))
 
 
 def test_rejects_translated_text_for_tagging(cell):

@@ -4,7 +4,8 @@ import numpy as np
 
 from interlace.experiments.preview import PreviewPair
 from interlace.objectives import OBJECTIVES, Batch
-from interlace.training.preview import preview_batch
+from interlace.objectives.tlm import Tlm
+from interlace.training.preview import _sequences, preview_batch
 
 EXAMPLE = PreviewPair()
 VOCAB = EXAMPLE.vocab()
@@ -44,6 +45,19 @@ def test_shows_predictions_below_inputs():
     assert set(lines(drawn(alone, "alm", ("en", "de")))["language"].values()) == {"de"}
 
 
+def test_padding_is_not_shown():
+    found = batch("<s> old </s> <pad> <pad>".split())
+    found.inputs["attention_mask"] = np.array([[1, 1, 1, 0, 0]])
+    assert lines(drawn(found))["reads"] == {0: "<s>", 1: "old", 2: "</s>"}
+    tlm = Tlm(packed="halves", masking={"rate": 0}, max_length=64)
+    [(_, found)] = EXAMPLE.batches(tlm, VOCAB, embeddings=True)
+    reads = lines(preview_batch(found, VOCAB, tlm, ("en", "de")))["reads"]
+    assert list(reads.values()) == [*SOURCE, *TARGET]
+    assert list(reads)[len(SOURCE)] == 32
+    sample = _sequences(found, VOCAB, 1, causal=False)[0]
+    assert (sample["tokens"], sample["sides"]) == ([*SOURCE, *TARGET], [0] * len(SOURCE) + [1] * len(TARGET))
+
+
 def test_causal_previews_show_the_next_subword():
     found = batch("<s> the old </s>".split(), (0, 1), ("the", "old"))
     assert lines(drawn(found, "clm"))["next"] == {0: "the", 1: "old"}
@@ -51,3 +65,9 @@ def test_causal_previews_show_the_next_subword():
     found.inputs |= {"position_ids": np.array([[0, 1, 0]]), "token_type_ids": np.array([[0, 0, 1]])}
     assert lines(drawn(found))["position"] == {0: "0", 1: "1", 2: "0"}
     assert lines(drawn(found))["language id"] == {0: "0", 1: "0", 2: "1"}
+
+
+def real(name, *, seed=0, rows=1, embeddings=False, **settings):
+    objective = OBJECTIVES.build({"name": name, **settings})
+    batches = EXAMPLE.batches(objective, VOCAB, rows=rows, seed=seed, embeddings=embeddings)
+    return {corpus: preview_batch(found, VOCAB, objective, corpus.split("-")) for corpus, found in batches}
