@@ -6,7 +6,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from interlace.cli import application
 from interlace.experiments.recipe import Recipe
 from toy_settings import TOY, VOCAB
 
@@ -49,10 +51,8 @@ def test_recipe_is_valid():
 
 
 @pytest.mark.parametrize(("command", "rest"), COMMANDS)
-def test_commands_have_the_options(python, command, rest):
-    shown = subprocess.run(
-        [python, "-m", "interlace", command, "--help"], check=True, capture_output=True, text=True
-    ).stdout
+def test_commands_have_the_options(command, rest):
+    shown = CliRunner().invoke(application(), [command, "--help"], env={"COLUMNS": "200"}).stdout
     for option in re.findall(r"--\w+", rest):
         assert option in shown
 

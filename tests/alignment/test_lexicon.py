@@ -29,18 +29,6 @@ def test_counts_links_by_hand():
     assert dict(zip(turned.target_types, turned.target_unaligned, strict=True))["house"] == 1
 
 
-def test_probabilities_count_words_without_links_as_linked_to_null():
-    lexicon = Lexicon.count(*linked_houses())
-    forward = dict(zip(entries(lexicon), lexicon.forward, strict=True))
-    assert forward[("house", "Haus")] == pytest.approx(2 / 3)  # one house of three stood alone
-    assert forward[("the", "das")] == 1
-    assert lexicon.backward.tolist() == [1, 1, 1]
-    assert dict(zip(lexicon.source_types, lexicon.null_backward, strict=True)) == {
-        "!": 0.5, "house": 0.5, "small": 0, "the": 0,
-    }  # fmt: skip
-    assert lexicon.null_forward.tolist() == [0, 0, 0]  # no target word stood alone
-
-
 def test_counts_do_not_depend_on_chunks(monkeypatch):
     pairs, links = linked_houses()
     monkeypatch.setattr(WordPairs.chunks, "__defaults__", (2,))

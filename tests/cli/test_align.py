@@ -54,12 +54,6 @@ def test_aligns_easy_text_correctly(text, aligner):
     assert "AER" in done.stderr
 
 
-def test_one_file_of_both_sides_gives_the_same_links(text):
-    source, target = (list(read_lines(path)) for path in sides(text))
-    write_lines(text / "both", [f"{one} ||| {other}" for one, other in zip(source, target, strict=True)])
-    assert run(text / "both", "--aligner", "diagonal").stdout == run(*sides(text), "--aligner", "diagonal").stdout
-
-
 def test_writes_one_line_per_input_line(text):
     for name, odd in zip(("a.en", "a.de"), (ODD, ODD_TARGET), strict=True):
         write_lines(text / name, [*odd, *read_lines(text / name)])
@@ -110,17 +104,6 @@ def test_saved_model_aligns_new_text_and_warns_about_other_languages_and_tokeniz
 def _written(path, lines):
     write_lines(path, lines)
     return path
-
-
-def test_extra_text_and_a_prior_dictionary_improve_alignments(text):
-    few = [_written(text / f"few{path.suffix}", list(read_lines(path))[:5]) for path in sides(text)]
-    write_lines(text / "few.gold", list(read_lines(text / "a.gold"))[:5])
-    command = (*few, "--aligner", "diagonal", "--gold", text / "few.gold", "--output", text / "links", "--json")
-    write_lines(text / "words.txt", [f"{word}\t{word.upper()}x\t20" for word in WORDS])
-    options = ([], ["--extra", *sides(text)], ["--priors", text / "words.txt"])
-    alone, extra, priors = (json.loads(run(*command, *more).stdout) for more in options)
-    assert (extra["pairs"], extra["extra"], len(list(read_lines(text / "links")))) == (5, 200, 5)
-    assert max(found["gold"]["aer"] for found in (extra, priors)) < alone["gold"]["aer"]
 
 
 def test_figure_shows_gold_links(text):
@@ -223,19 +206,3 @@ def test_help_loads_neither_torch_nor_numba(arguments):
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "0 []"
-
-
-def test_real_numbered_text(real_data):
-    folder = real_data / "alignment" / "wpt05-en-hi"
-    files = [next(folder.glob(f"test*.{end}")) for end in ("eng", "hin", "wa")]
-    done = run(*files[:2], "--reader", "gold", "--gold", files[2], "--languages", "en,hi")
-    assert len(done.stdout.splitlines()) == 90
-    assert "wpt, words counted from 1" in done.stderr
-
-
-def test_real_text_with_gold_links(real_data, tmp_path):
-    folder = real_data / "alignment"
-    done = run(folder / "enfr.src-tgt", "--gold", folder / "enfr.gold", "--output", tmp_path / "links", "--json")
-    found = json.loads(done.stdout)
-    assert (found["pairs"], found["gold"]["base"], found["gold"]["sure"]) == (447, 1, 4038)
-    assert found["gold"]["aer"] < 0.25

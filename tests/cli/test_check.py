@@ -103,18 +103,6 @@ def test_recipe_with_contamination_and_cost(recipe):
     assert found["volume"]["passes"] > 1
 
 
-def test_note_on_a_derived_language_names_its_transformations(recipe):
-    derived = (
-        '[derived.en_x]\nof = "en"\ntransformations = "invert+transliterate"\n[corpora.made]\nlanguages = ["en_x"]\n'
-    )
-    recipe.write_text(recipe.read_text().replace('["de"]', '["en_x"]') + derived + 'train = "train.{language}"\n')
-    reports = {report["name"]: report for report in checked(recipe)[1]["reports"]}
-    notes = [finding["about"] for finding in reports["made en_x (train)"]["findings"] if finding["level"] == "note"]
-    made = "it is derived from 'en' by invert+transliterate; correct the lines of 'en'"
-    assert f"the scripts of 'en_x' are not known; {made}" in notes
-    assert "--languages" not in str(notes)  # which a recipe does not take
-
-
 def test_recipe_sets_the_scripts_of_a_language(recipe):
     recipe.write_text(recipe.read_text().replace("en-de", "en-tlh"))
     (recipe.parent / "train.de").rename(recipe.parent / "train.tlh")
@@ -152,10 +140,3 @@ def test_text_shorter_than_one_sequence(recipe, length, level, corpora):
 def test_three_files_are_too_many(tmp_path):
     with pytest.raises(SettingsError, match="found 3"):
         check("a.txt", "b.txt", "c.txt")
-
-
-@pytest.mark.parametrize("name", ["multi30k/val.en.gz multi30k/val.de.gz", "tatoeba/tatoeba.jpn-eng.jpn"])
-def test_real_text(real_data, name):
-    code, found = checked(*(real_data / "parallel" / part for part in name.split()))
-    assert code == 0
-    assert not {finding["what"] for finding in found["reports"][0]["findings"]} - {"script", "duplicates"}

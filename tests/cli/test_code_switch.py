@@ -69,15 +69,6 @@ def test_counts_in_json_and_on_standard_error(text):
     assert "lines, 2 none" in done.stderr  # "yes", both ways
 
 
-def test_from_table_inserts_the_most_probable_translation(text):
-    more = [("a.en", "old man Maria now here then there too"), ("a.de", "alter Herr Marie jetzt hier dann dort auch")]
-    for name, line in [*more, ("a.links", LINKS[3])]:
-        path = text[0].parent / name
-        write_lines(path, [*read_lines(path), line, line])
-    assert any("trafen Marie" in line or "met Marie" in line for line in run(*text, "--from-table").stdout.split("\n"))
-    assert not any("met Marie" in line for line in run(*text).stdout.split("\n"))
-
-
 def test_rejects_invalid_options(text):
     with pytest.raises(SettingsError, match=r"^--fraction: expected a share"):
         run(*text, "--fraction", "1.5")

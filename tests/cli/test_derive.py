@@ -1,13 +1,8 @@
 """`interlace derive`: files, messages and errors."""
 
 import json
-import re
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from interlace.cli import application
@@ -49,26 +44,6 @@ def run(*arguments):
     return CliRunner().invoke(application(), ["derive", *map(str, arguments)], catch_exceptions=False)
 
 
-def test_every_format_is_kept(files, tmp_path):
-    done = run(*sorted(files.iterdir()), "--transformations", "invert", "-o", tmp_path / "out")
-    out = tmp_path / "out"
-    assert done.exit_code == 0
-    assert done.stdout == f"{out}\n"
-    assert list(read_lines(out / "a.en.txt")) == ["bark Dogs. not do Cats!", "", "yes"]
-    assert list(read_lines(out / "a.en.txt.alignments")) == ["0-1 1-0 2-2 3-5 4-4 5-3 6-6", "", "0-0"]
-    (tree,) = READERS.build({"name": "conllu", "trees": True}).read_chunks([out / "a.conllu"], ["en_x"])
-    assert tree.tokens(0) == ["bark", "dogs", "Old", "."]
-    assert tree.tags["pos"] == [["VERB", "NOUN", "ADJ", "PUNCT"]]
-    assert tree.heads.to_lists() == [[-1, 0, 1, 0]]
-    assert list(read_lines(out / "names.tsv")) == ["reads\tO", "Lee\tB-PER", "Anna\tI-PER", ""]
-    assert list(read_lines(out / "nli.tsv"))[1] == "neutral\tbark dogs\tnot do cats ."
-    assert list(read_lines(out / "nli.tsv.target.alignments")) == ["0-2 1-1 2-0 3-3"]
-    (pairs,) = READERS.build("squad").read_chunks([out / "qa.json"], ["en_x"])
-    assert pairs.source.lines == ["books old reads Anna. them likes She."]
-    assert (pairs.answers, pairs.source.answers) == ([["books old"]], [(0, 9)])
-    assert pairs.target.lines == ["read is what?"]
-
-
 def test_the_record_of_transformations(files, tmp_path):
     path = files / "a.en.txt"
     settings = ["--set", "transliterate.script=cherokee", "--seed", 3, "--json"]
@@ -83,26 +58,6 @@ def test_the_record_of_transformations(files, tmp_path):
     again = run(path, "--transformations", "invert,transliterate", "-o", tmp_path / "again", *settings)
     assert json.loads(again.stdout) == about
     assert (tmp_path / "again" / "a.en.txt").read_bytes() == (tmp_path / "out" / "a.en.txt").read_bytes()
-
-
-def test_the_dictionary_is_the_map_of_words_with_a_letter(files, tmp_path):
-    run(files / "a.en.txt", "--transformations", "transliterate", "-o", tmp_path / "out", "--name", "en_t")
-    entries = dict(line.split("\t") for line in read_lines(tmp_path / "out" / "dictionary.en-en_t.txt"))
-    assert set(entries) == {"Dogs", "bark", "Cats", "do", "not", "yes"}
-    words = " ".join(read_lines(tmp_path / "out" / "a.en.txt"))
-    assert all(word in words for word in entries.values())
-
-
-def test_the_detected_language_is_printed(files, tmp_path):
-    write_lines(files / "this.or.txt", ["now"])
-    changed = ["--transformations", "invert", "-o", tmp_path / "out"]
-    again = ["--transformations", "invert", "-o", tmp_path / "again"]
-    told = run(files / "this.or.txt", *changed).stderr
-    assert re.search(r"^language 'or', from .*this\.or\.txt; set --language", told, re.MULTILINE)
-    questions = run(files / "qa.json", "--transformations", "invert", "-o", tmp_path / "questions")
-    assert "language 'en', the default; set --language" in questions.stderr
-    assert "language 'en'" not in run(files / "this.or.txt", *again, "--language", "en").stderr
-    assert "language 'or'" not in run(files / "this.or.txt", *changed, "--json").stderr
 
 
 def test_blanks_keep_words_with_marks_inside(files, tmp_path):
@@ -281,48 +236,3 @@ def test_files_of_two_languages_need_the_option(files, tmp_path):
     with pytest.raises(DataError, match=r"a\.en\.txt is in 'en' and .*b\.de\.txt in 'de'"):
         run(*both, "--transformations", "invert", "-o", tmp_path / "out")
     assert run(*both, "--transformations", "invert", "--language", "en", "-o", tmp_path / "out").exit_code == 0
-
-
-PIECES = (
-    "I The dog do n't 's don't U.S. e.g. p.m. Mr. 3.5 10,000 @.@ .5 co-op -- a/b x@y.com ... . . ! ? , ; ( ) [ ] $ % "
-    "\" ' \u201c \u201d \u2019 \u4e2d \u533b\u751f \u3002 \u300c \u300d \u0e44\u0e1b\u0e31 \u0964"
-).split(" ")
-ROWS = st.lists(st.tuples(st.sampled_from(["", " ", " "]), st.sampled_from(PIECES)), min_size=1, max_size=14)
-TALK = st.lists(ROWS.map(lambda row: "".join(map("".join, row)).strip()), min_size=2, max_size=2)
-
-
-@pytest.mark.parametrize("word_tokenizer", ["unicode", "whitespace", "moses"])
-@pytest.mark.parametrize("changes", ["invert", "permute", "invert,transliterate"])
-@given(lines=TALK)
-@settings(max_examples=8)
-def test_alignments_fit_the_words_of_both_files(word_tokenizer, changes, lines):
-    """Every word of both files has a link, and links go from words to what they became."""
-    with TemporaryDirectory() as folder:
-        inside, out = Path(folder, "in"), Path(folder, "out")
-        inside.mkdir()
-        write_lines(inside / "talk.txt", lines)
-        write_lines(inside / "pairs.tsv", ["gold_label\tsentence1\tsentence2", "\t".join(["neutral", *lines])])
-        run(*inside.iterdir(), "--transformations", changes, "--word-tokenizer", word_tokenizer, "-o", out)
-        must_fit(inside / "talk.txt", out / "talk.txt", [out / "talk.txt.alignments"], word_tokenizer, changes)
-        sides = [out / f"pairs.tsv.{side}.alignments" for side in ("source", "target")]
-        must_fit(inside / "pairs.tsv", out / "pairs.tsv", sides, word_tokenizer, changes)
-
-
-def must_fit(before, after, links, word_tokenizer, changes):
-    """Read both files and their links again."""
-    old, new = (sentences(path, word_tokenizer) for path in (before, after))
-    rows = [row for path in links for row in read_lines(path)]
-    respelt = chain(changes.split(",")[1:])
-    for row, line in enumerate(rows):
-        found = [tuple(map(int, link.split("-"))) for link in line.split()]
-        assert {i for i, _ in found} == set(range(len(old.words[row])))
-        assert {j for _, j in found} == set(range(len(new.words[row])))
-        for i, j in found:
-            (word,) = respelt.apply(Text.of([old.tokens(row)[i]], "en", "whitespace")).text.lines
-            assert word in new.tokens(row)[j] or new.tokens(row)[j] in word
-
-
-def sentences(path, word_tokenizer):
-    """The lines of a file, or those of both sides of its pairs."""
-    lines = list(read_lines(path))
-    return Text.of(lines[1].split("\t")[1:] if path.suffix == ".tsv" else lines, "en", word_tokenizer)

@@ -24,12 +24,6 @@ def _text(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def test_entries_are_sorted_by_count():
-    rows = "the das 1, house Haus 2, house Heim 1, . . 2, a ein 1, my mein 1, home Heim 2".split(", ")
-    expected = [*(row.replace(" ", "\t") for row in rows), ",\t,\t1"]
-    assert run("a.en", "a.de", "links").stdout.splitlines() == expected
-
-
 @pytest.mark.parametrize(
     ("options", "lines"),
     [

@@ -39,11 +39,3 @@ def test_published_tables_show_corrections():
     rows = [row for row in listed("published", "weam") if row["task"] == "mlqa" and row["metric"] == "F1"]
     assert "mean zero-shot 66.2 (correct: 65.3)" in rows[-1]["scores"]
     assert any("AVG(zero-shot)" in note for note in rows[0]["notes"])
-
-
-def test_studies_list_purpose_and_systems():
-    rows = {row["name"]: row for row in listed("studies")}
-    assert rows["tiny/quick"]["systems"] == ["mlm", "align-mlm"]
-    assert rows["tiny/quick"]["about"]
-    values = {row["key"]: row["value"] for row in listed("studies", "tiny/quick")}
-    assert values["seeds"] == "[0, 1]"

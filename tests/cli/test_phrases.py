@@ -81,14 +81,6 @@ def test_rejects_files_that_do_not_match(arguments, error, said):
         run(*arguments.split(" "))
 
 
-def test_skips_a_few_links_outside_of_sentences(caplog):
-    write_lines("many.en", ["the house"] * 100)
-    write_lines("many.de", ["das Haus"] * 100)
-    write_lines("many.links", ["0-0 1-5", *["0-0 1-1"] * 99])
-    assert pairs(run("many.en", "many.de", "many.links"))["house", "Haus"][2] == "99 99 99"
-    assert "beyond" in caplog.text
-
-
 def test_min_confidence_removes_links(tmp_path):
     write_lines(tmp_path / "grades", ["0.9 0.9 0.3", "0.9 0.9", "", "0.9 0.9"])
     grades = ("--confidence", "grades", "--min-confidence", 0.5)

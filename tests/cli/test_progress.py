@@ -24,13 +24,6 @@ def test_progress_is_logged_at_intervals(monkeypatch, caplog):
     ]
 
 
-def test_a_short_training_leaves_a_log_without_empty_lines(capfd, caplog):
-    with caplog.at_level(logging.INFO, logger="interlace"):
-        take_steps(3)
-    assert not caplog.records
-    assert not capfd.readouterr().err
-
-
 def test_an_interrupt_prints_how_to_resume(capfd):
     with pytest.raises(KeyboardInterrupt), _progress.training_bar("small", 10):
         raise KeyboardInterrupt

@@ -7,9 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from interlace.cli import application
-from interlace.cli.study import describe
 from interlace.experiments.studies import running
-from interlace.experiments.studies.running import StudyProgress
 
 RECIPE = """
 name = "small"
@@ -103,9 +101,3 @@ def test_a_dry_run_lists_cells_and_runs_nothing(two):
     assert "whole,seed=0" in called(two / "two.toml", "--dry-run").stdout
     with pytest.raises(Exception, match="--output FOLDER is missing"):
         called(two / "two.toml")
-
-
-def test_progress_describe():
-    assert describe(StudyProgress(3, 9, ("a", "b"), ("c",), 4000.0)) == "about 1 h 6 min left; running a, b; 1 failed"
-    assert describe(StudyProgress(0, 9, (), (), None)) == ""
-    assert describe(StudyProgress(1, 9, (), (), 40_000.0)) == "about 11 h 6 min left"

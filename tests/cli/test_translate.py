@@ -62,13 +62,6 @@ def test_translates_line_by_line(run_folder, vocab, expected):
     assert done.stdout.split("\n")[:-1] == expected
 
 
-@pytest.mark.parametrize("window", [1, 2, 5])
-def test_windows_and_batches_do_not_change_translations(window, run_folder, expected):
-    for batch in (("--batch", 2), ("--tokens", 60)):
-        done = translate(run_folder, *DIRECTION, "--window", window, *batch, text=as_text(LINES))
-        assert done.stdout.split("\n")[:-1] == expected
-
-
 def test_n_best_in_moses_format(run_folder, expected):
     rows = translate(run_folder, *DIRECTION, "--n-best", 3, text=as_text(LINES)).stdout.split("\n")[:-1]
     cut = [row.rsplit(" ||| ", 1) for row in rows]
@@ -387,12 +380,6 @@ def test_rejects_unfinished_and_missing_runs(run_folder, vocab, tmp_path):
     (tmp_path / "bare").mkdir()
     with pytest.raises(DataError, match=r"neither a run .* nor a model .*; name the folder of a finished run"):
         translate(tmp_path / "bare", *DIRECTION)
-
-
-def test_rejects_an_ensemble_with_different_vocabularies(run_folder, tmp_path):
-    other = little_run(tmp_path / "run", little_vocab(70))
-    with pytest.raises(SettingsError, match="different vocabularies"):
-        translate(run_folder, other, *DIRECTION)
 
 
 def test_rejects_an_ensemble_with_different_normalization(run_folder, vocab, tmp_path):

@@ -201,8 +201,6 @@ def test_reports_progress_until_the_end(build):
         assert seen[-1][1] == seen[-1][2] > 0
 
 
-# ---- the toy corpus ----
-
 SCENES = 1500
 
 

@@ -95,9 +95,6 @@ def test_rejects_text_without_frequent_words(name):
         EMBEDDING_METHODS.build({"name": name, **changed}).fit(TEXT)
 
 
-# ---- methods that map ----
-
-
 def test_the_pivot_must_be_one_of_the_languages(maps):
     changed = SETTINGS[maps] | {"mapping": {"pivot": "dee"}}
     with pytest.raises(SettingsError, match=r"mapping\.pivot = 'dee'.*did you mean 'de'"):

@@ -134,9 +134,6 @@ def test_syllabic_words_map_back_only_to_words(keep):
     assert any("7" in line for line in derived.lines) != keep
 
 
-# ---- shared words, and words exchanged among themselves ----
-
-
 def overlapped(text=TEXT, **settings):
     return TRANSFORMATIONS.build({"name": "overlap", **settings}).apply(text).text.lines[0].split()
 

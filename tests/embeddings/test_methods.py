@@ -10,7 +10,7 @@ from interlace.core.neighbors import nearest, unit
 from interlace.embeddings import EmbeddingSources, WordVectors
 from interlace.embeddings.common.mapping import MappedPair, Mapping, procrustes
 from interlace.embeddings.common.skipgram import SkipGram, vectors_of
-from interlace.embeddings.concat import Concat, Interleaved
+from interlace.embeddings.concat import Concat
 from interlace.embeddings.identical import Identical
 from interlace.embeddings.muse import Adversary, Muse, has_converged
 from interlace.embeddings.procrustes import Procrustes
@@ -43,9 +43,6 @@ def found_again(vectors):
     """Share of the words of xx whose nearest English vector is their own."""
     best, _ = nearest(unit(vectors["xx"].vectors), unit(vectors["en"].vectors))
     return float((best == np.arange(len(best))).mean())
-
-
-# ---- rotations ----
 
 
 def test_procrustes_by_hand():
@@ -94,9 +91,6 @@ def test_normalization_steps_are_applied_in_order():
         Mapping(normalization=["unit", "center"]).normalized(vectors), [[0.5, -0.5], [-0.5, 0.5]]
     )
     assert Mapping(normalization=[]).normalized(vectors) is vectors
-
-
-# ---- methods on existing vectors ----
 
 
 def test_procrustes_reads_a_small_dictionary_in_either_direction():
@@ -170,8 +164,6 @@ def test_rejects_unusable_dictionary(lexicon, message):
         Procrustes().fit(EmbeddingSources(vectors=languages(), dictionaries=lexicon))
 
 
-# ---- methods that train on text ----
-
 SMALL = SkipGram(width=8, min_count=1, epochs=3, buckets=100)
 
 
@@ -187,11 +179,6 @@ def test_concat_rejects_existing_vectors():
         Concat().fit(EmbeddingSources(vectors=languages()))
 
 
-def test_lines_of_all_languages_are_interleaved_evenly():
-    order = "".join(line[0] for line in Interleaved({"en": [["e"]] * 6, "de": [["d"]] * 2}))
-    assert (order.count("d"), "d" in order[:4], "d" in order[4:]) == (2, True, True)
-
-
 def test_words_in_the_same_context_become_similar():
     rng = np.random.default_rng(0)
     topics = [["apple", "pear", "plum", "fig"], ["car", "bus", "train", "ship"]]
@@ -200,13 +187,6 @@ def test_words_in_the_same_context_become_similar():
     found = vectors_of(gram.train("xx", lines), "xx", gram.words_of(lines))
     apple, pear, car = unit(found.vectors[found.find(["apple", "pear", "car"])])
     assert apple @ pear > apple @ car + 0.2
-
-
-def test_words_by_decreasing_frequency():
-    lines = [["a", "b", "b"], ["c", "b", "a"]]
-    assert SkipGram(min_count=1).words_of(lines) == ["b", "a", "c"]
-    assert SkipGram(min_count=2).words_of(lines) == ["b", "a"]
-    assert SkipGram(min_count=1, max_words=2).words_of(lines) == ["b", "a"]
 
 
 def test_error_without_gensim_names_the_command_to_install_it(monkeypatch):

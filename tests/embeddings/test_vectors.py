@@ -56,9 +56,6 @@ def test_as_many_words_as_vectors_each_once():
         WordVectors("de", ["b", "a", "b"], np.zeros((3, 2), np.float32))
 
 
-# ---- the text format ----
-
-
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=3, max_size=3))
 def test_every_number_comes_back_the_same(tmp_path_factory, numbers):
     path = tmp_path_factory.mktemp("vec") / "a.vec"

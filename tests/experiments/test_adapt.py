@@ -10,12 +10,10 @@ from safetensors.torch import load_file
 from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 
 from interlace.core.errors import CheckpointError, DataError, SettingsError
-from interlace.data.filters import build_filters
 from interlace.data.vocab import Vocab
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import RECIPES, read_recipe
 from interlace.models.build import load
-from interlace.text import TextPairs
 from little_checkpoints import ENGLISH, KINDS, LONGEST, save
 from toy_settings import under
 
@@ -144,16 +142,6 @@ def test_rejects_languages_missing_from_the_checkpoint(starts, text, tmp_path):
 def test_rejects_settings_that_need_a_checkpoint(name, changes, message):
     with pytest.raises(SettingsError, match=message):
         read_recipe(name, {"model.shape.family": '"bert"'} | changes)
-
-
-def test_chinese_translation_passes_filters_and_is_tokenized():
-    recipe = read_recipe("adapt/mbert:alm")
-    english = "Today we read three long letters, and the old doctor brought another one."
-    chinese = "今天我们读了三封长信，老医生又带来了一封。"
-    pairs = TextPairs.of([english], [chinese], ("en", "zh"), recipe.word_tokenizer)
-    assert pairs.source.tokens(0)[5:8] == ["letters", ",", "and"]
-    assert pairs.target.tokens(0)[:3] == ["今", "天", "我"]
-    assert all(rule.keep(pairs).all() for rule in build_filters(recipe.filters))
 
 
 def test_offline_error_says_how_to_download_the_checkpoint(text, tmp_path, monkeypatch):

@@ -153,15 +153,6 @@ def test_concatenated_shards_equal_the_whole(parts, mono, tmp_path):
     assert joined == sides(tmp_path / "whole")
 
 
-def test_another_shard_is_translated_again(mono, tmp_path):
-    """Equal lines may be drawn otherwise: draws hang on a line's number."""
-    mono.path.write_text("unu\nunu\n", encoding="utf-8")
-    for number in (1, 2):
-        asked = Backwards()
-        translate(asked, Shard(number, 2).lines_of(mono.path), tmp_path / "made", filters={})
-        assert asked.numbers == [number - 1]
-
-
 def test_resumes_on_text_with_appended_lines(mono, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         translate(Backwards(stop=3), mono, tmp_path / "made")

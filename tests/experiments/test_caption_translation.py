@@ -11,10 +11,9 @@ from interlace.experiments.embeddings import learn_vectors
 from interlace.experiments.evaluate import evaluate, target_of
 from interlace.experiments.prepare import prepare
 from interlace.experiments.pretrain import pretrain
-from interlace.experiments.recipe import RECIPES, read_recipe
+from interlace.experiments.recipe import read_recipe
 from toy_settings import under
 
-NAMES = [name for name in RECIPES.names() if name.startswith("mt/")]
 STARTS = ("mlm", "tlm", "alm")
 HALVES = {"corpora.english.rows": '":200"', "corpora.others.rows": '"200:"'}
 SMALL = {"layers": "1", "width": "32", "heads": "2"}
@@ -96,14 +95,3 @@ def test_trains_unsupervised_from_pretrained_models(start, captions, tmp_path):
     rows = evaluate(target_of(str(run)), ["mt"])
     assert all("round-trip bleu" in row["scores"] for row in rows)
     assert load_file(next((run / "checkpoints").glob("step-*/model.safetensors")))
-
-
-def test_every_recipe_has_a_description():
-    for name in NAMES:
-        recipe = read_recipe(name)
-        assert recipe.about.endswith(".")
-        assert recipe.data_root == "$INTERLACE_DATA"
-        assert recipe.seq2seq == ("en-" in name)
-        if "unmt" in name or "halves" in name:  # all of them read the same text, alike
-            assert recipe.normalization.lower_case
-            assert {group.rows for group in recipe.corpora.values() if group.train} == {":14500", "14500:"}

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from huggingface_hub import ModelCard, ModelCardData
 
-from interlace.experiments.card import leaf, mean_and_spread, write_card
+from interlace.experiments.card import write_card
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe
 from run_records import run_of
@@ -96,26 +96,6 @@ def test_an_evaluation_adds_scores_by_task_and_setting(tmp_path):
     assert "| xnli, translate-test, oracle | accuracy (%) | 2 | 50 ± 0 | 50 ± 0 |" in card
 
 
-@pytest.mark.parametrize(
-    ("config", "said"),
-    [
-        ({"interlace_languages": {"en": 2, "de": 3}}, "the language id as `token_type_ids`: en 2, de 3. Without ids"),
-        ({"model_type": "xlm", "n_langs": 2, "lang2id": {"de": 1, "en": 0}}, "the language id as `langs`: en 0, de 1."),
-        ({"model_type": "xlm", "n_langs": 1, "lang2id": {"en": 0}}, None),
-    ],
-)
-def test_language_ids_are_described_if_used(config, said, tmp_path):
-    card = card_of(run_of(tmp_path, config=config))
-    assert "language id" not in card if said is None else said in card
-
-
-def test_values_are_shown_without_folders(tmp_path):
-    assert write_card(tmp_path) is None  # no card without a model
-    assert leaf("/a/b/c.txt") == leaf("C:\\x\\c.txt") == leaf("c.txt") == "c.txt"
-    assert leaf([True, 0.3, "a/b"]) == "true, 0.3, b"
-    assert [mean_and_spread(values) for values in ([], [81.25], [80.0, 82.0])] == ["", "81.25", "81 ± 1.4"]
-
-
 WORDS = ["the", "cat", "dog", "sees", "house", "big", "reads", "two", "books", "in"]
 
 
@@ -159,26 +139,3 @@ def test_a_card_says_how_the_model_is_opened_and_its_code_runs(family, tmp_path,
         assert "`decoder_token_type_ids` (one per sequence): en 2, xx 3." in card
     else:
         assert found["encoder"].config.vocab_size == found["model"].vocab_size == asked + 1
-
-
-@pytest.mark.parametrize(
-    ("decoder", "said"),
-    [
-        ({"take": "none"}, "Decoder: random; embeddings shared with the encoder."),
-        ({"take": "none", "embeddings": "own"}, "Decoder: random."),
-        ({"start": "somewhere/runs/clm"}, "Decoder: `clm`."),
-        ({"start": "some/clm", "take": "embeddings"}, "Decoder: embeddings of `clm`."),
-        (None, "Initialization: "),
-    ],
-)
-def test_a_card_says_what_the_decoder_began_from(decoder, said, tmp_path):
-    recipe = recipe_of(tmp_path, start="some/mlm", **({"decoder": decoder} if decoder else {}))
-    (tmp_path / "model").mkdir()
-    (tmp_path / "recipe.json").write_text(json.dumps(recipe.dump()))
-    (tmp_path / "model" / "config.json").write_text(json.dumps({"model_type": "encoder-decoder"}))
-    path = write_card(tmp_path, {"steps": 1, "tokens": 2, "parameters": 3})
-    assert path is not None
-    card = path.read_text(encoding="utf-8")
-    assert said in card
-    assert "somewhere" not in card
-    assert "That of `mlm`, unchanged. A special token per language" in card

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interlace.data.contamination import HeldOutSet, find_contamination
+from interlace.data.contamination import find_contamination
 from interlace.experiments.checking import (
     CONTAMINATION,
     contamination_of,
@@ -161,20 +161,6 @@ def test_unreadable_test_sets_are_reported_and_retried(folder, asked, caplog):
     assert ("xnli", "dev", "en") in held_out_text(small).unread
 
 
-def test_repeated_warnings_are_suppressed(folder, caplog):
-    small = recipe(folder, mt={"targets": ["en-de", "de-en"]})
-    unread = held_out_text(small).unread
-    assert [place.language for place in unread] == ["en-de", "de-en"]
-    assert caplog.text.count("mt: no test data") == 1  # of either direction
-    caplog.clear()
-    stored_contamination(folder, small, small, ["mt"], [f"{'; '.join(unread.values())}; and 3 more"])
-    assert "no test data" not in caplog.text
-    assert list(json.loads((folder / CONTAMINATION).read_text())["unread"]) == ["mt.test.en-de", "mt.test.de-en"]
-
-
-# ---- what a run goes on from ----
-
-
 def begun(folder, name, start, **more):
     """A recipe that reads a file of its own, and its finished run."""
     changes = {
@@ -217,9 +203,6 @@ def test_reports_parents_with_unknown_training_text(folder):
     assert len(list(training_text(parent.model_copy(update={"model": model})))) == 1
 
 
-# ---- the traps of the shared data ----
-
-
 def lines_of(path):
     with gzip.open(Path(REAL) / path, "rt", encoding="utf-8", newline="\n") as file:
         return [line for line in file.read().split("\n") if line]
@@ -240,17 +223,3 @@ def test_xnli_test_overlaps_with_multiway_test_but_not_dev():
     assert found["test"]["examples"] == 5010
     assert found["test"]["exact"] > 99.9
     assert found["dev"]["exact"] < 0.5
-
-
-@pytest.mark.skipif(not REAL, reason="needs INTERLACE_DATA")
-def test_mlqa_passages_but_not_questions_overlap_with_wikipedia():
-    files = {"test": "qa/mlqa/dev/dev-context-{context}-question-{question}.json.gz"}
-    asked = recipe(REAL, mlqa={"files": files, "targets": ["de", "zh"]})
-    tests = [held for place, held in held_out_text(asked).sets.items() if place.language in {"de", "zh"}]
-    assert [type(held) for held in tests] == [HeldOutSet, HeldOutSet]
-    for held in tests:
-        text = Text.of(lines_of(f"mono/wikipedia-paragraphs/{held.language}.txt.gz"), held.language)
-        (leak,) = find_contamination([(text, str)], [held])
-        shares = leak.dump()["parts"]
-        assert shares["first"]["exact"] > 99
-        assert shares["second"]["exact"] < 1

@@ -63,9 +63,6 @@ def conllu(*sentences):
 TREEBANK = {"reader": {"name": "conllu", "trees": True}, "train": "bank.{language}.conllu"}
 
 
-# ---- which rows ----
-
-
 @pytest.mark.parametrize(
     ("group", "more", "kept"),
     [
@@ -100,9 +97,6 @@ def test_filters_count_the_words_of_the_corpus(root):
     asked["corpora"] = {"pairs": asked["corpora"]["pairs"], **groups}
     found = data_root(Recipe.read({**asked, "filters": {"duplicates": {}}}))
     assert len(list(read_lines(found / "en-en_x.en"))) == 8
-
-
-# ---- normalised first ----
 
 
 @pytest.mark.parametrize("changes", ["permute", "transliterate", "permute+transliterate"])
@@ -168,9 +162,6 @@ def test_questions_are_normalized_first(root):
     assert (answer["text"], answer["answer_start"]) == ("dog the", 4)
 
 
-# ---- several languages, readers and directions ----
-
-
 def test_two_derived_languages(root):
     found = made(root, "permute", languages=("en_x", "en_y"), pairs=("en-en_x", "en_y-en"))
     assert found("en-en_x.en") == found("en_y-en.en") == LINES
@@ -187,19 +178,6 @@ def test_two_derived_languages(root):
     assert links[1] == sorted((j, i) for i, j in links[0]) != links[0]
 
 
-def test_translations_of_a_treebank_align_corpus_words(root):
-    write_lines(root / "bank.en.conllu", conllu("do n't go"))
-    found = made(root, "invert", group=TREEBANK)
-    assert found("en-en_x.en") == ["do n't go"]  # three words of the file, five of the word tokenizer's: n ' t
-    spans = SPLITTER.split(found("en-en_x.en_x"))
-    assert len(spans[0]) == len(SPLITTER.split(["do n't go"])[0])
-    links = [tuple(map(int, link.split("-"))) for link in found("en-en_x.alignments")[0].split()]
-    assert {(i, j) for i, j in links if i in {0, len(spans[0]) - 1}} == {(0, len(spans[0]) - 1), (len(spans[0]) - 1, 0)}
-
-
-# ---- what is kept ----
-
-
 def test_cache_depends_on_rows_normalization_and_code(root, monkeypatch):
     def files(**more):
         found = data_root(recipe(root, **more))
@@ -211,12 +189,6 @@ def test_cache_depends_on_rows_normalization_and_code(root, monkeypatch):
     first = data_root(recipe(root)) / "train.en_x.txt"
     monkeypatch.setattr(deriving, "code_hash", lambda *_: "other code")
     assert (data_root(recipe(root)) / "train.en_x.txt").resolve() != first.resolve()
-
-
-@pytest.mark.parametrize("place", deriving._CODE)
-def test_hash_of_code_depends_on_every_place(place):
-    hashed = deriving.code_hash.__wrapped__
-    assert hashed(place) != hashed("nothing") == hashed()
 
 
 def test_data_key_depends_on_files_of_transformations(root):

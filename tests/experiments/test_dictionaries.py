@@ -62,9 +62,6 @@ def entries(drawn):
     return {drawn.lexicon[entry][:2] for entry in range(len(drawn.lexicon))}
 
 
-# ---- from files ----
-
-
 def test_files_are_read_in_either_direction_for_the_languages_asked(root):
     found = drawn(recipe(root, "{source}-{target}.txt"))
     assert list(found) == ["en-de", "es-en"]
@@ -76,9 +73,6 @@ def test_files_are_read_in_either_direction_for_the_languages_asked(root):
     assert list(drawn(recipe(root, {"files": "en-de.txt", "pairs": ["en-de"]}))) == ["en-de"]
     materials = prepare(recipe(root, "{source}-{target}.txt", align=None))
     assert materials.train["en-de"].alignments is None
-
-
-# ---- from word vectors ----
 
 
 @pytest.fixture
@@ -97,13 +91,6 @@ def test_mutual_nearest_neighbors_are_entries(root, vectors, inside):
     found = drawn(recipe(root, {"vectors": str(vectors / inside)}))
     assert list(found) == ["en-de"]
     assert entries(found["en-de"]) == set(list(zip(EN, DE, strict=True))[:7])
-
-
-def test_max_words_limits_the_candidates_and_vectors_need_no_alignment(root, vectors):
-    found = drawn(recipe(root, {"vectors": str(vectors), "max_words": 3}))
-    assert entries(found["en-de"]) == set(list(zip(EN, DE, strict=True))[:3])
-    materials = prepare(recipe(root, {"vectors": str(vectors)}, align=None))
-    assert materials.train["en-de"].alignments is None
 
 
 def test_rejects_vectors_without_the_languages_or_beside_files(root, vectors):
@@ -139,9 +126,6 @@ def test_missing_data_errors_suggest_a_fix(root, dictionary, error, message):
         drawn(recipe(root, dictionary))
 
 
-# ---- from links ----
-
-
 @pytest.mark.parametrize("objective", ["align_mlm", "dict_mlm"])
 def test_counts_entries_from_alignments_without_numbers(root, objective):
     found = drawn(recipe(root, objective=objective))
@@ -165,9 +149,6 @@ def test_counts_corpora_of_one_language_pair_together(root):
     corpora = {"text": {"languages": ["en", "de"], "train": "train.{language}"}}
     with pytest.raises(DataError, match=r"add a group with 'pairs' to \[corpora\], or set"):
         drawn(recipe(root, corpora=corpora))
-
-
-# ---- kept with the run ----
 
 
 def mixture(root, **dictionary):

@@ -3,7 +3,7 @@
 import pytest
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.experiments.recipe import Recipe, directions, max_source_lengths
+from interlace.experiments.recipe import Recipe, directions
 from interlace.experiments.records import METADATA, ModelMetadata
 
 CORPORA = {
@@ -44,13 +44,6 @@ def test_back_translation_learns_into_its_languages(settings, expected):
     assert list(learnt({"back_translation": settings})) == expected.split()
 
 
-def test_reports_the_first_objective_that_learns_a_direction():
-    back = {"intermediate_languages": ["de"]}
-    found = learnt({"denoise": {}, "back_translation": back, "translation": {"corpora": ["en-de"]}})
-    assert found == {"de-en": "back_translation", "de-fr": "back_translation", "en-de": "translation"}
-    assert learnt({"denoise": {}, "mass": {}, "mlm": {}, "tlm": {}}) == {}
-
-
 def test_rejects_untrained_directions():
     recipe = Recipe.read({"name": "r", "corpora": CORPORA, "objectives": {"translation": {"corpora": ["en-de"]}}})
     ModelMetadata.of(recipe).check_direction("de", "en")
@@ -59,17 +52,6 @@ def test_rejects_untrained_directions():
         ModelMetadata.of(recipe).check_direction("de", "tr")
     with pytest.raises(SettingsError, match=r"none of its objectives translates"):
         ModelMetadata.of(Recipe(name="r")).check_direction("de", "tr")
-
-
-def test_max_source_lengths_are_those_of_objectives_that_learn_the_direction():
-    objectives = {
-        "translation": {"corpora": ["en-de"], "max_length": 16},
-        "back_translation": {"corpora": ["en-de"], "intermediate_languages": ["en"], "max_length": 32},
-        "denoise": {"max_length": 60},
-    }
-    recipe = Recipe.read({"name": "r", "corpora": CORPORA, "objectives": objectives})
-    lengths = max_source_lengths(recipe)
-    assert [lengths.get(name) for name in ("de-en", "en-de", "en-tr")] == [14, 30, None]
 
 
 def test_metadata_survives_a_round_trip(tmp_path):

@@ -66,9 +66,6 @@ def model_of(data, vectors, **changes):
     return Recipe.read(MODEL | {"data_root": str(data), "model": MODEL["model"] | {"vectors": str(vectors)}} | changes)
 
 
-# ---- vectors of subwords ----
-
-
 def test_lines_interleave_tokens_of_both_languages(data):
     """Lower-cased and filtered; English has five lines and German two, which stand after a quarter and three."""
     vocab, lines = token_lines(recipe_of(data))
@@ -97,9 +94,6 @@ def test_every_token_has_one_vector_and_the_tokenizer_is_saved(data):
     (data / "d.txt").write_text("cat hund\n")
     with pytest.raises(DataError, match=r"no word vectors of '[a-z]+'; there are: subwords"):
         evaluate(target_of(str(data / "run"), change_recipe(recipe_of(data), told)))
-
-
-# ---- a model that begins with them ----
 
 
 def test_run_is_initialized_with_vectors_that_are_part_of_its_identity(data, caplog):
@@ -159,9 +153,6 @@ def test_lineage_and_tokenizer_are_those_of_the_vectors(data):
     assert tokenizer_of(model_of(data, "some.vec.gz")) is None
 
 
-# ---- found before training ----
-
-
 def test_rejects_invalid_vectors_before_training(data):
     vectors = learn_vectors(recipe_of(data), data / "emb")
     (data / "cc.bin").write_bytes(b"no text")
@@ -188,9 +179,6 @@ def test_dry_run_checks_vectors(data, monkeypatch):
         found = estimate(model_of(data, name))
         assert found.cost is None
         assert message in found.notes[0]
-
-
-# ---- the shipped ones ----
 
 
 def test_tiny_recipes_train_unsupervised_translation(tmp_path):

@@ -17,7 +17,6 @@ from toy_settings import under
 STATIC = [name for name in RECIPES.names() if read_recipe(name).embeddings]
 TINY = [name for name in STATIC if name.startswith("tiny/")]
 WORDS = [name for name in TINY if read_recipe(name).embeddings.units == "words"]  # of subwords: test_embedding_tables
-TABLE_5 = {"xlm/word-embeddings:concat": [0.36, 4.89, 0.52], "xlm/word-embeddings:muse": [0.38, 5.13, 0.65]}
 SMALL = {
     "toy.languages": '["en", "de"]',
     "corpora.text.languages": '["en", "de"]',
@@ -64,8 +63,6 @@ def test_finished_run_is_kept_and_is_scored_by_tasks_of_words_only(tmp_path):
         evaluate(target_of(str(tmp_path / "run")), ["word_translation", "retrieval"])
 
 
-# ---- text as the recipe has it, or vectors that are given ----
-
 RECIPE = {
     "name": "own",
     "corpora": {
@@ -101,17 +98,6 @@ def mapped(name, data, tasks=None, **section):
     section = {"name": "procrustes", "vectors": "x.{language}.vec", "dictionary": "{source}-{target}.txt", **section}
     evaluated = {"targets": ["de"], "tasks": tasks or {}}
     return Recipe.read({"name": name, "data_root": str(data), "embeddings": section, "evaluate": evaluated})
-
-
-def test_learns_from_existing_vectors(data):
-    rng = np.random.default_rng(0)
-    words = ["cat", "dog", "house"]
-    english = WordVectors("en", words, rng.normal(size=(3, 2)).astype(np.float32))
-    english.write(data / "x.en.vec")
-    WordVectors("de", ["Katze", "Hund", "Haus"], english.vectors[:, ::-1]).write(data / "x.de.vec")
-    (data / "de-en.txt").write_text("Katze cat\nHund dog\n")
-    folder = learn_vectors(mapped("given", data, mapping={"normalization": [], "refinements": 0}), data / "run")
-    np.testing.assert_allclose(WordVectors.load(folder, "de").vectors, english.vectors, atol=1e-5)
 
 
 def test_dictionary_is_split_into_training_and_test_entries(data):
@@ -162,52 +148,3 @@ def test_rejects_missing_dictionary(data):
     section = {"name": "procrustes", "dictionary": "none.{source}-{target}"}
     with pytest.raises(DataError, match=r"no such file; looked for .*none\.en-de"):
         learn_vectors(Recipe.read(RECIPE | {"data_root": str(data), "embeddings": section}), data / "run")
-
-
-def test_command_line_trains_and_evaluates_vectors(data, monkeypatch):
-    from typer.testing import CliRunner
-
-    from interlace.cli import application
-
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    path = data / "own.json"
-    path.write_text(json.dumps(RECIPE | {"data_root": str(data)}))
-    (data / "d.txt").write_text("cat hund\n")
-    done = CliRunner().invoke(application(), ["pretrain", str(path), "--output", str(data / "run")])
-    assert done.exit_code == 0, done.output
-    (data / "s.txt").write_text("ein\thund\t0.9\nein\tkatzen\t0.2\nhund\tkatzen\t0.1\n")
-    where = ["--set", "evaluate.tasks.word_translation.files=d.txt", "--json"]
-    for change in ("files=s.txt", 'targets=["de"]'):
-        where += ["--set", f"evaluate.tasks.word_similarity.{change}"]
-    tasks = ["--tasks", "word_translation", "--tasks", "word_similarity"]
-    scored = CliRunner().invoke(application(), ["evaluate", str(data / "run"), *tasks, *where, "--recipe", str(path)])
-    assert scored.exit_code == 0, scored.output
-    words, similarity = json.loads(scored.stdout)
-    assert [words["task"], similarity["task"]] == ["word_translation", "word_similarity"]
-    assert words["candidates"] == {"vocabulary": 4}
-    assert "candidates" not in similarity
-
-
-# ---- the paper's table ----
-
-
-@pytest.mark.parametrize("name", TABLE_5)
-def test_published_scores_of_table_5(name):
-    recipe = read_recipe(name)
-    assert [row.scores["mean"] for said in recipe.published for row in said.rows()] == TABLE_5[name]
-    assert all("table 5" in row.where for row in recipe.published)
-    assert recipe.changes
-    assert recipe.embeddings.method().skipgram.width == 300
-
-
-def test_settings_match_the_papers():
-    muse = read_recipe("xlm/word-embeddings:muse").embeddings.method()
-    said = {
-        "hidden": 2048, "batch": 32, "dropout": 0.1, "smoothing": 0.2, "learning_rate": 0.1, "decay": 0.95,
-        "shrink": 0.5, "discriminator_steps": 5, "epochs": 5, "updates": 31_250,
-        "smoothing_kind": "spread", "beta": 0.01, "words": 50_000,
-    }  # fmt: skip
-    assert said.items() <= muse.adversary.model_dump().items()
-    assert muse.adversary.wrong_label == 0.1
-    mapping = {"criterion_words": 10_000, "neighbors": 10, "normalization": [], "refinements": 5}
-    assert mapping.items() <= muse.mapping.model_dump().items()

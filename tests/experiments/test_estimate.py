@@ -7,10 +7,9 @@ import torch
 from typer.testing import CliRunner
 
 from interlace.cli import application
-from interlace.cli.pretrain import _duration
 from interlace.core.errors import DataError, SettingsError
 from interlace.experiments import estimate as estimating
-from interlace.experiments.estimate import BackTranslationUpdates, estimate, shares
+from interlace.experiments.estimate import BackTranslationUpdates, estimate
 from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.models.build import build_model
 from interlace.objectives.common import online_translation as own
@@ -37,18 +36,6 @@ def test_tokens_parameters_and_time_match_hand_counts():
     assert found.cost.hours == pytest.approx(30 * 1024 / found.cost.speed / 3600)
     assert found.cost.speed > 100
     assert found.cost.device == "1 CPU threads"
-
-
-def test_memory_grows_with_micro_batch_and_predictions():
-    def memory(name, **changes):
-        return estimate(read_recipe(name, SMALL | changes)).cost.memory
-
-    few = memory("tiny/mlm")
-    weights = estimate(read_recipe("tiny/mlm", SMALL)).cost.parameters * 16
-    states = few - weights
-    assert states > 1024 * 32 * 4 * 5  # more than a few states a subword
-    assert memory("tiny/mlm", **{"train.tokens_per_update": "4096"}) - weights == pytest.approx(4 * states, rel=0.01)
-    assert memory("tiny/clm") - weights > states + 0.5 * 1024 * 500 * 4  # it predicts all subwords, each of 500
 
 
 def test_cost_of_translation_counts_both_sides():
@@ -78,16 +65,6 @@ def unpaired(objectives, **train):
     masked = read_recipe("tiny/mlm", SMALL).dump()
     objectives = {name: {"max_length": 32, **entry} for name, entry in objectives.items()}
     return Recipe.read({**masked, **UNPAIRED, "objectives": objectives, "train": {**masked["train"], **train}}, "here")
-
-
-def test_mass_fragments_need_less_memory_than_full_decoding():
-    def states(**objectives):
-        cost = estimate(unpaired(objectives)).cost
-        return cost.memory - 16 * cost.parameters
-
-    whole = states(denoise={})
-    assert states(mass={"decoder": "masked"}) == whole
-    assert whole - states(mass={}) > 0.9 * (16 / 32 - 17 / 49) * 1024 * 502 * 4  # scores of the vocabulary alone
 
 
 @pytest.mark.parametrize(
@@ -142,15 +119,6 @@ def test_online_back_translation_is_measured_to_full_sentence_length(monkeypatch
     assert translating.row == 64
 
 
-def test_costs_depend_on_objective_weights():
-    weights = {"denoise": {"weight": "0:1,500:1,501:0"}, "back_translation": {"weight": "0:0,500:0,501:1", "reuse": 2}}
-    for alternate in (False, True):
-        ((_, share),) = shares(unpaired(weights, steps=1000, alternate=alternate))
-        assert share == pytest.approx(0.5 / 2, abs=0.01)
-    ((_, share),) = shares(unpaired({"denoise": {"weight": 0.25}, "back_translation": {}}))
-    assert share == pytest.approx(0.8)
-
-
 def test_lists_missing_files(tmp_path):
     (tmp_path / "train.en").write_text("a line\n")
     recipe = read_recipe("tiny/mlm", SMALL).model_copy(update={"toy": None, "data_root": str(tmp_path)})
@@ -183,4 +151,3 @@ def test_dry_run_prints_the_estimate_and_trains_nothing(tmp_path, monkeypatch):
         CliRunner().invoke(application(), ["pretrain", "tiny/mlm"], catch_exceptions=False)
     with pytest.raises(SettingsError, match="--json prints a dry run"):
         CliRunner().invoke(application(), ["pretrain", "tiny/mlm", "--json", "-o", "run"], catch_exceptions=False)
-    assert [_duration(hours) for hours in (0.01, 1.5, 30, 2400)] == ["36 s", "90 min", "30 h", "100 days"]

@@ -6,19 +6,14 @@ from pathlib import Path
 from unittest.mock import MagicMock
 
 import pytest
-from transformers import BertModel
 
-from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
-from interlace.data.vocab import Vocab
+from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.experiments import evaluate, score_store
-from interlace.experiments.evaluate import Target, _load, _task
+from interlace.experiments.evaluate import Target, _task
 from interlace.experiments.evaluate import evaluate as run
 from interlace.experiments.recipe import Recipe, change_recipe, read_recipe
 from interlace.experiments.records import ModelMetadata
 from interlace.experiments.studies.folder import requested_items
-from interlace.models.build import encoder_config
-from interlace.models.settings import Shape
-from interlace.tasks.pos import Pos
 
 
 @pytest.fixture
@@ -156,14 +151,6 @@ def test_rejects_and_keeps_a_damaged_score_file(target, made, text, said):
     assert (target.into / "scores.json").read_text() == text
 
 
-def test_discards_scores_of_other_settings(target, made):
-    run(target, ["pos", "xnli"], seeds=2)
-    other = target.with_recipe(change_recipe(target.recipe, {"evaluate.tasks.pos.tuning.epochs": "1"}))
-    assert {row["score"] for row in run(other, ["pos"], seeds=1)} == {5}
-    kept = json.loads((target.into / "scores.json").read_text())
-    assert list(dict.fromkeys((row["task"], row["seed"]) for row in kept)) == [("xnli", 0), ("xnli", 1), ("pos", 0)]
-
-
 def test_a_failed_evaluation_keeps_earlier_scores(target, made, monkeypatch):
     run(target, ["pos", "xnli"], seeds=1)
     more = {"evaluate.tasks.pos.tuning.epochs": "1", "evaluate.tasks.xnli.tuning.epochs": "1"}
@@ -242,26 +229,6 @@ def test_failing_tasks_do_not_stop_the_others(target, monkeypatch):
         run(target, ["pos"], seeds=1)
 
 
-def test_error_of_every_seed_is_shown_once(target, made, monkeypatch, caplog):
-    others, known = evaluate.score_within_memory, []
-
-    def scored(cell, fit):
-        if cell.name == "pos":
-            raise DataError("pos: no such file")
-        return others(cell, fit)
-
-    scored_by(monkeypatch, scored)
-    monkeypatch.setattr(evaluate, "stored_contamination", lambda *given: known.append(given[-2:]) or [])
-    with pytest.raises(DataError, match=r"^pos: no such file$"):
-        run(replace(target, trained=target.recipe), ["pos"], seeds=3)
-    assert "no such file" not in caplog.text  # the command prints what is raised
-    assert not known  # without a score, no leak is looked for
-    with pytest.raises(evaluate.IncompleteError) as caught:
-        run(replace(target, trained=target.recipe), ["pos", "retrieval"], seeds=3)
-    assert (caplog.text + str(caught.value)).count("no such file") == 1
-    assert known == [(["retrieval"], ["pos: no such file"])]  # what is not scored is not looked for, nor told again
-
-
 def test_scores_record_contamination_and_unknown_training_text(target, made, monkeypatch):
     told = {"exact": 0.0, "ngram": 1.5, "n": 8, "unknown": ["mbert"]}
     leak = {"task": "retrieval", "language": "de", "shown": [], **told}
@@ -329,12 +296,3 @@ def test_scores_all_learned_directions_by_default_and_warns_about_others(caplog,
     caplog.clear()
     _task(Target(str(tmp_path), trained, None, None), "mt")  # a model of somebody else's
     assert not caplog.text
-
-
-def test_rejects_tokenizer_of_another_model(tmp_path):
-    """Its ids would be other words to the model, and the scores those of noise."""
-    vocab = Vocab.learn({"en": ["a few words"] * 9}, size=300)
-    BertModel(encoder_config(Shape(family="bert", layers=1, width=16, heads=2), vocab)).save_pretrained(tmp_path)
-    assert _load(str(tmp_path), Pos(), vocab).vocab_size == vocab.size
-    with pytest.raises(CheckpointError, match=f"the model has {vocab.size} tokens, the vocabulary 9"):
-        _load(str(tmp_path), Pos(), Vocab.learn({"en": [f"w{n} x{n}" for n in range(999)]}, size=900))

@@ -51,15 +51,6 @@ def test_reads_the_files_of_every_task(name, vocab):
         assert len(task.examples("dev", "en", vocab, Path(DATA))) >= 100
 
 
-@pytest.mark.skipif(not DATA, reason="INTERLACE_DATA is not set")
-def test_pawsx_training_and_test_sentences_are_disjoint(vocab):
-    task = PUBLIC.evaluate.task("pawsx")
-    whole = {split: {line for chunk in task.texts(split, "en", Path(DATA)) for line in chunk.source.lines}
-             for split in ("train", "test")}  # fmt: skip
-    assert len(whole["train"] & whole["test"]) > 50  # a cut by rows alone parts no sentences
-    assert [len(task.examples(split, "en", vocab, Path(DATA))) for split in ("train", "dev", "test")] == [794, 239, 500]
-
-
 SMALL = read_recipe("evaluation/small")
 ROWS = re.compile(r"\[(\d*):(\d*)\]$")
 LEARNT, SCORED = 24, 12  # rows of a training file, and of any other one

@@ -105,19 +105,6 @@ def test_rejects_long_sentences_and_too_many_passes(run, changes, error, message
         run("tiny/mlm", {"train.steps": "3"} | changes)
 
 
-def test_rejects_text_shorter_than_a_sequence(tmp_path):
-    for folder in ("text", "dict"):
-        (tmp_path / folder).mkdir()
-    for language, lines in {"en": 400, "de": 400, "es": 400, "hi": 2}.items():
-        write_lines(tmp_path / f"dict/en-{language}.txt", ["old\thouse"])
-        write_lines(tmp_path / f"text/train.{language}.txt", ["old house small garden"] * lines)
-        write_lines(tmp_path / f"text/dev.{language}.txt", ["old house"] * 40)
-    recipe = read_recipe("tiny/mlm", SMALL).model_copy(update={"toy": None, "data_root": str(tmp_path)})
-    message = r"'hi' has too little text for one sequence of 64 .* objectives\.mlm\.max_length"
-    with pytest.raises(DataError, match=message):
-        pretrain(recipe, tmp_path / "run")
-
-
 @pytest.mark.parametrize("weight", ["3", "0:0,10:0.5"])
 def test_rejects_weights_with_alternation(weight):
     corpora = {"text": {"languages": ["en"], "train": "a"}}

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from interlace.core.errors import DataError
-from interlace.data.vocab import Vocab
 from interlace.experiments.preview import PreviewPair
 from interlace.objectives import OBJECTIVES
 
@@ -34,15 +33,7 @@ def test_batches_depend_on_the_seed_only(name):
         return [found.inputs["input_ids"].tolist() for _, found in batches]
 
     assert draw(0) == draw(0)
-    assert any(draw(0) != draw(seed) for seed in range(1, 9)) == objective.stochastic
-
-
-def test_previews_with_a_learned_vocabulary():
-    vocab = Vocab.learn({"en": ["today the doctor reads"] * 3}, size=300)
-    objective = OBJECTIVES.build("weam")
-    (_, found), *rest = EXAMPLE.batches(objective, vocab)
-    assert not rest
-    assert found.inputs["input_ids"].shape[1] > 17
+    assert any(draw(0) != draw(seed) for seed in range(1, 4)) == objective.stochastic
 
 
 @pytest.mark.parametrize(

@@ -161,9 +161,6 @@ def test_errors_name_the_file(tmp_path, name, text, message):
         read_recipe(str(tmp_path / name), {"seed": "1"} if "steps" in text else {})
 
 
-# ---- recipes that extend another ----
-
-
 def _write(path, text):
     path.write_text(text, encoding="utf-8")
     return str(path)

@@ -3,24 +3,9 @@
 import tracemalloc
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.experiments.translation import LineRange, Shard, digest_of, resumable
-from interlace.text.lines import write_lines
-
-
-@given(data=st.data())
-def test_shards_partition_the_lines_evenly(data, tmp_path_factory):
-    lines = data.draw(st.integers(1, 60))
-    parts = data.draw(st.integers(1, lines))
-    path = tmp_path_factory.getbasetemp() / "lines"
-    write_lines(path, map(str, range(lines)))
-    found = [Shard(number, parts).lines_of(path) for number in range(1, parts + 1)]
-    assert [line for stretch in found for line in stretch] == [str(line) for line in range(lines)]
-    assert {len(stretch) - lines // parts for stretch in found} <= {0, 1}
-    assert all(len(list(stretch)) == len(stretch) for stretch in found)
 
 
 def test_parses_shard_numbers(tmp_path):
@@ -35,9 +20,6 @@ def test_parses_shard_numbers(tmp_path):
     with pytest.raises(DataError, match=r"a: the file is empty"):
         Shard(1, 2).lines_of(tmp_path / "a")
     assert list(Shard(1, 1).lines_of(tmp_path / "a")) == []
-
-
-# ---- going on ----
 
 
 class Many(LineRange):

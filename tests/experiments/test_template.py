@@ -16,15 +16,6 @@ def test_reads_back_as_the_recipe(name):
     assert Recipe.read(tomllib.loads(recipe_template(name))) == read_recipe(name)
 
 
-def test_shows_set_keys_and_defaults_of_entries():
-    lines = recipe_template("tiny/alm").splitlines()
-    assert 'name = "alm"' in lines
-    assert "tokens_per_update = 1024" in lines  # of [train]
-    assert "#mask_share = 0.8" in lines  # of an objective's settings
-    assert "#max_phrase_length = 4" in lines  # of a section inside of [align]
-    assert any("Share of tokens to predict" in line for line in lines)
-
-
 def test_defaults_have_the_values_that_they_show():
     shown, is_live = [], True
     for line in recipe_template("tiny/mlm").splitlines():

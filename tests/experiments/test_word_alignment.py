@@ -1,14 +1,12 @@
 """Word links as a step of recipes: found once, whatever the vocabulary, and again when what they hang on changes."""
 
-import json
-
 import pytest
 
 from interlace.aligners import ALIGNERS
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
-from interlace.core.registry import _PLUGINS, register_plugin
-from interlace.experiments.corpora import needs, plugin_hash
+from interlace.core.registry import register_plugin
+from interlace.experiments.corpora import needs
 from interlace.experiments.prepare import prepare
 from interlace.experiments.recipe import Recipe
 from interlace.objectives import OBJECTIVES
@@ -126,14 +124,6 @@ def test_all_lines_are_aligned_again_if_words_or_aligner_change(folder, changes,
         assert other.take([1]).links.to_lists() == [[[0, 1]]]
 
 
-def test_plugin_hash_depends_on_the_code(folder):
-    old = plugin_hash(ALIGNERS.get("straight"))
-    (folder / "straight.py").write_text(GUEST + "# mended\n")
-    _PLUGINS.clear()
-    register_plugin(folder / "straight.py", {"align": ALIGNERS})
-    assert plugin_hash(ALIGNERS.get("straight")) != old
-
-
 def test_aligns_corpora_of_objectives_that_need_links(folder):
     (folder / "linked.py").write_text(READS_LINKS)
     register_plugin(folder / "linked.py", {"objectives": OBJECTIVES})
@@ -200,13 +190,6 @@ def test_rejects_invalid_sections(folder, section, message):
         _recipe(folder, {"align": section})
 
 
-def test_fills_placeholders_and_survives_a_round_trip(folder):
-    recipe = _recipe(folder, {"align": {"shift": 2, "log": str(folder / "log.{pair}")}})
-    assert Recipe.read(json.loads(json.dumps(recipe.dump()))) == recipe
-    prepare(recipe)
-    assert list(read_lines(folder / "log.en-es")) == ["5 en-es []"]
-
-
 def test_dictionary_is_the_prior_of_the_aligner(folder):
     for target in ("de", "es"):
         write_lines(folder / "data" / f"en-{target}.txt", [f"cat\t{target}1", f"dog\t{target}2"])
@@ -251,23 +234,6 @@ def test_external_links_are_matched_by_line_number(folder):
     assert len(_folders(folder, "alignments")) == 3  # nothing hangs on where files lie
 
 
-def test_extracts_phrases_from_gold_links_of_the_toy_corpus(folder):
-    world = {"languages": ["en", "de"], "sentences": 100, "pairs": 100, "labelled": 5, "nli": 5, "questions": 2}
-    sides = ["parallel/train.{pair}.{source}.tok", "parallel/train.{pair}.{target}.tok"]
-    changes = {
-        "toy": {**world, "dev": 20, "test": 5},
-        "corpora": {"pairs": {"pairs": ["en-de"], "train": sides}},
-        "align": {"name": "pharaoh", "links": "parallel/train.{pair}.links", "phrases": {"max_phrase_length": 3}},
-    }
-    corpus = prepare(_recipe(folder, {"vocab": {"size": 500}, **changes}, align=False)).train["en-de"]
-    root = next((folder / "cache" / "toy").glob("[!.]*"))
-    gold = list(read_lines(root / "parallel" / "train.en-de.links"))
-    pairs = corpus.take(range(len(corpus)))
-    assert [" ".join(f"{i}-{j}" for i, j in row) for row in pairs.links] == gold
-    assert pairs.phrases.lengths.min() > 0
-    assert (pairs.phrases.flat[:, 1] - pairs.phrases.flat[:, 0]).max() == 3
-
-
 def test_corpora_without_phrases_or_links(folder, caplog):
     wants = {"objectives": {"alm": {"code_switching": {"max_phrase_length": 6}}}}
     with pytest.raises(SettingsError, match=r"max_phrase_length = 6, but phrases are extracted up to 4 words"):
@@ -280,13 +246,3 @@ def test_corpora_without_phrases_or_links(folder, caplog):
     assert "lower align.phrases.min_count" in str(error.value)
     prepare(_recipe(folder, {"objectives": {"weam": {}}, "align": {"shift": 500}}))
     assert "en-de: no alignment links in 4 pairs" in caplog.text
-
-
-@pytest.mark.parametrize(("word_tokenizer", "told"), [("whitespace", True), ("unicode", False)])
-def test_warns_about_untokenized_text(folder, caplog, word_tokenizer, told):
-    lines = [f"the cat number {i} sat, and the dog slept." for i in range(40)]
-    write_lines(folder / "data" / "train.en", lines)
-    for language in ("de", "es"):
-        write_lines(folder / "data" / f"train.{language}", [f"die Katze {i} saß und der Hund" for i in range(40)])
-    prepare(_recipe(folder, {"word_tokenizer": word_tokenizer}))
-    assert ("en-de: untokenized text in en" in caplog.text) is told

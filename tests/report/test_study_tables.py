@@ -92,16 +92,6 @@ def test_direction_of_a_metric_decides_what_is_bold(results, greater, bold):
     assert "↓" not in latex(pos)
 
 
-def test_shows_the_metrics_that_a_study_names(results):
-    about = {"metric": "distance", "main": False, "unit": "", "greater_is_better": False}
-    far = [replace(one, **about, score=one.score / 100) for one in results]
-    main, pos = tables(ScoreTable([*results, *far]), "t", "a", metrics={"pos": ["distance", "accuracy"]})
-    assert [column.group for column in pos.columns[1:]] == ["pos ↓ (distance)"] * 4 + ["pos (accuracy, %)"] * 4
-    assert [column.name for column in main.columns] == ["runs", *["en", "others"] * 2]
-    first = {line.label: line.entries[3] for line in pos.lines}  # German
-    assert (first["A"].bold, first["B"].bold) == (True, False)
-
-
 def test_caption_names_checkpoints(results):
     """Eight fine-tunings of a checkpoint against four pre-training runs are one run against four."""
     fixed = [row("m", None, "de", 90.0 + seed, seed=seed) for seed in range(8)]

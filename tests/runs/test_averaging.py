@@ -42,12 +42,6 @@ def stored(run, step):
     return load_file(run / f"checkpoints/step-{step:08d}/model.safetensors")
 
 
-def saved(folder):
-    """All weights of a model, that of a ModernBERT decoder in two files."""
-    files = {str(path.relative_to(folder)): load_file(path) for path in sorted(folder.rglob("*.safetensors"))}
-    return {(file, name): tensor for file, weights in files.items() for name, tensor in weights.items()}
-
-
 every_kind = pytest.mark.parametrize("run", KINDS, indirect=True)
 
 
@@ -70,16 +64,6 @@ def test_every_weight_is_the_mean_of_the_checkpoints(run, tmp_path):
     assert masked or sum("decoder" in name for name in compared) > 10
     if masked:
         AutoModelForMaskedLM.from_pretrained(tmp_path / "mean/model", trust_remote_code=False)
-
-
-@every_kind
-def test_one_checkpoint_is_the_model_itself(run, tmp_path):
-    average_checkpoints(run, tmp_path / "mean", 1)
-    mean, last = (saved(folder) for folder in (tmp_path / "mean/model", run / "model"))
-    assert mean.keys() == last.keys()
-    for name, tensor in mean.items():
-        torch.testing.assert_close(tensor, last[name])
-    average_checkpoints(run, tmp_path / "mean", 3)  # an averaged model gives way to another
 
 
 def test_interrupted_average_leaves_nothing(run, tmp_path, monkeypatch):
@@ -122,16 +106,6 @@ def test_best_checkpoint_before_the_last_is_not_averaged(stopped, tmp_path, capl
     assert json.loads((tmp_path / "mean/averaged.json").read_text())["steps"] == [8, 10]
     assert "early stopping chose step 4; all averaged checkpoints are later: 8, 10" in caplog.text
     assert "includes it" not in caplog.text
-
-
-def test_best_checkpoint_among_the_last_is_averaged(stopped, tmp_path, caplog):
-    run = stopped(best=6, keep=3)
-    average_checkpoints(run, tmp_path / "mean", 2)
-    assert "are later: 8, 10; --average 3 includes it" in caplog.text
-    caplog.clear()
-    average_checkpoints(run, tmp_path / "mean", 3)
-    assert not [each for each in caplog.records if each.name == averaging.__name__]
-    assert json.loads((tmp_path / "mean/averaged.json").read_text())["steps"] == [6, 8, 10]
 
 
 def test_rejects_runs_and_folders_that_cannot_be_used(run, tmp_path):

@@ -79,21 +79,6 @@ def test_rejects_bad_files_and_recipes(train, small, tmp_path, spoil, parts):
     assert not list((tmp_path / "cache").rglob("*.partial*"))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["pretrain", "tiny/mln"], "did you mean 'tiny/mlm'"),
-        (["pretrain", "tiny/mlm", "--set", "train.steps"], "expected section.key=value"),
-        (["toy", "--languages", "en,tk"], "'tk'"),
-    ],
-)
-def test_rejects_bad_arguments(interlace, tmp_path, arguments, message):
-    code, said = interlace(*arguments, "--output", tmp_path / "run")
-    assert code == 2
-    assert message in said
-    assert not (tmp_path / "run").exists()
-
-
 def test_rejects_folders_in_use_or_of_others(train, tmp_path):
     with locked(tmp_path / "run"):
         code, message = train()

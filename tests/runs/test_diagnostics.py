@@ -5,7 +5,6 @@ import logging
 import pytest
 import torch
 
-from interlace.core.errors import SettingsError
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
 from run_records import StoppedError, records, stop_at, weights
@@ -72,18 +71,3 @@ def test_pairs_are_of_dev_text_a_task_or_training_text(small, tmp_path, caplog, 
     assert diagnoses(run)[0][2] == {"en-xx": expected}
     assert f"en-xx on {expected['pairs']} pairs" in caplog.text
     assert ("which the model may have read" in caplog.text) == (expected["from"] == "train")
-
-
-def test_measures_without_data_are_skipped_or_rejected(small, tmp_path, caplog):
-    text = small.read_text()
-    start = text.index("[objectives.tlm]")
-    small.write_text(text[:start] + text[text.index("[", start + 1) :])
-    recipe = read_recipe(str(small), {"corpora.pairs": '{ languages = ["en"], train = "train.{language}" }', **ON})
-    with caplog.at_level(logging.INFO):
-        pretrain(recipe, tmp_path / "run")
-    assert {name.partition("/")[0] for name in diagnoses(tmp_path / "run")[0][1]} == {"accuracy"}
-    assert "cka is not measured: the recipe has no sentence pairs" in caplog.text
-    data = recipe.dump()
-    data["train"]["diagnostics"]["measures"] = ["accuracy", "gap"]
-    with pytest.raises(SettingsError, match=r"gap cannot be measured: .*corpora\.GROUP\.dev"):
-        pretrain(type(recipe).read(data), tmp_path / "other")

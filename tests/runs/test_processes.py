@@ -38,7 +38,7 @@ TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "
 NAMES = [
     name for name in OBJECTIVES.names() if OBJECTIVES.get(name).architecture != "seq2seq"
 ]  # see test_translation_runs
-STEPS = 2 * (len(NAMES) + 1)
+STEPS = len(NAMES) + 4  # some objectives twice
 MORE = {  # what is drawn anew in every step, and dictionaries of a file beside those counted from links
     "align_mlm": 'alignment_loss = "contrastive"\npairs_per_step = 3\nnegatives = 8\n',
     "dict_mlm": 'dictionary = { files = "words.txt", share = 0.5 }\n',

@@ -105,8 +105,6 @@ def test_rejects_the_run_of_another_recipe(pretrain, tmp_path):
     assert json.loads((run / "recipe.json").read_text())["evaluate"]["seeds"] == 7
 
 
-# ---- early stopping ----
-
 EARLY = {"train.evaluate_every": "2", "train.patience": "2", "train.checkpoint_every": "4", "train.keep": "1"}
 
 

@@ -96,14 +96,6 @@ def mixture_of(recipe):
     return materials, build_mixture(recipe, materials, model.traits)
 
 
-def test_weights_of_objectives_follow_their_schedules(unsupervised):
-    recipe = read_recipe(str(unsupervised), {"objectives.denoise.weight": '"0:1,400:1,401:0.25,600:0.25,601:0"'})
-    _, mixture = mixture_of(recipe)
-    draws = [mixture.sources[draw.source].objective for draw in mixture.draws(0, 700, (), 1)]
-    shares = [draws[start:stop].count("denoise") / (stop - start) for start, stop in ((0, 400), (401, 600), (601, 700))]
-    assert shares == pytest.approx([0.5, 0.2, 0], abs=0.07)
-
-
 def test_skips_and_reports_too_long_rows(unsupervised, tmp_path, caplog):
     lines = (tmp_path / "train.en").read_text().splitlines()
     (tmp_path / "train.en").write_text("".join(f"{line} {line if row % 3 else ''}\n" for row, line in enumerate(lines)))

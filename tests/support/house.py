@@ -298,14 +298,12 @@ def remote_code(files: Iterable[Path]) -> Iterator[str]:
     """
     for path in files:
         tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
-        safe = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_safe(node)}
-        for node in ast.walk(tree):
-            if (
-                isinstance(node, ast.Attribute)
-                and node.attr in LOADERS
-                and id(node) not in safe
-                and _is_auto(node.value)
-            ):
+        nodes = list(ast.walk(tree))
+        calls = [node for node in nodes if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in LOADERS]
+        safe = {id(call.func) for call in calls if _is_safe(call)}
+        for node in nodes:
+            found = isinstance(node, ast.Attribute) and node.attr in LOADERS and id(node) not in safe
+            if isinstance(node, ast.Attribute) and found and _is_auto(node.value):
                 yield f"{path}:{node.lineno}: {ast.unparse(node)} without trust_remote_code=False"
 
 

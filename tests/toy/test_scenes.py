@@ -2,10 +2,9 @@
 
 from collections import Counter
 
-import numpy as np
 import pytest
 
-from interlace.toy import Phrase, Scene, pairs, problems, sample, split_of, text
+from interlace.toy import Phrase, Scene, problems, sample, split_of
 from interlace.toy.concepts import ADJECTIVES, CONCEPTS, NOUNS, VERBS
 
 ANNA, KEY = Phrase("anna"), Phrase("key", "the")
@@ -69,15 +68,3 @@ def test_every_concept_is_used():
 )
 def test_invalid_scenes(scene):
     assert problems(scene)
-
-
-def test_text_and_pairs_have_gold_annotation():
-    scenes = sample(50)
-    both = pairs("en", "de", scenes)
-    assert len(both) == len(both.links) == 50
-    assert both.source.lines == text("en", scenes).lines
-    for line in range(50):
-        tokens = both.target.tokens(line)
-        assert len(tokens) == len(both.target.tags["pos"][line]) == len(both.target.tags["names"][line])
-        assert tokens[-1] == "."
-        assert np.all(both.links[line] < [len(both.source.tokens(line)), len(tokens)])

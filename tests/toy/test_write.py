@@ -110,13 +110,6 @@ def test_translations_have_gold_alignments(folder, code, split):
     assert len(both) == len(scenes)
 
 
-def test_held_out_lines_are_parallel(folder):
-    header, *rows = (line.split("\t") for line in _lines(folder / "parallel/test.tsv"))
-    assert header == CODES
-    for code, column in zip(header, zip(*rows, strict=True), strict=True):
-        assert list(column) == _lines(folder / f"parallel/test.en-{code if code != 'en' else 'de'}.{code}")
-
-
 def test_inference_is_the_same_in_all_languages(folder):
     for split, count in (("train", 45), ("test", 24)):
         keys = set()
@@ -189,13 +182,6 @@ def test_other_folders_are_not_replaced(tmp_path):
     with pytest.raises(DataError, match="holds something that is no toy corpus"):
         write_toy(SMALL, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
-
-
-def test_an_older_toy_corpus_is_replaced(tmp_path):
-    tiny = {"languages": ["en", "de"], "pairs": 5, "labelled": 5, "nli": 3, "questions": 2, "dev": 5, "test": 5}
-    write_toy(ToyCorpus(sentences=9, **tiny), tmp_path / "world")
-    write_toy(ToyCorpus(sentences=5, **tiny), tmp_path / "world")
-    assert len(_lines(tmp_path / "world/text/train.en.txt")) == 5
 
 
 def test_invalid_settings_are_rejected():

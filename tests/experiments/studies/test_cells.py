@@ -34,16 +34,6 @@ def test_table_of_derived_studies_counts_their_cells():
         assert len(cells_of(study, folder)) == int(count), name
 
 
-@pytest.mark.parametrize(("name", "seeds"), [("full", 3), ("tokens", 3), ("real", 1), ("real-syntax", 1)])
-def test_alm_on_derived_languages_has_exact_and_own_alignments(name, seeds):
-    study, folder = read_study(f"align-mlm/{name}")
-    found = [cell for cell in cells_of(study, folder) if cell.system.startswith("alm")]
-    assert {(cell.system, cell.label.rpartition(", ")[0]) for cell in found} == {
-        ("alm", "ALM, exact alignments"), ("alm-aligned", "ALM, own aligner"),
-    }  # fmt: skip
-    assert len(found) == 2 * seeds * len(next(iter(study.axes.values())))
-
-
 def test_cells_are_ordered_by_seed_then_system(grid):
     assert [cell.name for cell in cells(grid)] == ["a,seed=0", "b,seed=0", "a,seed=1", "b,seed=1"]
 
@@ -69,13 +59,6 @@ def test_axes_get_the_shortest_unique_names(grid):
     more += '"evaluate.tasks.xnli.tuning.epochs" = [3]\n'
     [cell, *_] = cells(grid, more)
     assert cell.name == "a,warmup=1,pos.tuning.epochs=2,xnli.tuning.epochs=3,seed=0"
-
-
-def test_values_are_converted_to_valid_names(grid):
-    found = cells(grid, '[axes]\ntrain.language_alpha = ["0.7", "0:0.7, 9:0.3"]\n')
-    names = [cell.name for cell in found]
-    assert names[0] == "a,language_alpha=0.7,seed=0"
-    assert names[2].startswith("a,language_alpha=0-0.7-9-0.3-")
 
 
 def test_evaluation_axes_share_one_model(grid):
@@ -165,12 +148,6 @@ def test_rejects_studies_without_tasks(tmp_path):
     study = Study.read({"name": "s", "systems": {"c": {"recipe": "none.toml"}}})
     with pytest.raises(SettingsError, match="no tasks for 'c': name some"):
         cells_of(study, tmp_path)
-
-
-def test_finds_recipes_next_to_the_study(grid):
-    (grid.parent / "own.toml").write_text('extends = "tiny/mlm"\nname = "own"\ntrain.steps = 77\n')
-    found = cells(grid, '[systems.own]\nrecipe = "own.toml"\n')
-    assert next(cell for cell in found if cell.system == "own").recipe.train.steps == 77
 
 
 def test_another_recipe_can_define_the_evaluation(grid):

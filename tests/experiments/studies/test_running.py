@@ -12,7 +12,7 @@ import pytest
 from interlace.core.errors import RunError, SettingsError
 from interlace.experiments.studies import cells_of, read_study
 from interlace.experiments.studies.folder import StudyFolder
-from interlace.experiments.studies.running import JobResources, available_gpus, resources_for, run_study, time_left
+from interlace.experiments.studies.running import JobResources, available_gpus, resources_for, run_study
 
 pytestmark = pytest.mark.usefixtures("stand_in")
 
@@ -73,20 +73,6 @@ def test_results_are_tidy_tables(run, tmp_path):
     written = pq.read_table(tmp_path / "study" / "results.parquet").to_pylist()
     assert [row["train.steps"] for row in written] == [5] * len(rows)
     assert [(row["score"], row["tuning"]) for row in written] == [(row.score, "{}") for row in rows]
-
-
-def test_length_ratio_has_no_better_direction(run, tmp_path):
-    import pyarrow.parquet as pq
-
-    changes = {"evaluate.tasks": '["mt"]', "set.evaluate.tasks.mt.targets": '["en-de"]'}
-    run(changes, only="a")
-    row = {"task": "mt", "seed": 0, "source": "en", "language": "en-de", "metric": "bleu", "score": 1.0}
-    row["scores"] = dict.fromkeys(("bleu", "chrf", "copied words", "length ratio"), 1.0)
-    (tmp_path / "study" / "cells" / "a,seed=0" / "scores.json").write_text(json.dumps([row]))
-    run(changes, only="a")
-    rows = pq.read_table(tmp_path / "study" / "results.parquet").to_pylist()
-    better = {row["metric"]: row["greater_is_better"] for row in rows}
-    assert better == {"bleu": True, "chrf": True, "copied words": False, "length ratio": None}
 
 
 def test_failed_cell_is_retried_and_does_not_stop_others(run, tmp_path):
@@ -269,24 +255,3 @@ def test_unwritable_cell_does_not_stop_others(run, tmp_path, monkeypatch, fault)
     monkeypatch.setattr(StudyFolder, "write_state", fail_in_one)
     assert run(jobs=2).failed == {"a,seed=0": str(fault)}
     assert {row.cell for row in scores(tmp_path)} == {"b,seed=0", "a,seed=1", "b,seed=1"}
-
-
-def test_cell_damaged_at_its_end_does_not_stop_others(run, tmp_path, monkeypatch):
-    keep = StudyFolder.write_state
-
-    def damage(self, cell, state):
-        keep(self, cell, state)
-        if (cell.name, state.state) == ("a,seed=0", "finished"):
-            (self.cell(cell.name) / "cell.json").write_text("{")
-
-    monkeypatch.setattr(StudyFolder, "write_state", damage)
-    assert "cell.json: damaged: Expecting property name" in run().failed["a,seed=0"]
-    assert {row.cell for row in scores(tmp_path)} == {"b,seed=0", "a,seed=1", "b,seed=1"}
-
-
-def test_remaining_time_is_estimated_by_system():
-    finished = [("a", 100.0), ("a", 140.0), ("b", 30.0)]
-    assert time_left([], [], ["a"], 1) is None
-    assert time_left(finished, [], ["a", "b"], 1) == 150.0
-    assert time_left(finished, [("a", 20.0)], ["c"], 2) == 100.0  # 100 are left of the first, and the mean is 90
-    assert time_left(finished, [("b", 50.0)], [], 1) == 0.0  # what takes longer than usual is nearly done

@@ -82,33 +82,6 @@ def test_incomparable_task_is_reported_and_does_not_stop_others(grid, tmp_path, 
     assert "pos, zero-shot: B is not compared with a over test examples in en, others, de, es" in caplog.text
 
 
-def test_unpaired_system_does_not_stop_others(grid, tmp_path, stand_in):
-    grid.write_text(grid.read_text() + '[systems.c]\nrecipe = "tiny/weam"\n[systems.d]\nrecipe = "tiny/clm"\n')
-    study, folder = read_study(str(grid))
-    into = tmp_path / "study"
-    run_study(study, folder, into)
-    for run in finished_runs(study, folder, into):
-        if not run.name.startswith("d"):  # what it got was not kept
-            keep_outcomes(run, "retrieval", 5 + run.name.startswith("b"))
-    summarize(study, folder, into)
-    rows = [row for row in compared(into) if row["resampled"] == "examples"]
-    why = {row["system"]: row["reason"] for row in rows}
-    assert set(why) == {"B", "c", "d"}
-    assert why["c"] is None
-    assert "found 6 and 5" in why["B"]
-    assert "no such file" in why["d"]
-    assert {row["holm"] for row in rows if row["system"] == "c"} == {1.0}
-
-
-def test_captions_list_missing_runs(grid, tmp_path, stand_in):
-    study, folder = read_study(str(grid))
-    into = tmp_path / "study"
-    run_study(study, folder, into, only="a*")
-    assert all("Finished runs: B 0 of 2." in table.caption for table in summarize(study, folder, into)[:2])
-    run_study(study, folder, into)
-    assert not any("Finished" in table.caption for table in summarize(study, folder, into))
-
-
 def test_study_without_scores_has_no_tables(grid, tmp_path):
     assert summarize(*read_study(str(grid)), tmp_path / "none") == []
 
@@ -123,13 +96,3 @@ def test_report_lists_scored_runs_and_checkpoints(finished):
     names = [run.name for run in finished_runs(study, folder, into)]
     assert first.name in names
     assert second.name not in names
-
-
-def test_captions_list_commits_of_runs(finished, tmp_path):
-    study, folder, into = finished
-    assert "Runs by commit" not in summarize(study, folder, into)[0].caption
-    rows = json.loads((into / "results.json").read_text())
-    for row in rows:
-        row["commit"] = "0123" if row["cell"] == "a,seed=0" else "4567"
-    (into / "results.json").write_text(json.dumps(rows))
-    assert "Runs by commit: 0123 (1), 4567 (3)." in summarize(study, folder, into)[0].caption
