@@ -1,13 +1,11 @@
 """What the `interlace` command makes of errors."""
 
 import errno
-import os
-from pathlib import Path
 
 import pytest
 
 import interlace.cli
-from interlace.__main__ import _is_busy, main
+from interlace.__main__ import main
 
 
 def fails_with(error):
@@ -30,16 +28,3 @@ def test_bugs_keep_their_traceback(monkeypatch):
     monkeypatch.setattr(interlace.cli, "application", fails_with(OSError("no number")))
     with pytest.raises(OSError, match="no number"):
         main()
-
-
-@pytest.mark.parametrize(
-    ("running", "busy"), [("1/90", False), (f"{1 + (os.cpu_count() or 1)}/90", True), (None, False)]
-)
-def test_thread_waiting_policy(monkeypatch, running, busy):
-    def read(_path, **_how):
-        if running is None:
-            raise OSError
-        return f"0.1 0.2 0.3 {running} 1234\n"
-
-    monkeypatch.setattr(Path, "read_text", read)
-    assert _is_busy() is busy

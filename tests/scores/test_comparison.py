@@ -44,9 +44,6 @@ def over_examples(rows, folder, outcomes=None, **more):
     return compare(ScoreTable(rows), "a", "examples", outcomes=outcomes_in(folder), **more)
 
 
-# ---- seeds and languages ----
-
-
 def test_comparison_over_seeds(results):
     found = by_language(compare(results, "a"))
     german = found["de"]
@@ -142,9 +139,6 @@ def test_rejects_unknown_system_and_unit(results):
         compare(results, "a", unit="examples")
 
 
-# ---- held-out words ----
-
-
 @pytest.mark.parametrize("shares", [{"b": 40.0}, {"a": 20.0, "b": 40.0}])
 @pytest.mark.parametrize("metrics", [{}, {"pos": ["accuracy"]}])
 def test_systems_with_different_held_out_words_are_compared_over_all_words(results, shares, metrics):
@@ -163,9 +157,6 @@ def test_systems_with_the_same_held_out_words_are_compared_by_the_main_metric(re
     found = by_language(compare(with_dictionary(results, shares), "a"))
     assert metrics_of(found.values()) == {"accuracy"}
     assert found["de"].difference.value == pytest.approx(9.9)
-
-
-# ---- examples ----
 
 
 def test_comparison_over_examples(results, tmp_path):

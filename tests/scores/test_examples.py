@@ -36,9 +36,6 @@ def right(flags):
     return Examples(np.array(flags, float), np.ones(len(flags)))
 
 
-# ---- measures ----
-
-
 @st.composite
 def counts(draw):
     """Lengths and n-grams as sentences have them: each order has no more than the one before."""
@@ -82,9 +79,6 @@ def test_bleu_is_resampled_over_sentences(rng):
     assert gain.low > 0
     assert approximate_randomization(better, worse, rng, draws=199).p == pytest.approx(1 / 200)
     assert approximate_randomization(better, better, rng, draws=99).p == 1.0
-
-
-# ---- intervals and tests ----
 
 
 def test_bootstrap_interval_of_a_share_is_near_the_binomial_one(rng):
@@ -148,9 +142,6 @@ def test_mcnemar_by_hand():
             mcnemar(other, b)
 
 
-# ---- groups ----
-
-
 def grouped(flags):
     """Groups of examples that are as right as one example would be."""
     score = np.repeat(np.asarray(flags, np.float64), OFTEN)
@@ -175,9 +166,6 @@ def test_paired_comparisons_resample_and_swap_groups(rng):
         assert one.n <= 30 < many.n
         rest = [value for name, value in vars(one).items() if name != "n"]
         assert [value for name, value in vars(many).items() if name != "n"] == pytest.approx(rest)
-
-
-# ---- several test sets, several runs ----
 
 
 def test_mean_over_sets_draws_parallel_examples_together(rng):
