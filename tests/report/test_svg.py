@@ -61,11 +61,7 @@ def test_numbers_times_and_names():
     assert "<b>" not in svg.text(0, 0, "<b>&") + svg.element("p", title='"<b>')
 
 
-def test_negative_bars_hang_below_zero():
-    bars = [figures.Bar("xnli", series, value, series) for series, value in (("a", 10.0), ("b", -10.0))]
-    drawing = figures.bar_chart("t", bars, {"a": 0, "b": 1}, (-10.0, 10.0))
-    found = re.findall(r'<rect[^>]* y="([0-9.-]+)"[^>]* height="([0-9.]+)"', "".join(drawing.parts))
-    assert found == [("56", "67"), ("123", "67")]
+def test_keys_break_into_lines_within_the_figure():
     parts, more = svg.key_lines({f"objective {number}": number for number in range(8)}, 34, 380)
     places = re.findall(r'<text x="([0-9.]+)" y="([0-9.]+)"', "".join(parts))
     assert {y for _, y in places} >= {"34", "52"}

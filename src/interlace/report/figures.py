@@ -1,4 +1,4 @@
-"""Figures: lines over steps, dots, bars, scatter plots, sizes; shaded tables, alignment matrices, maps of words."""
+"""Figures: lines over steps, dots, scatter plots, sizes; shaded tables, alignment matrices, maps of words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import cos, radians, sin
 from statistics import fmean
-from textwrap import wrap
 
 import numpy as np
 from markupsafe import Markup
@@ -49,15 +48,14 @@ def _value_axis(
     up: Callable[[float], float],
     ends: tuple[float, float],
     shown: Callable[[float], str],
-    base: float | None = None,
 ) -> list[Markup]:
-    """Return a horizontal line between `ends` with its number for each value; the line at `base` is dark."""
+    """Return a horizontal line between `ends` with its number for each value."""
     left, right = ends
     return [
         part
         for value in values
         for part in (
-            line(left, up(value), right, up(value), "rule" if value == base else "grid"),
+            line(left, up(value), right, up(value), "grid"),
             text(left - 6, up(value) + 4, shown(value), "tick", "end"),
         )
     ]
@@ -207,48 +205,7 @@ def dot_chart(
     return Drawing(WIDTH, bottom + 16 + more, label, below(title, drawn_keys, parts, more), "dots")
 
 
-# ---- bars, scatter plots ----
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A bar of one series in one group."""
-
-    group: str
-    series: str
-    value: float
-    title: str
-
-
-def bar_chart(title: str, bars: Sequence[Bar], styles: Mapping[str, int], ends: tuple[float, float]) -> Drawing:
-    """Draw bars of each group side by side, up or down from 0; `styles` are of the series."""
-    groups = list(dict.fromkeys(bar.group for bar in bars))
-    bottom = 201.0 if ends[0] < 0 else 190.0
-    up = scale(*ends, 190.0, 56.0)
-    parts = _value_axis(ticks(*ends, 4), up, (30, _RIGHT), _whole, base=0)
-    space = (_RIGHT - 36) / len(groups)
-    wide = min(26.0, space * 0.9 / max(len(styles), 1))
-    names = [wrap(group, int(space / text_width("x", 11)), break_on_hyphens=False) for group in groups]
-    for place, (group, lines) in enumerate(zip(groups, names, strict=True)):
-        middle = 36 + space * (place + 0.5)
-        parts += [text(middle, bottom + 16 + 13 * row, words, "tick", "middle") for row, words in enumerate(lines)]
-        for bar in (one for one in bars if one.group == group):
-            x = middle + (styles[bar.series] - len(styles) / 2) * wide
-            size = {"x": x + 1, "y": up(max(bar.value, 0.0)), "width": wide - 2, "height": abs(up(bar.value) - up(0.0))}
-            fill = f"c{styles[bar.series] % STYLES} full"
-            parts.append(element("rect", element("title", bar.title), class_=fill, **size))
-            beyond = up(bar.value) + (11.0 if bar.value < 0 else -3)
-            parts.append(text(x + wide / 2, beyond, _bar_label(bar.value, wide), "tick", "middle"))
-    keys, more = key_lines(styles, 34, WIDTH, shape=_DISC)
-    label = f"{title}: " + "; ".join(bar.title for bar in bars)
-    height = bottom + 11 + 13 * max(map(len, names)) + more
-    return Drawing(WIDTH, height, label, below(title, keys, parts, more), "dots")
-
-
-def _bar_label(value: float, wide: float) -> str:
-    """Return the number above a bar: with a decimal if it is small and the bar wide enough."""
-    precise = number(value, 1)
-    return precise if abs(value) < 10 and text_width(precise, 11) <= wide + 1 else _whole(value)
+# ---- scatter plots ----
 
 
 @dataclass(frozen=True)

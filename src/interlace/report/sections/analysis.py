@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from interlace.core.randomness import Purpose, generator
-from interlace.report.figures import Bar, Dot, DotRow, ScatterPoint, bar_chart, dot_chart, scatter, size_chart
+from interlace.report.figures import Dot, DotRow, ScatterPoint, dot_chart, scatter, size_chart
 from interlace.report.runs import Run
 from interlace.report.score_tables import task_scores
 from interlace.report.sections import Section, figure_section
@@ -25,7 +25,7 @@ def analysis(runs: Sequence[Run]) -> list[Section]:
     """Return the sections `Transfer to derived languages` and `Score by amount of text`."""
     points = transfer_points(runs)
     by_task = [[point for point in points if point.task == task] for task in dict.fromkeys(p.task for p in points)]
-    figures = [*_bars(points, gap=True), *map(_gaps, by_task), *_bars(points, gap=False)]
+    figures = [*map(_gaps, by_task)]
     figures += [_scatter(aligned) for some in by_task if (aligned := [p for p in some if p.alignment is not None])]
     correlations = "; ".join(filter(None, map(_correlation, by_task)))
     note = f"Spearman correlation of alignment with the negated gap, within transformations: {correlations}."
@@ -117,21 +117,8 @@ def _styles(points: Sequence[TransferPoint], column: str) -> dict[str, int]:
     return {name: style for style, name in enumerate(dict.fromkeys(getattr(point, column) for point in points))}
 
 
-def _bars(points: Sequence[TransferPoint], *, gap: bool) -> Iterator[Drawing]:
-    """Draw for each transformation figure 2 of the paper, the gaps by task, or the zero-shot scores."""
-    gaps, systems = [point.gap for point in points], _styles(points, "system")
-    for transformation in _styles(points, "transformation"):
-        bars = [
-            Bar(task_name(point.task), point.system, point.gap if gap else point.zero_shot, str(point))
-            for point in points
-            if point.transformation == transformation
-        ]
-        title = f"{transformation}: {'supervised minus zero-shot' if gap else 'zero-shot scores'}"
-        yield bar_chart(title, bars, systems, (min(0.0, *gaps), max(1.0, *gaps)) if gap else (0.0, 100.0))
-
-
 def _gaps(points: Sequence[TransferPoint]) -> Drawing:
-    """Draw the gap of each system in one task, a mark a transformation."""
+    """Draw figure 2 of the paper: the gap of each system in one task, a mark a transformation."""
     styles = _styles(points, "transformation")
     dots: dict[str, list[Dot]] = {}
     for point in points:
