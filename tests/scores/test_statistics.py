@@ -14,7 +14,6 @@ from interlace.scores.statistics import (
     ALPHA,
     cliffs_delta,
     cohens_d,
-    correlation_interval,
     difference_interval,
     holm,
     mean_interval,
@@ -231,12 +230,6 @@ def test_spearman_within_conditions_by_hand(rng):
     points = {("x", "a"): (1, 1), ("x", "b"): (2, 2), ("x", "c"): (3, 3), ("x", "d"): (9, 0), ("alone", "a"): (0, 0)}
     points |= {("y", name): point for (_, name), point in list(points.items())[:3]}
     assert rank_correlation(points, rng) == (spearman([[1, 2, 3]] * 2, [[1, 2, 3]] * 2, rng), 2)  # d has no y
-
-
-def test_correlation_interval_is_that_of_fishers_z():
-    found = correlation_interval(0.5, 30)
-    assert math.atanh(found.high) - math.atanh(0.5) == pytest.approx(1.96 * math.sqrt(1.06 / 27), abs=1e-4)
-    assert (correlation_interval(0.9, 3).low, correlation_interval(0.9, 3).high) == (-1.0, 1.0)
 
 
 def test_spearman_rejects_unequal_lengths(rng):

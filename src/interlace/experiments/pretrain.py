@@ -15,19 +15,10 @@ from accelerate import Accelerator
 from numpy.typing import NDArray
 
 from interlace.core.errors import SettingsError
+from interlace.experiments import monitoring
 from interlace.experiments.card import write_card
 from interlace.experiments.embeddings import learn_vectors
 from interlace.experiments.mixing import build_mixture, store_dictionaries
-from interlace.experiments.monitoring import (
-    MAIN,
-    concept_vectors,
-    concepts,
-    dev_scores,
-    diagnostics_callbacks,
-    held_out,
-    sample_alignments,
-    write_words,
-)
 from interlace.experiments.prepare import Materials, prepare
 from interlace.experiments.recipe import STOPPING_TASKS, Recipe
 from interlace.experiments.records import check_run_state, claim_folder, data_of, is_finished, run_record, save_model
@@ -37,31 +28,12 @@ from interlace.models.families import Traits
 from interlace.models.languages import check_fold_language
 from interlace.objectives.common.dictionaries import dictionary_scores
 from interlace.tasks.common.likelihood import HeldOutBatches
-from interlace.training import checkpoint
-from interlace.training.callbacks import (
-    Callback,
-    CheckpointCallback,
-    CopyingWarning,
-    HeldOutEvaluation,
-    MetricsWriter,
-    TrackerCallback,
-)
+from interlace.training import callbacks as loop_callbacks
+from interlace.training import checkpoint, run_folder
 from interlace.training.device import accelerator_for
 from interlace.training.diagnostics import DiagnosticsCallback, perplexities
 from interlace.training.loop import Progress, Training, TrainingModel, TrainingStep, steps
 from interlace.training.preview import training_samples
-from interlace.training.run_folder import (
-    ALIGNMENTS,
-    METRICS,
-    RUN,
-    SAMPLES,
-    WORDS,
-    append_line,
-    cut_metrics,
-    locked,
-    read_json,
-    write_json,
-)
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +55,7 @@ def pretrain(recipe: Recipe, into: Path, callback: Callable[[TrainingStep], None
     train.check_processes(accelerator.num_processes)
     if not accelerator.is_main_process:
         return into / "model" if is_finished(into) else _run(recipe, into, accelerator, callback)
-    with locked(into):
+    with run_folder.locked(into):
         claim_folder(recipe, into)
         if is_finished(into):
             log.info("%s is finished; nothing to do", into)
@@ -104,8 +76,8 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callabl
         check_run_state(into, vocab, backbone)
     for note in backbone.notes:
         log.info("%s", note)
-    words = concepts(recipe, materials.root)
-    before = concept_vectors(backbone, vocab, words)
+    words = monitoring.concepts(recipe, materials.root)
+    before = monitoring.concept_vectors(backbone, vocab, words)
     mixture = build_mixture(recipe, materials, backbone.traits)
     if main:
         store_dictionaries(mixture, into)
@@ -116,7 +88,7 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callabl
     model = accelerator.prepare(TrainingModel(backbone, objectives, recipe.seed))
     settings = train.optimizer
     training = Training(model, mixture, settings.build(model), settings, accelerator, train.steps, train.micro_batches)
-    progress, rows = Progress(), held_out(recipe, materials, backbone.traits)
+    progress, rows = Progress(), monitoring.held_out(recipe, materials, backbone.traits)
     _check_settings(recipe, backbone.traits, rows)
     if train.trackers:
         accelerator.init_trackers("trackers")
@@ -135,7 +107,11 @@ def _check_settings(recipe: Recipe, traits: Traits, rows: list[HeldOutBatches]) 
     train, settings = recipe.train, recipe.train.optimizer
     if (warmup := settings.warmup_steps(train.steps)) < settings.warmup:
         log.info("the warm-up has %d instead of %d steps: train.optimizer.max_warmup_share", warmup, settings.warmup)
-    if train.patience and train.stop_by == MAIN and not any(corpus.name == MAIN for corpus in rows):
+    if (
+        train.patience
+        and train.stop_by == monitoring.MAIN
+        and not any(corpus.name == monitoring.MAIN for corpus in rows)
+    ):
         raise SettingsError("train.patience: early stopping needs held-out text; name some in corpora.GROUP.dev")
     if (language := recipe.export.fold_language) is not None:
         check_fold_language(traits.languages, language)
@@ -143,17 +119,17 @@ def _check_settings(recipe: Recipe, traits: Traits, rows: list[HeldOutBatches]) 
 
 def _callbacks(
     recipe: Recipe, into: Path, training: Training, progress: Progress, rows: list[HeldOutBatches], materials: Materials
-) -> list[Callback]:
+) -> list[loop_callbacks.Callback]:
     accelerator, train = training.accelerator, recipe.train
 
     def record(row: dict[str, Any]) -> None:
         if accelerator.is_main_process:
-            append_line(into / METRICS, row)
+            run_folder.append_line(into / run_folder.METRICS, row)
         accelerator.log(row["scores"], step=row["step"])
 
     backbone = accelerator.unwrap_model(training.model).backbone
     known = {source.objective: source.prepared.dictionaries for source in training.mixture.sources}
-    scorer = dev_scores(recipe, materials, accelerator) if train.stop_by in STOPPING_TASKS else None
+    scorer = monitoring.dev_scores(recipe, materials, accelerator) if train.stop_by in STOPPING_TASKS else None
 
     def measure() -> dict[str, float]:
         """Measure perplexity, dictionary scores and, for early stopping by them, translations."""
@@ -165,27 +141,34 @@ def _callbacks(
 
     every, patience = train.evaluate_every or train.steps, train.patience
     evaluation = (
-        HeldOutEvaluation(measure, every, patience, progress, train.steps, record, train.stop_by)
+        loop_callbacks.HeldOutEvaluation(measure, every, patience, progress, train.steps, record, train.stop_by)
         if rows or scorer
         else None
     )
-    callbacks: list[Callback] = []
-    callbacks += [MetricsWriter(into / METRICS), CopyingWarning()] if accelerator.is_main_process else []
-    callbacks += [TrackerCallback(accelerator)] if train.trackers else []
-    callbacks += diagnostics_callbacks(recipe, materials, training, rows, record)
+    callbacks: list[loop_callbacks.Callback] = []
+    callbacks += (
+        [loop_callbacks.MetricsWriter(into / run_folder.METRICS), loop_callbacks.CopyingWarning()]
+        if accelerator.is_main_process
+        else []
+    )
+    callbacks += [loop_callbacks.TrackerCallback(accelerator)] if train.trackers else []
+    callbacks += monitoring.diagnostics_callbacks(recipe, materials, training, rows, record)
     callbacks += [evaluation] if evaluation else []
     folder = into / "checkpoints"
-    return [*callbacks, CheckpointCallback(folder, train.checkpoint_every, train.keep, training, progress, evaluation)]
+    return [
+        *callbacks,
+        loop_callbacks.CheckpointCallback(folder, train.checkpoint_every, train.keep, training, progress, evaluation),
+    ]
 
 
 def _train(training: Training, progress: Progress, callbacks: Sequence[Any], into: Path) -> None:
     """Resume and run the loop to its end."""
-    saved = next(each for each in callbacks if isinstance(each, CheckpointCallback))
+    saved = next(each for each in callbacks if isinstance(each, loop_callbacks.CheckpointCallback))
     done = saved.resume()
     if done:
         log.info("resuming from step %d", done)
     if training.accelerator.is_main_process:
-        cut_metrics(into / METRICS, done or -1)  # steps after the checkpoint are repeated
+        run_folder.cut_metrics(into / run_folder.METRICS, done or -1)  # steps after the checkpoint are repeated
     if progress.stop:
         return
     for each in callbacks if not done else ():
@@ -216,7 +199,7 @@ def _finish(
     """
     begun, folder = time.perf_counter(), into / "checkpoints"
     model: TrainingModel = training.accelerator.unwrap_model(training.model)
-    state = read_json(checkpoint.path_of(folder, checkpoint.steps_in(folder)[-1]) / checkpoint.STATE)
+    state = run_folder.read_json(checkpoint.path_of(folder, checkpoint.steps_in(folder)[-1]) / checkpoint.STATE)
     best = (state.get("evaluation") or {}).get("best_step")
     if recipe.train.patience and best and best in checkpoint.steps_in(folder):
         log.info("exporting step %d, the best by %s", best, recipe.train.stop_by)
@@ -224,13 +207,15 @@ def _finish(
     backbone: Backbone = model.backbone.eval()
     shutil.rmtree(into / "model", ignore_errors=True)
     save_model(backbone, materials.vocab, recipe, into / "model")
-    write_json(into / SAMPLES, training_samples(training.mixture, materials.vocab))
-    write_words(into / WORDS, words, before, concept_vectors(backbone, materials.vocab, words))
-    if alignments := sample_alignments(materials.train):
-        write_json(into / ALIGNMENTS, alignments)
-    lines = (into / METRICS).read_text(encoding="utf-8").split("\n")
+    run_folder.write_json(into / run_folder.SAMPLES, training_samples(training.mixture, materials.vocab))
+    monitoring.write_words(
+        into / run_folder.WORDS, words, before, monitoring.concept_vectors(backbone, materials.vocab, words)
+    )
+    if alignments := monitoring.sample_alignments(materials.train):
+        run_folder.write_json(into / run_folder.ALIGNMENTS, alignments)
+    lines = (into / run_folder.METRICS).read_text(encoding="utf-8").split("\n")
     rows = [json.loads(line) for line in lines if line]
     spent = {name: round(each, 3) for name, each in (seconds | {"export": time.perf_counter() - begun}).items()}
     about = run_record(recipe, training, progress, spent, rows) | {"data": data_of(recipe, materials)}
     write_card(into, about)
-    write_json(into / RUN, about)
+    run_folder.write_json(into / run_folder.RUN, about)

@@ -22,16 +22,7 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data.vocab import Vocab
-from interlace.models.search import (
-    DecodingState,
-    EnsembleState,
-    Hypotheses,
-    TokenConstraints,
-    encode_source,
-    encoder_inputs,
-    eval_mode,
-    generate,
-)
+from interlace.models import search as beam_search
 from interlace.models.seq2seq import Seq2Seq
 from interlace.models.settings import SearchSettings
 from interlace.text import Text
@@ -133,7 +124,7 @@ class Translator:
         self.max_length = limit if max_length is None else min(limit, max_length)
         self.max_target = min(model.max_target_length - 1 for model in models)
         size = max(model.vocab_size for model in models)
-        self.constraints = TokenConstraints.of(vocab, size, allow_unk=self.settings.allow_unk)
+        self.constraints = beam_search.TokenConstraints.of(vocab, size, allow_unk=self.settings.allow_unk)
         budget = BatchBudget.of(self.models)
         self.tokens = max(1, (budget.tokens if tokens is None else tokens) // self.settings.width)
         allowed = max(1, budget.scores // (size * self.settings.width))
@@ -192,7 +183,7 @@ class Translator:
         made: list[list[Hypothesis]] = [[] for _ in range(len(ids))]
         waiting = batches(ids.lengths, self.tokens, self.rows)
         places = np.arange(len(ids)) - np.searchsorted(numbers, numbers)  # of pieces in their lines
-        with eval_mode(*self.models):
+        with beam_search.eval_mode(*self.models):
             while waiting:
                 rows = waiting.pop(0)
                 limits = self.settings.limits(ids.lengths[rows], self.max_target)
@@ -221,7 +212,7 @@ class Translator:
 
     def _generate(
         self, ids: Ragged, limits: NDArray[np.int64], lines: NDArray[np.int64], pieces: NDArray[np.int64]
-    ) -> Hypotheses:
+    ) -> beam_search.Hypotheses:
         """Return the hypotheses of a batch of pieces; the random numbers of sampling are keyed by line and piece."""
         draws = None
         if self.settings.sample:
@@ -230,14 +221,16 @@ class Translator:
             drawn = [generator(Purpose.DECODE, seed, line, piece).random(width) for line, piece in keys]
             draws = torch.from_numpy(np.array(drawn, np.float32))
         states = [
-            encode_source(model, encoder_inputs(model, ids, self.vocab, self.source), self.target)
+            beam_search.encode_source(
+                model, beam_search.encoder_inputs(model, ids, self.vocab, self.source), self.target
+            )
             for model in self.models
         ]
-        state: DecodingState = states[0] if len(states) == 1 else EnsembleState(tuple(states))
+        state: beam_search.DecodingState = states[0] if len(states) == 1 else beam_search.EnsembleState(tuple(states))
         first = torch.full((len(ids),), self.first, device=self.models[0].device)
-        return generate(self.settings, state, first, torch.from_numpy(limits), self.constraints, draws)
+        return beam_search.generate(self.settings, state, first, torch.from_numpy(limits), self.constraints, draws)
 
-    def _decoded(self, found: Hypotheses, limits: NDArray[np.int64]) -> Iterator[list[Hypothesis]]:
+    def _decoded(self, found: beam_search.Hypotheses, limits: NDArray[np.int64]) -> Iterator[list[Hypothesis]]:
         """Yield the hypotheses of each piece as text."""
         best = slice(self.settings.n_best)
         lengths, logprobs = found.lengths[:, best].cpu().numpy(), found.logprobs[:, best].cpu().numpy()

@@ -26,17 +26,7 @@ from interlace.core.randomness import Generator, Purpose, generator
 from interlace.data import Pairs
 from interlace.data.layout import MAX_SPECIALS
 from interlace.objectives import Batch, Objective, Resources, Term
-from interlace.objectives.common.code_switching import (
-    MONOLINGUAL,
-    CodeSwitching,
-    SwitchCandidates,
-    SwitchedSentences,
-    SwitchedTokens,
-    WordForms,
-    retokenized_share,
-    switch_phrases,
-    switched_tokens,
-)
+from interlace.objectives.common import code_switching as switching
 from interlace.objectives.common.masking import Masking, PreparedMasked
 
 if TYPE_CHECKING:
@@ -52,7 +42,7 @@ NOTED_SHARE = 0.005  # share of differently tokenized sentences from which `note
 class PreparedAlm(PreparedMasked):
     """Adds the forms of moved words."""
 
-    forms: WordForms
+    forms: switching.WordForms
 
 
 class Alm(Objective):
@@ -69,8 +59,8 @@ class Alm(Objective):
     term: ClassVar[str] = "alm"
 
     masking: Masking = Field(default_factory=Masking, description="Which tokens are predicted and how they are masked.")
-    code_switching: CodeSwitching = Field(
-        default_factory=CodeSwitching, description="Which phrases are exchanged, and how many."
+    code_switching: switching.CodeSwitching = Field(
+        default_factory=switching.CodeSwitching, description="Which phrases are exchanged, and how many."
     )
     phrases: Literal["stored", "extracted"] = Field(
         "stored",
@@ -97,7 +87,7 @@ class Alm(Objective):
     def prepare(self, resources: Resources) -> PreparedAlm:
         """Return the masking tables and the word forms."""
         prepared = self.masking.prepare(super().prepare(resources), resources)
-        return PreparedAlm(**vars(prepared), forms=WordForms(resources.vocab))
+        return PreparedAlm(**vars(prepared), forms=switching.WordForms(resources.vocab))
 
     def batch(self, examples: Pairs, prepared: PreparedAlm, step: int, rng: Generator) -> Batch:
         """Switch every pair, and mask.
@@ -108,7 +98,7 @@ class Alm(Objective):
         switched, tokens = self._switched(examples, prepared.forms, rng)
         layout = tokens.layout(prepared.vocab, self.max_length)
         batch = self.masking.batch(layout, examples.languages, prepared, term=self.term, step=step, rng=rng)
-        mixed = switched.kinds >= MONOLINGUAL
+        mixed = switched.kinds >= switching.MONOLINGUAL
         batch.counts |= {MIXED: len(mixed), REPLACED: max(int(switched.words[mixed].sum()), 1)}
         sums = {MIXED: mixed.sum(), REPLACED: switched.replaced.sum()}
         batch.extra |= {name: np.array([value], np.float32) for name, value in sums.items()}
@@ -122,7 +112,7 @@ class Alm(Objective):
     def notes(self, examples: Pairs, prepared: PreparedAlm) -> list[str]:
         """Report how many sentences are tokenized differently from their text, in scripts without spaces."""
         _, tokens = self._switched(examples, prepared.forms, generator(Purpose.SAMPLE, 0))
-        share = retokenized_share(tokens.sentences, prepared.vocab)
+        share = switching.retokenized_share(tokens.sentences, prepared.vocab)
         if share < NOTED_SHARE:
             return []
         pair = "-".join(examples.languages)
@@ -137,7 +127,9 @@ class Alm(Objective):
         """
         return np.asarray(np.minimum(np.maximum(source, target) + MAX_SPECIALS, self.max_length))
 
-    def _switched(self, pairs: Pairs, forms: WordForms, rng: Generator) -> tuple[SwitchedSentences, SwitchedTokens]:
+    def _switched(
+        self, pairs: Pairs, forms: switching.WordForms, rng: Generator
+    ) -> tuple[switching.SwitchedSentences, switching.SwitchedTokens]:
         found: object
         if self.code_switching.target_choice == "table_argmax":
             found, what, alternative = pairs.known, "translations from a phrase table", "target_choice = 'in_pair'"
@@ -151,8 +143,8 @@ class Alm(Objective):
                 f"corpus with ParallelCorpus.with_alignments, or set {alternative}"
             )
         if self.phrases == "extracted":
-            candidates = SwitchCandidates.extracted(pairs, self.extraction, forms.inside, forms.texts)
+            candidates = switching.SwitchCandidates.extracted(pairs, self.extraction, forms.inside, forms.texts)
         else:
-            candidates = SwitchCandidates.of(pairs, forms.inside, forms.texts)
-        switched = switch_phrases(candidates, self.code_switching, rng)
-        return switched, switched_tokens(pairs, switched, forms)
+            candidates = switching.SwitchCandidates.of(pairs, forms.inside, forms.texts)
+        switched = switching.switch_phrases(candidates, self.code_switching, rng)
+        return switched, switching.switched_tokens(pairs, switched, forms)

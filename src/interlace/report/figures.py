@@ -13,26 +13,9 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from interlace.report import svg
 from interlace.report.runs import AlignmentMatrix, ConceptWords
-from interlace.report.svg import (
-    KEY_LINE,
-    STYLES,
-    Drawing,
-    apart,
-    below,
-    element,
-    fitted,
-    key_lines,
-    line,
-    log_ticks,
-    marker,
-    path,
-    scale,
-    text,
-    text_width,
-    ticks,
-    whisker,
-)
+from interlace.report.svg import below
 from interlace.report.text import clipped, count, language_name, language_names, number, significant
 
 _Array = NDArray[np.float64]
@@ -55,8 +38,8 @@ def _value_axis(
         part
         for value in values
         for part in (
-            line(left, up(value), right, up(value), "grid"),
-            text(left - 6, up(value) + 4, shown(value), "tick", "end"),
+            svg.line(left, up(value), right, up(value), "grid"),
+            svg.text(left - 6, up(value) + 4, shown(value), "tick", "end"),
         )
     ]
 
@@ -109,29 +92,29 @@ def domain(curves: Sequence[Curve], log: bool = False) -> Domain:
     return Domain((min(0.0, *steps) if len(steps) > 1 else 0.0, max(*steps, 1.0) if steps else 1.0), edges, log)
 
 
-def line_panel(title: str, curves: Sequence[Curve], span: Domain, unit: str) -> Drawing:
+def line_panel(title: str, curves: Sequence[Curve], span: Domain, unit: str) -> svg.Drawing:
     """Draw curves over steps; `unit` names the vertical axis for screen readers."""
     width, height, left, top, bottom = 340.0, 190.0, 40.0, 34.0, 162.0
     last = [significant(curve.points[-1][1]) for curve in curves]
     several = len({curve.label for curve in curves}) > 1
     ends = [f"{clipped(curve.label, 12)} " * several + value for curve, value in zip(curves, last, strict=True)]
-    right = width - max(text_width(end, _TYPE) for end in ends) - 14
-    across, up = scale(*span.steps, left, right), scale(*span.values, bottom, top, span.log)
-    values = log_ticks(*span.values) if span.log else ticks(*span.values)
+    right = width - max(svg.text_width(end, _TYPE) for end in ends) - 14
+    across, up = svg.scale(*span.steps, left, right), svg.scale(*span.values, bottom, top, span.log)
+    values = svg.log_ticks(*span.values) if span.log else svg.ticks(*span.values)
     parts = [
-        text(0, 14, title, "title"),
+        svg.text(0, 14, title, "title"),
         *_value_axis(values, up, (left, right), lambda v: _whole(v) if v.is_integer() else significant(v, 2)),
-        text(left, height - 8, _whole(span.steps[0]), "tick", "start"),
-        text(right, height - 8, f"step {_whole(span.steps[1])}", "tick", "end"),
-        *(path([(across(step), up(value)) for step, value in curve.points], curve.style) for curve in curves),
+        svg.text(left, height - 8, _whole(span.steps[0]), "tick", "start"),
+        svg.text(right, height - 8, f"step {_whole(span.steps[1])}", "tick", "end"),
+        *(svg.path([(across(step), up(value)) for step, value in curve.points], curve.style) for curve in curves),
     ]
     points = [(across(curve.points[-1][0]), up(curve.points[-1][1])) for curve in curves]
-    heights = apart([y + 4 for _, y in points], _TYPE + 2, top, bottom + 4)
+    heights = svg.apart([y + 4 for _, y in points], _TYPE + 2, top, bottom + 4)
     for curve, words, (x, y), level in zip(curves, ends, points, heights, strict=True):
-        parts.append(marker(x, y, curve.style, f"{curve.label}: {words}", half=3.2))
-        parts.append(text(x + 8, level, words, f"name c{curve.style % STYLES}"))
+        parts.append(svg.marker(x, y, curve.style, f"{curve.label}: {words}", half=3.2))
+        parts.append(svg.text(x + 8, level, words, f"name c{curve.style % svg.STYLES}"))
     spoken = ", ".join(f"{curve.label} {value}" for curve, value in zip(curves, last, strict=True))
-    return Drawing(width, height, f"{title}: {unit}; at the last step {spoken}", parts, "panel")
+    return svg.Drawing(width, height, f"{title}: {unit}; at the last step {spoken}", parts, "panel")
 
 
 # ---- dots by row ----
@@ -164,7 +147,7 @@ def dot_chart(
     keys: Mapping[str, int] | None = None,
     *,
     names_above: bool = False,
-) -> Drawing:
+) -> svg.Drawing:
     """Draw rows of dots over a common horizontal axis.
 
     Dots of a row are a little above each other, so that equal values do not hide each other.
@@ -176,33 +159,33 @@ def dot_chart(
         keys: name -> style, drawn under the title.
         names_above: whether names of rows are above their dots, for long names.
     """
-    left = 12.0 if names_above else min(10 + max(text_width(row.name, _TYPE) for row in rows), 0.5 * WIDTH)
+    left = 12.0 if names_above else min(10 + max(svg.text_width(row.name, _TYPE) for row in rows), 0.5 * WIDTH)
     height, top = (32.0, 68.0) if names_above else (27.0, 40.0 if keys is None else 60.0)
-    across = scale(*ends, left, _RIGHT)
+    across = svg.scale(*ends, left, _RIGHT)
     bottom = top + height * len(rows) + 8 * any(row.mean for row in rows)
     parts: list[Markup] = []
-    for value in ticks(*ends, 5):
-        parts += [line(across(value), top - (22 if names_above else 12), across(value), bottom - 8, "grid")]
-        parts += [text(across(value), bottom + 8, number(value, 0 if value.is_integer() else 1), "tick", "middle")]
+    for value in svg.ticks(*ends, 5):
+        parts += [svg.line(across(value), top - (22 if names_above else 12), across(value), bottom - 8, "grid")]
+        parts += [svg.text(across(value), bottom + 8, number(value, 0 if value.is_integer() else 1), "tick", "middle")]
     for place, row in enumerate(rows):
         y = top + height * place + 8 * row.mean
         if row.mean:
-            parts.append(line(0, y - height / 2 - 4, WIDTH, y - height / 2 - 4, "rule"))
+            parts.append(svg.line(0, y - height / 2 - 4, WIDTH, y - height / 2 - 4, "rule"))
         if names_above:
-            parts.append(text(0, y - 9, fitted(row.name, 11.0, _RIGHT), "tick"))
+            parts.append(svg.text(0, y - 9, svg.fitted(row.name, 11.0, _RIGHT), "tick"))
         else:
-            parts.append(text(0, y + 4, fitted(row.name, _TYPE, left - 8), "row mean" if row.mean else "row"))
+            parts.append(svg.text(0, y + 4, svg.fitted(row.name, _TYPE, left - 8), "row mean" if row.mean else "row"))
         means = [across(dot.mean) for dot in row.dots]
         if len(means) > 1:
-            parts.append(line(min(means), y, max(means), y, "gap"))
+            parts.append(svg.line(min(means), y, max(means), y, "gap"))
         lane = 4.5 if len(means) < 4 else 13.5 / len(means)
         for rank, dot in enumerate(row.dots):
             level = y + (rank - (len(means) - 1) / 2) * lane
-            parts += whisker(across(dot.low), level, across(dot.high), level, dot.style)
-            parts.append(marker(across(dot.mean), level, dot.style, dot.title))
+            parts += svg.whisker(across(dot.low), level, across(dot.high), level, dot.style)
+            parts.append(svg.marker(across(dot.mean), level, dot.style, dot.title))
     label = f"{title}: " + "; ".join(f"{row.name} " + ", ".join(dot.title for dot in row.dots) for row in rows)
-    drawn_keys, more = key_lines(keys or {}, 34, WIDTH)
-    return Drawing(WIDTH, bottom + 16 + more, label, below(title, drawn_keys, parts, more), "dots")
+    drawn_keys, more = svg.key_lines(keys or {}, 34, WIDTH)
+    return svg.Drawing(WIDTH, bottom + 16 + more, label, below(title, drawn_keys, parts, more), "dots")
 
 
 # ---- scatter plots ----
@@ -221,28 +204,28 @@ class ScatterPoint:
 
 def scatter(
     title: str, points: Sequence[ScatterPoint], colours: Mapping[str, int], shapes: Mapping[str, int]
-) -> Drawing:
+) -> svg.Drawing:
     """Draw points over a horizontal axis of percent."""
     values = [point.y for point in points]
     low, high = min(0.0, *values), max(1.0, *values)
     margin = (high - low) * 0.08
-    across, up = scale(0.0, 100.0, 40.0, _RIGHT - 10), scale(low - margin, high + margin, 222.0, 62.0)
-    parts = _value_axis(ticks(low, high, 4), up, (40, _RIGHT), _whole)
-    parts += [text(across(value), 238, value, "tick", "middle") for value in (0, 25, 50, 75, 100)]
+    across, up = svg.scale(0.0, 100.0, 40.0, _RIGHT - 10), svg.scale(low - margin, high + margin, 222.0, 62.0)
+    parts = _value_axis(svg.ticks(low, high, 4), up, (40, _RIGHT), _whole)
+    parts += [svg.text(across(value), 238, value, "tick", "middle") for value in (0, 25, 50, 75, 100)]
     for point in points:
         shape, colour = shapes[point.shape], colours[point.colour]
-        parts.append(marker(across(point.x), up(point.y), shape, point.title, colour=colour))
-    first, more = key_lines(colours, 34, WIDTH, shape=_DISC)
-    second, further = key_lines(shapes, 34 + KEY_LINE + more, WIDTH, colour=0)
+        parts.append(svg.marker(across(point.x), up(point.y), shape, point.title, colour=colour))
+    first, more = svg.key_lines(colours, 34, WIDTH, shape=_DISC)
+    second, further = svg.key_lines(shapes, 34 + svg.KEY_LINE + more, WIDTH, colour=0)
     more += further
     label = f"{title}: " + "; ".join(point.title for point in points)
-    return Drawing(WIDTH, 246 + more, label, below(title, [*first, *second], parts, more), "dots")
+    return svg.Drawing(WIDTH, 246 + more, label, below(title, [*first, *second], parts, more), "dots")
 
 
 # ---- scores by amount of data ----
 
 
-def size_chart(title: str, lines: Mapping[str, Mapping[int, Sequence[float]]]) -> Drawing:
+def size_chart(title: str, lines: Mapping[str, Mapping[int, Sequence[float]]]) -> svg.Drawing:
     """Draw mean scores with their range over a logarithmic axis of rows of training text.
 
     lines: by system, the values of its runs by number of rows.
@@ -251,23 +234,23 @@ def size_chart(title: str, lines: Mapping[str, Mapping[int, Sequence[float]]]) -
     values = [value for by_size in lines.values() for found in by_size.values() for value in found]
     margin = (max(values) - min(values)) * 0.08 or 1.0
     low, high = min(values) - margin, max(values) + margin
-    right = WIDTH - max(text_width(label, _TYPE) for label in lines) - 16
+    right = WIDTH - max(svg.text_width(label, _TYPE) for label in lines) - 16
     sizes = sorted({size for by_size in lines.values() for size in by_size})
-    across, up = scale(sizes[0], sizes[-1], left + 8, right, log=True), scale(low, high, bottom, top)
-    named = sizes if len(sizes) < 6 else log_ticks(sizes[0], sizes[-1])
-    parts = [text(0, 14, title, "title"), *_value_axis(ticks(low, high), up, (left, right), number)]
-    parts += [text(across(size), height - 10, count(size), "tick", "middle") for size in named]
+    across, up = svg.scale(sizes[0], sizes[-1], left + 8, right, log=True), svg.scale(low, high, bottom, top)
+    named = sizes if len(sizes) < 6 else svg.log_ticks(sizes[0], sizes[-1])
+    parts = [svg.text(0, 14, title, "title"), *_value_axis(svg.ticks(low, high), up, (left, right), number)]
+    parts += [svg.text(across(size), height - 10, count(size), "tick", "middle") for size in named]
     points = [[(size, fmean(found), min(found), max(found)) for size, found in by.items()] for by in lines.values()]
-    heights = apart([up(found[-1][1]) + 4 for found in points], _TYPE + 2, top, bottom)
+    heights = svg.apart([up(found[-1][1]) + 4 for found in points], _TYPE + 2, top, bottom)
     spoken = []
     for style, (label, found, y) in enumerate(zip(lines, points, heights, strict=True)):
-        parts.append(path([(across(size), up(mean)) for size, mean, _, _ in found], style))
+        parts.append(svg.path([(across(size), up(mean)) for size, mean, _, _ in found], style))
         for size, mean, least, most in found:
             spoken.append(f"{label}, {count(size)} rows: {number(mean)}")
-            parts += whisker(across(size), up(least), across(size), up(most), style)
-            parts.append(marker(across(size), up(mean), style, spoken[-1]))
-        parts.append(text(right + 8, y, label, f"name c{style % STYLES}"))
-    return Drawing(WIDTH, height, f"{title} by rows of training text: {'; '.join(spoken)}", parts, "dots")
+            parts += svg.whisker(across(size), up(least), across(size), up(most), style)
+            parts.append(svg.marker(across(size), up(mean), style, spoken[-1]))
+        parts.append(svg.text(right + 8, y, label, f"name c{style % svg.STYLES}"))
+    return svg.Drawing(WIDTH, height, f"{title} by rows of training text: {'; '.join(spoken)}", parts, "dots")
 
 
 # ---- shaded tables ----
@@ -291,72 +274,72 @@ def heat_map(
     label: str,
     width: float = 62.0,
     height: float = 34.0,
-) -> Drawing:
+) -> svg.Drawing:
     """Draw a table of shaded cells; None leaves a cell empty."""
     space, max_opacity = 8.0, 0.42  # between names and cells; of a cell, so that text on the colour stays readable
-    left = max([text_width(row, 13.0) * 1.06 for row in rows], default=0.0) + space  # the font is unknown
+    left = max([svg.text_width(row, 13.0) * 1.06 for row in rows], default=0.0) + space  # the font is unknown
     heads = [_broken(column, width) for column in columns]
     top = 14.0 * max(map(len, heads), default=1) + space / 2
     parts: list[Markup] = []
     for place, head in enumerate(heads):
         for row, words in enumerate(reversed(head)):
-            parts.append(text(left + width * (place + 0.5), top - space / 2 - 14.0 * row, words, "tick", "middle"))
+            parts.append(svg.text(left + width * (place + 0.5), top - space / 2 - 14.0 * row, words, "tick", "middle"))
     for row, name in enumerate(rows):
         y = top + height * row
-        parts.append(text(left - space, y + height / 2 + 4.3, name, anchor="end"))
+        parts.append(svg.text(left - space, y + height / 2 + 4.3, name, anchor="end"))
         for column, cell in enumerate(cells[row]):
             if cell is None:
                 continue
             x = left + width * column
             box = {"x": x + 1, "y": y + 1, "width": width - 2, "height": height - 2, "rx": 1.5}
-            title = [element("title", cell.title)] if cell.title else []
+            title = [svg.element("title", cell.title)] if cell.title else []
             opacity = f"{max_opacity * min(max(cell.dark, 0.0), 1.0):.3f}"
-            parts.append(element("rect", *title, class_="link", fill_opacity=opacity, **box))
+            parts.append(svg.element("rect", *title, class_="link", fill_opacity=opacity, **box))
             if cell.framed:
-                parts.append(element("rect", class_="sure", **box))
+                parts.append(svg.element("rect", class_="sure", **box))
             middle, level = x + width / 2, y + height / 2
-            parts.append(text(middle, level + (-1.5 if cell.below else 4.3), cell.words, anchor="middle"))
+            parts.append(svg.text(middle, level + (-1.5 if cell.below else 4.3), cell.words, anchor="middle"))
             if cell.below:
-                parts.append(text(middle, level + 11.0, cell.below, "tick", "middle"))
-    return Drawing(left + width * len(columns) + 2, top + height * len(rows) + 2, label, parts, "matrix")
+                parts.append(svg.text(middle, level + 11.0, cell.below, "tick", "middle"))
+    return svg.Drawing(left + width * len(columns) + 2, top + height * len(rows) + 2, label, parts, "matrix")
 
 
 def _broken(words: str, width: float) -> list[str]:
     """Break a name between words and after hyphens into lines that fit a column."""
     lines = [""]
     for part in re.findall(r"[^\s-]+-?\s*|-\s*", words):
-        if lines[-1] and text_width((lines[-1] + part).rstrip(), 11.0) > width - 4:
+        if lines[-1] and svg.text_width((lines[-1] + part).rstrip(), 11.0) > width - 4:
             lines.append("")
         lines[-1] += part
-    return [fitted(each.rstrip(), 11.0, width - 4) for each in lines]
+    return [svg.fitted(each.rstrip(), 11.0, width - 4) for each in lines]
 
 
 # ---- alignment matrices ----
 
 
-def alignment_matrix(matrix: AlignmentMatrix) -> Drawing:
+def alignment_matrix(matrix: AlignmentMatrix) -> svg.Drawing:
     """Draw source words down, target words across, a square for each link, and gold links as outlines."""
     cell, size, gap, slope = 22.0, 13.0, 7.0, radians(55)  # gap: between a word and the squares
     source, target = ([clipped(word, 30) for word in side] for side in (matrix.source, matrix.target))
-    left = max([text_width(word, size) for word in source], default=0.0) + gap + 2
-    top = max([text_width(word, size) for word in target], default=0.0) * sin(slope) + gap + size
+    left = max([svg.text_width(word, size) for word in source], default=0.0) + gap + 2
+    top = max([svg.text_width(word, size) for word in target], default=0.0) * sin(slope) + gap + size
     right, bottom = left + cell * len(target), top + cell * len(source)
 
     def square(link: tuple[int, int], inset: float, class_: str, *inside: Markup, **attributes: object) -> Markup:
         place = {"x": left + cell * link[1] + inset, "y": top + cell * link[0] + inset}
         side = cell - 2 * inset
-        return element("rect", *inside, class_=class_, **place, width=side, height=side, rx=1.5, **attributes)
+        return svg.element("rect", *inside, class_=class_, **place, width=side, height=side, rx=1.5, **attributes)
 
-    parts = [line(left, top + cell * row, right, top + cell * row, "grid") for row in range(len(source) + 1)]
-    parts += [line(left + cell * at, top, left + cell * at, bottom, "grid") for at in range(len(target) + 1)]
+    parts = [svg.line(left, top + cell * row, right, top + cell * row, "grid") for row in range(len(source) + 1)]
+    parts += [svg.line(left + cell * at, top, left + cell * at, bottom, "grid") for at in range(len(target) + 1)]
     for row, word in enumerate(source):
-        parts.append(text(left - gap, top + cell * (row + 0.5) + size * 0.36, word, anchor="end"))
+        parts.append(svg.text(left - gap, top + cell * (row + 0.5) + size * 0.36, word, anchor="end"))
     for column, word in enumerate(target):
         x, y = left + cell * (column + 0.5) + size * 0.25, top - gap
-        parts.append(element("text", word, transform=f"translate({x:.2f} {y:.2f}) rotate(-55)"))
+        parts.append(svg.element("text", word, transform=f"translate({x:.2f} {y:.2f}) rotate(-55)"))
     confidences = matrix.confidence or [1.0] * len(matrix.links)
     for (i, j), confidence in zip(matrix.links, confidences, strict=True):
-        title = element("title", f"{matrix.source[i]} – {matrix.target[j]}, {confidence:.2f}")
+        title = svg.element("title", f"{matrix.source[i]} – {matrix.target[j]}, {confidence:.2f}")
         parts.append(square((i, j), 3.0, "link", title, fill_opacity=f"{0.2 + 0.8 * confidence:.3f}"))
     sure, possible = set(matrix.sure or ()), set(matrix.possible or ())
     parts += [square(link, 1.4, "sure" if link in sure else "possible") for link in sorted(sure | possible)]
@@ -370,16 +353,16 @@ def alignment_matrix(matrix: AlignmentMatrix) -> Drawing:
     for row, (kind, words) in enumerate(keys):
         y = bottom + 19.0 * row
         if kind:
-            parts.append(element("rect", class_=kind, x=3.0, y=y + 8.5, width=11.0, height=11.0, rx=1.5))
-        parts.append(text(21.0 if kind else 3.0, y + 18.5, words, "tick"))
+            parts.append(svg.element("rect", class_=kind, x=3.0, y=y + 8.5, width=11.0, height=11.0, rx=1.5))
+        parts.append(svg.text(21.0 if kind else 3.0, y + 18.5, words, "tick"))
     beyond = [
-        text_width(word, size) * cos(slope) + cell * (0.5 - len(target) + place) + size
+        svg.text_width(word, size) * cos(slope) + cell * (0.5 - len(target) + place) + size
         for place, word in enumerate(target)
     ]
-    width = max(right + max(beyond, default=0.0), max(text_width(words, size) for _, words in keys) + 19.0 + gap)
+    width = max(right + max(beyond, default=0.0), max(svg.text_width(words, size) for _, words in keys) + 19.0 + gap)
     links = ", ".join(f"{matrix.source[i]} – {matrix.target[j]}" for i, j in matrix.links)
     label = f"Word alignment: {links}" if links else "No word alignment"
-    return Drawing(width + 2, bottom + 19.0 * (len(keys) + 0.6), label, parts, "matrix")
+    return svg.Drawing(width + 2, bottom + 19.0 * (len(keys) + 0.6), label, parts, "matrix")
 
 
 # ---- maps of words ----
@@ -388,7 +371,7 @@ _ASPECT = 0.8  # height of a map by its width
 _HALF, _WORD = 3.4, 12.0  # half the width of a point, type size
 
 
-def word_map(words: ConceptWords, places: _Array, styles: Mapping[str, int], width: float) -> Drawing:
+def word_map(words: ConceptWords, places: _Array, styles: Mapping[str, int], width: float) -> svg.Drawing:
     """Draw words as points, translations joined by lines, with as many labels as fit.
 
     places: (words, 2) coordinates. styles: of languages.
@@ -398,15 +381,15 @@ def word_map(words: ConceptWords, places: _Array, styles: Mapping[str, int], wid
         f"M{points[one, 0]:.1f} {points[one, 1]:.1f}L{points[other, 0]:.1f} {points[other, 1]:.1f}"
         for one, other in words.pairs
     )
-    parts = [element("path", d=joins, class_="links")]  # one path, so that crossing lines do not darken each other
+    parts = [svg.element("path", d=joins, class_="links")]  # one path, so that crossing lines do not darken each other
     for (x, y), (_, language, word) in zip(points.tolist(), words.words, strict=True):
-        parts.append(marker(x, y, styles[language], f"{word} ({language_name(language)})", _HALF))
+        parts.append(svg.marker(x, y, styles[language], f"{word} ({language_name(language)})", _HALF))
     for index, (x, y, anchor, _) in map_labels(words, points, styles, width).items():
         _, language, word = words.words[index]
         place = {"x": x, "y": y + _WORD * 0.36, "text_anchor": anchor, "lang": language}
-        parts.append(element("text", word, class_=f"word c{styles[language] % STYLES}", **place))
+        parts.append(svg.element("text", word, class_=f"word c{styles[language] % svg.STYLES}", **place))
     label = f"Map of {len(words.words)} words in {language_names(list(styles))}"
-    return Drawing(width, width * _ASPECT, label, parts, "map")
+    return svg.Drawing(width, width * _ASPECT, label, parts, "map")
 
 
 def map_points(places: _Array, width: float) -> _Array:
@@ -429,7 +412,7 @@ def map_labels(words: ConceptWords, points: _Array, styles: Mapping[str, int], w
     sides = ((1, 0.0), (-1, 0.0), (0, -1.0), (0, 1.0), (1, -0.7), (1, 0.7), (-1, -0.7), (-1, 0.7))
     space, away = 1.5, _HALF + 3.0  # minimum distance of labels from each other, and from their points
     for index, (_, _, word) in sorted(enumerate(words.words), key=lambda one: (styles[one[1][1]] > 0, one[0])):
-        wide = text_width(word, _WORD) * 1.06 + 1  # the font is unknown
+        wide = svg.text_width(word, _WORD) * 1.06 + 1  # the font is unknown
         for side, level in sides:
             x = float(points[index, 0]) + side * away
             y = float(points[index, 1]) + level * (_WORD / 2 + (away - 1 if side == 0 else 0))

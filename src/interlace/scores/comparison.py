@@ -13,29 +13,9 @@ import numpy as np
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.randomness import Generator, Purpose, generator
-from interlace.scores import SUPERVISED, ZERO_SHOT, Score, ScoreTable
-from interlace.scores.examples import (
-    Examples,
-    approximate_randomization,
-    crossed_test,
-    mcnemar,
-    mean_over_sets,
-    paired_bootstrap,
-)
+from interlace.scores import SUPERVISED, ZERO_SHOT, Score, ScoreTable, examples, statistics
+from interlace.scores.examples import mcnemar
 from interlace.scores.held_out import add_all_words, comparable_metrics
-from interlace.scores.statistics import (
-    ALPHA,
-    DRAWS,
-    Interval,
-    Significance,
-    cliffs_delta,
-    cohens_d,
-    difference_interval,
-    holm,
-    mean_interval,
-    permutation_test,
-    sign_flip_test,
-)
 
 OTHERS = ""  # as a language: the mean of the languages that a task is not fine-tuned on
 MIN_RUNS = 5  # of each system; exact tests of fewer runs can hardly be significant
@@ -275,7 +255,7 @@ class Comparison:
     measure: Measure
     system: System
     baseline: System
-    difference: Interval
+    difference: statistics.Interval
     p: float
     adjusted_p: float
     min_p: float
@@ -289,12 +269,12 @@ class Comparison:
     @property
     def significant(self) -> bool:
         """Whether the difference is significant after Holm."""
-        return self.adjusted_p < ALPHA
+        return self.adjusted_p < statistics.ALPHA
 
     @property
     def can_be_significant(self) -> bool:
         """Whether any scores of so few measurements would be significant after Holm."""
-        return self.adjusted_min_p < ALPHA
+        return self.adjusted_min_p < statistics.ALPHA
 
 
 @dataclass(frozen=True)
@@ -314,8 +294,8 @@ def compare(
     unit: Unit = "seeds",
     *,
     metrics: Mapping[str, Sequence[str]] = {},
-    outcomes: Callable[[Score], Examples] | None = None,
-    draws: int = DRAWS,
+    outcomes: Callable[[Score], examples.Examples] | None = None,
+    draws: int = statistics.DRAWS,
     untested: list[Untested] | None = None,
 ) -> list[Comparison]:
     """Compare every system with the baseline under the same settings, in every measure.
@@ -367,7 +347,9 @@ def compare(
     return [
         replace(one, adjusted_p=p, adjusted_min_p=min_p)
         for same in by_measure.values()
-        for one, p, min_p in zip(same, holm([x.p for x in same]), holm([x.min_p for x in same]), strict=True)
+        for one, p, min_p in zip(
+            same, statistics.holm([x.p for x in same]), statistics.holm([x.min_p for x in same]), strict=True
+        )
     ]
 
 
@@ -396,9 +378,11 @@ def _over_seeds(results: Results, pairs: Sequence[tuple[System, System]]) -> lis
             if pair[0] in by_system and pair[1] in by_system:
                 one, other = by_system[pair[0]], by_system[pair[1]]
                 a, b = one.against(other), other.against(one)
-                tested = permutation_test(a, b, generator(Purpose.STATISTICS, 0, 0, number * len(pairs) + place))
-                p, effects = tested.p, (cohens_d(a, b), cliffs_delta(a, b))
-                apart = difference_interval(a, b)
+                tested = statistics.permutation_test(
+                    a, b, generator(Purpose.STATISTICS, 0, 0, number * len(pairs) + place)
+                )
+                p, effects = tested.p, (statistics.cohens_d(a, b), statistics.cliffs_delta(a, b))
+                apart = statistics.difference_interval(a, b)
                 found.append(Comparison(measure, *pair, apart, p, p, tested.min_p, "seeds", tested.n, *effects))
     return found
 
@@ -414,10 +398,10 @@ def _over_languages(results: Results, pairs: Sequence[tuple[System, System]]) ->
                 if pair[0] in results[m] and pair[1] in results[m]
             ]
             if values:
-                tested = sign_flip_test(values, generator(Purpose.STATISTICS, 0, 1, place))
+                tested = statistics.sign_flip_test(values, generator(Purpose.STATISTICS, 0, 1, place))
                 spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
                 p, effect = tested.p, fmean(values) / spread if spread > 0 else math.nan
-                apart, least = mean_interval(values), tested.min_p
+                apart, least = statistics.mean_interval(values), tested.min_p
                 found.append(Comparison(mean, *pair, apart, p, p, least, "languages", tested.n, effect, math.nan))
     return found
 
@@ -451,11 +435,11 @@ def _over_outcomes(
     outcomes: _Outcomes, measure: Measure, pair: tuple[System, System], rng: Generator, draws: int
 ) -> Comparison:
     b, a = (outcomes.pooled(measure, system) for system in reversed(pair))  # the baseline's error first
-    interval = paired_bootstrap(a, b, rng, draws=draws)
-    tested = approximate_randomization(a, b, rng, draws)
+    interval = examples.paired_bootstrap(a, b, rng, draws=draws)
+    tested = examples.approximate_randomization(a, b, rng, draws)
     lone = all(len(outcomes.results[measure][system].values) == 1 for system in pair)
     exact = mcnemar(a, b).p if lone and a.is_binary and b.is_binary and not a.is_clustered else math.nan
-    apart, p, delta = _scaled(interval, measure), tested.p, cliffs_delta(a.each, b.each)
+    apart, p, delta = _scaled(interval, measure), tested.p, statistics.cliffs_delta(a.each, b.each)
     return Comparison(measure, *pair, apart, p, p, tested.min_p, "examples", tested.n, math.nan, delta, exact)
 
 
@@ -464,37 +448,37 @@ def _over_both(outcomes: _Outcomes, measure: Measure, pair: tuple[System, System
     if (fewest := min(len(one.against(other)), len(other.against(one)))) < MIN_RUNS:
         raise DataError(f"a test over runs and examples needs {MIN_RUNS} runs of each system; found {fewest}")
     b, a = (outcomes.runs(measure, system) for system in reversed(pair))
-    tested = crossed_test(a, b)
+    tested = examples.crossed_test(a, b)
     return Comparison(
         measure, *pair, _scaled(tested.interval(), measure), tested.p, tested.p, 0.0, "both", tested.n,
-        cohens_d(one.sample, other.sample), cliffs_delta(one.sample, other.sample),
+        statistics.cohens_d(one.sample, other.sample), statistics.cliffs_delta(one.sample, other.sample),
     )  # fmt: skip
 
 
-def _scaled(interval: Interval, measure: Measure) -> Interval:
+def _scaled(interval: statistics.Interval, measure: Measure) -> statistics.Interval:
     scale = 100.0 if measure.unit == "%" else 1.0
-    return Interval(interval.value * scale, interval.low * scale, interval.high * scale, interval.n)
+    return statistics.Interval(interval.value * scale, interval.low * scale, interval.high * scale, interval.n)
 
 
 class _Outcomes:
     """The outcomes of test examples by system; a mean over languages joins those of its languages."""
 
-    def __init__(self, table: ScoreTable, results: Results, read: Callable[[Score], Examples]) -> None:
-        self.results, self._read, self._known = results, read, dict[tuple[Hashable, ...], Examples]()
+    def __init__(self, table: ScoreTable, results: Results, read: Callable[[Score], examples.Examples]) -> None:
+        self.results, self._read, self._known = results, read, dict[tuple[Hashable, ...], examples.Examples]()
         self._rows: dict[tuple[Hashable, ...], list[Score]] = {}
         for row in table.filter(main=True):
             self._rows.setdefault((row.task, row.setting, row.language, system_of(row)), []).append(row)
 
-    def pooled(self, measure: Measure, system: System) -> Examples:
+    def pooled(self, measure: Measure, system: System) -> examples.Examples:
         """Return the mean outcomes over all runs and fine-tunings."""
         [found] = self._joined(measure, system, lambda _row: "")
         return found
 
-    def runs(self, measure: Measure, system: System) -> list[Examples]:
+    def runs(self, measure: Measure, system: System) -> list[examples.Examples]:
         """Return the mean outcomes over the fine-tunings of each run; of a checkpoint, those of each fine-tuning."""
         return self._joined(measure, system, lambda row: row.run if row.pretrained else (row.run, row.seed))
 
-    def _joined(self, measure: Measure, system: System, unit: Callable[[Score], Hashable]) -> list[Examples]:
+    def _joined(self, measure: Measure, system: System, unit: Callable[[Score], Hashable]) -> list[examples.Examples]:
         """Return the outcomes of each unit that was scored in all languages of the measure."""
         by_language = []
         for language in [measure.language] if measure.language else averaged_languages(self.results, measure):
@@ -504,9 +488,9 @@ class _Outcomes:
             by_language.append({name: self._pooled(rows) for name, rows in units.items()})
         shared = [name for name in by_language[0] if all(name in units for units in by_language)]
         sets = [[units[name] for units in by_language] for name in shared]
-        return [mean_over_sets(parts) if len(parts) > 1 else parts[0] for parts in sets]
+        return [examples.mean_over_sets(parts) if len(parts) > 1 else parts[0] for parts in sets]
 
-    def _pooled(self, rows: Sequence[Score]) -> Examples:
+    def _pooled(self, rows: Sequence[Score]) -> examples.Examples:
         """Return the mean outcomes of some rows of one system and language."""
         runs = [self._outcomes(row) for row in rows]
         first = runs[0]
@@ -516,9 +500,9 @@ class _Outcomes:
         score, weight = np.mean([run.score for run in runs], 0), np.mean([run.weight for run in runs], 0)
         counts = [run.counts for run in runs if run.counts is not None]
         pooled = np.mean(counts, 0) if len(counts) == len(runs) else None
-        return Examples(score, weight, first.identity, pooled, first.measure, first.groups)
+        return examples.Examples(score, weight, first.identity, pooled, first.measure, first.groups)
 
-    def _outcomes(self, row: Score) -> Examples:
+    def _outcomes(self, row: Score) -> examples.Examples:
         name = row.run, row.task, row.setting, row.language, row.seed
         if name not in self._known:
             self._known[name] = self._read(row)
@@ -536,16 +520,16 @@ def best_of(measure: Measure, by_system: Mapping[System, Result]) -> System | No
     return max(by_system, key=lambda system: sign * by_system[system].mean)
 
 
-def significance_against(by_system: Mapping[System, Result], one: System) -> dict[System, Significance]:
+def significance_against(by_system: Mapping[System, Result], one: System) -> dict[System, statistics.Significance]:
     """Test one system against each other; `p` and `min_p` are after Holm over the others."""
     ours, others = by_system[one], [system for system in by_system if system != one]
     found = [
-        permutation_test(
+        statistics.permutation_test(
             ours.against(by_system[other]), by_system[other].against(ours), generator(Purpose.STATISTICS, 0, 0, slot)
         )
         for slot, other in enumerate(others)
     ]
-    ps, min_ps = holm([each.p for each in found]), holm([each.min_p for each in found])
+    ps, min_ps = statistics.holm([each.p for each in found]), statistics.holm([each.min_p for each in found])
     return {
         other: replace(each, p=p, min_p=min_p) for other, each, p, min_p in zip(others, found, ps, min_ps, strict=True)
     }
@@ -554,7 +538,7 @@ def significance_against(by_system: Mapping[System, Result], one: System) -> dic
 def significant_best(measure: Measure, by_system: Mapping[System, Result]) -> System | None:
     """Return the best system if it differs significantly from every other."""
     best = best_of(measure, by_system)
-    if best is None or max(each.p for each in significance_against(by_system, best).values()) >= ALPHA:
+    if best is None or max(each.p for each in significance_against(by_system, best).values()) >= statistics.ALPHA:
         return None
     return best
 

@@ -18,7 +18,6 @@ from interlace.scores.statistics import DRAWS, Interval, Significance, extreme_s
 Floats = NDArray[np.float64]
 
 BLEU_ORDERS = 4  # of n-grams
-BLEU_COLUMNS = 2 + 2 * BLEU_ORDERS  # length, reference length, matching n-grams, n-grams of the output
 _BLOCK = 256  # draws at a time, which bounds memory
 
 

@@ -230,15 +230,6 @@ def rank_correlation(points: Mapping[tuple[Any, Any], tuple[float, float]], rng:
     return spearman(table[..., 0], table[..., 1], rng), len(rows)
 
 
-def correlation_interval(r: float, n: int, level: float = 0.95) -> Interval:
-    """Return a rank correlation of n pairs with its approximate interval (Fieller, Hartley & Pearson 1957)."""
-    from scipy.stats import norm
-
-    half = float(norm.ppf((1 + level) / 2)) * math.sqrt(1.06 / (n - 3)) if n > 3 else math.inf
-    center = math.atanh(max(-1 + _TOLERANCE, min(1 - _TOLERANCE, r)))
-    return Interval(r, math.tanh(center - half), math.tanh(center + half), n)
-
-
 @cache
 def _orders(n: int) -> NDArray[np.intp]:
     return np.array(list(permutations(range(n))), np.intp)

@@ -22,17 +22,7 @@ from interlace.core.neighbors import Margin, MarginScorer, nearest
 from interlace.core.randomness import Purpose, generator
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Scores
-from interlace.tasks.common.files import (
-    Chunks,
-    FileQuery,
-    Files,
-    ReaderSettings,
-    encode,
-    find_file,
-    find_parts,
-    masked,
-    read_text,
-)
+from interlace.tasks.common import files as task_files
 from interlace.tasks.common.vectors import SentenceVectorTask, words_per_line
 from interlace.text import Text
 from interlace.text.lines import read_lines
@@ -79,17 +69,17 @@ class Mining(SentenceVectorTask):
     metric: ClassVar[str] = "f1"
     same_scale: ClassVar[tuple[str, ...]] = ("best f1", "precision", "recall")
 
-    files: Files = Field(
+    files: task_files.Files = Field(
         "parallel/{split}.{source}-{target}.{language}",
         description="The text of each side under the data root: a pattern, or a table by split or 'test.de'; "
         "{language} is the source for one side and the target for the other.",
     )
-    reader: ReaderSettings = Field(
+    reader: task_files.ReaderSettings = Field(
         "lines",
         description="Reader of one side. With 'gold', its labels are the names of sentences: for BUCC's files {name = "
         "'tsv', columns = [1], label = 0, header = false}.",
     )
-    gold: Files | None = Field(
+    gold: task_files.Files | None = Field(
         None, description="Files with the names of a source and its target per line; none: the files are parallel."
     )
     parallel_share: float = Field(
@@ -112,15 +102,15 @@ class Mining(SentenceVectorTask):
             if self.gold is None:
                 source, target, gold = self._separate(query, source, target)
             else:
-                gold = _read_gold(find_file(self.gold, query), source, target)
-            found.append(Bitext(encode(source, vocab), encode(target, vocab), gold))
+                gold = _read_gold(task_files.find_file(self.gold, query), source, target)
+            found.append(Bitext(task_files.encode(source, vocab), task_files.encode(target, vocab), gold))
         return MiningExamples(*found)
 
     def read_files(self, split: str, language: str, root: Path) -> list[Path]:
         """Return the files of the split, and of the dev set, which determines the threshold."""
         return [*super().read_files(split, language, root), *super().read_files("dev", language, root)]
 
-    def read_chunks(self, query: FileQuery) -> Chunks[Text]:
+    def read_chunks(self, query: task_files.FileQuery) -> task_files.Chunks[Text]:
         """Read both texts."""
         return [chunk for language in (query.source, query.language) for chunk in self._side(query, language)]
 
@@ -139,11 +129,13 @@ class Mining(SentenceVectorTask):
         outcomes = Examples(*scored.by_source(threshold, bitext.gold, len(bitext.source)), identity)
         return Scores({"f1": f1, "precision": precision, "recall": recall, "best f1": best}, outcomes)
 
-    def _side(self, query: FileQuery, language: str) -> Chunks[Text]:
-        return read_text(self.name, self.reader, [language], Text, find_parts(self.files, query, language))
+    def _side(self, query: task_files.FileQuery, language: str) -> task_files.Chunks[Text]:
+        return task_files.read_text(
+            self.name, self.reader, [language], Text, task_files.find_parts(self.files, query, language)
+        )
 
     def _separate(
-        self, query: FileQuery, source: list[Text], target: list[Text]
+        self, query: task_files.FileQuery, source: list[Text], target: list[Text]
     ) -> tuple[list[Text], list[Text], NDArray[np.int64]]:
         """Return parallel text of which a fixed draw of pairs keeps both sides, and the rows of those pairs."""
         count, other = (sum(map(len, side)) for side in (source, target))
@@ -158,7 +150,7 @@ class Mining(SentenceVectorTask):
         here[separated[::2]], there[separated[1::2]] = False, False
         rows = np.flatnonzero(here & there)
         gold = np.stack([(np.cumsum(side) - 1)[rows] for side in (here, there)], axis=1)
-        return masked(source, here), masked(target, there), gold
+        return task_files.masked(source, here), task_files.masked(target, there), gold
 
 
 def _read_gold(path: Path, source: list[Text], target: list[Text]) -> NDArray[np.int64]:

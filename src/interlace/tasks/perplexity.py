@@ -20,17 +20,8 @@ from interlace.core.randomness import Purpose, generator
 from interlace.objectives import BoolOrAuto
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import ProbeTask, Scale, Scores
+from interlace.tasks.common import likelihood as likelihoods
 from interlace.tasks.common.files import Files, ReaderSettings, log, log_notes
-from interlace.tasks.common.likelihood import (
-    Likelihood,
-    causal_likelihood,
-    encode_spelled,
-    known_subwords,
-    masked_likelihood,
-    perplexity,
-    pseudo_likelihood,
-    truncated,
-)
 from interlace.tasks.common.prediction import InputLimits, inference
 from interlace.text import Text
 
@@ -103,7 +94,7 @@ class Perplexity(ProbeTask):
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Sentences:
         """Encode the lines that hold text; others are counted and left out."""
         chunks = self.read_chunks(self.query(split, language, root))
-        path, text = chunks[0][0], encode_spelled((chunk for _, chunk in chunks), vocab)
+        path, text = chunks[0][0], likelihoods.encode_spelled((chunk for _, chunk in chunks), vocab)
         filled = np.bincount(text.words.rows()[text.words.flat >= 0], minlength=len(text)) > 0
         log_notes(self.name, path, {"lines without text left out": int((~filled).sum())})
         if not filled.any():
@@ -140,8 +131,8 @@ class Perplexity(ProbeTask):
         if kind == "pseudo" and self.max_sentences is not None and len(examples) > self.max_sentences:
             order = generator(Purpose.SAMPLE, 0, len(examples)).permutation(len(examples))
             drawn = examples.take(np.sort(order[: self.max_sentences]))
-        measured = truncated(drawn, max_length - 2) if kind == "pseudo" else drawn
-        known = known_subwords(measured, vocab)
+        measured = likelihoods.truncated(drawn, max_length - 2) if kind == "pseudo" else drawn
+        known = likelihoods.known_subwords(measured, vocab)
         if not known.any():
             raise DataError(f"{self.name}: the vocabulary spells nothing of the text in {examples.language!r}")
         unknown = 100 * float((~known).mean())
@@ -153,9 +144,9 @@ class Perplexity(ProbeTask):
         limits = InputLimits(max_length, self.tokens_per_batch, self.language_ids)
         with inference(backbone):
             if kind == "causal":
-                found = causal_likelihood(backbone, vocab, measured, limits, self.context)
+                found = likelihoods.causal_likelihood(backbone, vocab, measured, limits, self.context)
             else:
-                likelihood = pseudo_likelihood if kind == "pseudo" else masked_likelihood
+                likelihood = likelihoods.pseudo_likelihood if kind == "pseudo" else likelihoods.masked_likelihood
                 found = likelihood(backbone, vocab, measured, limits)
         cut = 100 * (1 - len(known) / len(drawn.ids.flat))
         metrics = {**self._metrics(kind, found), "unknown": unknown, "cut": cut, "sentences": float(len(measured))}
@@ -165,14 +156,14 @@ class Perplexity(ProbeTask):
         identity = identity_of(found.words, found.characters, *(() if per_word else (measured.ids.flat,)))
         return Scores(metrics, Examples(found.nats, weight, identity, measure="perplexity"), metric=_METRICS[kind])
 
-    def _metrics(self, kind: str, found: Likelihood) -> dict[str, float]:
+    def _metrics(self, kind: str, found: likelihoods.Likelihood) -> dict[str, float]:
         """Return the main metric, and all of them by their full names."""
         name, nats = _METRICS[kind], float(found.nats.sum())
         per = {"word": float(found.words.sum()), "subword": float(found.subwords.sum())}
         if kind == "masked":
-            value = perplexity(nats, per["subword"])
+            value = likelihoods.perplexity(nats, per["subword"])
             return {name: value, f"{name} per masked subword": value}
-        values = {f"{name} per {unit}": perplexity(nats, count) for unit, count in per.items()}
+        values = {f"{name} per {unit}": likelihoods.perplexity(nats, count) for unit, count in per.items()}
         bits = nats / max(float(found.characters.sum()), 1) / math.log(2)
         bits_name = "bits per character" if kind == "causal" else "pseudo-bits per character"
         return {name: values[f"{name} per {self.per}"], **values, bits_name: bits}

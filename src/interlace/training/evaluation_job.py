@@ -10,14 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlace.tasks import ProbeTask, Scores, Task
-from interlace.tasks.common.files import (
-    FilePart,
-    FilePatterns,
-    FileQuery,
-    MissingDataError,
-    find_parts,
-    translated_files,
-)
+from interlace.tasks.common import files as task_files
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -79,7 +72,7 @@ class EvaluationJob:
         setting, language = item
         if setting != "translate-test":
             return self.examples("test", language)
-        files = translated_files(self.task.files, language, self.source)
+        files = task_files.translated_files(self.task.files, language, self.source)
         parts = self._parts(files)
         if parts and parts == self._parts(self.task.files):  # the source's test text was translated by people
             return self.examples("test", self.source)
@@ -111,9 +104,9 @@ class EvaluationJob:
             self.cache[name] = task.examples(split, language, self.vocab, self.root)
         return self.cache[name]
 
-    def _parts(self, files: FilePatterns) -> list[FilePart]:
+    def _parts(self, files: task_files.FilePatterns) -> list[task_files.FilePart]:
         """Return the files of the source's test text; empty if there are none."""
         try:
-            return find_parts(files, FileQuery(self.name, "test", self.source, self.root))
-        except MissingDataError:
+            return task_files.find_parts(files, task_files.FileQuery(self.name, "test", self.source, self.root))
+        except task_files.MissingDataError:
             return []

@@ -25,18 +25,7 @@ from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
 from interlace.data import KnownPhrases, Sentences
 from interlace.data.alignments import PhraseTableColumns, all_spans
-from interlace.objectives.common.code_switching import (
-    KINDS,
-    MONOLINGUAL,
-    OF_SOURCE,
-    CodeSwitching,
-    SwitchCandidates,
-    SwitchedSentences,
-    all_boundaries,
-    character_kind,
-    needs_space,
-    switch_phrases,
-)
+from interlace.objectives.common import code_switching as switching
 from interlace.text import Text, TextPairs
 from interlace.text.running import running_text
 from interlace.text.types import WordTypes
@@ -70,10 +59,10 @@ class CodeSwitchingCounts:
     lengths: Counter[tuple[int, int]] = field(default_factory=Counter)
     distinct: Counter[int] = field(default_factory=Counter)
 
-    def add(self, switched: SwitchedSentences, written: NDArray[np.bool_]) -> None:
+    def add(self, switched: switching.SwitchedSentences, written: NDArray[np.bool_]) -> None:
         """Count the mixed lines of the written rows."""
-        for kind, lines in enumerate(np.bincount(switched.kinds[written], minlength=len(KINDS)).tolist()):
-            self.kinds[KINDS[kind]] += lines
+        for kind, lines in enumerate(np.bincount(switched.kinds[written], minlength=len(switching.KINDS)).tolist()):
+            self.kinds[switching.KINDS[kind]] += lines
         self.words += int(switched.words[written].sum())
         self.replaced += int(switched.replaced[written].sum())
         mine = switched.inserted & written[switched.pieces.rows()]
@@ -86,7 +75,7 @@ class CodeSwitchingCounts:
         return {
             "pairs": self.pairs,
             "lines": sum(self.kinds.values()),
-            "kinds": {kind: self.kinds[kind] for kind in KINDS},
+            "kinds": {kind: self.kinds[kind] for kind in switching.KINDS},
             "switched_words": self.replaced / max(self.words, 1),
             "phrases": {f"{mine}-{other}": count for (mine, other), count in sorted(self.lengths.items())},
             "distinct": {str(lines): count for lines, count in sorted(self.distinct.items())},
@@ -102,7 +91,7 @@ class CodeSwitchedText:
 
     table: PhraseTable
     extraction: TableRules
-    code_switching: CodeSwitching
+    code_switching: switching.CodeSwitching
     copies: CopySettings
     counts: CodeSwitchingCounts = field(default_factory=CodeSwitchingCounts)
 
@@ -131,9 +120,9 @@ class CodeSwitchedText:
             before = np.array([len(row) for row in found])
             for copy in range(self.copies.copies):
                 rng = generator(Purpose.SWITCH, self.copies.seed, words.first, 2 * copy + side)
-                switched = switch_phrases(candidates, settings, rng)
+                switched = switching.switch_phrases(candidates, settings, rng)
                 lines, written = writer.lines(switched), np.zeros(len(text), np.bool_)
-                for row in np.flatnonzero(switched.kinds >= MONOLINGUAL).tolist():
+                for row in np.flatnonzero(switched.kinds >= switching.MONOLINGUAL).tolist():
                     if self.copies.repeats or lines[row] not in seen[row]:
                         seen[row].add(lines[row])
                         found[row].append(lines[row])
@@ -155,7 +144,7 @@ class CodeSwitchedText:
         times[mixed == 0] = 1
         for kind, side in enumerate((text.source, text.target)):
             times[side.words.lengths == 0, kind] = 0
-            self.counts.kinds[KINDS[kind]] += int(times[:, kind].sum())
+            self.counts.kinds[switching.KINDS[kind]] += int(times[:, kind].sum())
         for row, (source, target) in enumerate(times.tolist()):
             found[row][:0] = [text.source.lines[row]] * source + [text.target.lines[row]] * target
 
@@ -167,16 +156,18 @@ class CodeSwitchedText:
     def _columns(self) -> PhraseTableColumns:
         return PhraseTableColumns.of(self.table)
 
-    def _candidates(self, words: WordPairs, links: Ragged) -> tuple[SwitchCandidates, tuple[list[str], list[str]]]:
+    def _candidates(
+        self, words: WordPairs, links: Ragged
+    ) -> tuple[switching.SwitchCandidates, tuple[list[str], list[str]]]:
         """Return what may be exchanged, and the text of the phrase table's translations."""
         sides = (words.source, words.target)
         counts = np.stack([side.lengths for side in sides], axis=1)
-        boundaries = all_boundaries(counts)
+        boundaries = switching.all_boundaries(counts)
         if self.code_switching.target_choice == "table_argmax":
             known, texts = zip(*(self._known(side, words) for side in (0, 1)), strict=True)
             none = Ragged(np.zeros((0, 4), np.int32), np.zeros(len(words) + 1, np.int64))
             empty = np.zeros((0, 2), np.float32)
-            candidates = SwitchCandidates(counts, none, empty, empty, boundaries, known)
+            candidates = switching.SwitchCandidates(counts, none, empty, empty, boundaries, known)
             return candidates.comparing(*self._texts(words, known)), texts
         spans = phrase_pairs(counts[:, 0], counts[:, 1], links, self.extraction)
         numbers = [
@@ -184,7 +175,7 @@ class CodeSwitchedText:
         ]
         rows = self.table.rows_of(*numbers)
         phi, lex = (np.ascontiguousarray(self.table.scores[rows[rows >= 0]][:, some]) for some in ([2, 0], [3, 1]))
-        candidates = SwitchCandidates(counts, select_links(spans, rows >= 0), phi, lex, boundaries)
+        candidates = switching.SwitchCandidates(counts, select_links(spans, rows >= 0), phi, lex, boundaries)
         return candidates.comparing(*self._texts(words)), ([], [])
 
     def _texts(self, words: WordPairs, known: Sequence[KnownPhrases] = ()) -> Any:
@@ -233,7 +224,7 @@ class LineWriter:
         self._sides = (_SideText(pairs.source), _SideText(pairs.target))
         self._translations = translations
 
-    def lines(self, switched: SwitchedSentences) -> list[str]:
+    def lines(self, switched: switching.SwitchedSentences) -> list[str]:
         """Return the line of each switched sentence."""
         sides = [self._sides[side] for side in switched.matrix.tolist()]
         done, used = [""] * len(sides), [0] * len(sides)  # the new line so far, and characters of the matrix sentence
@@ -242,8 +233,8 @@ class LineWriter:
             values[inserted].tolist() for values in (switched.pieces.rows(), switched.pieces.flat, switched.places.flat)
         )
         for row, (origin, of, start, stop), (begin, end) in zip(rows, pieces, places, strict=True):
-            if origin >= OF_SOURCE:
-                phrase, spaced = self._translations[origin - OF_SOURCE][of], True
+            if origin >= switching.OF_SOURCE:
+                phrase, spaced = self._translations[origin - switching.OF_SOURCE][of], True
             else:
                 phrase = self._sides[origin].phrase(of, start, stop)
                 spaced = self._sides[origin].has_space(of, start)
@@ -251,7 +242,9 @@ class LineWriter:
             if begin and phrase:
                 bare = text.rstrip()
                 place = len(bare) < len(text)
-                if place != needs_space(place, spaced, character_kind(bare[-1]), character_kind(phrase[0])):
+                if place != switching.needs_space(
+                    place, spaced, switching.character_kind(bare[-1]), switching.character_kind(phrase[0])
+                ):
                     text = bare if place else f"{text} "
             done[row], used[row] = text + phrase, sides[row].span(row, end - 1)[1]
         return [done[row] + side.lines[row][used[row] :] for row, side in enumerate(sides)]
