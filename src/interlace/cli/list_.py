@@ -34,6 +34,7 @@ def list_(
 def _find(kind: str, name: str) -> list[dict[str, Any]]:
     """Return the rows of the table; recipes are only read, so those that need missing packages are listed too."""
     from interlace.core.errors import SettingsError, did_you_mean
+    from interlace.experiments.download import download_index, find_download
     from interlace.experiments.recipe import RECIPES, Recipe, read_recipe
     from interlace.experiments.studies import STUDIES, Study, read_study
     from interlace.scores.published import papers
@@ -42,6 +43,7 @@ def _find(kind: str, name: str) -> list[dict[str, Any]]:
     match kind, name:
         case "", _:
             files = {"recipes": RECIPES.names(), "published": papers(), "studies": STUDIES.names()}
+            files["downloads"] = list(download_index())
             entries = {key: registry.names() for key, registry in known.items()} | files
             return [{"kind": key, "entries": names} for key, names in entries.items()]
         case "recipes", "":
@@ -58,14 +60,15 @@ def _find(kind: str, name: str) -> list[dict[str, Any]]:
                 {"name": one, "about": (text := STUDIES.read(one)).get("about", ""), "systems": [*text["systems"]]}
                 for one in STUDIES.names()
             ]
-        case "recipes", _:
-            return list(settings_rows(Recipe, "value", outer=read_recipe(name)))
-        case "studies", _:
-            return list(settings_rows(Study, "value", outer=read_study(name)[0]))
+        case "recipes" | "studies", _:
+            model, outer = (Recipe, read_recipe(name)) if kind == "recipes" else (Study, read_study(name)[0])
+            return list(settings_rows(model, "value", outer=outer))
         case "published", _:
             return list(_published_rows(name)) if name else list(_published_tables())
+        case "downloads", _:
+            return [find_download(name).row()] if name else [entry.row() for entry in download_index().values()]
     if kind not in known:
-        hint = did_you_mean(kind, [*known, "recipes", "published", "studies"])
+        hint = did_you_mean(kind, [*known, "recipes", "published", "studies", "downloads"])
         raise SettingsError(f"there is no kind {kind!r}{hint}")
     if name and hasattr(entry := known[kind].get(name), "model_fields"):
         return list(settings_rows(entry))

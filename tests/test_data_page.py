@@ -1,0 +1,62 @@
+"""The recipes of docs/data.md read files of these formats."""
+
+import bz2
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from interlace.experiments.checking import check_recipe
+from interlace.experiments.recipe import Recipe
+from interlace.text.lines import write_lines
+
+PAGE = (Path(__file__).parents[1] / "docs/data.md").read_text(encoding="utf-8")
+LINES = [f"line {number} of text" for number in range(9)]
+datasets = pytest.importorskip("datasets")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A data root with the files that the page names."""
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    for language in ("en", "de"):
+        for name in (f"news/{language}/a.txt", f"news/{language}/b/c.gz", f"web/a.{language}.zst"):
+            write_lines(tmp_path / name, LINES)
+        for name in "ab":
+            write_lines(tmp_path / f"parallel/{name}.{language}.xz", LINES)
+    rows = [{"body": line} for line in LINES]
+    write_lines(tmp_path / "crawl/a.jsonl.gz", map(json.dumps, rows))
+    parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "crawl/b.parquet")
+    datasets.Dataset.from_dict({"text": LINES}).save_to_disk(tmp_path / "saved")
+    hub = tmp_path / "ada/pairs"
+    write_lines(hub / "train.jsonl", (json.dumps({"src": line, "tgt": line}) for line in LINES))
+    write_lines(hub / "README.md", ["---", "configs:", "- config_name: en-de", "  data_files: train.jsonl", "---"])
+    segments = "".join(f'<tuv xml:lang="{language}"><seg>a segment</seg></tuv>' for language in ("en-US", "de"))
+    write_lines(tmp_path / "memories/a.tmx.gz", [f"<tmx>{f'<tu>{segments}</tu>' * 9}</tmx>"])
+    pages = "".join(f"<page><ns>0</ns><revision><text>{line * 9}</text></revision></page>" for line in LINES)
+    (tmp_path / "enwiki-latest-pages-articles.xml.bz2").write_bytes(bz2.compress(f"<w>{pages}</w>".encode()))
+    return tmp_path
+
+
+def test_recipes_of_the_page_read_their_files(folder):
+    blocks = "\n".join(re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL))
+    recipe = Recipe.read(
+        {"name": "page", "data_root": str(folder), "objectives": {"mlm": {"max_length": 32}}} | tomllib.loads(blocks)
+    )
+    checked = check_recipe(recipe)
+    assert not [finding for report in checked.reports if report.failed for finding in report.findings]
+    rows = {report.name: report.facts["rows"] for report in checked.reports if "rows" in report.facts}
+    assert rows == {
+        "text en (train)": 27,
+        "text de (train)": 27,
+        "pairs en-de (train)": 18,
+        "web en (train)": 18,
+        "saved en (train)": 9,
+        "hub en-de (train)": 9,
+        "memory en-de (train)": 9,
+        "wikipedia en (train)": 9,
+    }
