@@ -68,3 +68,39 @@ def test_pretrains_by_a_recipe(tmp_path):
     assert made.model.config.vocab_size >= 300
     with pytest.raises(SettingsError, match="a recipe names its own"):
         il.pretrain("tiny/mlm", objectives=["alm"], output=tmp_path / "other")
+
+
+@pytest.fixture
+def sentence_transformer(run):
+    opened = pytest.importorskip("sentence_transformers")
+    return opened.SentenceTransformer(str(run.path / "model"), device="cpu")
+
+
+def test_sentence_transformers_opens_a_run(run, pairs, sentence_transformer):
+    lines = pairs.lines()[0]
+    np.testing.assert_allclose(sentence_transformer.encode(lines), il.encode(run, lines), atol=1e-5)
+
+
+def test_mteb_evaluates_a_run(run, pairs, sentence_transformer):
+    datasets, mteb = pytest.importorskip("datasets"), pytest.importorskip("mteb")
+    from mteb.abstasks.text.bitext_mining import AbsTaskBitextMining
+
+    rows = datasets.Dataset.from_dict(dict(zip(("sentence1", "sentence2"), pairs.lines(), strict=True)))
+    about = {
+        "description": "Pairs.",
+        "type": "BitextMining",
+        "eval_langs": ["eng-Latn", "deu-Latn"],
+        "main_score": "f1",
+    }
+
+    class LocalMining(AbsTaskBitextMining):
+        metadata = mteb.TaskMetadata(name="LocalMining", dataset={"path": "local", "revision": "1"}, **about)
+
+        def load_data(self, **_):
+            self.dataset, self.data_loaded = datasets.DatasetDict(test=rows), True
+
+    found = mteb.evaluate(sentence_transformer, LocalMining(), cache=None)
+    [score] = found.task_results[0].scores["test"]
+    source, target = (il.encode(run, side) for side in pairs.lines())
+    right = (source @ target.T).argmax(axis=1) == np.arange(len(source))  # the first of equal sentences
+    assert score["accuracy"] == pytest.approx(right.mean(), abs=0.03)

@@ -15,16 +15,14 @@ from accelerate import Accelerator
 from numpy.typing import NDArray
 
 from interlace.core.errors import SettingsError
-from interlace.experiments import monitoring
+from interlace.experiments import monitoring, records
 from interlace.experiments.card import write_card
 from interlace.experiments.embeddings import learn_vectors
 from interlace.experiments.mixing import build_mixture, store_dictionaries
 from interlace.experiments.prepare import Materials, prepare
 from interlace.experiments.recipe import STOPPING_TASKS, Recipe
-from interlace.experiments.records import check_run_state, claim_folder, data_of, is_finished, run_record, save_model
 from interlace.models.backbone import Backbone
 from interlace.models.build import build_model
-from interlace.models.families import Traits
 from interlace.models.languages import check_fold_language
 from interlace.objectives.common.dictionaries import dictionary_scores
 from interlace.tasks.common.likelihood import HeldOutBatches
@@ -54,10 +52,10 @@ def pretrain(recipe: Recipe, into: Path, callback: Callable[[TrainingStep], None
     accelerator = accelerator_for(train.precision, train.threads, train.trackers, into)
     train.check_processes(accelerator.num_processes)
     if not accelerator.is_main_process:
-        return into / "model" if is_finished(into) else _run(recipe, into, accelerator, callback)
+        return into / "model" if records.is_finished(into) else _run(recipe, into, accelerator, callback)
     with run_folder.locked(into):
-        claim_folder(recipe, into)
-        if is_finished(into):
+        records.claim_folder(recipe, into)
+        if records.is_finished(into):
             log.info("%s is finished; nothing to do", into)
             return into / "model"
         return _run(recipe, into, accelerator, callback)
@@ -73,7 +71,7 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callabl
         recipe.model, vocab, recipe.languages, recipe.seed, causal=recipe.causal, seq2seq=recipe.seq2seq
     )
     if main:
-        check_run_state(into, vocab, backbone)
+        records.check_run_state(into, vocab, backbone)
     for note in backbone.notes:
         log.info("%s", note)
     words = monitoring.concepts(recipe, materials.root)
@@ -89,7 +87,7 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callabl
     settings = train.optimizer
     training = Training(model, mixture, settings.build(model), settings, accelerator, train.steps, train.micro_batches)
     progress, rows = Progress(), monitoring.held_out(recipe, materials, backbone.traits)
-    _check_settings(recipe, backbone.traits, rows)
+    _check_settings(recipe, backbone, rows)
     if train.trackers:
         accelerator.init_trackers("trackers")
     _train(training, progress, [*_callbacks(recipe, into, training, progress, rows, materials), callback], into)
@@ -102,7 +100,7 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callabl
     return into / "model"
 
 
-def _check_settings(recipe: Recipe, traits: Traits, rows: list[HeldOutBatches]) -> None:
+def _check_settings(recipe: Recipe, backbone: Backbone, rows: list[HeldOutBatches]) -> None:
     """Find errors before training that would otherwise occur at its end; log a shortened warm-up."""
     train, settings = recipe.train, recipe.train.optimizer
     if (warmup := settings.warmup_steps(train.steps)) < settings.warmup:
@@ -114,7 +112,8 @@ def _check_settings(recipe: Recipe, traits: Traits, rows: list[HeldOutBatches]) 
     ):
         raise SettingsError("train.patience: early stopping needs held-out text; name some in corpora.GROUP.dev")
     if (language := recipe.export.fold_language) is not None:
-        check_fold_language(traits.languages, language)
+        check_fold_language(backbone.traits.languages, language)
+    records.sentence_vectors(recipe, backbone)
 
 
 def _callbacks(
@@ -206,7 +205,7 @@ def _finish(
         checkpoint.load(checkpoint.path_of(folder, best), model)
     backbone: Backbone = model.backbone.eval()
     shutil.rmtree(into / "model", ignore_errors=True)
-    save_model(backbone, materials.vocab, recipe, into / "model")
+    records.save_model(backbone, materials.vocab, recipe, into / "model")
     run_folder.write_json(into / run_folder.SAMPLES, training_samples(training.mixture, materials.vocab))
     monitoring.write_words(
         into / run_folder.WORDS, words, before, monitoring.concept_vectors(backbone, materials.vocab, words)
@@ -216,6 +215,6 @@ def _finish(
     lines = (into / run_folder.METRICS).read_text(encoding="utf-8").split("\n")
     rows = [json.loads(line) for line in lines if line]
     spent = {name: round(each, 3) for name, each in (seconds | {"export": time.perf_counter() - begun}).items()}
-    about = run_record(recipe, training, progress, spent, rows) | {"data": data_of(recipe, materials)}
+    about = records.run_record(recipe, training, progress, spent, rows) | {"data": records.data_of(recipe, materials)}
     write_card(into, about)
     run_folder.write_json(into / run_folder.RUN, about)

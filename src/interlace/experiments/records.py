@@ -25,6 +25,7 @@ from interlace.experiments.prepare import Materials
 from interlace.experiments.recipe import Recipe, leaves, max_source_lengths
 from interlace.experiments.sections import AlignSettings
 from interlace.models.backbone import Backbone
+from interlace.models.sentence_modules import write_sentence_modules
 from interlace.readers import is_hub
 from interlace.readers.dataset import stored_files
 from interlace.text.normalization import Normalization
@@ -334,7 +335,19 @@ class ModelMetadata:
 
 
 def save_model(backbone: Backbone, vocab: Vocab, recipe: Recipe, folder: Path) -> None:
-    """Write a model as a self-contained folder, with metadata if it translates."""
+    """Write a model as a self-contained folder, with metadata if it translates, else for sentence-transformers."""
     backbone.save_pretrained(folder, vocab, fold_language=recipe.export.fold_language)
     if recipe.seq2seq:
         ModelMetadata.of(recipe).write(folder)
+    else:
+        write_sentence_modules(folder, backbone, vocab, *sentence_vectors(recipe, backbone))
+
+
+def sentence_vectors(recipe: Recipe, backbone: Backbone) -> tuple[int, int]:
+    """Return the layer of sentence vectors, and the maximum length in tokens, by the recipe's task `retrieval`.
+
+    Raises:
+        SettingsError: the model has no such layer.
+    """
+    task: Any = recipe.evaluate.task("retrieval")
+    return task.layer_of(int(backbone.model.config.num_hidden_layers)), task.max_length
