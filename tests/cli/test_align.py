@@ -115,16 +115,32 @@ def test_figure_shows_gold_links(text):
     assert "English" in drawn
 
 
-def test_warns_about_untokenized_text(text, caplog):
+def test_untokenized_text_is_tokenized_and_the_record_is_picked_up(text, caplog):
+    caplog.set_level("INFO")
     for path in sides(text):
         write_lines(path, [f"{line}." for line in read_lines(path)])
-    done = run(*sides(text), "--aligner", "diagonal")
-    assert done.exit_code == 0
-    assert "a.en and" in caplog.text
-    assert "--word-tokenizer unicode" in caplog.text
-    caplog.clear()
-    run(*sides(text), "--aligner", "diagonal", "--word-tokenizer", "unicode")
-    assert not caplog.text
+    made = json.loads(run(*sides(text), "--aligner", "diagonal", "-o", text / "links", "--json").stdout)
+    assert "a.de is not tokenized: words by --word-tokenizer unicode" in caplog.text
+    kept = (text / "links").read_bytes()
+    assert made["word_tokenizer"] == json.loads((text / "links.json").read_text())["word_tokenizer"] == "unicode"
+    entries = run(*sides(text), text / "links", "--words", command="lexicon").stdout
+    assert entries
+    assert "." not in entries
+    assert (
+        run(*sides(text), text / "links", "--words", "--word-tokenizer", "unicode", command="lexicon").stdout == entries
+    )
+    piped = CliRunner().invoke(application(), ["lexicon", *map(str, sides(text)), "-", "--words"], input=kept)
+    assert piped.stdout == entries
+    (text / "links.json").write_text("[]")
+    for options, error, message in (
+        ((*sides(text), text / "links"), DataError, r"links\.json: damaged"),
+        (("-", "-"), SettingsError, "not several"),
+    ):
+        with pytest.raises(error, match=message):
+            run(*options, command="lexicon")
+    (text / "links.json").write_text(json.dumps(made))
+    with pytest.raises(SettingsError, match="was made with 'unicode'"):
+        run(*sides(text), text / "links", "--word-tokenizer", "whitespace", command="lexicon")
 
 
 @pytest.mark.parametrize(

@@ -190,11 +190,15 @@ def test_rejects_a_task_without_languages(target, made):
         change_recipe(target.recipe, {"evaluate.tasks.pud.task": "poss"})
 
 
-def test_evaluates_a_checkpoint_without_recipe_into_a_folder_only(tmp_path):
-    with pytest.raises(DataError, match="no such folder"):
-        evaluate.target_of(str(tmp_path / "rnu"))
-    with pytest.raises(DataError, match=r"not a run; a plain checkpoint.*--output"):
-        evaluate.target_of(str(tmp_path))
+def test_evaluates_a_checkpoint_without_recipe(tmp_path):
+    assert evaluate.target_of("me/mbert").into == Path("evaluations", "me--mbert")
+    (tmp_path / "a" / "mbert").mkdir(parents=True)
+    (tmp_path / "b" / "mbert").mkdir(parents=True)
+    one, other = (evaluate.target_of(str(tmp_path / name / "mbert")).into for name in "ab")
+    assert one != other
+    assert one.name.startswith("mbert-")
+    with pytest.raises(DataError, match="no such"):
+        evaluate.evaluate(evaluate.target_of(str(tmp_path / "rnu")), ["retrieval"])
     target = evaluate.target_of(str(tmp_path / "mbert"), into=tmp_path / "scores")
     assert (target.model, target.recipe.name, target.trained) == (str(tmp_path / "mbert"), "mbert", None)
     changed = change_recipe(target.recipe, {"evaluate.targets": '["de", "fr"]'})

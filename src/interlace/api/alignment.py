@@ -18,15 +18,13 @@ from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.alignment.projection import Labels
 from interlace.alignment.projection import project as project_labels
 from interlace.core.errors import DataError, SettingsError
-from interlace.data.inspection import is_untokenized
+from interlace.data.inspection import AUTO, word_tokenizer_for
 from interlace.readers import READERS, find_files, find_sides, reader_for
 from interlace.text import Text, TextPairs
 from interlace.text.lines import plain_name, write_lines
 
 if TYPE_CHECKING:
     from interlace.report.svg import Drawing
-
-AUTO = "auto"  # word tokenizer: `unicode` if punctuation is attached to words, else `whitespace`
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class ParallelText:
         name = word_tokenizer
         if name == AUTO:
             first = TextPairs.of(source[:500], target[:500], languages)
-            name = "unicode" if is_untokenized(first.source) or is_untokenized(first.target) else "whitespace"
+            name = word_tokenizer_for(first.source, first.target)
         return cls((TextPairs.of(source, target, languages, name),))
 
     @classmethod
@@ -94,8 +92,10 @@ class ParallelText:
         if "word_tokenizer" in kind.model_fields:
             settings["word_tokenizer"] = "whitespace" if word_tokenizer == AUTO else word_tokenizer
         chunks = _pairs_of(kind.read(settings, "reader").read_chunks(paths, list(codes)), paths[0])
-        if word_tokenizer == AUTO and settings and any(map(is_untokenized, (chunks[0].source, chunks[0].target))):
-            chunks = _pairs_of(kind(word_tokenizer="unicode").read_chunks(paths, list(codes)), paths[0])
+        if word_tokenizer == AUTO and settings:
+            name = word_tokenizer_for(chunks[0].source, chunks[0].target)
+            if name != "whitespace":
+                chunks = _pairs_of(kind(word_tokenizer=name).read_chunks(paths, list(codes)), paths[0])
         return cls(chunks)
 
     @classmethod

@@ -153,10 +153,11 @@ def evaluate(
     """Return the scores of a run, or of any checkpoint; a row has attributes, and `to_pandas()` gives a data frame.
 
     tasks: names of tasks; default: the recipe's. languages: to score; default: the recipe's. recipe: settings of the
-    tasks; default: the run's. output: folder of the scores; default: the run's. settings: further keys of the recipe.
+    tasks; default: the run's. output: folder of the scores; default: the run's, or `evaluations/NAME`. settings:
+    further keys of the recipe.
 
     Raises:
-        DataError: test files are missing, or a checkpoint has no `output`.
+        DataError: test files are missing.
     """
     into = None if output is None else Path(output)
     target = target_of(str(model), read_recipe(recipe) if recipe else None, into)

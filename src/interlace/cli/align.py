@@ -21,7 +21,7 @@ from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.pharaoh import pharaoh_lines
 from interlace.cli import Code, load_plugins, notes, print_line
 from interlace.cli.common import options
-from interlace.cli.common.alignment import Source, numbered
+from interlace.cli.common.alignment import Source, numbered, record_path
 from interlace.cli.common.options import parse_changes
 from interlace.cli.common.output import check_json_output, lines_to, print_summary
 from interlace.cli.common.progress import watching
@@ -29,6 +29,8 @@ from interlace.core.errors import SettingsError
 from interlace.core.files import must_be_replaceable, must_exist
 from interlace.core.progress import Progress, no_progress
 from interlace.core.store import change
+from interlace.data.inspection import AUTO
+from interlace.training.run_folder import write_json
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +42,7 @@ def align(
     changes: options.AlignerChanges = [],
     symmetrization: options.SymmetrizationName = "",
     languages: options.Languages = "",
-    word_tokenizer: options.WordTokenizerName = "whitespace",
+    word_tokenizer: options.WordTokenizerName = "auto",
     reader: options.ReaderName = "",
     extra: options.Extra = None,
     priors: options.PriorsFile = None,
@@ -65,6 +67,8 @@ def align(
         settings = parse_changes(changes, "key=value, such as seed=1")
         settings |= {"symmetrization": symmetrization} if symmetrization else {}
         model = _to_train(name or DEFAULT_ALIGNER, settings, priors, save_model)
+    if load_model is not None and model.saved is not None and model.saved.trained_on and word_tokenizer == AUTO:
+        word_tokenizer = model.saved.trained_on.word_tokenizer
     text = Source.of([source] if target is None else [source, target], languages, reader, word_tokenizer)
     start = time.perf_counter()
     with TemporaryDirectory() as spool:
@@ -77,6 +81,9 @@ def align(
         with bar as progress:
             outputs.write(_aligned(own, fitted, progress, trained_here=model.saved is None))
     about = {"aligner": model.aligner.name, "settings": model.aligner.dump(), "pairs": rows}
+    about |= {"languages": text.languages, "word_tokenizer": text.word_tokenizer}
+    if into is not None and into.is_file():
+        write_json(record_path(into), about)
     outputs.print_summary({**about, "extra": len(words) - rows, "seconds": round(time.perf_counter() - start, 3)})
 
 

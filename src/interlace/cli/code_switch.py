@@ -62,7 +62,7 @@ def code_switch(
     repeats: _Repeats = False,
     seed: _Seed = 0,
     languages: options.Languages = "",
-    word_tokenizer: options.WordTokenizerName = "whitespace",
+    word_tokenizer: options.WordTokenizerName = "auto",
     reader: options.ReaderName = "",
     into: options.OutputFile = None,
     code: Code = [],
@@ -71,7 +71,7 @@ def code_switch(
     """Generate code-switched sentences from word-aligned text: phrases replaced by their translations, as in ALM."""
     load_plugins(code)
     from interlace.alignment.phrase_table import PhraseTable, TableRules
-    from interlace.cli.common.alignment import linked, text_of
+    from interlace.cli.common.alignment import linked
     from interlace.cli.common.output import check_json_output, lines_to, print_summary
     from interlace.objectives.common.code_switched_text import CodeSwitchedText, CopySettings
 
@@ -80,10 +80,12 @@ def code_switch(
     switching = _switching(fraction, max_length, least, from_table=from_table)
     amount = CopySettings(copies=copies, monolingual=monolingual, repeats=repeats, seed=seed)
     with TemporaryDirectory() as spool, TemporaryDirectory() as counts:
-        words, links = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader, Path(spool))
+        text, words, links, _ = linked(
+            files, (confidence, min_confidence), languages, word_tokenizer, reader, Path(spool)
+        )
         drawn = CodeSwitchedText(PhraseTable.count(words, links, rules, Path(counts)), rules, switching, amount)
         with lines_to(into) as write:
-            for lines in _lines(text_of(files, languages, reader, word_tokenizer), words, links, drawn, into):
+            for lines in _lines(text, words, links, drawn, into):
                 write(lines)
     summary = drawn.counts.summary()
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in summary["kinds"].items())

@@ -26,7 +26,10 @@ def evaluate(
         str | None, typer.Option("--recipe", help="Recipe with task settings. Default: the run's.")
     ] = None,
     into: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder for scores. Default: the run's folder.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Folder for scores. Default: the run's folder; of a checkpoint, evaluations/NAME."
+        ),
     ] = None,
     changes: Changes = [],
     code: Code = [],

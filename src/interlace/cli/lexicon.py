@@ -19,7 +19,7 @@ def lexicon(
     words_only: options.WordsOnly = False,
     muse: options.Muse = False,
     languages: options.Languages = "",
-    word_tokenizer: options.WordTokenizerName = "whitespace",
+    word_tokenizer: options.WordTokenizerName = "auto",
     reader: options.ReaderName = "",
     into: options.OutputFile = None,
     code: Code = [],
@@ -35,7 +35,7 @@ def lexicon(
     with TemporaryDirectory() as folder:
         spool = Path(folder, "text")
         spool.mkdir()
-        words, links = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader, spool)
+        _, words, links, _ = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader, spool)
         found = Lexicon.count(words, links)
         found = found.words() if words_only else found
         found = found.mutual() if mutual else found

@@ -18,7 +18,7 @@ def phrases(
     top: options.Top = 0,
     tight: options.NoBorderWords = False,
     languages: options.Languages = "",
-    word_tokenizer: options.WordTokenizerName = "whitespace",
+    word_tokenizer: options.WordTokenizerName = "auto",
     reader: options.ReaderName = "",
     into: options.OutputFile = None,
     code: Code = [],
@@ -36,7 +36,7 @@ def phrases(
         text, counts = Path(folder, "text"), Path(folder, "counts")
         text.mkdir()
         counts.mkdir()
-        words, links = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader, text)
+        _, words, links, _ = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader, text)
         table = PhraseTable.count(words, links, rules, counts)
         with file_to(into, Path(folder)) as path:
             table.write(path)

@@ -6,7 +6,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from interlace.cli import Code, load_plugins
@@ -23,7 +22,7 @@ def project(
     files: options.AlignedFiles,
     missing: _Missing = "_",
     languages: options.Languages = "",
-    word_tokenizer: options.WordTokenizerName = "whitespace",
+    word_tokenizer: options.WordTokenizerName = "auto",
     reader: options.ReaderName = "",
     into: options.OutputFile = None,
     code: Code = [],
@@ -32,15 +31,15 @@ def project(
     """Project tags or names of source words to target words: one line of labels per sentence pair."""
     load_plugins(code)
     from interlace.alignment.projection import project as project_labels
-    from interlace.cli.common.alignment import linked
+    from interlace.cli.common.alignment import linked, with_stdin
     from interlace.cli.common.output import check_json_output, lines_to, print_summary
     from interlace.text.lines import read_lines
 
     check_json_output(into, as_json)
+    (labels,) = with_stdin([labels])
     rows = [line.split() for line in read_lines(labels)]
     with TemporaryDirectory() as spool:
-        words, links = linked(files, (None, 0.0), languages, word_tokenizer, reader, Path(spool))
-        confidence = np.ones(len(links.flat), np.float32)
+        _, words, links, confidence = linked(files, (None, 0.0), languages, word_tokenizer, reader, Path(spool))
         found = project_labels(rows, links, confidence, words.target.lengths, missing)
     with lines_to(into) as write:
         write(map(" ".join, found))

@@ -192,6 +192,14 @@ def is_untokenized(text: Text, rows: int = 500) -> bool:
     return side.tokenization == "untokenized" or clauses
 
 
+AUTO = "auto"  # word tokenizer: `unicode` for untokenized text, else `whitespace`
+
+
+def word_tokenizer_for(*texts: Text) -> str:
+    """Return the word tokenizer that `auto` means for the sides of a text, which are split at white space."""
+    return "unicode" if any(map(is_untokenized, texts)) else "whitespace"
+
+
 class _Excerpts:
     """The first few of many places, and their count."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +64,7 @@ def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None)
     """Find a finished run or a plain checkpoint; `recipe` replaces the run's own recipe for the evaluation.
 
     Raises:
-        RunError: the run is not finished, or its model is missing; DataError: a checkpoint needs a folder for its
-            scores.
+        RunError: the run is not finished, or its model is missing. DataError: `path` is a recipe or a study.
     """
     folder = Path(path)
     if (trained := finished_recipe(folder)) is not None:
@@ -80,10 +80,18 @@ def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None)
     if (folder / "study.json").is_file():
         cells = f"its runs are the folders in {folder / 'cells'}, and `interlace study STUDY -o {folder}` scores them"
         raise DataError(f"{path}: a study, not a model; {cells}")
-    if into is None:
-        what = "not a run" if folder.exists() else "no such folder or run"
-        raise DataError(f"{path}: {what}; a plain checkpoint or a model of the hub needs --output for its scores")
-    return Target(path, recipe or Recipe(name=folder.name), into)
+    return Target(path, recipe or Recipe(name=folder.name), into or _scores_of(folder))
+
+
+def _scores_of(checkpoint: Path) -> Path:
+    """Return the default folder for the scores of a checkpoint: named after it, and after its place if it is local."""
+    name = "--".join(part for part in checkpoint.parts[-2:] if part not in {"/", "..", "."})
+    if checkpoint.exists():
+        place = blake2b(str(checkpoint.resolve()).encode(), digest_size=3).hexdigest()
+        name = f"{checkpoint.resolve().name}-{place}"
+    into = Path("evaluations", name)
+    log.info("scores go to %s", into)
+    return into
 
 
 def evaluate(

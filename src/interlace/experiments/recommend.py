@@ -21,7 +21,7 @@ from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import atomic_folder, must_be_replaceable, must_exist
 from interlace.data import Pairs
-from interlace.data.inspection import inspect_file, is_untokenized
+from interlace.data.inspection import inspect_file, word_tokenizer_for
 from interlace.data.vocab import Vocab
 from interlace.experiments.estimate import estimate
 from interlace.experiments.recipe import Recipe
@@ -130,8 +130,7 @@ def recommend(
     pairs = _pairs(files)
     entries = 0 if dictionary is None else len(Lexicon.read(must_exist(dictionary, "dictionary")))
     samples = {one.language: list(islice(read_lines(one.path), _SAMPLE)) for one in files}
-    untokenized = any(is_untokenized(Text.of(lines, language)) for language, lines in samples.items())
-    tokenizer = "unicode" if untokenized else "whitespace"
+    tokenizer = word_tokenizer_for(*(Text.of(lines, language) for language, lines in samples.items()))
     coverage = {} if start is None else _coverage(Vocab.load(start), samples, tokenizer)
     tokens_per_update = 16_384 if start else 4_096
     total = sum(one.bytes for one in files) * _TOKENS_PER_BYTE

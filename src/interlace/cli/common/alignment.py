@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
+import json
 import logging
 import re
+import shutil
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from tempfile import NamedTemporaryFile
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +28,7 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
 from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
-from interlace.data.inspection import is_untokenized
+from interlace.data.inspection import AUTO, word_tokenizer_for
 from interlace.readers import READERS
 from interlace.readers.gold import Gold
 from interlace.text import TextPairs
@@ -45,7 +50,7 @@ class Source:
 
     @classmethod
     def of(cls, files: Sequence[Path], languages: str, reader: str, word_tokenizer: str) -> Source:
-        """Build from command line options, without reading.
+        """Build from command line options; `-` is standard input. `auto` as word tokenizer reads the first rows.
 
         Raises:
             SettingsError: not one or two files, not two languages, or no such reader or word tokenizer.
@@ -56,12 +61,18 @@ class Source:
                 f"expected two parallel files, or one with lines `source ||| target`; found {len(files)} files"
             )
         name = reader or ("lines" if len(files) == 2 else "joined")
-        kind = READERS.get(name)
-        finds_words = (
-            "word_tokenizer" in kind.model_fields or word_tokenizer != "whitespace"
-        )  # other readers report the unknown key
-        built = kind.read({"word_tokenizer": word_tokenizer} if finds_words else {}, f"--reader {name}")
-        return cls([must_exist(path) for path in files], _languages(languages, files), built)
+        kind, found = READERS.get(name), _languages(languages, files)
+        paths = [must_exist(path) for path in with_stdin(files)]
+        finds_words = "word_tokenizer" in kind.model_fields
+        if word_tokenizer == AUTO and finds_words:
+            text = cls(paths, found, kind())
+            first = next(text.chunks(), None)
+            word_tokenizer = "whitespace" if first is None else word_tokenizer_for(first.source, first.target)
+            if word_tokenizer != "whitespace":
+                message = "%s is not tokenized: words by --word-tokenizer %s"
+                log.info(message, " and ".join(map(str, files)), word_tokenizer)
+        given = finds_words or word_tokenizer not in {AUTO, "whitespace"}  # other readers report the unknown key
+        return cls(paths, found, kind.read({"word_tokenizer": word_tokenizer} if given else {}, f"--reader {name}"))
 
     def like(self, files: Sequence[Path]) -> Source:
         """Return other files, one per side, with the same languages and word tokenizer."""
@@ -84,21 +95,10 @@ class Source:
         Raises:
             DataError: a file cannot be read, or holds no pairs; names file and line.
         """
-        for number, chunk in enumerate(self.reader.read_chunks(self.files, self.languages)):
+        for chunk in self.reader.read_chunks(self.files, self.languages):
             if not isinstance(chunk, TextPairs):
                 raise DataError(f"{self.files[0]}: the reader returns single sentences; expected pairs")
-            if not number:
-                self._hint(chunk)
             yield chunk
-
-    def _hint(self, chunk: TextPairs) -> None:
-        names = [str(path) for path in self.files] * (3 - len(self.files))
-        unsplit = [name for name, side in zip(names, (chunk.source, chunk.target), strict=True) if is_untokenized(side)]
-        if unsplit and self.word_tokenizer == "whitespace" and not isinstance(self.reader, Gold):
-            message = (
-                "%s: looks like untokenized text, but words are split at white space; try --word-tokenizer unicode"
-            )
-            log.warning(message, " and ".join(dict.fromkeys(unsplit)))
 
 
 def numbered(sources: Sequence[Source], spool: Path, progress: Progress) -> tuple[WordPairs, int]:
@@ -130,6 +130,15 @@ _MAX_OUTSIDE = 0.01  # share of links outside of their sentences above which the
 _LINK_LINE = re.compile(r"\s*\d+[-:?pP]\d+([ :]\S+)*\s*")
 
 
+class AlignedText(NamedTuple):
+    """Parallel text and its alignments; confidence: of each link, (links,), 1 where it is unknown."""
+
+    text: Source
+    words: WordPairs
+    links: Ragged
+    confidence: NDArray[np.float32]
+
+
 def linked(
     files: Sequence[Path],
     sure: tuple[Path | None, float],
@@ -137,8 +146,10 @@ def linked(
     word_tokenizer: str,
     reader: str,
     spool: Path,
-) -> tuple[WordPairs, Ragged]:
+) -> AlignedText:
     """Read parallel text and its alignments (the last file), or align the text if there is no such file.
+
+    The word tokenizer that `align` recorded beside the alignments is used unless another one is given.
 
     sure: file of confidences, and minimum confidence.
 
@@ -151,24 +162,59 @@ def linked(
         raise SettingsError("--confidence FILE and --min-confidence NUMBER must be given together")
     if not 1 <= len(files) <= 3:
         raise SettingsError(f"expected SRC TGT [ALIGNMENTS], found {len(files)} files")
-    files = [must_exist(path) for path in files]
+    files = [must_exist(path) for path in with_stdin(files)]
     given = len(files) == 3 or (len(files) == 2 and _holds_links(files[1]))
     if grades is not None and not given:
         raise SettingsError("--confidence: name the alignments that it belongs to: SRC TGT ALIGNMENTS")
-    text = text_of(files, languages, reader, word_tokenizer)
+    if given and (recorded := _recorded_tokenizer(files[-1])):
+        if word_tokenizer not in {AUTO, recorded}:
+            raise SettingsError(f"--word-tokenizer {word_tokenizer}: {files[-1]} was made with {recorded!r}")
+        word_tokenizer = recorded
+    text = Source.of(files[:-1] if given else files, languages, reader, word_tokenizer)
     with watching() as watch:
         words, _ = numbered([text], spool, watch)
         if not given:
             log.info("no alignments given: aligning %d pairs with %s", len(words), DEFAULT_ALIGNER)
-            return words, ALIGNERS.build(DEFAULT_ALIGNER).fit(words, None, watch).align_training_pairs(words).links
+            made = ALIGNERS.build(DEFAULT_ALIGNER).fit(words, None, watch).align_training_pairs(words)
+            return AlignedText(text, words, made.links, made.confidence)
     links = _links(files[-1], words, text)
-    return words, links if grades is None else _sure(links, must_exist(grades, "file of confidences"), least)
+    if grades is not None:
+        links, confidence = _sure(links, must_exist(grades, "file of confidences"), least)
+        return AlignedText(text, words, links, confidence)
+    return AlignedText(text, words, links, np.ones(len(links.flat), np.float32))
 
 
-def text_of(files: Sequence[Path], languages: str, reader: str, word_tokenizer: str) -> Source:
-    """Return the parallel text of `SRC TGT [ALIGNMENTS]` or `SRC [ALIGNMENTS]`."""
-    given = len(files) == 3 or (len(files) == 2 and _holds_links(files[1]))
-    return Source.of(files[:-1] if given else files, languages, reader, word_tokenizer)
+def record_path(alignments: Path) -> Path:
+    """Return the file beside alignments in which `align` records how they were made."""
+    return alignments.with_name(f"{alignments.name}.json")
+
+
+def _recorded_tokenizer(alignments: Path) -> str:
+    """Return the word tokenizer recorded beside alignments; empty if there is no record."""
+    path = record_path(alignments)
+    if not path.is_file():
+        return ""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))["word_tokenizer"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise DataError(f"{path}: damaged ({error!r}); expected the record of `interlace align`") from error
+    return str(found)
+
+
+def with_stdin(files: Sequence[Path]) -> list[Path]:
+    """Return the files with `-`, standard input, copied to a temporary file that is removed at exit.
+
+    Raises:
+        SettingsError: `-` is named twice.
+    """
+    if Path("-") not in files:
+        return list(files)
+    if list(files).count(Path("-")) > 1:
+        raise SettingsError("-: standard input can be one of the files, not several")
+    with NamedTemporaryFile(prefix="interlace-", delete=False) as copy:
+        atexit.register(Path(copy.name).unlink, missing_ok=True)
+        shutil.copyfileobj(sys.stdin.buffer, copy)
+    return [Path(copy.name) if path == Path("-") else path for path in files]
 
 
 def _holds_links(path: Path) -> bool:
@@ -177,8 +223,8 @@ def _holds_links(path: Path) -> bool:
     return _LINK_LINE.fullmatch(line) is not None
 
 
-def _sure(links: Ragged, path: Path, least: float) -> Ragged:
-    """Return the links with at least the minimum confidence."""
+def _sure(links: Ragged, path: Path, least: float) -> tuple[Ragged, Any]:
+    """Return the links with at least the minimum confidence, and their confidences."""
     lengths, values = [], []
     for number, line in enumerate(read_lines(path), 1):
         try:
@@ -192,7 +238,7 @@ def _sure(links: Ragged, path: Path, least: float) -> Ragged:
     if (other := np.flatnonzero(links.lengths != lengths)).size:
         at = int(other[0])
         raise DataError(f"{path}, line {at + 1}: {lengths[at]} confidences of {links.lengths[at]} links")
-    return PhraseRules(min_confidence=least).confident(links, np.concatenate(values))[0]
+    return PhraseRules(min_confidence=least).confident(links, np.concatenate(values))
 
 
 def _links(path: Path, words: WordPairs, text: Source) -> Ragged:

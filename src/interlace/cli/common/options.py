@@ -72,7 +72,13 @@ Languages = Annotated[
     str, typer.Option("--languages", metavar="EN,DE", help="Source and target language. Default: from the file names.")
 ]
 WordTokenizerName = Annotated[
-    str, typer.Option("--word-tokenizer", help="Word tokenizer: see `interlace list word-tokenizers`.", metavar="NAME")
+    str,
+    typer.Option(
+        "--word-tokenizer",
+        metavar="NAME",
+        help="See `interlace list word-tokenizers`. Default: that recorded with the alignments or the aligner; else "
+        "unicode for untokenized text, whitespace for tokenized text.",
+    ),
 ]
 ReaderName = Annotated[
     str,
