@@ -27,14 +27,14 @@ def download(
     """Download corpora and test sets in the layout that recipes expect; run again to resume."""
     from interlace.cli.common.progress import watching
     from interlace.cli.list_ import list_
-    from interlace.core.errors import SettingsError
     from interlace.experiments.download import download as fetch
 
     if show:
         list_("downloads", as_json=as_json)
         return
     if into is None or not names:
-        raise SettingsError("expected names and a folder, such as xnli panx:de,sw -o data; --list shows all names")
+        message = "Missing names or --output, as in: interlace download xnli panx:de,sw -o data; --list shows names"
+        raise typer.BadParameter(message)
     with watching() as watch:
         found = fetch(names, into, mirror, watch)
     if as_json:
