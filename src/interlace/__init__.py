@@ -8,8 +8,6 @@
 The functions are imported when they are first used.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

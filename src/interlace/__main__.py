@@ -1,7 +1,5 @@
 """`python -m interlace` and the `interlace` command."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -4,8 +4,6 @@ Results go to standard output or to `--output`; progress and notes go to standar
 when the command runs, so that each starts as fast as its own imports allow.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

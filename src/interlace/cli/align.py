@@ -1,7 +1,5 @@
 """Align the words of parallel text."""
 
-from __future__ import annotations
-
 import logging
 import sys
 import time

@@ -1,7 +1,5 @@
 """Back-translate monolingual text."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

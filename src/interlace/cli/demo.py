@@ -1,7 +1,5 @@
 """Compare objectives on the toy corpus: pre-train, fine-tune, evaluate, report."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Evaluate a run or a checkpoint."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Export a finished run as a Hugging Face checkpoint."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """Print a complete recipe to copy and change."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

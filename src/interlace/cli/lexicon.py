@@ -1,7 +1,5 @@
 """Extract a bilingual lexicon."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
 

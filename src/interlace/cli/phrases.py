@@ -1,7 +1,5 @@
 """Extract a phrase table."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
 

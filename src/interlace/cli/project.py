@@ -1,7 +1,5 @@
 """Project tags or names of source words to the words of their translations."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated

@@ -1,7 +1,5 @@
 """Recommend objectives for the user's data."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Write a report of runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Write the embedded toy corpus in standard formats."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Any
 

@@ -1,7 +1,5 @@
 """Train a subword vocabulary."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -4,8 +4,6 @@ Every error that a user can cause is an `InterlaceError`; the command line print
 A traceback is therefore always a bug of ours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module

@@ -1,7 +1,5 @@
 """Atomic writing: files and folders appear whole or not at all, and errors name the path and what is expected."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -1,7 +1,5 @@
 """Access to the Hugging Face hub: without a network its libraries retry for minutes; here they use their caches."""
 
-from __future__ import annotations
-
 import socket
 import sys
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ output folder. Code that writes a file under such a name takes the path from `fi
 from a checkpoint's configuration, a data file or Python.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Annotated

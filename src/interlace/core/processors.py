@@ -1,7 +1,5 @@
 """The number of usable processors."""
 
-from __future__ import annotations
-
 import os
 
 

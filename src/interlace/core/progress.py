@@ -1,7 +1,5 @@
 """Progress callbacks: how long work reports what it does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 Progress = Callable[[str, int, int], None]  # description, steps done, total steps (0: unknown)

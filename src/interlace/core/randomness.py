@@ -4,8 +4,6 @@ Every random choice draws from a generator named by four numbers, so any step of
 resumable needs no generator state, and the split into micro-batches or processes changes nothing.
 """
 
-from __future__ import annotations
-
 from enum import IntEnum
 
 import numpy as np

@@ -5,8 +5,6 @@ function named like the file. The subpackage `common` holds code that several en
 point group `interlace.<registry>` or from `--code file.py`.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import importlib.util

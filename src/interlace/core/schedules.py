@@ -3,8 +3,6 @@
 The syntax is XLM's (Conneau & Lample 2019, public code): `step:value` pairs, linear between, constant outside.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Annotated
 

@@ -11,8 +11,6 @@ A file that describes several rows of a table holds what they share, and one tab
 `FILE:short` then names the first row. Sections of a variant merge into the file key by key.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

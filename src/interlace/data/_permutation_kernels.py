@@ -4,8 +4,6 @@ An unbalanced Feistel network permutes the numbers below a power of two. A numbe
 mapped again until it falls inside (cycle walking; Black & Rogaway 2002, section 4), which again is a permutation.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Corpus building in one pass over chunks of text: read, normalize, split into words, filter, encode, write."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ An entry is found again if the contents of its files, its settings and the forma
 It appears whole or not at all, and of two processes that need the same entry only one builds it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

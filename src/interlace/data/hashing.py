@@ -6,8 +6,6 @@ word is a run of letters, digits and marks; a character of an unspaced script is
 Shapes: N characters, T words, L lines, G n-grams.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Shapes: B rows; L longest row; T subwords of all rows.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

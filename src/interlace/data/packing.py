@@ -15,8 +15,6 @@ pairs, and each side has a limit (Tang et al. 2022, appendix G.3).
 Shapes: n sentences; T their subwords; S subwords of the stream with separators; B requested rows of length L.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import accumulate

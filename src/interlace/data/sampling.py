@@ -5,8 +5,6 @@ epochs, so a run's position in a corpus is one number, and any batch can be comp
 is a keyed permutation, of which only the rows of the batch are computed.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from typing import Any

@@ -1,7 +1,5 @@
 """Tokenizers from a folder, a file or the Hugging Face hub, with their special tokens."""
 
-from __future__ import annotations
-
 import builtins
 import json
 import re

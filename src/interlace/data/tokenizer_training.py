@@ -4,8 +4,6 @@ All normalize to NFC, keep a letter and its combining marks in one piece, and gi
 of a line as inside it: replacing words and scoring input embeddings rely on that.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain

@@ -4,8 +4,6 @@ Languages are connected only by the words and character n-grams that they spell 
 same vector in both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 

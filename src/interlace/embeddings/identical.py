@@ -3,8 +3,6 @@
 An unsupervised start that is hard to beat for languages with a common script (Søgaard et al. 2018, section 4).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from interlace.core.errors import DataError

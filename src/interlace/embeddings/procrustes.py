@@ -1,7 +1,5 @@
 """Procrustes: map each language onto the pivot by a dictionary, then refine (Conneau et al. 2018, section 2.2)."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field

@@ -6,8 +6,6 @@ sampling better than beam search with much text). A tag before each synthetic se
 Translation takes nearly all the time and is resumable; filters take seconds and run again when their settings change.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Iterator

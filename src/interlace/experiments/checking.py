@@ -3,8 +3,6 @@
 Contamination is development and test text of the recipe's tasks that occurs in a model's pre-training text.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -4,8 +4,6 @@ Alignments are cached by the files and their reading, the aligner with its setti
 phrases by the alignments and the extraction rules.
 """
 
-from __future__ import annotations
-
 import inspect
 import logging
 import time

@@ -4,8 +4,6 @@ Words are cached in a file per language, because methods read them several times
 model reads. An interrupted run starts over but reuses the cached text.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence

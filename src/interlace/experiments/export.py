@@ -5,8 +5,6 @@ Heads of objectives are dropped. An averaged run keeps the recipe and the dictio
 `evaluate` accept it.
 """
 
-from __future__ import annotations
-
 import logging
 import shutil
 from collections.abc import Sequence

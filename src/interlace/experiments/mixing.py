@@ -5,8 +5,6 @@ held-out entries is written into the run's folder, an entry per line: source, ta
 status (see `EntryStatus`). A resumed run must have the same split.
 """
 
-from __future__ import annotations
-
 import logging
 import shutil
 from collections.abc import Iterator, Mapping

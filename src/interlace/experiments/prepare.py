@@ -1,7 +1,5 @@
 """Prepare the data of a recipe: the data root, the vocabulary and the corpora, all cached."""
 
-from __future__ import annotations
-
 import logging
 import os
 import re

@@ -1,7 +1,5 @@
 """Pre-train a model by a recipe: prepare data, train, export. The same call resumes an interrupted run."""
 
-from __future__ import annotations
-
 import json
 import logging
 import shutil

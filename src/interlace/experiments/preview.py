@@ -3,8 +3,6 @@
 Without a given vocabulary every word is a token.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory

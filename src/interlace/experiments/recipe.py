@@ -1,7 +1,5 @@
 """Recipes: an experiment as data. The TOML files are in `recipes/`, one per table of a paper."""
 
-from __future__ import annotations
-
 import copy
 import os
 from collections.abc import Iterator, Mapping

@@ -4,8 +4,6 @@ The study continues a checkpoint, or trains a small model from scratch, with MLM
 same text and for the same steps, and compares sentence retrieval on pairs that it holds out, over five seeds.
 """
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Iterator, Sequence

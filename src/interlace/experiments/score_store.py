@@ -4,8 +4,6 @@ A score is identified by four columns: a hash of the model's files, a hash of th
 fine-tuned, a hash of the files that are read, and the task's scoring version. `key` is a hash of all four.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -1,7 +1,5 @@
 """Templates of recipes: a complete TOML file to copy, with every key, its meaning and its default."""
 
-from __future__ import annotations
-
 import json
 import textwrap
 from collections.abc import Iterator, Mapping

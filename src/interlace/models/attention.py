@@ -7,8 +7,6 @@ both are torch's own.
 Legend: B sequences, A heads, L tokens of the longest sequence, D head size.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

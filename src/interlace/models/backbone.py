@@ -3,8 +3,6 @@
 Legend: B sequences, L tokens of the longest sequence, H width, N predictions, V vocabulary.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

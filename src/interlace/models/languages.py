@@ -4,8 +4,6 @@ BERT and RoBERTa take them as `token_type_ids`: existing rows keep their meaning
 language table of its own, read through `langs`. The configuration stores the mapping from language to row.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

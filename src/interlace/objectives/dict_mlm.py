@@ -17,8 +17,6 @@ model the language of the label; like ALIGN-MLM (G.4) we omit it.
 Legend: N predictions; n some of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal

@@ -4,8 +4,6 @@ before  <s> the old doctor reads three letters </s> he works in Berlin </s>
 after   <s> the [M] doctor reads three sea     </s> he works in [M]    </s>      predict: old, letters, Berlin
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from pydantic import Field

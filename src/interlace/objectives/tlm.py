@@ -6,8 +6,6 @@
 To predict a masked word the model may attend to its translation, which aligns the representations of both languages.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np

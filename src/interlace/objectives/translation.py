@@ -8,8 +8,6 @@
 One model translates in both directions: the decoder's first token names the target language.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from pydantic import Field

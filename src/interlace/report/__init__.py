@@ -4,8 +4,6 @@ The page is one file that loads nothing from elsewhere. Its sections are entries
 `interlace.report.sections`.
 """
 
-from __future__ import annotations
-
 import logging
 import sys
 from collections import Counter

@@ -1,7 +1,5 @@
 """Figures: lines over steps, dots, scatter plots, sizes; shaded tables, alignment matrices, maps of words."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence

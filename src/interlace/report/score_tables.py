@@ -1,7 +1,5 @@
 """Scores of one task as a table of languages by systems, and a sentence on its best systems."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Tables of a study: systems by task, differences from the baseline, alignment and transfer; and their summary."""
 
-from __future__ import annotations
-
 import logging
 import math
 from collections import Counter

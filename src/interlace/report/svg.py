@@ -4,8 +4,6 @@ Text is escaped. Colours are CSS variables of the page (`figure.css`); files hav
 are 340 to 400 units wide, as read on a phone. PNG files are drawn by resvg, which shapes Devanagari and Arabic.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import re

@@ -1,7 +1,5 @@
 """Formatting of numbers, durations, languages and tasks, and the HTML templates."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Scores as sums over test examples; bootstrap intervals and paired tests over those examples."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

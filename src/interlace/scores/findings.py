@@ -1,7 +1,5 @@
 """Findings: claims with statistic, margin and family that a study registers before its runs, and their verdicts."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping

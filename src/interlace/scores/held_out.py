@@ -4,8 +4,6 @@ The main metric of such a probe leaves out the words that training read an entry
 the suffix ", all" is over all words, the same for every system, so systems are compared by that.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace

@@ -5,8 +5,6 @@ draws), so they are never 0 and keep their level (Phipson & Smyth 2010). The cal
 Tests over test examples are in `interlace.scores.examples`.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections import Counter

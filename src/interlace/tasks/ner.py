@@ -6,8 +6,6 @@ them: an `I-` that does not continue an entity of its type begins one. Files are
 Legend: W words of all sentences, E entities.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

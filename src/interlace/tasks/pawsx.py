@@ -1,7 +1,5 @@
 """Paraphrase identification (PAWS-X, Yang et al. 2019): do two sentences of similar words have the same meaning?"""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

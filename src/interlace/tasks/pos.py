@@ -5,8 +5,6 @@ one) are not predicted, and `left out` is their share; programs that read a tree
 predict them: 1.6 % of German's PUD, 2.4 % of French's.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar

@@ -4,8 +4,6 @@ Lample et al. (2018a) choose models of unsupervised translation by it. It is no 
 come back perfectly, so the share of copied text is scored too.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import ClassVar
 

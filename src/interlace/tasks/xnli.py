@@ -1,7 +1,5 @@
 """Cross-lingual natural language inference (Conneau et al. 2018): does a premise entail a hypothesis?"""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 from pydantic import Field

@@ -4,8 +4,6 @@ Some two-letter codes denote a group of languages (zh, sw, fa). Data sets then u
 ISO 639-2) or the code of its main language (cmn, swh); both are tried, the latter first.
 """
 
-from __future__ import annotations
-
 _CODES = """
 aa:aar ab:abk ae:ave af:afr ak:aka am:amh an:arg ar:ara as:asm av:ava ay:aym az:aze ba:bak be:bel bg:bul bi:bis bm:bam
 bn:ben bo:bod br:bre bs:bos ca:cat ce:che ch:cha co:cos cr:cre cs:ces cu:chu cv:chv cy:cym da:dan de:deu dv:div dz:dzo

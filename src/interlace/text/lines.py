@@ -4,8 +4,6 @@ Sentences may contain U+0085, U+2028 or control characters, so `str.splitlines` 
 only a line feed ends a line, and one carriage return before it is dropped.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

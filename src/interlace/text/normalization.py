@@ -1,7 +1,5 @@
 """Unicode normalization, and the lower-casing, accent removal and Romanian letters of the XLM code."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Running text from words, as subword tokenizers expect it."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import numpy as np

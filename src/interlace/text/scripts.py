@@ -1,7 +1,5 @@
 """Scripts of characters and languages, and which scripts write words without spaces."""
 
-from __future__ import annotations
-
 import unicodedata
 from functools import lru_cache
 

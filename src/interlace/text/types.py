@@ -1,7 +1,5 @@
 """Word types: numbered spellings, which aligners and phrase tables count instead of strings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

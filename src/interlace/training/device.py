@@ -1,7 +1,5 @@
 """The device of training: accelerate's `Accelerator`, made the same way everywhere."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Sequence
 from importlib.util import find_spec

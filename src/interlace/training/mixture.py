@@ -1,7 +1,5 @@
 """The mixture of objectives and corpora: what each step takes, as a function of seed and step."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol

@@ -1,7 +1,5 @@
 """Batches as people read them: aligned lines for the terminal, and sample sequences for the report."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The folder of a run: its lock and its plain files."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Model selection: the fine-tunings of a task, whose development sets choose their weights, and collapsed models."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

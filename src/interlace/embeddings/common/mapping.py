@@ -5,8 +5,6 @@ Conneau et al. 2018, sections 2.2 to 2.4. Methods differ in the initial rotation
 Legend: n words of the mapped language, m of the pivot, H width. A mapping W is (H, H); x is mapped to x W.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 from abc import abstractmethod

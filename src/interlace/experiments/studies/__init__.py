@@ -4,8 +4,6 @@ A study names the systems to compare, their settings and seeds, and the tasks th
 is a run folder; the results are one table of scores, with significance tests and tables made from it.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import re

@@ -1,7 +1,5 @@
 """The folder of a study: a run folder for each cell, what became of it, and the table of all scores."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ Legend: n rows; P phrase pairs and C candidates of all rows. A side is 0 for sou
 is not switched. A candidate is (start, stop, place): a span of the matrix sentence, and the index of its counterpart.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray

@@ -4,8 +4,6 @@ The sentences have the same distribution as those of the objective `alm`. Each p
 direction, repeated sentences are dropped, and a share of monolingual sentences is added.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace

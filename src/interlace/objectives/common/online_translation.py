@@ -3,8 +3,6 @@
 Legend: B sequences, L tokens of the longest source, T of the longest translation.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Registry of report sections: a module has a function of its own name, which takes runs and returns their sections."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Scores by what runs differ in: transfer to derived languages (Tang et al. 2022, figures 2 and 3), amount of text."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Iterator, Sequence

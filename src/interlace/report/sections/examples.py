@@ -1,7 +1,5 @@
 """Examples: confusion matrices and wrong predictions, training examples as the model reads them, word alignments."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Scores by language and system, the gap of each language to the source, translation, and published results."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

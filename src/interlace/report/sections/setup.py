@@ -1,7 +1,5 @@
 """Recipes, compute, and how to reproduce the page."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Training over steps: diagnostics, evaluation of held-out text, losses; and the mixture that was trained on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean

@@ -1,7 +1,5 @@
 """Maps of words and their translations: after training, and before and after by t-SNE (Yang et al. 2021, figure 2)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

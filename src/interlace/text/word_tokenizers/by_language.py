@@ -1,7 +1,5 @@
 """A tokenizer per language: `zh`, `ja`, `th`; `unicode` for other unspaced scripts, `moses` for the rest."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from interlace.core.ragged import Ragged

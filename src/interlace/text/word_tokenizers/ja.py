@@ -1,7 +1,5 @@
 """Japanese words in short units by a morphological dictionary (SudachiPy, mode A)."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator, Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """The Moses tokenizer with its rules for each language (sacremoses)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from typing import Any

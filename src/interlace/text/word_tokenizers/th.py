@@ -1,7 +1,5 @@
 """Thai words by dictionary and character clusters (pythainlp's newmm); words of other scripts stay whole."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from interlace.core.ragged import Ragged

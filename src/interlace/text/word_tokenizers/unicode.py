@@ -1,7 +1,5 @@
 """Words are runs of letters and digits; punctuation marks and characters of unspaced scripts are single words."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Words separated by white space, as `str.split()` finds them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Chinese words by dictionary and hidden Markov model (jieba); words of other scripts stay whole."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from typing import Any

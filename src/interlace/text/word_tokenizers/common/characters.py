@@ -3,8 +3,6 @@
 Legend: C characters of all lines, each line followed by one line feed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Spans from the tokens of other packages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np
