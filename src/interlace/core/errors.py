@@ -39,11 +39,7 @@ class MissingDependencyError(InterlaceError):
 
 
 def pandas_for(needed_by: str) -> Any:
-    """Return the optional package pandas.
-
-    Raises:
-        MissingDependencyError: it is not installed.
-    """
+    """Return the optional package pandas; raise a MissingDependencyError if it is not installed."""
     try:
         return import_module("pandas")
     except ImportError:

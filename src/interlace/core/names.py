@@ -29,11 +29,7 @@ def check_language(name: str) -> str:
 
 
 def check_pair(name: str) -> str:
-    """Return the name of a pair of languages unchanged.
-
-    Raises:
-        ValueError: the name is invalid.
-    """
+    """Return the name of a pair of languages unchanged; raise a ValueError if the name is invalid."""
     return _matching(_PAIR, name, "a pair is two languages joined by '-', such as 'en-de'")
 
 

@@ -48,11 +48,7 @@ class Registry(Generic[T]):
         return {name for name in modules if name != SHARED and not name.startswith("_")}
 
     def get(self, name: str) -> Any:
-        """Return the class (or function) of an entry.
-
-        Raises:
-            SettingsError: there is no such entry.
-        """
+        """Return the class (or function) of an entry; raise a SettingsError if there is no such entry."""
         plugins = _PLUGINS.get(self.name, {})
         module = plugins[name] if name in plugins else importlib.import_module(self._path(name))
         if self.contract is None:

@@ -66,11 +66,7 @@ class WordAlignments(ColumnFolder):
 
     @classmethod
     def open(cls, folder: Path | str) -> WordAlignments:
-        """Map the folder into memory.
-
-        Raises:
-            DataError: the folder is missing, damaged or truncated.
-        """
+        """Map the folder into memory; raise a DataError if the folder is missing, damaged or truncated."""
         folder = Path(folder)
         return cls(folder, read_meta(folder, ALIGNED_KIND))
 
@@ -384,11 +380,7 @@ class PhraseTableColumns:
 
     @classmethod
     def open(cls, folder: Path) -> PhraseTableColumns:
-        """Map the files of `write`.
-
-        Raises:
-            DataError: a file is missing or damaged.
-        """
+        """Map the files of `write`; raise a DataError if a file is missing or damaged."""
         source, target = (Ragged(_mapped(folder / side), _mapped(folder / f"{side}_offsets")) for side in _SIDES)
         best = (_mapped(folder / "source_best"), _mapped(folder / "target_best"))
         return cls((source, target), _mapped(folder / "entries"), _mapped(folder / "scores"), best)

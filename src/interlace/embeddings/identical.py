@@ -15,11 +15,7 @@ class Identical(MappingMethod):
     """Uses names, numbers and loans as the dictionary."""
 
     def start(self, pair: MappedPair, sources: EmbeddingSources, progress: Progress) -> Start:  # noqa: ARG002
-        """Map by all words that both languages have.
-
-        Raises:
-            DataError: there are none.
-        """
+        """Map by all words that both languages have; raise a DataError if there are none."""
         others = pair.target.find(pair.source.words)
         rows = np.flatnonzero(others >= 0)
         if not len(rows):

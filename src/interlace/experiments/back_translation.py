@@ -141,11 +141,7 @@ def _write(
     paths: dict[str, Path],
     settings: BackTranslationSettings,
 ) -> Counter[str]:
-    """Write the pairs that pass all filters; count them as `pairs`, and the pairs that each filter drops.
-
-    Raises:
-        DataError: no pair is left.
-    """
+    """Write the pairs that pass all filters; count them as `pairs`, and the pairs that each filter drops."""
     counts: Counter[str] = Counter(pairs=0)
     chain = FilterChain(build_filters(settings.filters))
     prefix = f"{settings.tag} " if settings.tag else ""

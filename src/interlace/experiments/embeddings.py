@@ -103,11 +103,7 @@ def _sources(recipe: Recipe, settings: EmbeddingSettings) -> tuple[EmbeddingSour
 
 
 def _dictionaries(recipe: Recipe, settings: EmbeddingSettings) -> list[DictionarySplit]:
-    """Return the dictionaries of all language pairs, in either direction, split into training entries and others.
-
-    Raises:
-        DataError: `embeddings.dictionary` matches no file.
-    """
+    """Return the dictionaries of all language pairs, in either direction, split into training entries and others."""
     if settings.dictionary is None:
         return []
     root, found, searched = data_root(recipe), list[DictionarySplit](), list[Path]()

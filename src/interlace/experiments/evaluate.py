@@ -156,11 +156,7 @@ def evaluate(
 
 
 def _static_vectors(folder: str, tasks: Mapping[str, Task]) -> dict[str, WordVectors] | None:
-    """Return the word vectors of a folder by language; None if it has none.
-
-    Raises:
-        DataError: a task needs a model; names the tasks that word vectors suffice for.
-    """
+    """Return the word vectors of a folder by language; None if it has none."""
     languages = languages_in(folder) if not (Path(folder) / "config.json").exists() else []
     if not any((Path(folder) / f"{language}.words").is_file() for language in languages):
         return None
@@ -294,11 +290,7 @@ def _job(target: Target, name: str, task: Task, vocab: Vocab, accelerator: Accel
 
 
 def _load(model: str, task: Task, vocab: Vocab | None = None) -> Backbone:
-    """Load the model; a fine-tuning task takes the encoder of a translation model.
-
-    Raises:
-        CheckpointError: it is missing or damaged, or its tokenizer belongs to another model.
-    """
+    """Load the model; a fine-tuning task takes the encoder of a translation model."""
     from interlace.models.seq2seq import Seq2Seq
 
     found = load(model, vocab)

@@ -46,11 +46,7 @@ class PreviewPair:
         return texts.source.tokens(0), texts.target.tokens(0)
 
     def linked(self) -> list[tuple[str, str]]:
-        """Return the aligned words.
-
-        Raises:
-            DataError: a link is malformed or out of range.
-        """
+        """Return the aligned words; raise a DataError if a link is malformed or out of range."""
         source, target = self.words()
         links = self._links().flat.tolist()
         for i, j in links:

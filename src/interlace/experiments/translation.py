@@ -191,11 +191,7 @@ class Shard:
 
     @classmethod
     def read(cls, text: str) -> Shard:
-        """Parse `"2/4"`, the second of four shards.
-
-        Raises:
-            SettingsError: the text is not a shard.
-        """
+        """Parse `"2/4"`, the second of four shards; raise a SettingsError if the text is not a shard."""
         found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
         number, of = map(int, found.groups()) if found else (0, 0)
         if not 1 <= number <= of:
@@ -254,11 +250,7 @@ def _check_folder(path: Path) -> None:
 
 
 def _normalization(models: Sequence[TranslationModel]) -> Normalization | None:
-    """Return the normalization of the models' training text; None if unknown.
-
-    Raises:
-        SettingsError: it differs between models.
-    """
+    """Return the normalization of the models' training text; None if unknown."""
     known = [(model.name, model.metadata.normalization) for model in models if model.metadata is not None]
     for name, normalization in known[1:]:
         first, other = known[0][1].dump(), normalization.dump()

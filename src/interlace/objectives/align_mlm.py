@@ -161,11 +161,7 @@ class AlignMlm(Mlm):
         return {"align_places": np.flatnonzero(layout.content), **{_INPUT + key: inputs[key] for key in inputs}}
 
     def _states(self, backbone: Backbone, extra: dict[str, Tensor]) -> Tensor:
-        """Return the (W * L, H) states of the layer for the step's words, each a sequence of its own.
-
-        Raises:
-            SettingsError: the model has no such layer.
-        """
+        """Return the (W * L, H) states of the layer for the step's words, each a sequence of its own."""
         states = backbone.hidden_states(
             {key.removeprefix(_INPUT): extra[key] for key in extra if key.startswith(_INPUT)}
         )

@@ -376,11 +376,7 @@ class FineTuneTask(HeadSettings, Task):
         """
 
     def clean_chunks(self, query: FileQuery) -> Chunks[Any]:
-        """Return `read_chunks`, decontaminated if that is set.
-
-        Raises:
-            DataError: no row is left.
-        """
+        """Return `read_chunks`, decontaminated if that is set; raise a DataError if no row is left."""
         chunks, held_out = self.read_chunks(query), list[Any]()
         for split in self.held_out_splits(query.split):
             try:

@@ -168,11 +168,7 @@ class EmbeddingAlignment(DictionaryTask):
         return np.asarray(ranks(queries, near, gold, excluded=barred) == 1)
 
     def _language_vectors(self, backbone: Backbone, examples: EncodedEntries) -> tuple[NDArray[np.float32], ...]:
-        """(H,) what is added to the rows of source words, and to those of candidates.
-
-        Raises:
-            SettingsError: language ids are set, and the model has no embeddings for them.
-        """
+        """(H,) what is added to the rows of source words, and to those of candidates."""
         languages = (examples.source.language, examples.target.language)
         wanted = resolve_language_ids(self.language_ids, backbone.traits, self.name)
         known = backbone.traits.languages

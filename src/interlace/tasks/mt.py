@@ -87,11 +87,7 @@ class Mt(translation.TranslationTask):
         return [part.path for side in (query.language, query.source) for part in parts[side]]
 
     def _parts(self, query: task_files.FileQuery) -> dict[str, list[task_files.FilePart]]:
-        """Return the files of each side, by language.
-
-        Raises:
-            MissingDataError: there are none; the error is the same for both directions, so that it is logged once.
-        """
+        """Return the files of each side, by language."""
         missing, pair = [], sorted((query.source, query.language))
         for source, target in ((query.source, query.language), (query.language, query.source)):
             way = task_files.FileQuery(self.name, query.split, target, query.root, source)

@@ -32,11 +32,7 @@ class Pawsx(PairClassificationTask):
         return [query.language] * 2
 
     def read_chunks(self, query: FileQuery) -> Chunks[Any]:
-        """Read the pairs of which both sentences are translated.
-
-        Raises:
-            DataError: there is none.
-        """
+        """Read the pairs of which both sentences are translated; raise a DataError if there is none."""
         found, chunks = [], super().read_chunks(query)
         for path, chunk in chunks:
             sides = zip(chunk.source.lines, chunk.target.lines, strict=True)

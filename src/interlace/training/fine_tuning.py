@@ -182,11 +182,7 @@ def _flat(values: Any) -> Any:
 
 
 def _read(job: EvaluationJob, wanted: list[tuple[str, Any]]) -> dict[tuple[str, Any], Any]:
-    """Return the examples of splits and languages (of test sets: items).
-
-    Raises:
-        DataError: some cannot be read; lists the first errors, and how to leave languages out.
-    """
+    """Return the examples of splits and languages (of test sets: items)."""
     found: dict[tuple[str, Any], Any] = {}
     errors: dict[str, set[str]] = {}  # error -> languages
     for split, what in wanted:

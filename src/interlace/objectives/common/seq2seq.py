@@ -175,11 +175,7 @@ def decoder_layout(ids: Ragged, target: int, vocab: Vocab, max_length: int) -> D
 
 
 def require_decoder(backbone: Any, name: str) -> Any:
-    """Return the model if it has a decoder.
-
-    Raises:
-        SettingsError: it is an encoder.
-    """
+    """Return the model if it has a decoder; raise a SettingsError if it is an encoder."""
     if not hasattr(backbone, "decode"):
         raise SettingsError(f"{name} needs a decoder, and this {backbone.traits.family} model has none")
     return backbone

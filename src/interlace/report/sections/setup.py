@@ -48,7 +48,7 @@ def _recipe(runs: Sequence[Run]) -> list[Section]:
     if not shown:
         return []
     flat = [dict(flattened(run.recipe)) for run in shown]
-    keys = [key for key in merged([list(one) for one in flat]) if key not in {"name", "about"}]
+    keys = [key for key in dict.fromkeys(key for one in flat for key in one) if key not in {"name", "about"}]
     rows = {key: [one.get(key, MISSING) for one in flat] for key in keys}
     differing = {key: values for key, values in rows.items() if len(set(values)) > 1}
     groups: dict[str, list[tuple[str, list[str], bool]]] = {}
@@ -94,20 +94,6 @@ def _text(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(_text(part) for part in value)
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def merged(lists: Sequence[list[str]]) -> list[str]:
-    """Return one order of all keys; a key of only one recipe follows the one that it follows there."""
-    order: list[str] = []
-    for keys in lists:
-        place = 0
-        for key in keys:
-            if key in order:
-                place = order.index(key) + 1
-            else:
-                order.insert(place, key)
-                place += 1
-    return order
 
 
 def _compute(runs: Sequence[Run]) -> Section:

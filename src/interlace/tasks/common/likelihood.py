@@ -61,11 +61,7 @@ class HeldOutBatches:
 def hold_out(
     corpus: str, rows: Sentences | Pairs, objective: Objective, prepared: Prepared, name: str = "perplexity"
 ) -> HeldOutBatches:
-    """Make batches whose masks depend on no seed and no batch size of a run.
-
-    Raises:
-        DataError: there are no rows.
-    """
+    """Make batches whose masks depend on no seed and no batch size of a run; raise a DataError if there are no rows."""
     if not len(rows):
         raise DataError(f"the held-out text of {corpus!r} does not fill one row of {objective.max_length} subwords")
     size = max(1, BATCH // int(rows.lengths.max() + 2))

@@ -114,11 +114,7 @@ class TranslationTask(ProbeTask):
         return Direction(source, target) if dash else Direction(self.source, language)
 
     def checked_direction(self, language: str) -> Direction:
-        """Return the direction that a target means.
-
-        Raises:
-            DataError: source and target are one language.
-        """
+        """Return the direction that a target means; raise a DataError if source and target are one language."""
         direction = self.direction(language)
         if direction.source == direction.target:
             raise DataError(
