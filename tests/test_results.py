@@ -3,6 +3,7 @@
 import re
 import subprocess
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import click
@@ -34,8 +35,14 @@ def parsed(arguments):
 
 
 def cells(options):
-    study, folder = read_study(options["name"], parse_changes(options["changes"]))
-    return study, matching(cells_of(study, folder), options["only"])
+    study, found = expanded(options["name"], tuple(options["changes"]))
+    return study, matching(found, options["only"])
+
+
+@cache
+def expanded(name, changes):
+    study, folder = read_study(name, parse_changes(list(changes)))
+    return study, cells_of(study, folder)
 
 
 def table_after(page, place):

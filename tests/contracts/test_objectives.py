@@ -269,7 +269,7 @@ def test_loss_decreases(objective, vocab, backbone):
     heads = objective.modules(backbone)
     optimizer = torch.optim.AdamW([*backbone.parameters(), *heads.parameters()], lr=1e-2)
     losses = []
-    for _ in range(25):
+    for _ in range(15):
         terms = objective.loss(backbone, heads, batch)
         loss = sum(term.weight * term.total / batch.counts[key] for key, term in terms.items())
         losses.append(loss.item())

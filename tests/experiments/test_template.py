@@ -11,7 +11,7 @@ from interlace.experiments.recipe import RECIPES, Recipe, read_recipe
 from interlace.experiments.template import recipe_template
 
 
-@pytest.mark.parametrize("name", RECIPES.names())
+@pytest.mark.parametrize("name", {name.partition(":")[0]: name for name in RECIPES.names()}.values())  # one of a file
 def test_reads_back_as_the_recipe(name):
     assert Recipe.read(tomllib.loads(recipe_template(name))) == read_recipe(name)
 

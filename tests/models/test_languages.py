@@ -24,6 +24,17 @@ def rows(model):
     return model.base_model.embeddings.token_type_embeddings.weight.detach()
 
 
+def test_new_rows_start_as_copies_of_row_zero():
+    model = bert()
+    before = rows(model).clone()
+    add_languages(model, ["en", "de", "en"])
+    assert language_ids(model.config) == {"en": 2, "de": 3}
+    assert model.config.type_vocab_size == 4
+    assert torch.equal(rows(model)[:2], before)
+    assert torch.equal(rows(model)[2:], before[[0, 0]])
+    assert rows(model).shape == (4, 4)
+
+
 def test_folding_by_hand():
     """Row 0 becomes the language, row 1 keeps its distance from row 0, languages stay."""
     model = bert()

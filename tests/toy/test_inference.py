@@ -115,7 +115,7 @@ def test_one_side_alone_does_not_predict_the_label(side, most):
 @pytest.mark.parametrize("label", LABELS)
 def test_labels_agree_with_small_models(label):
     """In worlds drawn at random, where the premise is true: the hypothesis always is, never is, or now and then."""
-    told = [pair for pair in pairs(600, "train") if pair.label == label]
+    told = [pair for pair in pairs(600, "train") if pair.label == label][::2]
     lively = 0
     for number, pair in enumerate(told):
         worlds = truths(pair.premise, pair.hypothesis, number)

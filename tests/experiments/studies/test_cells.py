@@ -1,6 +1,7 @@
 """Studies as data and the cells that they come to."""
 
 import re
+from functools import cache
 from math import prod
 from pathlib import Path
 
@@ -15,10 +16,15 @@ def cells(grid, more="", **changes):
     return cells_of(*read_study(str(grid), changes))
 
 
+@cache
+def shipped(name):
+    study, folder = read_study(name)
+    return study, cells_of(study, folder)
+
+
 @pytest.mark.parametrize("name", STUDIES.names())
 def test_expands_every_shipped_study(name):
-    study, folder = read_study(name)
-    found = cells_of(study, folder)
+    study, found = shipped(name)
     runs = sum(len(study.seeds if system.seeds is None else system.seeds) for system in study.systems.values())
     assert len(found) == runs * prod(map(len, study.axes.values()))
     assert study.about
@@ -30,8 +36,7 @@ def test_table_of_derived_studies_counts_their_cells():
     counts = dict(re.findall(r"^\| `(align-mlm/[\w-]+)` \|.*\| (\d+) \| [\w ]+ \|$", page, re.MULTILINE))
     assert set(counts) == {name for name in STUDIES.names() if name.startswith("align-mlm/")}
     for name, count in counts.items():
-        study, folder = read_study(name)
-        assert len(cells_of(study, folder)) == int(count), name
+        assert len(shipped(name)[1]) == int(count), name
 
 
 def test_cells_are_ordered_by_seed_then_system(grid):
@@ -165,5 +170,5 @@ def test_another_recipe_can_define_the_evaluation(grid):
 
 @pytest.mark.parametrize("name", [name for name in STUDIES.names() if name.startswith("mt/")])
 def test_translation_starts_are_compared_at_equal_total_cost(name):
-    found = {cell.system: cell.recipe.train.steps for cell in cells_of(*read_study(name))}
+    found = {cell.system: cell.recipe.train.steps for cell in shipped(name)[1]}
     assert found["random-long"] == 2 * found["mlm"] == 2 * found["random"]
