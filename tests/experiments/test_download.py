@@ -351,6 +351,15 @@ def test_contents_are_compared_with_the_first_download(server, tmp_path):
         download(["squad"], tmp_path, server.mirror)
 
 
+def test_a_file_that_was_deleted_is_made_again(server, tmp_path):
+    serve(server, PUBLIC["xnli:ar,de"][0])
+    download(["xnli:ar,de"], tmp_path, server.mirror)
+    (tmp_path / "nli/dev.de.tsv").unlink()
+    assert all(path.is_file() for path in download(["xnli:ar"], tmp_path, server.mirror))
+    assert tmp_path / "nli/dev.de.tsv" in download(["xnli:de"], tmp_path, server.mirror)
+    assert len(server.log) == 3
+
+
 def test_two_corpora_of_one_pair_do_not_replace_each_other(server, tmp_path):
     serve(server, PUBLIC["opus/Tanzil:en-ur"][0])
     file = zipped({"QED.en-ur.en": "x\n", "QED.en-ur.ur": "y\n"})

@@ -4,7 +4,7 @@ import pytest
 
 from interlace import readers
 from interlace.core.errors import DataError
-from interlace.readers.common.subset import RowSubset
+from interlace.readers import RowSubset
 
 
 @pytest.fixture

@@ -249,8 +249,7 @@ class _Download:
             fetched = not self.archive.is_file()
             if fetched:
                 self._fetch()
-            with self.archive.open("rb") as file:
-                digest = file_digest(file, "sha256").hexdigest()
+            digest = _digest(self.archive)
             if own.setdefault("sha256", digest) != digest:
                 if fetched:
                     self.archive.unlink()
@@ -259,8 +258,10 @@ class _Download:
                     f"file changed or is damaged; delete its entry in {path} to accept the new one"
                 )
             others = {name for address, one in record.items() if address != self.address for name in one["files"]}
-            own["files"] |= self._convert(sources, {*own["files"]}, others)
-            own["languages"] = sorted({*own["languages"], *wanted})
+            left = {name: one for name, one in own["files"].items() if (self.folder / name).is_file()}
+            known = own["languages"] if left == own["files"] else []
+            own["files"] = left | self._convert(sources, {*left}, others)
+            own["languages"] = sorted({*known, *wanted})
             own.setdefault("date", datetime.now(UTC).date().isoformat())
             with atomic(path) as partial:
                 partial.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
@@ -333,10 +334,11 @@ class _Download:
             names = [path.relative_to(staging).as_posix() for path in made]
             if not made:
                 raise DataError(f"{self.archive}: holds none of the expected files; it is not what the index describes")
-            for name in names:
-                if name in others or (name not in own and (self.folder / name).exists()):
-                    raise DataError(f"{self.folder / name}: exists and comes from elsewhere; choose another folder")
             digests = dict(zip(names, map(_digest, made), strict=True))
+            for name, digest in digests.items():
+                path = self.folder / name
+                if name in others or (name not in own and path.exists() and _digest(path) != digest):
+                    raise DataError(f"{path}: exists and comes from elsewhere; choose another folder")
             for path, name in zip(made, names, strict=True):
                 (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
                 os.replace(path, self.folder / name)
