@@ -2,8 +2,10 @@
 
 import re
 import runpy
+import tomllib
 from pathlib import Path
 
+from interlace.models.settings import ModelSettings
 from little_checkpoints import save
 
 PAGE = (Path(__file__).parents[2] / "docs" / "huggingface.md").read_text(encoding="utf-8")
@@ -15,3 +17,9 @@ def test_the_blocks_of_the_page_run_in_order(tmp_path, monkeypatch, capsys):
     Path("page.py").write_text("".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)), encoding="utf-8")
     runpy.run_path("page.py")
     assert "['weam/multilingual', 'weam/cross_lingual', 'weam/aligned_share']" in capsys.readouterr().out
+
+
+def test_the_recipes_of_the_page_are_valid():
+    frozen, adapted = (tomllib.loads(block)["model"] for block in re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL))
+    assert ModelSettings.read(frozen).freeze == ["embeddings", "0-3"]
+    assert ModelSettings.read(adapted).lora.train == ["embeddings"]

@@ -81,7 +81,8 @@ def _facts(found: Estimate) -> Iterator[tuple[str, str]]:
     if (cost := found.cost) is None:
         return
     decoder = f", {cost.decoder:,} in the decoder" if cost.decoder else ""
-    yield "model", f"{cost.parameters:,} parameters, {cost.table:,} of them in the input embeddings{decoder}"
+    frozen = f"; {cost.trainable:,} are trained" if cost.trainable < cost.parameters else ""
+    yield "model", f"{cost.parameters:,} parameters, {cost.table:,} of them in the input embeddings{decoder}{frozen}"
     parts = "weights, gradients, optimizer state and activations of a micro-batch"
     yield "memory", f"{cost.memory / 1e9:,.2f} GB: {parts}"
     yield "speed", f"{cost.speed:,.0f} tokens/s, measured on {cost.device}"

@@ -41,7 +41,8 @@ _SECONDS = 2.0  # of measurement, after a first update
 class ModelCost:
     """The size and speed of a model.
 
-    parameters: all. table: of the input embeddings. decoder: not shared with the encoder; 0 without a decoder.
+    parameters: all. trainable: not frozen. table: of the input embeddings. decoder: not shared with the encoder; 0
+        without a decoder.
     speed: tokens per second on one process, with padding. memory: bytes on one process. hours: of updates.
     translating: share of the time in which back-translation generates its input.
     """
@@ -54,6 +55,7 @@ class ModelCost:
     memory: int
     hours: float
     translating: float = 0.0
+    trainable: int = 0
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,10 @@ def _cost(recipe: Recipe, tokens: int) -> ModelCost:
     updates = [(BackTranslationUpdates(each, backbone, vocab, recipe.languages), part) for each, part in shares(recipe)]
     written = sum(part * max(benchmark.seconds(each) - 1 / rate, 0.0) for each, part in updates)  # seconds per token
     speed = 1 / (1 / rate + written)
-    parameters = sum(parameter.numel() for parameter in backbone.parameters())
+    parameters, trainable = (
+        sum(parameter.numel() for parameter in backbone.parameters() if parameter.requires_grad or every)
+        for every in (True, False)
+    )
     cuda = device.type == "cuda"
     return ModelCost(
         parameters=parameters,
@@ -138,9 +143,10 @@ def _cost(recipe: Recipe, tokens: int) -> ModelCost:
         decoder=parameters - sum(parameter.numel() for parameter in backbone.model.parameters()),
         device=torch.cuda.get_device_name(device) if cuda else f"{torch.get_num_threads()} CPU threads",
         speed=speed,
-        memory=round(parameters * 16 + kept * recipe.train.micro_batch_tokens),  # weight, gradient and two moments
+        memory=round(4 * parameters + 12 * trainable + kept * recipe.train.micro_batch_tokens),  # gradient, two moments
         hours=tokens / speed / 3600,
         translating=written * speed,
+        trainable=trainable,
     )
 
 

@@ -126,6 +126,10 @@ def _last_checkpoints(run: Path, last: int) -> tuple[Recipe, list[Path], list[in
     """Return the run's recipe, and the weight files and steps of its last checkpoints."""
     recipe, folder = _finished(run), run / "checkpoints"
     steps = checkpoint.steps_in(folder)
+    if recipe.model.lora is not None:
+        raise SettingsError(
+            f"{run}: was trained with model.lora; the mean of its adapters is not the mean of its models"
+        )
     if not steps:
         raise SettingsError(f"{run}: has no checkpoints to average")
     state = read_json(checkpoint.path_of(folder, steps[-1]) / checkpoint.STATE) or {}

@@ -22,6 +22,7 @@ from interlace.experiments.recipe import STOPPING_TASKS, Recipe
 from interlace.models.backbone import Backbone
 from interlace.models.build import build_model
 from interlace.models.languages import check_fold_language
+from interlace.models.trained_parts import merge_adapters
 from interlace.objectives.common.dictionaries import dictionary_scores
 from interlace.tasks.common.likelihood import HeldOutBatches
 from interlace.training import callbacks as loop_callbacks
@@ -201,7 +202,7 @@ def _finish(
     if recipe.train.patience and best and best in checkpoint.steps_in(folder):
         log.info("exporting step %d, the best by %s", best, recipe.train.stop_by)
         checkpoint.load(checkpoint.path_of(folder, best), model)
-    backbone: Backbone = model.backbone.eval()
+    backbone: Backbone = merge_adapters(model.backbone).eval()
     shutil.rmtree(into / "model", ignore_errors=True)
     records.save_model(backbone, materials.vocab, recipe, into / "model")
     run_folder.write_json(into / run_folder.SAMPLES, training_samples(training.mixture, materials.vocab))

@@ -25,7 +25,6 @@ Pooling = Literal["first", "mean", "max"]
 # Layers are numbered in a list of modules; XLM has four such lists, one a part of a layer.
 _LAYER = re.compile(r"(?:^|\.)(?:layers?|attentions|layer_norm[12]|ffns)\.(\d+)\.")
 _EMBEDDINGS = ("embeddings.", "position_embeddings.", "lang_embeddings.", "layer_norm_emb.")
-_AFTER_LAST = ("final_norm.",)  # ModernBERT's, after the last layer
 _PARTS = "qkv"
 _OWN_KEYS = ("model_type", "architectures", "transformers_version", "is_causal", "use_cache", "tie_word_embeddings")
 
@@ -203,6 +202,23 @@ def pool(states: Tensor, mask: Tensor | None = None, how: Pooling = "mean") -> T
     return hidden.amax(dim=1).masked_fill(~mask.any(dim=1, keepdim=True), 0.0)
 
 
+def parts_of(backbone: Backbone) -> dict[str, list[nn.Parameter]]:
+    """Return the parameters by part: `embeddings`, `head`, and the number of each layer.
+
+    A norm after the last layer belongs to it, and a head's tied weights to the embeddings.
+    """
+    model = backbone.model
+    inside, last = model.base_model, str(int(model.config.num_hidden_layers) - 1)
+    parts: dict[str, list[nn.Parameter]] = {"embeddings": [], "head": []}
+    for name, parameter in inside.named_parameters():
+        layer = _LAYER.search(name)
+        part = layer[1] if layer else "embeddings" if name.startswith(_EMBEDDINGS) else last
+        parts.setdefault(part, []).append(parameter)
+    known = {id(parameter) for parameter in inside.parameters()}
+    parts["head"] = [parameter for parameter in model.parameters() if id(parameter) not in known]
+    return parts
+
+
 def freeze_layers(backbone: Backbone, layers: int) -> int:
     """Freeze the embeddings and the lowest `layers` layers (Wu & Dredze 2019, section 4.4).
 
@@ -217,13 +233,11 @@ def freeze_layers(backbone: Backbone, layers: int) -> int:
     depth = int(backbone.model.config.num_hidden_layers)
     if layers > depth:
         raise SettingsError(f"tuning.freeze = {layers}, but the model has {depth} layers")
-    frozen, outside = 0, _EMBEDDINGS + (_AFTER_LAST if layers == depth else ())
-    for name, parameter in backbone.model.base_model.named_parameters():
-        layer = _LAYER.search(name)
-        if int(layer[1]) < layers if layer else name.startswith(outside):
-            parameter.requires_grad_(requires_grad=False)
-            frozen += parameter.numel()
-    return frozen
+    parts = parts_of(backbone)
+    frozen = [parameter for part in ("embeddings", *map(str, range(layers))) for parameter in parts[part]]
+    for parameter in frozen:
+        parameter.requires_grad = False
+    return sum(parameter.numel() for parameter in frozen)
 
 
 def unused_bias(model: Any) -> Tensor | None:

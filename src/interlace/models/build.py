@@ -28,6 +28,7 @@ from interlace.models.seq2seq import (
 )
 from interlace.models.settings import Attention, DecoderSettings, ModelSettings, Shape, Take
 from interlace.models.token_embeddings import NewTokens, extend_embeddings, initialize_from_vectors
+from interlace.models.trained_parts import select_trained_parts
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -65,7 +66,10 @@ def build_model(
         SettingsError: the family of the start cannot take language embeddings or be a decoder, it lacks a language
             of the settings, encoder and decoder do not match, or the vectors have another width.
         DataError: there are no vectors, or none of a token of the vocabulary.
+        MissingDependencyError: adapters need peft.
     """
+    if seq2seq and (settings.freeze or settings.lora is not None):
+        raise SettingsError("model.freeze and model.lora are for encoders; a translation model is trained as a whole")
     if seq2seq:
         built: Backbone = _build_seq2seq(settings, vocab, languages, seed)
     else:
@@ -77,6 +81,7 @@ def build_model(
         if isinstance(built, Seq2Seq) and (decoder is None or decoder.start is None or decoder.take == "none"):
             fresh.append(built.decoder.model)
         initialize_from_vectors(built, fresh, settings, vocab)
+    select_trained_parts(built, settings, seed)
     return built
 
 

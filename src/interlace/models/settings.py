@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from interlace.core.errors import SettingsError
 from interlace.core.settings import Settings
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Attention = Literal["auto", "sdpa", "eager"]
+Part = Annotated[str, StringConstraints(pattern=r"^(embeddings|head|\d+(-\d+)?)$")]
 Take = Literal["whole", "embeddings", "none"]
 
 
@@ -80,6 +81,22 @@ class DecoderSettings(Settings):
             raise ValueError(f"take = {self.take!r} needs a start, but this decoder has a 'shape'; remove it")
 
 
+class LoraSettings(Settings):
+    """Low-rank adapters (LoRA, Hu et al. 2022), by the package peft; merged into the weights at export."""
+
+    rank: int = Field(8, ge=1, description="Rank of the update of each matrix.")
+    alpha: int = Field(16, ge=1, description="Scale of the updates, divided by the rank.")
+    dropout: float = Field(0.0, ge=0, lt=1, description="Dropout before the adapters.")
+    targets: list[str] = Field(
+        ["attention"],
+        min_length=1,
+        description="Linear layers that get adapters: 'attention', 'feed_forward', or names such as 'query'.",
+    )
+    train: list[Part] = Field(
+        [], description="Parts trained as a whole besides: 'embeddings' (of new tokens), 'head', layers such as '0-3'."
+    )
+
+
 class ModelSettings(Settings):
     """The backbone of a recipe: a checkpoint to start from, or the shape of a fresh one."""
 
@@ -129,6 +146,21 @@ class ModelSettings(Settings):
         "CPU. Decoders always use 'auto'.",
     )
 
+    freeze: list[Part] = Field(
+        [], description="Parts that keep their initial weights: 'embeddings', 'head', and layers from 0, such as '0-3'."
+    )
+    lora: LoraSettings | None = Field(
+        None, description="Low-rank adapters: they are trained in place of the model, whose weights are frozen."
+    )
+
+    @model_validator(mode="after")
+    def _check_trained_parts(self) -> ModelSettings:
+        if self.freeze and self.lora is not None:
+            raise ValueError("give either 'freeze' or 'lora': adapters freeze the whole model, except lora.train")
+        if self.shape is not None:
+            chosen_layers(self.freeze or (self.lora.train if self.lora else []), self.shape.layers, "freeze")
+        return self
+
     def model_post_init(self, _context: object) -> None:
         """Check that the settings do not contradict each other."""
         if self.start is not None and self.shape is not None:
@@ -152,6 +184,21 @@ class ModelSettings(Settings):
         if self.vectors is not None and shared:
             message = "'vectors' and decoder.start both initialize the shared embeddings"
             raise ValueError(f"{message}; set decoder.embeddings = 'own'")
+
+
+def chosen_layers(parts: list[str], depth: int, where: str) -> list[str]:
+    """Return the parts with ranges of layers spelled out: `0-2` is 0, 1 and 2.
+
+    Raises:
+        SettingsError: the model has no such layer.
+    """
+    found = []
+    for part in parts:
+        first, _, last = part.partition("-")
+        if first.isdigit() and not int(first) <= int(last or first) < depth:
+            raise SettingsError(f"{where} = {part!r}, but the model has the layers 0 to {depth - 1}")
+        found += [str(layer) for layer in range(int(first), int(last or first) + 1)] if first.isdigit() else [part]
+    return found
 
 
 PenaltyForm = Literal["power", "gnmt"]

@@ -166,7 +166,7 @@ class Weam(Objective):
             return nn.ModuleDict()
         layers: dict[str, nn.Module] = {"exchanged": identity_layer(backbone.width)}
         dense, _ = split_head(backbone)
-        return nn.ModuleDict(layers if dense is None else {**layers, "dense": deepcopy(dense)})
+        return nn.ModuleDict(layers if dense is None else {**layers, "dense": deepcopy(dense).requires_grad_()})
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
         """Return both cross-entropies from one pass of the encoder."""
