@@ -1,13 +1,9 @@
 """Test text of a recipe's tasks in its training text: small files, and the traps of the shared data."""
 
-import gzip
 import json
-import os
-from pathlib import Path
 
 import pytest
 
-from interlace.data.contamination import find_contamination
 from interlace.experiments.checking import (
     CONTAMINATION,
     contamination_of,
@@ -16,9 +12,7 @@ from interlace.experiments.checking import (
     training_text,
 )
 from interlace.experiments.recipe import Recipe
-from interlace.text import Text
 
-REAL = os.environ.get("INTERLACE_DATA", "")
 LONG = "the old doctor reads a long book in the small room"
 
 
@@ -201,25 +195,3 @@ def test_reports_parents_with_unknown_training_text(folder):
     parent = begun(folder, "parent", None)
     model = parent.model.model_copy(update={"start": f"{folder}/runs/parent/model"})
     assert len(list(training_text(parent.model_copy(update={"model": model})))) == 1
-
-
-def lines_of(path):
-    with gzip.open(Path(REAL) / path, "rt", encoding="utf-8", newline="\n") as file:
-        return [line for line in file.read().split("\n") if line]
-
-
-@pytest.mark.skipif(not REAL, reason="needs INTERLACE_DATA")
-def test_xnli_test_overlaps_with_multiway_test_but_not_dev():
-    tasks = {"xnli": {"files": "nli/xnli/xnli.{split}.{language}.tsv.gz"}}
-    asked = recipe(REAL, **tasks)
-    tests = [held_out_text(asked).sets["xnli", "test", "de"]]
-    rows = {split: lines_of(f"parallel/xnli-multiway/xnli.11way.{split}.tsv.gz") for split in ("dev", "test")}
-    found = {}
-    for split, (head, *body) in rows.items():
-        column = head.split("\t").index("de")
-        text = Text.of([row.split("\t")[column] for row in body], "de")
-        (leak,) = find_contamination([(text, str)], tests)
-        found[split] = leak.dump()
-    assert found["test"]["examples"] == 5010
-    assert found["test"]["exact"] > 99.9
-    assert found["dev"]["exact"] < 0.5

@@ -5,7 +5,7 @@ import tracemalloc
 import pytest
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.experiments.translation import LineRange, Shard, digest_of, resumable
+from interlace.experiments.translation import LineRange, Shard, resumable
 
 
 def test_parses_shard_numbers(tmp_path):
@@ -48,17 +48,6 @@ def test_skipping_finished_lines_needs_little_memory(tmp_path):
         assert result.done == 200_000
         assert list(result.lines) == list(many)[-1:]
     assert peak < 8_000_000
-
-
-def test_digest_depends_on_the_lines_only(tmp_path):
-    (tmp_path / "a").write_text("x\ny\n")
-    text = Shard(1, 1).lines_of(tmp_path / "a")
-    with resumable(text, tmp_path / "into", {}) as result:
-        for line in result.lines:
-            result.write([line], [line], {})
-        assert result.digest == digest_of(["x", "y"]) == digest_of(text)
-    assert digest_of(["xy"]) != digest_of(["x", "y"]) != digest_of(["y", "x"])
-    assert digest_of(map(str, range(30_000))) != digest_of(map(str, range(29_999)))
 
 
 def test_early_failure_leaves_no_files(tmp_path):

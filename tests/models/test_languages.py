@@ -46,6 +46,18 @@ def test_folding_by_hand():
     assert table[0].tolist() == [1.0, 0, 0, 0]
 
 
+def test_xlm_keeps_its_own_names():
+    model = xlm(n_langs=2, lang2id={"en": 0, "de": 1})
+    assert language_ids(model.config) == {"en": 0, "de": 1}
+    add_languages(model, ["sw"])
+    assert language_ids(model.config) == {"en": 0, "de": 1, "sw": 2}
+    assert model.config.n_langs == 3
+    assert model.config.id2lang == {"0": "en", "1": "de", "2": "sw"}
+    assert model.transformer.lang_embeddings.weight[2].abs().sum() == 0  # adds what no id adds: nothing
+    with pytest.raises(SettingsError, match="XLM checkpoint without them"):
+        add_languages(xlm(n_langs=1), ["en"])
+
+
 def test_languages_of_a_configuration_that_has_none():
     assert language_ids(SimpleNamespace(model_type="bert")) == {}
     assert language_ids(SimpleNamespace(model_type="modernbert", interlace_languages={"en": 1})) == {}

@@ -52,15 +52,6 @@ def test_changed_files_are_scored_again(evaluations, tmp_path, path):
     assert [evaluations(), evaluations()] == [2, 2]
 
 
-@pytest.mark.parametrize("path", ["model", "data/test.de"])
-def test_scores_are_kept_without_their_files(evaluations, tmp_path, path):
-    evaluations()
-    (tmp_path / path).rename(tmp_path / "gone")
-    assert evaluations() == 1
-    (tmp_path / "gone").rename(tmp_path / path)
-    assert evaluations() == 1
-
-
 def test_retrained_shared_model_is_scored_again(grid, tmp_path):
     """Two systems with one pre-training: the second scores the first one's model."""
     changes = {"seeds": "[0]", "systems.b": '{recipe = "tiny/mlm", set = {evaluate.tasks.retrieval.layer = 1}}'}
