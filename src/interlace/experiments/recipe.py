@@ -132,9 +132,7 @@ class Recipe(Settings):
     align: AlignSettings | None = Field(None, description="Word alignment; default: only if an objective needs it.")
     vocab: VocabSettings = Field(default_factory=VocabSettings, description="Vocabulary.")
     model: ModelSettings = Field(default_factory=ModelSettings, description="Model.")
-    objectives: dict[str, ObjectiveEntry] = Field(
-        {}, description="Objectives by name; none: the recipe only evaluates."
-    )
+    objectives: dict[str, ObjectiveEntry] = Field({}, description="Objectives by name; none: only evaluate.")
     embeddings: EmbeddingSettings | None = Field(None, description="Word or token vectors to learn instead of a model.")
     train: TrainSettings = Field(default_factory=TrainSettings, description="Training.")
     export: ExportSettings = Field(default_factory=ExportSettings, description="Export.")

@@ -131,16 +131,10 @@ class VocabSettings(Settings):
         None,
         description="Folder or hub name of a tokenizer; default: that of model.start, or of model.vectors.",
     )
-    size: int = Field(
-        8000, ge=300, description="Vocabulary size to learn, with special tokens (XLM: 95k for 15 languages)."
-    )
-    alpha: float = Field(
-        0.5, ge=0, le=1, description="Exponent of language sampling for learning the vocabulary (XLM: 0.5)."
-    )
+    size: int = Field(8000, ge=300, description="Size to learn, with special tokens (XLM: 95k for 15 languages).")
+    alpha: float = Field(0.5, ge=0, le=1, description="Exponent of language sampling for the vocabulary (XLM: 0.5).")
     seed: int = Field(0, ge=0, description="Seed of that sampling, independent of `seed`.")
-    corpora: list[str] = Field(
-        [], description="Corpus groups to learn from; default: all. Recipes to compare should agree."
-    )
+    corpora: list[str] = Field([], description="Groups to learn from; default: all. Compared recipes should agree.")
     kind: Literal["byte-bpe", "bpe", "wordpiece", "unigram"] = Field(
         "byte-bpe",
         description="Tokenization algorithm; byte-bpe has no unknown characters. byte-bpe and bpe are reproducible "
@@ -301,9 +295,7 @@ class TrainSettings(Settings):
         description="Tokens that a device processes at once; an update is the sum of micro-batches, shared between the "
         "processes. Default: the whole update, which only one process can train.",
     )
-    alternate: bool = Field(
-        False, description="Alternate objectives, one update each (XLM), instead of sampling them by weight."
-    )
+    alternate: bool = Field(False, description="Alternate objectives, one update each (XLM); else sample by weight.")
     language_alpha: Alpha = Field(
         "0.7",
         description="Exponent of language sampling within an objective, a number or a schedule over steps (XLM: 0.7; "

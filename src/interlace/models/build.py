@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 _CAUSAL_KEYS = ("is_decoder", "causal")  # of causal configurations of BERT and RoBERTa, and of XLM
 
 
-# ---- from settings ----
-
-
 def build_model(
     settings: ModelSettings,
     vocab: Vocab,
@@ -194,9 +191,6 @@ def _is_same_start(start: str | None, encoder_start: str | None) -> bool:
     return start == encoder_start or (one.is_dir() and other.is_dir() and one.samefile(other))
 
 
-# ---- fresh models ----
-
-
 def from_shape(
     shape: Shape,
     vocab: Vocab,
@@ -275,9 +269,6 @@ def encoder_config(shape: Shape, vocab: Vocab) -> Any:
         attention_dropout=shape.attention_dropout, embedding_dropout=shape.dropout, mlp_dropout=shape.dropout,
         local_attention=shape.local_attention, **common,
     )  # fmt: skip
-
-
-# ---- checkpoints ----
 
 
 def load(

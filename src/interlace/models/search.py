@@ -214,9 +214,6 @@ def _language_id(languages: Mapping[str, int], language: str) -> int:
     return languages[language]
 
 
-# ---- search ----
-
-
 def generate(
     settings: SearchSettings,
     state: DecodingState,
@@ -333,9 +330,6 @@ def _one_by_one(
     ids[ids == constraints.end] = constraints.pad
     longest = int(lengths.max()) if count else 0
     return Hypotheses(ids[:, None, :longest], lengths[:, None], logprobs[:, None])
-
-
-# ---- beam search ----
 
 
 @torch.no_grad()
@@ -489,9 +483,6 @@ class _FinishedBeams(NamedTuple):
         order = scores.sort(dim=1, descending=True, stable=True).indices[:, :width]
         scores, logprobs, lengths = (part.gather(1, order) for part in (scores, logprobs, lengths))
         return _FinishedBeams(scores, logprobs, lengths, ids.gather(1, order[:, :, None].expand_as(self.ids)))
-
-
-# ---- scores of the next token ----
 
 
 class _ConstraintMask:

@@ -228,9 +228,7 @@ class SearchSettings(Settings):
     allow_unk: bool = Field(False, description="Allow generating `<unk>`.")
     sample: bool = Field(False, description="Sample tokens instead of searching.")
     temperature: float = Field(1.0, gt=0, le=100, description="Divisor of the scores before sampling.")
-    top_k: int = Field(
-        0, ge=0, description="Sample from this many most likely tokens (Edunov et al. 2018: 10); 0: from all."
-    )
+    top_k: int = Field(0, ge=0, description="Sample from this many likeliest tokens (Edunov et al. 2018: 10); 0: all.")
     seed: int = Field(0, ge=0, description="Seed of sampling.")
 
     def model_post_init(self, _context: Any) -> None:

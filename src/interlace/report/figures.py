@@ -46,9 +46,6 @@ def _whole(value: float) -> str:
     return number(value, 0)
 
 
-# ---- lines over steps ----
-
-
 @dataclass(frozen=True)
 class Curve:
     """Values over steps in the style of a run; `label` is drawn at the line's end."""
@@ -113,9 +110,6 @@ def line_panel(title: str, curves: Sequence[Curve], span: Domain, unit: str) -> 
         parts.append(svg.text(x + 8, level, words, f"name c{curve.style % svg.STYLES}"))
     spoken = ", ".join(f"{curve.label} {value}" for curve, value in zip(curves, last, strict=True))
     return svg.Drawing(width, height, f"{title}: {unit}; at the last step {spoken}", parts, "panel")
-
-
-# ---- dots by row ----
 
 
 @dataclass(frozen=True)
@@ -186,9 +180,6 @@ def dot_chart(
     return svg.Drawing(WIDTH, bottom + 16 + more, label, below(title, drawn_keys, parts, more), "dots")
 
 
-# ---- scatter plots ----
-
-
 @dataclass(frozen=True)
 class ScatterPoint:
     """A point; `colour` and `shape` name its style."""
@@ -220,9 +211,6 @@ def scatter(
     return svg.Drawing(WIDTH, 246 + more, label, below(title, [*first, *second], parts, more), "dots")
 
 
-# ---- scores by amount of data ----
-
-
 def size_chart(title: str, lines: Mapping[str, Mapping[int, Sequence[float]]]) -> svg.Drawing:
     """Draw mean scores with their range over a logarithmic axis of rows of training text.
 
@@ -249,9 +237,6 @@ def size_chart(title: str, lines: Mapping[str, Mapping[int, Sequence[float]]]) -
             parts.append(svg.marker(across(size), up(mean), style, spoken[-1]))
         parts.append(svg.text(right + 8, y, label, f"name c{style % svg.STYLES}"))
     return svg.Drawing(WIDTH, height, f"{title} by rows of training text: {'; '.join(spoken)}", parts, "dots")
-
-
-# ---- shaded tables ----
 
 
 @dataclass(frozen=True)
@@ -312,9 +297,6 @@ def _broken(words: str, width: float) -> list[str]:
     return [svg.fitted(each.rstrip(), 11.0, width - 4) for each in lines]
 
 
-# ---- alignment matrices ----
-
-
 def alignment_matrix(matrix: AlignmentMatrix) -> svg.Drawing:
     """Draw source words down, target words across, a square for each link, and gold links as outlines."""
     cell, size, gap, slope = 22.0, 13.0, 7.0, radians(55)  # gap: between a word and the squares
@@ -362,8 +344,6 @@ def alignment_matrix(matrix: AlignmentMatrix) -> svg.Drawing:
     label = f"Word alignment: {links}" if links else "No word alignment"
     return svg.Drawing(width + 2, bottom + 19.0 * (len(keys) + 0.6), label, parts, "matrix")
 
-
-# ---- maps of words ----
 
 _ASPECT = 0.8  # height of a map by its width
 _HALF, _WORD = 3.4, 12.0  # half the width of a point, type size

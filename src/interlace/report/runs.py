@@ -27,9 +27,6 @@ Vectors = NDArray[np.float32]
 T = TypeVar("T")
 
 
-# ---- the parts of a run folder ----
-
-
 class _Part(BaseModel):
     """A checked part; `_problem` says what does not fit together, "" if all does."""
 
@@ -205,9 +202,6 @@ class ConceptWords:
         return [(first, place) for first, place in places if first != place]
 
 
-# ---- runs ----
-
-
 @dataclass(frozen=True)
 class Run:
     """A run folder, or the folder of a checkpoint's scores, which has no recipe.
@@ -259,9 +253,6 @@ def short_names(runs: Sequence[Run]) -> dict[str, str]:
     """Return by column its name in figures, without the words that all share."""
     labels = [run.label for run in first_of_each(runs)]
     return dict(zip(labels, short_labels(labels), strict=True))
-
-
-# ---- reading ----
 
 
 def read_runs(folders: Sequence[Path]) -> list[Run]:
@@ -397,9 +388,6 @@ def _scale(task: str, metric: str) -> Scale:
     kind = TASKS.get(task)
     unit, greater = kind.other_scales.get(metric.split(", ", maxsplit=1)[0], (kind.unit, kind.greater_is_better))
     return unit if isinstance(unit, str) else "", greater if isinstance(greater, bool) else None
-
-
-# ---- columns of the page ----
 
 
 def _labelled(runs: list[Run]) -> list[Run]:

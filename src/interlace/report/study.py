@@ -156,9 +156,6 @@ def comparison_json(one: Comparison | Untested) -> dict[str, Any]:
     return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in data.items()}
 
 
-# ---- tables of scores ----
-
-
 def tables(
     table: ScoreTable,
     title: str,
@@ -393,8 +390,6 @@ def checkpoints_note(systems: Iterable[System]) -> list[str]:
     return [note] if labels else []
 
 
-# ---- differences ----
-
 _UNITS: dict[Unit, str] = {
     "seeds": "other runs",
     "examples": "other examples",
@@ -468,8 +463,6 @@ def _p(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.2g}"
 
 
-# ---- findings ----
-
 _FINDINGS = (
     "Findings registered before the runs. Difference: first side minus second, positive where the first is better, and "
     "the interval of the permutation test over runs at 1 - 0.05 / findings in its family. p: permutation test, Holm "
@@ -503,8 +496,6 @@ def _verdict_texts(one: Verdict) -> list[str]:
         str(one.runs),
     ]
 
-
-# ---- alignment and transfer ----
 
 _CORRELATION = (
     "Spearman correlation of a probe with the transfer gap, negated: zero-shot minus supervised scores in a "
@@ -585,8 +576,6 @@ def _correlation(results: Results, probes: Sequence[Measure], tasks: Sequence[Me
     mark = IMPOSSIBLE * (found.min_p >= ALPHA)
     return Entry(f"{sign * found.statistic:.2f} ({p_value(found.p)}{mark}, n = {found.n} x {conditions})")
 
-
-# ---- transfer to derived languages (Tang et al. 2022, tables 3 and 8) ----
 
 _SETTINGS = (SUPERVISED, ZERO_SHOT, GAP)
 _PROBE = "embedding_alignment"

@@ -239,9 +239,6 @@ def averaged_languages(results: Results, mean: Measure) -> list[str]:
     return [measure.language for measure in _shared(results, same)]
 
 
-# ---- tests ----
-
-
 @dataclass(frozen=True)
 class Comparison:
     """A system minus its baseline in one measure.
@@ -507,9 +504,6 @@ class _Outcomes:
         if name not in self._known:
             self._known[name] = self._read(row)
         return self._known[name]
-
-
-# ---- the best system ----
 
 
 def best_of(measure: Measure, by_system: Mapping[System, Result]) -> System | None:

@@ -30,9 +30,7 @@ class FindingSide(Settings):
     task: str = Field("", description="A task of the study.")
     setting: str = Field("", description="How the task is trained: zero-shot, supervised, ..; difference: their gap.")
     metric: str = Field("", description="Default: the task's main metric.")
-    language: str | None = Field(
-        None, description="A language, pair or direction; default: the mean over all but the source."
-    )
+    language: str | None = Field(None, description="Language, pair or direction; default: the mean without the source.")
     axes: dict[str, Any] = Field({}, description="Values of the study's axes.")
 
 

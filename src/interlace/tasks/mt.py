@@ -45,9 +45,7 @@ class Mt(translation.TranslationTask):
     word_tokenizer: str = Field(
         "unicode", description="Word tokenizer of 'tokenized bleu', such as 'moses' or 'by_language', as in papers."
     )
-    round_trip: bool = Field(
-        False, description="Also translate back, as the task 'round_trip' does: 'round-trip bleu'."
-    )
+    round_trip: bool = Field(False, description="Also translate back, as the task 'round_trip': 'round-trip bleu'.")
 
     @field_validator("word_tokenizer")
     @classmethod

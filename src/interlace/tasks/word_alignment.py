@@ -74,9 +74,7 @@ class WordAlignment(SimilaritySettings, ProbeTask):
     base: Literal[0, 1] | None = Field(
         None, description="Number of a sentence's first word; none: detected from sentence lengths, and logged."
     )
-    format: str | None = Field(
-        None, description=f"Format of the gold alignments; none: detected ({', '.join(FORMATS)})."
-    )
+    format: str | None = Field(None, description=f"Format of the alignments; none: detected ({', '.join(FORMATS)}).")
     method: Literal["argmax", "itermax", "match", "softmax"] = Field(
         "argmax",
         description="'argmax': mutually most similar words; 'itermax': that repeated; 'match': the best one-to-one "

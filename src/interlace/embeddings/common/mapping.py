@@ -57,9 +57,7 @@ class Mapping(Settings):
         20_000, ge=2, description="Most frequent words of each language for stochastic induction (there: 20,000)."
     )
     patience: int = Field(50, ge=1, description="Iterations of stochastic induction without improvement (there: 50).")
-    refinement_words: int = Field(
-        15_000, ge=2, description="Most frequent words of each language for refinement (MUSE: 15,000)."
-    )
+    refinement_words: int = Field(15_000, ge=2, description="Most frequent words for refinement (MUSE: 15,000).")
     criterion_words: int = Field(
         10_000,
         ge=1,

@@ -33,13 +33,9 @@ class SkipGram(Settings):
     )
     negatives: int = Field(5, ge=1, description="Negative samples per context word.")
     learning_rate: float = Field(0.05, gt=0, description="Initial learning rate; decays linearly to 0.")
-    subsample: float = Field(
-        1e-4, ge=0, le=1, description="Words with a higher relative frequency are randomly skipped."
-    )
+    subsample: float = Field(1e-4, ge=0, le=1, description="Words of a higher relative frequency are skipped randomly.")
     min_ngram: int = Field(3, ge=1, description="Minimum length of character n-grams.")
-    max_ngram: int = Field(
-        6, ge=0, description="Maximum length of character n-grams; below `min_ngram`: none are used."
-    )
+    max_ngram: int = Field(6, ge=0, description="Maximum length of character n-grams; below `min_ngram`: none.")
     buckets: int = Field(2_000_000, ge=1, description="Hash buckets of character n-grams; each takes 4 x width bytes.")
     threads: int = Field(1, ge=1, description="Threads; with more than one, results are not reproducible.")
 

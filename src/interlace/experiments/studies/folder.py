@@ -137,8 +137,6 @@ class StudyFolder:
         runs = [self.cell(cell.name) for cell in cells if self.is_finished(cell)]
         return [run for run in runs if (run / RECIPE).is_file() or (run / SCORES).is_file()]
 
-    # ---- the table of scores ----
-
     def collect(self, study: Study, cells: Sequence[GridCell]) -> ScoreTable:
         """Return the scores of finished cells, of the tasks, settings, languages and seeds that the study has now."""
         return ScoreTable(

@@ -362,9 +362,6 @@ def _assemble(
     return found, Ragged(places[real], found.offsets)
 
 
-# ---- tokens of switched sentences ----
-
-
 @dataclass(frozen=True)
 class SwitchedTokens:
     """Tokens of switched sentences.

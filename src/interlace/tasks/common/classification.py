@@ -83,9 +83,7 @@ class ClassificationTask(FineTuneTask):
     labels: ClassVar[tuple[str, ...]] = ()
 
     reader: ReaderSettings = Field("tsv", description="Reader of the files; must return labels.")
-    pooling: Pooling = Field(
-        "first", description="The sequence's vector: its first state (XLM), the mean or the maximum."
-    )
+    pooling: Pooling = Field("first", description="The sequence's vector: its first state (XLM), mean or maximum.")
     tuning: Tuning = Field(
         default_factory=lambda: Tuning(epochs=5),
         description="How the task is fine-tuned (XTREME's code: 5 epochs, learning rate 2e-5).",

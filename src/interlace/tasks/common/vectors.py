@@ -42,9 +42,7 @@ class SentenceVectorTask(ProbeTask):
     layer: int | None = Field(
         None, description="Layer of the states: 0 embeddings, -1 the last; none: two thirds up (XTREME: 8/12)."
     )
-    center: bool = Field(
-        False, description="Subtract each language's mean vector first (Libovický et al. 2020, section 4)."
-    )
+    center: bool = Field(False, description="Subtract each language's mean vector (Libovický et al. 2020, section 4).")
     margin: Margin = Field(
         "absolute",
         description="Similarity: the cosine ('absolute', XTREME), or its 'distance' from or 'ratio' to the mean cosine "
