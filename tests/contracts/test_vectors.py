@@ -123,5 +123,5 @@ def test_rejects_vectors_of_different_widths(method):
         "en": WordVectors("en", ["Anna", "cat"], np.ones((2, 3), np.float32)),
         "de": WordVectors("de", ["Anna", "katze"], np.ones((2, 4), np.float32)),
     }
-    with pytest.raises(DataError, match="'de' have width 4, those of 'en' 3"):
+    with pytest.raises(DataError, match="'de' have width 4, of 'en' 3"):
         method.fit(EmbeddingSources(vectors=given, dictionaries=TEXT.dictionaries))

@@ -211,7 +211,7 @@ def test_rejects_stopping_by_what_is_not_translated(small):
     objectives = '{ translation = { max_length = 32, directions = "forward" } }'
     with pytest.raises(SettingsError, match=r"stop_by = 'round-trip': en-xx is learned but its reverse is not"):
         read_recipe(str(small), {"train.stop_by": "round-trip", "objectives": objectives})
-    with pytest.raises(SettingsError, match=r"train\.stop_by = 'bleu': no objective of the recipe translates"):
+    with pytest.raises(SettingsError, match=r"train\.stop_by = 'bleu': no objective here translates"):
         read_recipe(str(small), {"train.stop_by": "bleu"})
 
 

@@ -129,7 +129,7 @@ def test_the_kind_follows_the_model(vocab, model, text):
             Perplexity(kind=kind).measure(backbone, vocab, text)
     with pytest.raises(SettingsError, match="at most max_length - 3 = 13, found 14"):
         TASKS.build({"name": "perplexity", "max_length": 16, "context": 14})
-    with pytest.raises(SettingsError, match="context = 46, but the model reads at most 48"):
+    with pytest.raises(SettingsError, match="context = 46, the model reads at most 48"):
         Perplexity(kind="causal", context=46).measure(model(), vocab, text)
 
 

@@ -121,9 +121,7 @@ class Pairs:
 
     def take(self, rows: RowNumbers) -> Pairs:
         """Return a copy of the given rows."""
-        columns = {
-            name: getattr(self, name) for name in ("source", "target", "links", "phrases", "confidence", "scores")
-        }
+        columns = {key: getattr(self, key) for key in ("source", "target", "links", "phrases", "confidence", "scores")}
         taken = {name: column.take(rows) for name, column in columns.items() if column is not None}
         known = None if self.known is None else (self.known[0].take(rows), self.known[1].take(rows))
         return Pairs(**taken, known=known)

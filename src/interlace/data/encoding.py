@@ -78,9 +78,7 @@ class Surfaces:
         def spelling(token: str) -> list[int]:
             if by_bytes:  # a name outside the alphabet spells itself
                 known = all(character in BYTES for character in token)
-                return (
-                    [BYTES[character] for character in token if BYTES[character] != _BLANK] if known else units(token)
-                )
+                return [BYTES[char] for char in token if BYTES[char] != _BLANK] if known else units(token)
             bare = token.removeprefix(prefix) if len(token) > len(prefix) else token
             return units(bare.removesuffix(suffix).replace("▁", ""))
 

@@ -76,9 +76,7 @@ def extend_vocab(
     name = state["model"]["type"]
     if name not in _MODELS:
         known = ", ".join(_MODELS)
-        raise DataError(
-            f"{vocab.name}: a {name} tokenizer cannot be extended ({known} can); learn a vocabulary instead"
-        )
+        raise DataError(f"{vocab.name}: a {name} tokenizer cannot be extended ({known} can); learn a vocabulary")
     model = _MODELS[name](state)
     pieces = _learn(model, vocab, words, number, min_count)
     if not pieces:
@@ -89,9 +87,7 @@ def extend_vocab(
     tokenizer, old = model.tokenizer(), vocab.tokenizer.get_vocab(with_added_tokens=True)
     moved = [token for token, number in old.items() if tokenizer.token_to_id(token) != number]
     if moved or tokenizer.get_vocab_size() < len(old) + len(pieces):
-        raise DataError(
-            f"{vocab.name}: this tokenizer cannot be extended: the id of {moved[:1] or 'a new subword'} changes"
-        )
+        raise DataError(f"{vocab.name}: it cannot be extended: the id of {moved[:1] or 'a new subword'} changes")
     return vocab.with_tokenizer(tokenizer, Extension(vocab.size, Ragged.of(pieces, dtype=np.int32)))
 
 

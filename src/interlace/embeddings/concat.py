@@ -50,9 +50,7 @@ class Interleaved:
         readers = [iter(lines) for lines in self._texts]
         done = [0] * len(readers)
         for _ in range(sum(self._counts)):
-            shares = [
-                (part + 0.5) / count if part < count else 2.0 for part, count in zip(done, self._counts, strict=True)
-            ]
+            shares = [(at + 0.5) / count if at < count else 2.0 for at, count in zip(done, self._counts, strict=True)]
             number = shares.index(min(shares))
             done[number] += 1
             yield next(readers[number])

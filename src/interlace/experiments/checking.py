@@ -89,9 +89,7 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> CheckedRec
             tests = len(contamination)
             for (name, language), lines in dev_text.items():
                 contamination.hold_out(HeldOutSet(name, language, {"text": lines}))
-        corpora = [
-            (group, name, corpus) for name, group in recipe.corpora.items() for corpus in group.corpora_in(split)
-        ]
+        corpora = [(group, name, each) for name, group in recipe.corpora.items() for each in group.corpora_in(split)]
         for group, label, corpus in corpora:
             name = f"{label} {corpus} ({split})"
             observer = hold_out(name) if split == "dev" else contamination.search

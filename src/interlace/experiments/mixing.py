@@ -302,9 +302,7 @@ def write_dictionaries(splits: Mapping[str, DictionarySplit], into: Path) -> Non
 
 def _lines(split: DictionarySplit) -> Iterator[str]:
     yield "source\ttarget\tpart\tstatus"
-    parts, statuses = (
-        [member.name.lower().replace("_", "-") for member in kind] for kind in (DictionaryPart, EntryStatus)
-    )
+    parts, statuses = ([one.name.lower().replace("_", "-") for one in kind] for kind in (DictionaryPart, EntryStatus))
     known = split.statuses if split.statuses is not None else [EntryStatus.USED] * len(split.parts)
     for entry, (part, status) in enumerate(zip(split.parts, known, strict=True)):
         source, target, _ = split.lexicon[entry]

@@ -200,9 +200,7 @@ class Recipe(Settings):
         by, learned = self.train.stop_by, max_source_lengths(self)
         if by in STOPPING_TASKS:
             if self.objectives and not learned:
-                raise SettingsError(
-                    f"train.stop_by = {by!r}: no objective of the recipe translates; stop by perplexity"
-                )
+                raise SettingsError(f"train.stop_by = {by!r}: no objective here translates; stop by perplexity")
             one_way = [name for name in learned if "-".join(reversed(name.split("-"))) not in learned]
             if by == "round-trip" and one_way:
                 where = f"train.stop_by = {by!r}"

@@ -167,9 +167,7 @@ def check_vectors(settings: ModelSettings) -> None:
         if SUBWORDS in run:
             raise DataError(f"{folder}: is a run; name its vectors, {folder / 'vectors'}")
         content = f"has word vectors ({', '.join(found or run)})" if found or run else "has no vectors"
-        raise DataError(
-            f"{folder}: {content}; expected subword vectors, from a recipe with embeddings.units = 'subwords'"
-        )
+        raise DataError(f"{folder}: {content}; expected subword vectors of a recipe with embeddings.units = 'subwords'")
     must_exist(folder / f"{SUBWORDS}.safetensors", "file of vectors")
 
 

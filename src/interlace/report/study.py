@@ -643,9 +643,7 @@ def _published_transfer(recipes: Recipes, tasks: Sequence[tuple[str, str]]) -> l
     wanted = [*((*task, setting) for task in tasks for setting in _SETTINGS), (_PROBE, "p@1", "mean")]
     lines = []
     for found in places:
-        figures = {
-            (row.table.task, row.table.score, column): value for row in found for column, value in row.scores.items()
-        }
+        figures = {(row.table.task, row.table.score, key): value for row in found for key, value in row.scores.items()}
         entries = [None if one not in figures else Entry(f"{figures[one]:.1f}") for one in wanted]
         if any(entries):
             numbers = " and ".join(dict.fromkeys(row.table.number for row in found))

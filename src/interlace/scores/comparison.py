@@ -524,9 +524,7 @@ def significance_against(by_system: Mapping[System, Result], one: System) -> dic
         for slot, other in enumerate(others)
     ]
     ps, min_ps = statistics.holm([each.p for each in found]), statistics.holm([each.min_p for each in found])
-    return {
-        other: replace(each, p=p, min_p=min_p) for other, each, p, min_p in zip(others, found, ps, min_ps, strict=True)
-    }
+    return {one: replace(each, p=p, min_p=min_p) for one, each, p, min_p in zip(others, found, ps, min_ps, strict=True)}
 
 
 def significant_best(measure: Measure, by_system: Mapping[System, Result]) -> System | None:

@@ -83,9 +83,7 @@ def comparable_metrics(table: ScoreTable, metrics: Metrics, *, keep: bool = Fals
 
 def incomparable(shown: Collection[tuple[str, str]], different: Collection[str]) -> list[tuple[str, str]]:
     """Return the (task, metric) pairs over different words that are shown with one over all words."""
-    return [
-        (task, name) for task, name in dict.fromkeys(shown) if task in different and (task, name + ALL_WORDS) in shown
-    ]
+    return [(task, key) for task, key in dict.fromkeys(shown) if task in different and (task, key + ALL_WORDS) in shown]
 
 
 def words_notes(shown: Collection[tuple[str, str]], different: Mapping[str, Sequence[str]]) -> list[str]:

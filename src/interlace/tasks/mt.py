@@ -74,9 +74,7 @@ class Mt(translation.TranslationTask):
     def read_chunks(self, query: task_files.FileQuery) -> task_files.Chunks[TextPairs]:
         """Read both sides, from files of the direction or of the opposite one."""
         parts, languages = self._parts(query), [query.source, query.language]
-        return task_files.read_text(
-            self.name, self.reader, languages, TextPairs, *(parts[language] for language in languages)
-        )
+        return task_files.read_text(self.name, self.reader, languages, TextPairs, *(parts[side] for side in languages))
 
     def read_files(self, split: str, language: str, root: Path) -> list[Path]:
         """Return the files of both sides, of the direction or the opposite one."""

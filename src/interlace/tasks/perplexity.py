@@ -124,9 +124,7 @@ class Perplexity(ProbeTask):
         elif backbone.causal and kind != "causal":
             raise SettingsError(f"{self.name}: kind = {kind!r}, but the model reads from left to right; use 'causal'")
         if self.context > max_length - 3:
-            raise SettingsError(
-                f"{self.name}: context = {self.context}, but the model reads at most {max_length} subwords"
-            )
+            raise SettingsError(f"{self.name}: context = {self.context}, the model reads at most {max_length} subwords")
         drawn = examples
         if kind == "pseudo" and self.max_sentences is not None and len(examples) > self.max_sentences:
             order = generator(Purpose.SAMPLE, 0, len(examples)).permutation(len(examples))

@@ -186,9 +186,7 @@ class WordTranslation(DictionaryTask):
         rows: (m, 2) rows of the words of each entry. words: (m,) the source word of each. around: as `_around` returns.
         Returns: (n,) the rank of the best translation by similarity; (m,) cosines and (m,) distances.
         """
-        tables = [
-            centered(side, used) if self.center else side.vectors for side, used in zip(sides, around, strict=True)
-        ]
+        tables = [centered(side, own) if self.center else side.vectors for side, own in zip(sides, around, strict=True)]
         gold = Ragged.from_lengths(np.searchsorted(around[1], rows[:, 1]), np.bincount(words))
         queries = unit(tables[0][np.unique(rows[:, 0])])
         candidates, others = unit(tables[1][around[1]]), unit(tables[0][around[0]])

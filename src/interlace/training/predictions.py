@@ -220,9 +220,7 @@ def read_outcomes(path: Path, language: str, key: str | None = None) -> Examples
         found = f"scores of shape {score.shape}, weights of shape {weight.shape} and sum {weight.sum():g}"
         raise DataError(f"{path}: {language}: expected rows of one length with some weight, found {found}")
     if key is not None and about.get("key") != key:
-        raise DataError(
-            f"{path}: {language}: outcomes of another model or of other settings; run `interlace evaluate` again"
-        )
+        raise DataError(f"{path}: {language}: outcomes of another model or settings; run `interlace evaluate` again")
     return Examples(score, weight, about.get("identity", ""), measure=about.get("measure", "ratio"), **more)
 
 

@@ -196,9 +196,7 @@ class MappingMethod(EmbeddingMethod):
             if language == mapping.pivot:
                 continue
             if own.width != pivot.width:
-                raise DataError(
-                    f"vectors of {language!r} have width {own.width}, those of {mapping.pivot!r} {pivot.width}"
-                )
+                raise DataError(f"vectors of {language!r} have width {own.width}, of {mapping.pivot!r} {pivot.width}")
             progress(f"mapping {language} onto {mapping.pivot}", 0, mapping.refinements)
             (rotation, history), record = self.start(MappedPair(own, pivot, mapping, seed), sources, progress)
             alone[language] = own.with_vectors(own.vectors @ rotation)

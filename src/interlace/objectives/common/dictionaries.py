@@ -174,9 +174,7 @@ class Dictionary(Settings):
         notes = [split.note() for split in splits]
         if not (parts == DictionaryPart.TRAIN).any():
             raise DataError(f"{name}: no entry of its dictionary is usable: {'; '.join(notes)}")
-        return Dictionaries(
-            tuple(splits), rows, source, target, parts, owner, tuple(f"{name}: {note}" for note in notes)
-        )
+        return Dictionaries(tuple(splits), rows, source, target, parts, owner, tuple(f"{name}: {one}" for one in notes))
 
 
 @dataclass(frozen=True)

@@ -109,9 +109,7 @@ def _transfer_gap(results: Sequence[TaskScores]) -> list[Section]:
     figures = []
     for system in dict.fromkeys(system for one in results for system in one.systems):
         mine = [one for one in results if system in one.systems]
-        languages = list(
-            dict.fromkeys(measure.language for one in mine for measure in one.measures if measure.language)
-        )
+        languages = list(dict.fromkeys(each.language for one in mine for each in one.measures if each.language))
         cells = [[_shade(one, system, language) for one in mine] for language in languages]
         tasks, names = [one.name for one in mine], [language_name(language) for language in languages]
         spoken = [

@@ -164,9 +164,7 @@ class WordGroups:
             *(task, self.held_out.sum(), len(every), self.seen.sum(), others),
         )
         if not self.held_out.any():
-            log.warning(
-                "%s: all %d words, or their translations, were trained on; the score is over them", task, len(every)
-            )
+            log.warning("%s: all %d words, or their translations, were trained on; they are scored", task, len(every))
         groups = {"all": every, **({"seen": self.seen} if self.seen.any() else {})}
         more = {f"{key}, {name}": value for name, group in groups.items() for key, value in measure(group).items()}
         return {**measure(self.counted), **more, "held out": 100 * float(self.held_out.mean())}

@@ -397,9 +397,7 @@ def drop_shared_texts(query: FileQuery, chunks: Chunks[T], held_out: Iterable[Te
     kept: Any = [(path, chunk.where(mask)) for (path, chunk), mask in zip(chunks, masks, strict=True) if mask.any()]
     dropped = sum(int((~mask).sum()) for mask in masks)
     if not kept:
-        raise DataError(
-            f"{query.task}: each of the {dropped} {query.split} rows in {query.language!r} shares a held-out text"
-        )
+        raise DataError(f"{query.task}: all {dropped} {query.split} rows in {query.language!r} share a held-out text")
     if dropped:
         log.info(
             "%s: %s: removed %d of %d %s rows that share a text with held-out rows",
