@@ -69,7 +69,7 @@ def test_writes_to_tensorboard(small, tmp_path):
 
     changes = {"train.steps": "4", "train.evaluate_every": "2", "train.trackers": '["tensorboard"]'}
     pretrain(read_recipe(str(small), changes), tmp_path / "run")
-    events = EventAccumulator(str(next((tmp_path / "run").rglob("events.*")).parent))
+    events = EventAccumulator(str(tmp_path / "run" / "trackers" / "interlace"))
     events.Reload()
     means = [(row["step"], row["scores"]["perplexity/mean"]) for row in records(tmp_path / "run", "evaluation")]
     found = [(event.step, event.value) for event in events.Scalars("perplexity/mean")]

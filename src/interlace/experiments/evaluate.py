@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from accelerate import Accelerator
@@ -25,9 +27,10 @@ from interlace.experiments.score_store import Place, ScoreIdentity, ScoreStore, 
 from interlace.models.backbone import Backbone
 from interlace.models.build import load
 from interlace.models.checkpoint_files import find_checkpoint
+from interlace.scores import ZERO_SHOT, table_of_entries
 from interlace.tasks import TASKS, FineTuneTask, Task
 from interlace.tasks.common.translation import TranslationTask
-from interlace.training.device import accelerator_for
+from interlace.training.device import accelerator_for, start_trackers
 from interlace.training.evaluation_job import EvaluationJob, Score
 from interlace.training.fine_tuning import fine_tune_runs, readable, remove_other_sweeps, remove_sweep, score_run
 from interlace.training.loop import TrainingStep
@@ -122,7 +125,7 @@ def evaluate(
         raise DataError(f"recipe {target.recipe.name!r} has no tasks; choose some with --tasks")
     bound = {name: _task(target, name) for name in names}
     train = target.recipe.train
-    accelerator = accelerator_for(train.precision, train.threads)
+    accelerator = accelerator_for(train.precision, train.threads, train.trackers, target.into)
     vectors = _static_vectors(target.model, bound)
     vocab: Any = Vocab.load(target.model) if vectors is None else None
     model = model_key(target.model)
@@ -148,11 +151,26 @@ def evaluate(
             scored = {place[0] for place in store.requested}
             reported = [str(failure) for failure in failures]
             store.add(_contamination(target, [name for name in names if name in scored], reported))
+    if train.trackers and store.requested:
+        _track(target, accelerator, store.requested_rows())
     if failures and not store.requested:
         raise failures[0]
     if failures:
         raise IncompleteError(failures, store.requested_rows())
     return store.requested_rows()
+
+
+def _track(target: Target, accelerator: Accelerator, rows: Sequence[Score]) -> None:
+    """Send the mean of each metric over seeds to the trackers, at the last step of pre-training."""
+    found: defaultdict[str, list[float]] = defaultdict(list)
+    for row in table_of_entries(rows, target.model):
+        kind = "" if row.setting == ZERO_SHOT else f"/{row.setting}"
+        found[f"{row.task}/{row.metric.replace('@', ' at ')}/{row.language}{kind}"].append(row.score)
+    start_trackers(accelerator, target.into, target.recipe.name)
+    step = 0 if target.trained is None else target.trained.train.steps
+    accelerator.log({name: fmean(scores) for name, scores in found.items()}, step=step)
+    for tracker in accelerator.trackers:
+        tracker.finish()
 
 
 def _static_vectors(folder: str, tasks: Mapping[str, Task]) -> dict[str, WordVectors] | None:

@@ -18,7 +18,7 @@ from interlace.experiments.card import write_card
 from interlace.experiments.embeddings import learn_vectors
 from interlace.experiments.mixing import build_mixture, store_dictionaries
 from interlace.experiments.prepare import Materials, prepare
-from interlace.experiments.recipe import STOPPING_TASKS, Recipe
+from interlace.experiments.recipe import STOPPING_TASKS, Recipe, leaves
 from interlace.models.backbone import Backbone
 from interlace.models.build import build_model
 from interlace.models.languages import check_fold_language
@@ -27,7 +27,7 @@ from interlace.objectives.common.dictionaries import dictionary_scores
 from interlace.tasks.common.likelihood import HeldOutBatches
 from interlace.training import callbacks as loop_callbacks
 from interlace.training import checkpoint, run_folder
-from interlace.training.device import accelerator_for
+from interlace.training.device import accelerator_for, start_trackers
 from interlace.training.diagnostics import DiagnosticsCallback, perplexities
 from interlace.training.loop import Progress, Training, TrainingModel, TrainingStep, steps
 from interlace.training.preview import training_samples
@@ -88,7 +88,7 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callabl
     progress, rows = Progress(), monitoring.held_out(recipe, materials, backbone.traits)
     _check_settings(recipe, backbone, rows)
     if train.trackers:
-        accelerator.init_trackers("trackers")
+        start_trackers(accelerator, into, recipe.name, dict(leaves(recipe.dump())))
     _train(training, progress, [*_callbacks(recipe, into, training, progress, rows, materials), callback], into)
     for tracker in accelerator.trackers:
         tracker.finish()

@@ -276,7 +276,12 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """Return `key was old, is new` for each setting of training in which two recipes differ."""
     ignored = ("about", "published", "changes", "evaluate")
     before, after = (
-        {key: value for key, value in leaves(recipe) if key.partition(".")[0] not in ignored} for recipe in (old, new)
+        {
+            key: value
+            for key, value in leaves(recipe)
+            if key.partition(".")[0] not in ignored and key != "train.trackers"
+        }
+        for recipe in (old, new)
     )
     return [
         f"{key} was {before.get(key)!r}, is {after.get(key)!r}"

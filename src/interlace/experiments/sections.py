@@ -336,7 +336,9 @@ class TrainSettings(Settings):
     keep: int = Field(2, ge=1, description="Latest checkpoints to keep, besides the best.")
     threads: int | None = Field(None, ge=1, description="Torch threads; default: torch's.")
     trackers: list[Literal["aim", "clearml", "comet_ml", "mlflow", "tensorboard", "trackio", "wandb"]] = Field(
-        [], description="Experiment trackers for losses, through accelerate; each needs its package."
+        [],
+        description="Experiment trackers for losses and scores, through accelerate; each needs its package. Cells of a "
+        "study are runs of their own.",
     )
 
     def model_post_init(self, _context: Any) -> None:

@@ -1,9 +1,12 @@
 """The device of training: accelerate's `Accelerator`, made the same way everywhere."""
 
 import ctypes
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import torch
 from accelerate import Accelerator
@@ -12,6 +15,8 @@ from accelerate.utils import DistributedDataParallelKwargs
 
 from interlace.core.errors import MissingDependencyError
 
+TRACKERS = "trackers"  # folder of TensorBoard's files in a run's folder
+
 
 def accelerator_for(
     precision: str, threads: int | None = None, trackers: Sequence[str] = (), folder: Path | None = None
@@ -19,7 +24,7 @@ def accelerator_for(
     """Return an accelerator for a CPU, one GPU, or the processes of `torchrun` or `accelerate launch`.
 
     precision: `"no"` (float32), `"bf16"` (autocast), or `"auto"`, see `resolved`.
-    trackers: accelerate's names of trackers; they write below `folder` after `init_trackers`.
+    trackers: accelerate's names of trackers; they write below `folder` after `start_trackers`.
 
     Raises:
         MissingDependencyError: a tracker's package is not installed.
@@ -39,10 +44,23 @@ def accelerator_for(
         cpu=not torch.cuda.is_available(),
         mixed_precision=resolved(precision),
         log_with=list(trackers) or None,
-        project_dir=str(folder) if folder else None,
+        project_dir=str(folder / TRACKERS) if folder else None,
         # heads of objectives that a step does not draw get no gradient
         kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
     )
+
+
+def start_trackers(accelerator: Accelerator, folder: Path, group: str, config: Mapping[str, Any] | None = None) -> None:
+    """Start a run of each tracker, named after the run's folder; Weights & Biases goes on with an earlier one of it.
+
+    group: the recipe's name. config: settings by dotted key, shown beside the run.
+    """
+    place, project = folder.resolve(), os.environ.get("WANDB_PROJECT") or "interlace"
+    key = blake2b(str(place).encode(), digest_size=8).hexdigest()
+    wandb = {"name": place.name, "group": group, "id": key, "resume": "allow", "dir": str(place)}
+    flat = {name: value if isinstance(value, int | float) else str(value) for name, value in (config or {}).items()}
+    options = {"wandb": wandb, "mlflow": {"run_name": place.name, "tags": {"recipe": group, "folder": key}}}
+    accelerator.init_trackers(project, flat or None, options)
 
 
 def resolved(precision: str) -> str:
