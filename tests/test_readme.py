@@ -1,5 +1,7 @@
 """What the README shows runs."""
 
+import ast
+import json
 import re
 import subprocess
 import tomllib
@@ -8,11 +10,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from interlace.api import runs
 from interlace.cli import application
 from interlace.experiments.recipe import Recipe
 from toy_settings import TOY, VOCAB
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 SCREEN, OBJECTIVE = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 COMMANDS = re.findall(r"^    interlace (\w+) ([^#\n]*)", README, re.MULTILINE)
 
@@ -32,6 +36,26 @@ def test_python_example_runs(python, tmp_path):
     assert words == "0-0 1-1 2-2 3-3 {'Haus': 16.0}"
     assert [line.split()[1] for line in scores] == ["de", "es", "hi"]
     assert (tmp_path / "runs/readme/report.html").read_text().startswith("<!doctype html>")
+
+
+def test_notebook_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    small = {**TOY, **VOCAB, "train.threads": "1", "train.steps": "20"}
+    read = runs.read_recipe
+    monkeypatch.setattr(runs, "read_recipe", lambda name, changes=None: read(name, {**(changes or {}), **small}))
+    cells = json.loads((ROOT / "docs" / "quickstart.ipynb").read_text(encoding="utf-8"))["cells"]
+    shown, names = [], {}
+    for cell in (cell for cell in cells if cell["cell_type"] == "code"):
+        *lines, last = ast.parse("".join(cell["source"]).replace("steps=200", "steps=20")).body
+        exec(compile(ast.Module(lines, []), "notebook", "exec"), names)  # noqa: S102 - our own notebook
+        shown.append(eval(compile(ast.Expression(last.value), "notebook", "eval"), names))  # noqa: S307 - as above
+    drawn, (words, tags), scores, similarity, _ = shown
+    assert drawn._repr_svg_().startswith("<svg")
+    assert words == {"Haus": 16.0}
+    assert tags == [["DET", "NOUN", "AUX", "ADJ"]]
+    assert "retrieval" in scores._repr_html_()
+    assert similarity.shape == (3, 3)
+    assert (tmp_path / "runs/quickstart/report.html").is_file()
 
 
 def test_own_objective_can_be_registered(python, tmp_path):

@@ -193,8 +193,11 @@ class ScoreTable(Sequence[Score]):
         columns = None if self.rows else [item.name for item in fields(Score)]
         return pandas_for("a data frame of scores").DataFrame(self.to_dicts(), columns=columns)
 
-    def _repr_html_(self) -> str:
-        return str(self.to_pandas()._repr_html_())
+    def _repr_html_(self) -> str | None:
+        try:
+            return str(self.to_pandas()._repr_html_())
+        except MissingDependencyError:
+            return None  # notebooks then show the text
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return `to_dicts` with null for numbers that are not finite."""
