@@ -443,6 +443,8 @@ def test_without_a_network_says_what_to_put_where_and_takes_it(tmp_path):
         ("muse:en", "'en' is no language pair"),
         ("muse:en-xx", "no language 'xx'"),
         ("opus/Tanzil:en-../x", "is no language pair"),
+        ("opus/../x@v1:en-de", "there is no download 'opus/../x'"),
+        ("opus/Tanzil@../v1:en-de", "'../v1' is no version"),
         ("squad:de", "has no languages to choose from"),
         ("xnli@2", "has no versions, found @2"),
     ],

@@ -169,7 +169,9 @@ def find_download(name: str, version: str = "") -> DownloadEntry:
     index = download_index()
     collection, _, item = name.partition("/")
     entry = index.get(name)
-    if entry is None and collection == "opus" and item and version:
+    if version and not re.fullmatch(r"\w[\w.-]*", version):
+        raise SettingsError(f"{name}: {version!r} is no version, expected one such as v2018 or r2.15")
+    if entry is None and collection == "opus" and re.fullmatch(r"\w[\w.-]*", item) and version:
         entry = replace(index["opus/Tatoeba"], name=name, values={"item": item, "version": version})
     if entry is None:
         hint = "; other corpora of OPUS need a version: opus/CORPUS@VERSION" if collection == "opus" else ""
