@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, overload
 
-from interlace.core.errors import DataError, RunError, pandas_for
+from interlace.core.errors import DataError, MissingDependencyError, RunError, pandas_for
 
 ZERO_SHOT, SUPERVISED = "zero-shot", "supervised"
 ORACLE = ", oracle"  # behind translate-test on human translations
