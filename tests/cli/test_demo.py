@@ -5,9 +5,10 @@ from typer.testing import CliRunner
 from interlace.cli import application
 from interlace.cli.demo import RECIPES
 from interlace.experiments.recipe import read_recipe
-from toy_settings import SHORT, TOY, VOCAB
+from toy_settings import SHORT, TOY, VOCAB, under
 
 SMALL = TOY | VOCAB | SHORT | {"train.diagnostics.every": "0", "evaluate.seeds": "1"}
+SMALL |= {"evaluate.tasks.pos.tuning.epochs": "1"} | under("model.shape", layers="1", width="32", heads="2")
 
 
 def test_the_demo_trains_scores_and_compares(tmp_path):
