@@ -12,9 +12,8 @@ from interlace.experiments import pretrain as experiment
 from interlace.experiments.estimate import estimate
 from interlace.experiments.export import average_checkpoints
 from interlace.experiments.recipe import Recipe
-from interlace.models.build import build_model, load
+from interlace.models.build import build_model, load, merge_adapters
 from interlace.models.settings import ModelSettings
-from interlace.models.trained_parts import merge_adapters
 from interlace.training.optimizer import OptimizerSettings
 from little_checkpoints import LONGEST, TRAINED_ON, save
 from run_records import StoppedError, stop_at, weights

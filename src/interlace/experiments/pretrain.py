@@ -20,9 +20,8 @@ from interlace.experiments.mixing import build_mixture, store_dictionaries
 from interlace.experiments.prepare import Materials, prepare
 from interlace.experiments.recipe import STOPPING_TASKS, Recipe, leaves
 from interlace.models.backbone import Backbone
-from interlace.models.build import build_model
+from interlace.models.build import build_model, merge_adapters
 from interlace.models.languages import check_fold_language
-from interlace.models.trained_parts import merge_adapters
 from interlace.objectives.common.dictionaries import dictionary_scores
 from interlace.tasks.common.likelihood import HeldOutBatches
 from interlace.training import callbacks as loop_callbacks

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import save_file
 
 from interlace import __version__
 from interlace.core.errors import DataError, InterlaceError, RunError, SettingsError
@@ -25,7 +26,6 @@ from interlace.experiments.prepare import Materials
 from interlace.experiments.recipe import Recipe, leaves, max_source_lengths
 from interlace.experiments.sections import AlignSettings
 from interlace.models.backbone import Backbone
-from interlace.models.sentence_modules import write_sentence_modules
 from interlace.readers import is_hub
 from interlace.readers.dataset import stored_files
 from interlace.text.normalization import Normalization
@@ -39,6 +39,7 @@ _UNIT = {"masked": "per masked subword", "causal": "per subword", "seq2seq": "pe
 DIGEST = "BLAKE2b, 128 bit"  # of files
 RUN_STATE = "run_state.json"
 METADATA = "interlace.json"
+_LAYERS, _WEIGHTS, _POOLING, _NORM = "1_WeightedLayerPooling", "1_WordWeights", "1_Pooling", "2_Normalize"
 
 
 def is_finished(into: Path) -> bool:
@@ -356,3 +357,48 @@ def sentence_vectors(recipe: Recipe, backbone: Backbone) -> tuple[int, int]:
     """
     task: Any = recipe.evaluate.task("retrieval")
     return task.layer_of(int(backbone.model.config.num_hidden_layers)), task.max_length
+
+
+def write_sentence_modules(folder: Path, backbone: Backbone, vocab: Vocab, layer: int, max_length: int) -> None:
+    """Write the files by which sentence-transformers opens a model with the sentence vectors of retrieval.
+
+    The vector is the mean of a layer's states without special tokens, with length 1; a module computes each part.
+    `WordWeights` gives special tokens the weight 0. The layer is the last one of a model that is opened without the
+    layers above it, so one copy of the weights serves both; ModernBERT's last layer is followed by a norm that the
+    states below lack, so there `WeightedLayerPooling` takes the layer from the whole model.
+
+    layer: 0 the embeddings. max_length: of a sequence, in tokens.
+    """
+    depth, width = int(backbone.model.config.num_hidden_layers), backbone.width
+    modules = {"Transformer": "", "WordWeights": _WEIGHTS, "Pooling": _POOLING, "Normalize": _NORM}
+    transformer: dict[str, Any] = {"max_seq_length": min(max_length, backbone.traits.max_length)}
+    names = [""] * max(vocab.size, backbone.vocab_size)  # of the special tokens alone; the others have the weight 1
+    for number in (vocab.begin, vocab.end, vocab.pad):
+        names[number] = str(vocab.tokenizer.id_to_token(number))
+    weights = {name: 0.0 for name in names if name}
+    configs: dict[str, Any] = {
+        _WEIGHTS: {"vocab": names, "word_weights": weights, "unknown_word_weight": 1.0},
+        _POOLING: {
+            "word_embedding_dimension": width,
+            "pooling_mode_mean_tokens": True,
+            "pooling_mode_cls_token": False,
+        },
+        _NORM: {},
+    }
+    if layer < depth and backbone.family.name == "modernbert":
+        modules = {"Transformer": "", "WeightedLayerPooling": _LAYERS, **modules}
+        configs[_LAYERS] = {"word_embedding_dimension": width, "num_hidden_layers": depth, "layer_start": layer}
+        transformer["config_args"] = {"output_hidden_states": True}
+    elif layer < depth:
+        transformer["config_args"] = {"num_hidden_layers": layer}
+    for path, config in configs.items():
+        write_json(folder / path / "config.json", config)
+    if _LAYERS in configs:
+        chosen = torch.eye(1, depth + 1 - layer)[0]
+        save_file({"layer_weights": chosen}, folder / _LAYERS / "model.safetensors", metadata={"format": "pt"})
+    listed = [
+        {"idx": number, "name": str(number), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for number, (kind, path) in enumerate(modules.items())
+    ]
+    write_json(folder / "sentence_bert_config.json", transformer)
+    write_json(folder / "modules.json", listed)
