@@ -15,9 +15,9 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from hashlib import file_digest
 from http.client import HTTPException
 from importlib.resources import files
@@ -27,25 +27,16 @@ from tempfile import TemporaryDirectory
 from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import (
-    HTTPDefaultErrorHandler,
-    HTTPErrorProcessor,
-    HTTPHandler,
-    HTTPRedirectHandler,
-    HTTPSHandler,
-    OpenerDirector,
-    ProxyHandler,
-    Request,
-)
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from filelock import FileLock
 
 from interlace import __version__
 from interlace.core.errors import DataError, SettingsError, did_you_mean
-from interlace.core.files import atomic
 from interlace.core.hub import is_reachable
 from interlace.core.progress import Progress, no_progress
 from interlace.text.lines import lines_of, read_lines, writing
+from interlace.training.run_folder import read_json, write_json
 
 RECORD = "downloads.json"
 ARCHIVES = "archives"  # the folder of what is fetched, until it is converted
@@ -69,7 +60,8 @@ class DownloadEntry:
     files: list[dict[str, Any]]
     languages: list[str] = field(default_factory=list)
     pairs: bool = False
-    values: dict[str, Any] = field(default_factory=dict)  # of placeholders, and `splits`
+    splits: list[str] = field(default_factory=list)  # default: all
+    values: dict[str, str] = field(default_factory=dict)  # of placeholders
 
     def row(self) -> dict[str, Any]:
         """Return what a list of entries shows."""
@@ -85,8 +77,7 @@ class _Source:
 
     address: str
     pattern: re.Pattern[str] | None
-    into: tuple[str, ...]
-    change: str
+    file: dict[str, Any]  # of the index
     values: dict[str, str]
     languages: tuple[str, ...]
 
@@ -95,15 +86,14 @@ class _Source:
 def download_index() -> dict[str, DownloadEntry]:
     """Return the entries of the index by name."""
     text = files("interlace.experiments").joinpath("downloads.toml").read_text(encoding="utf-8")
-    found = {}
-    for name, entry in tomllib.loads(text).items():
-        items = entry.pop("items", {"": {}})
-        common = {key: entry.pop(key) for key in ("version", "splits") if key in entry}
-        languages = entry.pop("languages", "").split()
-        for item, values in items.items():
-            whole = f"{name}/{item}" if item else name
-            own = {**entry, **({"license": values.pop("license")} if "license" in values else {})}
-            found[whole] = DownloadEntry(whole, **own, languages=languages, values={**common, **values, "item": item})
+    own, found = {each.name for each in fields(DownloadEntry)}, {}
+    for name, common in tomllib.loads(text).items():
+        languages = common.pop("languages", "").split()
+        for item, more in common.pop("items", {"": {}}).items():
+            whole, entry = f"{name}/{item}" if item else name, {**common, **more}
+            values = {"item": item, **{key: value for key, value in entry.items() if key not in own}}
+            known = {key: value for key, value in entry.items() if key in own}
+            found[whole] = DownloadEntry(whole, languages=languages, values=values, **known)
     return found
 
 
@@ -144,20 +134,18 @@ def download(
 def _sources(name: str) -> Iterator[_Source]:
     name, _, chosen = name.partition(":")
     entry = find_download(*name.partition("@")[::2])
-    all_splits = entry.values.get("splits")
-    for part, languages in _parts(entry, [part for part in chosen.split(",") if part]):
-        source, _, target = part.partition("-")
-        pair = {"pair": part, "source": source, "target": target, "sorted": "-".join(sorted((source, target)))}
-        known = {key: value for key, value in entry.values.items() if key != "splits"} | (pair if entry.pairs else {})
+    for pair, languages in _chosen(entry, [part for part in chosen.split(",") if part]):
+        source, _, target = pair.partition("-")
+        known = {**entry.values, "pair": pair, "sorted": "-".join(sorted((source, target)))} if pair else entry.values
         for file in entry.files:
-            splits = [split for split in file.get("splits", [""]) if all_splits is None or split in all_splits]
-            for values in _filled(file["address"], known, languages, splits):
-                free = {"language": languages, "context": languages, "question": languages, "split": splits}
+            splits = [split for split in file.get("splits", [""]) if not entry.splits or split in entry.splits]
+            free = {"split": splits, **dict.fromkeys(_LANGUAGES, languages)}
+            in_address = [name for name in free if f"{{{name}}}" in file["address"]]
+            for choice in product(*(free[name] for name in in_address)):
+                values = {**known, **dict(zip(in_address, choice, strict=True))}
                 pattern = _pattern(file["member"], values, free) if "member" in file else None
-                into = (file["into"],) if isinstance(file["into"], str) else tuple(file["into"])
-                address = file["address"].format(**values)
                 kept = (values["language"],) if "language" in values else tuple(languages)
-                yield _Source(address, pattern, into, file.get("change", ""), values, kept)
+                yield _Source(file["address"].format(**values), pattern, file, values, kept)
 
 
 def find_download(name: str, version: str = "") -> DownloadEntry:
@@ -181,34 +169,20 @@ def find_download(name: str, version: str = "") -> DownloadEntry:
     return replace(entry, values={**entry.values, "version": version}) if version else entry
 
 
-def _parts(entry: DownloadEntry, chosen: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the part of a name that addresses are filled with, a pair or nothing, and its languages."""
-    if not entry.pairs:
-        if chosen and not entry.languages:
-            raise SettingsError(f"{entry.name}: has no languages to choose from, found {', '.join(chosen)}")
-        for language in chosen:
+def _chosen(entry: DownloadEntry, chosen: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """Yield each pair with its languages, or an empty string and all languages."""
+    if chosen and not entry.pairs and not entry.languages:
+        raise SettingsError(f"{entry.name}: has no languages to choose from, found {', '.join(chosen)}")
+    if entry.pairs and not chosen:
+        raise SettingsError(f"{entry.name}: name the language pairs, such as {entry.name}:en-de,en-fr")
+    parts = {pair: pair.split("-") for pair in chosen} if entry.pairs else {"": chosen or entry.languages}
+    for pair, languages in parts.items():
+        if pair and not re.fullmatch(r"(\w+)-(?!\1$)\w+", pair):
+            raise SettingsError(f"{entry.name}: {pair!r} is no language pair, expected one such as en-de")
+        for language in languages if entry.languages else ():
             if language not in entry.languages:
                 raise SettingsError(f"{entry.name}: no language {language!r}{did_you_mean(language, entry.languages)}")
-        yield "", chosen or entry.languages
-        return
-    if not chosen:
-        raise SettingsError(f"{entry.name}: name the language pairs, such as {entry.name}:en-de,en-fr")
-    for pair in chosen:
-        sides = pair.split("-")
-        if len(set(sides)) != 2 or len(sides) != 2 or not all(re.fullmatch(r"\w+", side) for side in sides):
-            raise SettingsError(f"{entry.name}: {pair!r} is no language pair, expected one such as en-de")
-        for side in sides:
-            if entry.languages and side not in entry.languages:
-                raise SettingsError(f"{entry.name}: no language {side!r}{did_you_mean(side, entry.languages)}")
-        yield pair, sides
-
-
-def _filled(address: str, known: dict[str, str], languages: list[str], splits: list[str]) -> Iterator[dict[str, str]]:
-    """Yield the values of the placeholders of an address: one for each language and split that it names."""
-    options = {"language": languages, "split": splits}
-    choices = {name: values for name, values in options.items() if f"{{{name}}}" in address}
-    for choice in product(*choices.values()):
-        yield {**known, **dict(zip(choices, choice, strict=True))}
+        yield pair, languages
 
 
 def _pattern(member: str, values: dict[str, str], free: dict[str, list[str]]) -> re.Pattern[str]:
@@ -241,133 +215,122 @@ class _Download:
         self.archive = folder / ARCHIVES / place.netloc / place.path.lstrip("/")
 
     def files(self, sources: list[_Source]) -> list[Path]:
-        """Return the files made of the address; fetch and convert it unless they are there."""
-        path = self.folder / RECORD
-        record = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-        own = record.setdefault(self.address, {"languages": [], "files": {}})
-        wanted = sorted({language for source in sources for language in source.languages})
-        there = own["files"] and {*wanted} <= {*own["languages"]} and self._verified(own["files"])
-        if not there:
-            fetched = not self.archive.is_file()
-            if fetched:
-                self._fetch()
-            digest = _digest(self.archive)
-            if own.setdefault("sha256", digest) != digest:
-                if fetched:
-                    self.archive.unlink()
-                raise DataError(
-                    f"{self.address}: SHA-256 {digest}, but {own['sha256']} at the first download ({own['date']}). The "
-                    f"file changed or is damaged; delete its entry in {path} to accept the new one"
-                )
-            others = {name for address, one in record.items() if address != self.address for name in one["files"]}
-            left = {name: one for name, one in own["files"].items() if (self.folder / name).is_file()}
-            known = own["languages"] if left == own["files"] else []
-            own["files"] = left | self._convert(sources, {*left}, others)
-            own["languages"] = sorted({*known, *wanted})
-            own.setdefault("date", datetime.now(UTC).date().isoformat())
-            with atomic(path) as partial:
-                partial.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-            if fetched:
-                self.archive.unlink()
-        return [self.folder / name for name in sorted(own["files"])]
-
-    def _verified(self, digests: dict[str, str]) -> bool:
-        """Return whether all files are there.
+        """Return the files made of the address; fetch and convert it unless they are there.
 
         Raises:
             DataError: one has other contents than recorded.
         """
-        for name, expected in digests.items():
-            path = self.folder / name
-            if not path.is_file():
-                return False
-            if _digest(path) != expected:
-                raise DataError(f"{path}: changed since it was downloaded; delete it to download it again")
-        return True
+        record = read_json(self.folder / RECORD, {})
+        own = record.setdefault(self.address, {"languages": [], "files": {}})
+        wanted = {language for source in sources for language in source.languages}
+        left = {name: digest for name, digest in own["files"].items() if (self.folder / name).is_file()}
+        for name, digest in left.items():
+            if _digest(self.folder / name) != digest:
+                message = "changed since it was downloaded; delete it to download it again"
+                raise DataError(f"{self.folder / name}: {message}")
+        known = {*own["languages"]} if left == own["files"] else set()
+        if not left or not wanted <= known:
+            given = self.archive.is_file()
+            if not given:
+                self._fetch()
+            digest = _digest(self.archive)
+            if own.setdefault("sha256", digest) != digest:
+                if not given:
+                    self.archive.unlink()
+                raise DataError(
+                    f"{self.address}: SHA-256 {digest}, but {own['sha256']} at the first download ({own['date']}). The "
+                    f"file changed or is damaged; delete its entry in {self.folder / RECORD} to accept the new one"
+                )
+            others = {name for address, one in record.items() if address != self.address for name in one["files"]}
+            own["files"] = left | self._convert(sources, {*left}, others)
+            own["languages"] = sorted(known | wanted)
+            own.setdefault("date", datetime.now(UTC).date().isoformat())
+            write_json(self.folder / RECORD, record)
+            if not given:
+                self.archive.unlink()
+        return [self.folder / name for name in sorted(own["files"])]
 
     def _fetch(self) -> None:
         """Fetch the file, from where an interrupted fetch stopped if the server's copy is still the same."""
         where = f"fetch {self.address} by other means, put it at {self.archive}, and run the same command"
         if not is_reachable(self.url):
             raise DataError(f"{urlsplit(self.url).netloc} cannot be reached; {where}")
-        partial, state = (self.archive.with_name(f"{self.archive.name}{suffix}") for suffix in (".partial", ".etag"))
+        begun, state = (self.archive.with_name(f"{self.archive.name}{suffix}") for suffix in (".partial", ".etag"))
         self.archive.parent.mkdir(parents=True, exist_ok=True)
-        begun = partial.stat().st_size if partial.is_file() and state.is_file() else 0
+        start = begun.stat().st_size if begun.is_file() and state.is_file() else 0
         headers = {"User-Agent": f"interlace/{__version__}", "Accept-Encoding": "identity"}
-        if begun:
-            headers |= {"Range": f"bytes={begun}-", "If-Range": state.read_text(encoding="utf-8")}
+        if start:
+            headers |= {"Range": f"bytes={start}-", "If-Range": state.read_text(encoding="utf-8")}
         total = None
         try:
-            request = Request(self.url, headers=headers)  # noqa: S310 - the opener knows http and https only
-            with _opener().open(request, timeout=_TIMEOUT) as response:
-                resumed = response.status == 206 and response.headers["Content-Range"].startswith(f"bytes {begun}-")
-                done = begun if resumed else 0
-                if response.headers["Content-Length"]:
-                    total = done + int(response.headers["Content-Length"])
-                tag = response.headers["ETag"] or response.headers["Last-Modified"]
+            request = Request(self.url, headers=headers)  # noqa: S310 - the scheme is http or https
+            with build_opener(_Redirects).open(request, timeout=_TIMEOUT) as response:
+                found = response.headers
+                resumed = response.status == 206 and found["Content-Range"].startswith(f"bytes {start}-")
+                done = start if resumed else 0
+                total = done + int(found["Content-Length"]) if found["Content-Length"] else None
+                tag = found["ETag"] or found["Last-Modified"]
                 if tag and not tag.startswith("W/"):
                     state.write_text(tag, encoding="utf-8")
                 else:
                     state.unlink(missing_ok=True)
-                with partial.open("ab" if resumed else "wb") as file:
+                with begun.open("ab" if resumed else "wb") as file:
                     while block := response.read(_BLOCK):
                         file.write(block)
                         done += len(block)
                         self.progress(f"bytes of {self.archive.name}", done, total or 0)
         except HTTPError as error:
             if error.code == 416:  # the partial file does not fit the server's
-                partial.unlink(missing_ok=True)
+                begun.unlink(missing_ok=True)
             raise DataError(f"{self.url}: HTTP {error.code} {error.reason}; if it has moved, {where}") from error
         except (URLError, HTTPException, OSError) as error:
             raise DataError(f"{self.url}: {error}; run the same command to resume, or {where}") from error
         if total is not None and done != total:
             raise DataError(f"{self.url}: ended after {done:,} of {total:,} bytes; run the same command to resume")
-        os.replace(partial, self.archive)
+        os.replace(begun, self.archive)
         state.unlink(missing_ok=True)
 
     def _convert(self, sources: list[_Source], own: set[str], others: set[str]) -> dict[str, str]:
         """Write the files and return their SHA-256 by name; all appear at the end."""
         with TemporaryDirectory(prefix=".download-", dir=self.folder) as staging:
+            seen = set[str]()
             try:
-                self._convert_into(Path(staging), sources)
+                for source, values, lines in self._texts(sources):
+                    seen |= _write(lines, source, values, Path(staging))
             except (zipfile.BadZipFile, tarfile.TarError, OSError, EOFError, zlib.error, RuntimeError) as error:
                 raise DataError(f"{self.archive}: damaged archive: {error}; delete it and download it again") from error
-            made = sorted(path for path in Path(staging).rglob("*") if path.is_file())
-            names = [path.relative_to(staging).as_posix() for path in made]
+            by_language = [
+                source
+                for source in sources
+                if "divide" in source.file or (source.pattern and {*source.pattern.groupindex} & _LANGUAGES)
+            ]
+            promised = {language for source in by_language for language in source.languages}
+            if missing := promised - seen:
+                raise DataError(f"{self.archive}: no text in {', '.join(sorted(missing))}, which the index promises")
+            made = {path.relative_to(staging).as_posix(): path for path in Path(staging).rglob("*") if path.is_file()}
             if not made:
                 raise DataError(f"{self.archive}: holds none of the expected files; it is not what the index describes")
-            digests = dict(zip(names, map(_digest, made), strict=True))
+            digests = {name: _digest(path) for name, path in made.items()}
             for name, digest in digests.items():
                 path = self.folder / name
                 if name in others or (name not in own and path.exists() and _digest(path) != digest):
                     raise DataError(f"{path}: exists and comes from elsewhere; choose another folder")
-            for path, name in zip(made, names, strict=True):
+            for name, path in made.items():
                 (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
                 os.replace(path, self.folder / name)
             return digests
 
-    def _convert_into(self, staging: Path, sources: list[_Source]) -> None:
-        seen = set[str]()
-        for source in sources:
-            if source.pattern is None:
-                seen |= _write(read_lines(self.archive), source, {}, staging)
+    def _texts(self, sources: list[_Source]) -> Iterator[tuple[_Source, dict[str, str], Iterable[str]]]:
+        """Yield the lines of the file, or of the members of the archive, with the values of placeholders."""
+        yield from ((source, source.values, read_lines(self.archive)) for source in sources if source.pattern is None)
         if any(source.pattern for source in sources):
             with self.archive.open("rb") as file:
                 limit = _MAX_RATIO * self.archive.stat().st_size + _BLOCK
                 for name, stream in _members(file, self.archive.name, limit):
                     for source in sources:
                         if source.pattern and (match := source.pattern.fullmatch(name)):
-                            lines = lines_of(stream, f"{self.archive}: {name}")
-                            seen |= _write(lines, source, match.groupdict(), staging)
+                            yield source, source.values | match.groupdict(), lines_of(stream, f"{self.archive}: {name}")
                             break
-        missing = {
-            language
-            for source in sources
-            if source.change in _BY_LANGUAGE or (source.pattern and source.pattern.groupindex.keys() & _LANGUAGES)
-            for language in source.languages
-        } - seen
-        if missing:
-            raise DataError(f"{self.archive}: no text in {', '.join(sorted(missing))}, which the index promises")
 
 
 def _digest(path: Path) -> str:
@@ -384,14 +347,6 @@ class _Redirects(HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def _opener() -> OpenerDirector:
-    """Return what opens http and https addresses, and no others."""
-    opener = OpenerDirector()
-    for handler in (ProxyHandler, HTTPHandler, HTTPSHandler, HTTPDefaultErrorHandler, HTTPErrorProcessor, _Redirects):
-        opener.add_handler(handler())
-    return opener
-
-
 # ---- archives and conversion ----
 
 
@@ -402,48 +357,55 @@ def _members(file: IO[bytes], name: str, limit: int) -> Iterator[tuple[str, Any]
         DataError: a path leads out of the archive, a member is a link or a device, or they are too large.
     """
     total = 0
-
-    def check(member: str, size: int, *, regular: bool) -> None:
-        nonlocal total
+    for member, size, kind, opened in (_in_zip if name.endswith(".zip") else _in_tar)(file):
         total += size
         path = PurePosixPath(member.replace("\\", "/"))
-        if path.is_absolute() or ".." in path.parts or ":" in "".join(path.parts[:1]) or not regular:
+        if path.is_absolute() or ".." in path.parts or ":" in "".join(path.parts[:1]) or not kind:
             raise DataError(f"{name}: unsafe member {member!r}: a link, or a path out of the archive")
         if total > limit:
             raise DataError(f"{name}: its files have more than {limit:,} bytes, {_MAX_RATIO} times the archive's")
-
-    if name.endswith(".zip"):
-        with zipfile.ZipFile(file) as archive:
-            for info in archive.infolist():
-                mode = info.external_attr >> 16
-                check(info.filename, info.file_size, regular=stat.S_IFMT(mode) in {0, stat.S_IFREG, stat.S_IFDIR})
-                with archive.open(info) as stream:
-                    if info.filename.endswith((".tar.gz", ".tgz")):
-                        inner = _members(stream, info.filename, limit)
-                        yield from ((f"{info.filename}/{path.removeprefix('./')}", part) for path, part in inner)
-                    elif not info.is_dir():
-                        yield info.filename, stream
-        return
-    with tarfile.open(fileobj=file, mode="r|gz") as packed:
-        for entry in packed:
-            check(entry.name, entry.size, regular=entry.isreg() or entry.isdir())
-            if entry.isreg():
-                yield entry.name, packed.extractfile(entry)
+        if kind == "file":
+            with opened() as stream:
+                if member.endswith((".tar.gz", ".tgz")):
+                    inner = _members(stream, member, limit)
+                    yield from ((f"{member}/{path.removeprefix('./')}", part) for path, part in inner)
+                else:
+                    yield member, stream
 
 
-def _write(lines: Iterable[str], source: _Source, groups: dict[str, str], staging: Path) -> set[str]:
-    """Write the converted lines; return the languages that they are in."""
-    values = {**source.values, **groups}
-    if source.change in _BY_LANGUAGE:
-        languages, rows = source.languages, _BY_LANGUAGE[source.change](lines)
-    else:
-        languages, rows = (values.get("language", ""),), ((None, line) for line in _BY_LINE[source.change](lines))
+def _in_zip(file: IO[bytes]) -> Iterator[tuple[str, int, str, Callable[[], Any]]]:
+    """Yield path, size, kind (empty unless file or folder) and a function that opens it, of each member."""
+    with zipfile.ZipFile(file) as archive:
+        for info in archive.infolist():
+            regular = stat.S_IFMT(info.external_attr >> 16) in {0, stat.S_IFREG, stat.S_IFDIR}
+            kind = ("folder" if info.is_dir() else "file") if regular else ""
+            yield info.filename, info.file_size, kind, partial(archive.open, info)
+
+
+def _in_tar(file: IO[bytes]) -> Iterator[tuple[str, int, str, Callable[[], Any]]]:
+    """Yield the same of the members of a tar file."""
+    with tarfile.open(fileobj=file, mode="r|gz") as archive:
+        for entry in archive:
+            kind = "file" if entry.isreg() else "folder" if entry.isdir() else ""
+            yield entry.name, entry.size, kind, partial(archive.extractfile, entry)
+
+
+def _write(lines: Iterable[str], source: _Source, values: dict[str, str], staging: Path) -> set[str]:
+    """Write the lines as the index says; return the languages that they are in."""
+    file, into = source.file, source.file["into"]
     seen = {values[name] for name in _LANGUAGES if name in values}
+    if divide := file.get("divide"):
+        languages, rows = source.languages, _DIVIDE[divide](lines)
+    else:
+        pattern, text = file.get("replace", ("", ""))
+        regex = re.compile(pattern)
+        languages = (values.get("language", ""),)
+        rows = ((None, regex.sub(text, line, count=1)) for line in islice(lines, file.get("skip", 0), None))
     with ExitStack() as stack:
         write = {
             language: [
-                stack.enter_context(writing(staging / into.format(**{**values, "language": language})))
-                for into in source.into
+                stack.enter_context(writing(staging / path.format(**{**values, "language": language})))
+                for path in ([into] if isinstance(into, str) else into)
             ]
             for language in languages
         }
@@ -456,14 +418,8 @@ def _write(lines: Iterable[str], source: _Source, groups: dict[str, str], stagin
     return seen
 
 
-def _without_ids(lines: Iterable[str]) -> Iterator[str]:
-    """Yield PAWS-X's columns without the header and the first: two sentences and a label."""
-    for line in islice(lines, 1, None):
-        yield "\t".join(line.split("\t")[1:4])
-
-
-def _by_language(lines: Iterable[str]) -> Iterator[tuple[str | None, str]]:
-    """Yield XNLI's rows with their language, and the header for all."""
+def _by_column(lines: Iterable[str]) -> Iterator[tuple[str | None, str]]:
+    """Yield rows with their language, and the header for all."""
     rows = iter(lines)
     header = next(rows)
     column = header.split("\t").index("language")
@@ -472,7 +428,7 @@ def _by_language(lines: Iterable[str]) -> Iterator[tuple[str | None, str]]:
         yield row.split("\t")[column], row
 
 
-def _tydiqa(lines: Iterable[str]) -> Iterator[tuple[str | None, str]]:
+def _by_question_id(lines: Iterable[str]) -> Iterator[tuple[str | None, str]]:
     """Yield TyDi QA's articles by language, which begins the ids of questions, as a JSON document each."""
     whole = json.loads("\n".join(lines))
     articles: dict[str, list[Any]] = {}
@@ -483,10 +439,4 @@ def _tydiqa(lines: Iterable[str]) -> Iterator[tuple[str | None, str]]:
         yield language, json.dumps({**whole, "data": data}, ensure_ascii=False)
 
 
-_BY_LINE: dict[str, Callable[[Iterable[str]], Iterable[str]]] = {
-    "": lambda lines: lines,
-    "with_tabs": lambda lines: ("\t".join(line.split(None, 1)) for line in lines),
-    "without_ids": _without_ids,
-    "without_prefixes": lambda lines: (line.partition(":")[2] for line in lines),
-}
-_BY_LANGUAGE = {"by_language": _by_language, "tydiqa": _tydiqa}
+_DIVIDE = {"column": _by_column, "question_id": _by_question_id}
