@@ -17,7 +17,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 def files(tmp_path):
     """Translations, and text without any."""
     words = ["house", "dog", "book", "street", "light"]
-    lines = [f"the {one} sees the {other} ." for one in words for other in words] * 4
+    lines = [f"the {one} sees the {other} ." for one in words for other in words] * 84
     (tmp_path / "train.en").write_text("\n".join(lines) + "\n")
     (tmp_path / "train.de").write_text("\n".join(line.replace("the", "das") for line in lines) + "\n")
     (tmp_path / "more.en").write_text("\n".join(lines[:30]) + "\n")
@@ -39,6 +39,16 @@ def test_what_fits_depends_on_pairs_dictionary_and_checkpoint(files, tmp_path):
     assert fitting(with_dictionary) == {"mlm", "align_mlm", "dict_mlm"}
     with pytest.raises(SettingsError, match="no translations"):
         write_study(alone, tmp_path / "study")
+    for language in ("en", "de"):  # a second corpus of the pair: both have held-out lines in one file
+        (tmp_path / f"b.{language}").write_text(files[0].read_text())
+    two = text_files([*files[:2], tmp_path / "b.en", tmp_path / "b.de"], ["en", "de"] * 2)
+    write_study(recommend(two, measure=False), tmp_path / "two")
+    assert len((tmp_path / "two" / "heldout.en-de.de").read_text().splitlines()) == 2 * two[0].held_out
+    for language in ("en", "de"):
+        (tmp_path / f"few.{language}").write_text("a b\n" * 400)
+    few = text_files([tmp_path / "few.en", tmp_path / "few.de"], ["en", "de"])
+    with pytest.raises(SettingsError, match=r"few\.en and few\.de: 400 pairs; .* at least 2,000"):
+        write_study(recommend(few, measure=False), tmp_path / "study")
     with pytest.raises(DataError, match=r"none\.en"):
         text_files([tmp_path / "none.en"], ["en"])
     with pytest.raises(SettingsError, match=r"more: the language is unknown"):
@@ -51,7 +61,7 @@ def test_writes_a_study_that_runs_on_text_it_does_not_test_on(files, tmp_path, m
     call = ["recommend", *map(str, files[:2]), "--steps", "2", "-o", str(into)]
     done = CliRunner().invoke(application(), call, catch_exceptions=False)
     assert "tlm: reads pairs without alignments; a run takes" in done.stdout
-    assert (into / "heldout.en-de.de").read_text().splitlines() == files[1].read_text().splitlines()[:5]
+    assert (into / "heldout.en-de.de").read_text().splitlines() == files[1].read_text().splitlines()[:105]
     recipe = f"{into / 'recipe.toml'}:tlm"
     call = ["pretrain", recipe, "-o", str(tmp_path / "run"), "--set", f"data_root={into}", "--set", "vocab.size=300"]
     assert CliRunner().invoke(application(), call, catch_exceptions=False).exit_code == 0
