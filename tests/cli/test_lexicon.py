@@ -46,3 +46,9 @@ def test_lexicon_file_is_a_prior_dictionary():
     write_lines("links", ["0-0 9-9", "", "", ""])
     with pytest.raises(DataError, match="belong to another text"):
         run("a.en", "a.de", "links")
+
+
+def test_text_that_begins_with_a_score_is_no_alignments():
+    write_lines("b.en", ["1-0", "the house", "the garden"] * 5)
+    write_lines("b.de", ["1-0", "das Haus", "der Garten"] * 5)
+    assert "house\tHaus\t5" in run("b.en", "b.de").stdout

@@ -5,15 +5,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
-from urllib.request import getproxies
+from urllib.request import getproxies, proxy_bypass
 
-TIMEOUT = 3.0  # seconds
+TIMEOUT = 3.0  # seconds, for each address of the server
 
 
 def is_reachable(address: str) -> bool:
-    """Return whether the server of an address accepts connections within `TIMEOUT`; true if a proxy is set for it."""
+    """Return whether a server accepts connections; true if a proxy, behind which it may be, is set for its address."""
     place = urlsplit(address)
-    if place.scheme in getproxies():
+    if {place.scheme, "all"} & getproxies().keys() and not proxy_bypass(place.hostname or ""):
         return True
     try:
         port = place.port or (80 if place.scheme == "http" else 443)
@@ -25,7 +25,10 @@ def is_reachable(address: str) -> bool:
 
 @contextmanager
 def hub_or_cache() -> Iterator[None]:
-    """Within the context, `huggingface_hub` and `datasets` use only their caches if the hub cannot be reached."""
+    """Within the context, `huggingface_hub` and `datasets` use only their caches if the hub cannot be reached.
+
+    Their settings hold for the process: other threads see them too.
+    """
     from huggingface_hub import constants
 
     settings = [constants, *([sys.modules["datasets"].config] if "datasets" in sys.modules else [])]

@@ -131,8 +131,9 @@ def _one(item: Any, model: type) -> str:
     path = ".".join(str(part) for part in item["loc"])
     if item["type"] == "extra_forbidden":
         parent = "".join(f"{part}." for part in item["loc"][:-1])
-        near = did_you_mean(str(item["loc"][-1]), _keys_at(model, item["loc"][:-1]))
-        if "did you mean" not in near and (elsewhere := _key_elsewhere(path, model)):
+        name = str(item["loc"][-1])
+        near = did_you_mean(name, _keys_at(model, item["loc"][:-1]))
+        if ("did you mean" not in near or name in _SYNONYMS) and (elsewhere := _key_elsewhere(path, model)):
             near = f"; did you mean {elsewhere!r}?"
             parent = ""
         return f"unknown key {path!r}" + near.replace("did you mean '", f"did you mean '{parent}")
@@ -172,7 +173,7 @@ def _key_elsewhere(path: str, model: type[BaseModel]) -> str:
     found = [
         known
         for known in _paths(model)
-        if get_close_matches(known.rpartition(".")[2], [name, _SYNONYMS.get(name, name)], 1, cutoff=0.75)
+        if get_close_matches(known.rpartition(".")[2], [_SYNONYMS.get(name, name)], 1, 1 if name in _SYNONYMS else 0.75)
     ]
     section = path.partition(".")[0]
     return min(found, key=lambda known: (known.partition(".")[0] != section, known.count(".")), default="")

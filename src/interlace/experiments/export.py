@@ -6,6 +6,7 @@ Heads of objectives are dropped. An averaged run keeps the recipe and the dictio
 """
 
 import logging
+import re
 import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -95,13 +96,10 @@ def push_to_hub(run: Path, name: str, *, private: bool = False, license_id: str 
     """
     from huggingface_hub import CommitOperationAdd, HfApi, constants
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalTokenNotFoundError
-    from huggingface_hub.utils._validators import validate_repo_id
 
     _finished(run)
-    try:
-        validate_repo_id(name)
-    except HFValidationError as error:
-        raise SettingsError(f"{name!r}: expected OWNER/NAME of the hub: {error}") from None
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
+        raise SettingsError(f"{name!r}: expected OWNER/NAME of the hub")
     if not is_reachable(constants.ENDPOINT):
         raise DataError(f"{constants.ENDPOINT} cannot be reached; {run / 'model'} is what would be pushed")
     api, folder = HfApi(), run / "model"
@@ -112,6 +110,8 @@ def push_to_hub(run: Path, name: str, *, private: bool = False, license_id: str 
     try:
         address = api.create_repo(name, private=private, exist_ok=True)
         api.create_commit(address.repo_id, operations, commit_message=f"Upload {run.name}")
+    except HFValidationError as error:
+        raise SettingsError(f"{name!r}: {error}") from None
     except LocalTokenNotFoundError as error:
         raise DataError(f"{name}: not logged in to the hub; run `hf auth login`, or set HF_TOKEN") from error
     except (HfHubHTTPError, OSError) as error:

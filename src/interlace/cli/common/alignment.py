@@ -10,6 +10,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, NamedTuple
@@ -218,9 +219,9 @@ def with_stdin(files: Sequence[Path]) -> list[Path]:
 
 
 def _holds_links(path: Path) -> bool:
-    """Return whether the first line with content holds alignment links."""
-    line = next((line for line in read_lines(path) if line.strip()), "")
-    return _LINK_LINE.fullmatch(line) is not None
+    """Return whether the first lines with content hold alignment links: text may begin with a score such as 1-0."""
+    lines = list(islice((line for line in read_lines(path) if line.strip()), 20))
+    return bool(lines) and all(_LINK_LINE.fullmatch(line) for line in lines)
 
 
 def _sure(links: Ragged, path: Path, least: float) -> tuple[Ragged, Any]:
