@@ -213,6 +213,16 @@ def test_files_of_two_sides_correspond(folder, patterns, expected):
         find_sides(folder, patterns, ("en", "de"))
 
 
+def test_counterparts_follow_each_other_in_one_order(tmp_path):
+    for name in ("src/en", "src/m", "tgt/zz", "tgt/m", "both/news.en", "both/news.de"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    paths = find_sides(tmp_path, ("src", "tgt"), ("en", "zz"))
+    assert [path.name for path in paths] == ["en", "m", "zz", "m"]
+    with pytest.raises(DataError, match=r"news\.de and .*news\.en: their names differ only in the languages en and de"):
+        find_sides(tmp_path, ("both", "both"), ("en", "de"))
+
+
 def test_lines_rejects_files_of_other_formats(read):
     for name, reader in (("a.jsonl.gz", "dataset"), ("a.tmx", "tmx"), ("a.xml", "wikipedia")):
         with pytest.raises(DataError, match=f"{name}: is not plain text; set the reader: '{reader}'"):

@@ -130,22 +130,26 @@ def find_sides(root: Path, patterns: tuple[str, str], languages: Sequence[str]) 
     """Return the files of both sides of line-aligned text: all of the first, then all of the second.
 
     Raises:
-        DataError: a file has no counterpart. What the wildcards of counterparts match, or their names in two folders,
-            must be equal except for the languages.
+        DataError: a file has no counterpart, or several. What the wildcards of counterparts match, or their names in
+            two folders, must be equal except for the languages.
     """
     found = [find_files(root, pattern) for pattern in patterns]
     if max(map(len, found)) > 1:
         codes = re.compile(rf"(?<![^\W_])({'|'.join(map(re.escape, languages))})(?![^\W_])")
-        sides = []
-        for pattern, paths in zip(patterns, found, strict=True):
+        sides: list[dict[str, Path]] = [{}, {}]
+        for side, pattern, paths in zip(sides, patterns, found, strict=True):
             parts = _WILDCARD.split(_with_wildcards(root / pattern))
             regex = re.compile("".join(_MATCHES.get(part, re.escape(part)) for part in parts))
             matches = ((regex.fullmatch(str(path)), path) for path in paths)
-            sides.append({codes.sub("*", "/".join(match.groups() if match else ())): path for match, path in matches})
+            for match, path in matches:
+                if (first := side.setdefault(codes.sub("*", "/".join(match.groups() if match else ())), path)) != path:
+                    names = f"their names differ only in the languages {' and '.join(languages)}"
+                    raise DataError(f"{first} and {path}: {names}; expected a pattern for each language")
         for one, other in ((0, 1), (1, 0)):
             for key in sorted(sides[one].keys() - sides[other].keys()):
                 other_pattern = root / patterns[other]
                 raise DataError(f"{sides[one][key]}: no file of {other_pattern} corresponds to it on the other side")
+        found = [[side[key] for key in sorted(side)] for side in sides]
     return [path for paths in found for path in paths]
 
 
