@@ -33,8 +33,10 @@ def test_what_is_written_is_read(tmp_path, name):
 def test_lines_longer_than_a_block_are_whole(tmp_path, monkeypatch):
     monkeypatch.setattr("interlace.text.lines._BLOCK", 3)
     path = tmp_path / "a.txt"
-    path.write_text("ärger\nб\n\nlonger line\nend")
-    assert list(read_lines(path)) == ["ärger", "б", "", "longer line", "end"]
+    path.write_text("ärger\nб\n\nlonger line\nthe end")
+    assert list(read_lines(path)) == ["ärger", "б", "", "longer line", "the end"]
+    path.write_text("no line feed")
+    assert list(read_lines(path)) == ["no line feed"]
 
 
 def test_rejects_missing_files_folders_and_empty_files(tmp_path):

@@ -35,23 +35,23 @@ def read_lines(path: Path | str) -> Iterator[str]:
         DataError: the file is missing (names the nearest), empty, damaged, or not UTF-8 (names the line).
     """
     path = Path(path)
-    first, rest = 1, b""  # number of the next line; bytes of an unfinished line
+    first, rest = 1, list[bytes]()  # number of the next line; an unfinished line
     seen = False
     for block in read_blocks(path):
         data = block if seen else block.removeprefix(_BOM)
         seen = True
         head, feed, tail = data.rpartition(b"\n")
         if not feed:
-            rest += data
+            rest.append(data)
             continue
-        lines = _decoded(rest + head, path, first)
+        lines = _decoded(b"".join([*rest, head]), path, first)
         yield from lines
         first += len(lines)
-        rest = tail
+        rest = [tail] if tail else []
     if not seen:
         raise DataError(f"{path}: the file is empty")
     if rest:
-        yield from _decoded(rest, path, first)
+        yield from _decoded(b"".join(rest), path, first)
 
 
 def lines_of(file: BinaryIO, name: str) -> Iterator[str]:
