@@ -15,7 +15,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
@@ -82,16 +81,12 @@ def collator(
     traits = Traits("encoder", limit) if model is None else traits_of(getattr(model, "config", model))
     if "max_length" not in settings:
         learner = learner.model_copy(update={"max_length": min(learner.max_length, traits.max_length)})
-    made = ObjectiveCollator(learner, vocab_of(tokenizer), traits, tuple(languages) or ("",), seed, lexicon)
+    known: dict[str, Any] = {"languages": tuple(languages) or ("",), "lexicon": lexicon, "running_text": running_text}
     if aligned is not None:
-        made = replace(
-            made,
-            languages=tuple(languages) or aligned.pairs.languages,
-            word_tokenizer=aligned.pairs.word_tokenizer,
-            aligner=aligned.aligner,
-            phrases=Phrases.of(learner, aligned) if "phrases" in learner.needs else None,
-        )
-    made = replace(made, running_text=running_text)
+        known |= {"word_tokenizer": aligned.pairs.word_tokenizer, "aligner": aligned.aligner}
+        known["languages"] = tuple(languages) or aligned.pairs.languages
+        known["phrases"] = Phrases.of(learner, aligned) if "phrases" in learner.needs else None
+    made = ObjectiveCollator(learner, vocab_of(tokenizer), traits, seed=seed, **known)
     made.check()
     return made
 
@@ -117,7 +112,7 @@ class ObjectiveCollator:
         Raises:
             SettingsError: it cannot, or they are not.
         """
-        name, needs, longest, limit = self.name, self.objective.needs, self.objective.max_length, self.traits.max_length
+        needs, longest, limit = self.objective.needs, self.objective.max_length, self.traits.max_length
         two = self.objective.reads is Pairs or self.lexicon is not None
         problems = {
             "needs a decoder; train it by a recipe (interlace pretrain)": self.objective.architecture == "seq2seq",
@@ -129,13 +124,8 @@ class ObjectiveCollator:
             "give two languages, such as languages=('en', 'de')": two and len(self.languages) != 2,
         }
         for problem in (text for text, found in problems.items() if found):
-            raise SettingsError(f"{name}: {problem}")
+            raise SettingsError(f"{self.objective.name}: {problem}")
         _ = self.prepared
-
-    @property
-    def name(self) -> str:
-        """Name of the objective."""
-        return self.objective.name
 
     @cached_property
     def prepared(self) -> Any:
@@ -190,7 +180,7 @@ class ObjectiveCollator:
         if self.objective.reads is not Pairs:
             return [self._packed(side) for side in sides]
         if single:
-            raise DataError(f"{self.name} reads pairs; expected sentences in {' and '.join(self.languages)}")
+            raise DataError(f"{self.objective.name} reads pairs; expected sentences in {' and '.join(self.languages)}")
         pairs = self._packed(Pairs(*sides))
         if self.aligner is None or not self.objective.needs:
             return [pairs]
@@ -206,17 +196,18 @@ class ObjectiveCollator:
             return list(getattr(rows, "pairs", rows).chunks)
         if TRANSLATION in rows:
             sides = [[row[language] for row in rows[TRANSLATION]] for language in self.languages]
-        elif all(language in rows for language in self.languages):
+        elif {*self.languages} <= {*rows}:
             sides = [rows[language] for language in self.languages]
         elif TEXT in rows:
             sides = [rows[TEXT]]
         else:
             wanted = f"{TRANSLATION!r}, {' and '.join(map(repr, self.languages))}, or {TEXT!r}"
             raise DataError(f"the rows have the columns {', '.join(rows)}; expected {wanted}")
-        lines = [[" ".join(line.splitlines()) for line in side] for side in sides]
-        if len(lines) == 1:
-            return [Text.of(lines[0], self.languages[0], self.word_tokenizer)]
-        return [TextPairs.of(lines[0], lines[1], (self.languages[0], self.languages[1]), self.word_tokenizer)]
+        texts = [
+            Text.of([" ".join(line.splitlines()) for line in side], language, self.word_tokenizer)
+            for side, language in zip(sides, self.languages, strict=False)
+        ]
+        return [texts[0] if len(texts) == 1 else TextPairs(texts[0], texts[1])]
 
     def _packed(self, examples: Any) -> Any:
         """Return whole sentences packed into long sequences, or running text cut into them, as the settings say."""
@@ -240,19 +231,17 @@ class ObjectiveCollator:
         """
         if missing := [name for name in self.columns if name not in rows[0]]:
             raise DataError(
-                f"{self.name}: the rows lack {', '.join(missing)}; make them with "
+                f"{self.objective.name}: the rows lack {', '.join(missing)}; make them with "
                 "dataset.map(collator.map, batched=True), and set remove_unused_columns=False in TrainingArguments"
             )
-        found: dict[str, Any] = {name: _column(rows, name) for name in self.columns if name != LANGUAGE}
+        found: dict[str, Any] = {name: _column(rows, name) for name in self.columns}
         if self.objective.reads is Pairs:
             for side, language in zip(_SIDES, self.languages, strict=True):
                 found[side] = Sentences(found.pop(f"{side}_ids"), found.pop(f"{side}_words"), language)
             return [Pairs(**found)]
-        numbers = np.array([int(row[LANGUAGE]) for row in rows])
-        sentences = Sentences(found["input_ids"], found["words"], "")
+        sentences, numbers = Sentences(found["input_ids"], found["words"], ""), found[LANGUAGE].flat
         return [
-            replace(sentences.take(numbers == number), language=self.languages[number])
-            for number in np.unique(numbers).tolist()
+            replace(sentences.take(numbers == number), language=self.languages[number]) for number in np.unique(numbers)
         ]
 
     def batches(self, examples: Sequence[Any], step: int | None = None, slot: int = 0) -> list[Batch]:
@@ -282,22 +271,21 @@ class ObjectiveCollator:
             SettingsError: the objective has further losses, which only `interlace.Trainer` trains.
         """
         import torch
+        from torch.nn.utils.rnn import pad_sequence
 
         if type(self.objective).loss not in _LABELS_ONLY:
-            raise SettingsError(f"{self.name} has a loss of its own; train it with interlace.Trainer")
+            raise SettingsError(f"{self.objective.name} has a loss of its own; train it with interlace.Trainer")
         parts = []
         for batch in self.batches(self.gather(rows), step):
-            ids = batch.inputs["input_ids"]
-            labels = np.full(ids.shape, -100, np.int64)
+            labels = np.full_like(batch.inputs["input_ids"], -100, np.int64)
             labels[batch.at[0], batch.at[1] + self.causal] = batch.labels
-            parts.append({"attention_mask": np.ones_like(ids), **batch.inputs, "labels": labels})
-        length, fill = max(part["labels"].shape[1] for part in parts), {"labels": -100, "input_ids": self.vocab.pad}
-
-        def widened(name: str, array: NDArray[Any]) -> NDArray[Any]:
-            return np.pad(array, ((0, 0), (0, length - array.shape[1])), constant_values=fill.get(name, 0))
-
-        whole = {name: np.concatenate([widened(name, part[name]) for part in parts]) for name in parts[0]}
-        return {name: torch.from_numpy(array) for name, array in whole.items()}
+            parts.append({"attention_mask": np.ones_like(labels), **batch.inputs, "labels": labels})
+        fill = {"labels": -100, "input_ids": self.vocab.pad}
+        columns = {name: [torch.from_numpy(row) for part in parts for row in part[name]] for name in parts[0]}
+        return {
+            name: pad_sequence(column, batch_first=True, padding_value=fill.get(name, 0))
+            for name, column in columns.items()
+        }
 
     def loss(self, outputs: Any, labels: Tensor, num_items_in_batch: Any = None) -> Tensor:
         """Return the mean cross-entropy over all predictions of an update: the `compute_loss_func` of a `Trainer`.
@@ -384,6 +372,6 @@ def vocab_of(tokenizer: Any) -> Vocab:
 
 def _column(rows: Sequence[Mapping[str, Any]], name: str) -> Ragged:
     width, dtype = _WIDTHS.get(name, 1), np.float32 if name in {"confidence", "scores"} else np.int32
-    parts = [np.asarray(row[name], dtype) for row in rows]
+    parts = [np.asarray(row[name], dtype).reshape(-1) for row in rows]
     flat = np.concatenate(parts)
     return Ragged.from_lengths(flat.reshape(-1, width) if width > 1 else flat, [len(part) // width for part in parts])
