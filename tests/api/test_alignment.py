@@ -92,7 +92,7 @@ def test_pairs_of_a_dataset():
         assert il.Pairs.from_dataset(dataset, "en", "de").lines() == (SOURCE, TARGET)
     with pytest.raises(DataError, match="columns en, de; expected 'translation', or 'en' and 'fr'"):
         il.Pairs.from_dataset(flat, "en", "fr")
-    with pytest.raises(SettingsError, match="does not name a data set of the hub"):
+    with pytest.raises(DataError, match="does not name a data set of the hub"):
         il.Pairs.from_dataset("opus", "en", "de")
 
 

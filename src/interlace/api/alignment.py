@@ -127,12 +127,9 @@ class ParallelText:
             DataError: there are no such columns. MissingDependencyError: `datasets` is not installed.
         """
         if isinstance(dataset, str):
-            from interlace.readers.dataset import HubAddress, open_dataset
+            from interlace.readers.dataset import open_dataset
 
-            try:
-                dataset = open_dataset(HubAddress.parse(dataset))
-            except ValueError as error:
-                raise SettingsError(str(error)) from None
+            dataset = open_dataset(dataset)
         names = list(dataset.column_names)
         if column in names:
             rows = dataset[column]

@@ -208,7 +208,7 @@ class DatasetRows:
         """
         kind = plain_name(path).suffix
         if is_hub(path):
-            dataset = open_dataset(_address(path))
+            dataset = open_dataset(path)
             return cls._of_batches(
                 path,
                 dataset.features.arrow_schema,
@@ -493,23 +493,23 @@ def stored_files(path: Path) -> list[Path]:
     """Return the files that hold a data set: the path itself, or the Arrow files in the cache of `datasets`."""
     if not is_hub(path):
         return [path]
-    return [Path(file["filename"]) for file in open_dataset(_address(path)).cache_files]
+    return [Path(file["filename"]) for file in open_dataset(path).cache_files]
 
 
-def _address(path: Path) -> HubAddress:
+def open_dataset(name: Path | str) -> Any:
+    """Return the split that `hub:..` names as a `datasets.Dataset`, downloaded unless it is in the cache.
+
+    Raises:
+        DataError: the name has another form, there is no such data set, or the hub cannot be reached.
+    """
     try:
-        return HubAddress.parse(str(path))
-    except ValueError as error:
-        raise DataError(str(error)) from None
-
-
-def open_dataset(address: HubAddress) -> Any:
-    """Return the split as a `datasets.Dataset`, downloaded unless it is in the cache of `datasets`."""
-    try:
+        address = HubAddress.parse(str(name))
         from datasets import load_dataset_builder
         from datasets.exceptions import DatasetNotFoundError, DatasetsError
     except ModuleNotFoundError as error:
-        raise MissingDependencyError(f"{address}", "datasets", "hub") from error
+        raise MissingDependencyError(f"{name}", "datasets", "hub") from error
+    except ValueError as error:
+        raise DataError(str(error)) from None
     revision = None if address.is_folder else address.revision or None
     try:
         with nullcontext() if address.is_folder else hub_or_cache():

@@ -9,8 +9,7 @@ from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.readers import Reader
-from interlace.readers.common.text import chunks_of, expect, one_line, plain_pairs, plain_text
-from interlace.readers.common.xml import read_elements
+from interlace.readers.common.text import chunks_of, expect, one_line, plain_pairs, plain_text, read_elements
 from interlace.text import Text, TextPairs
 
 _CODES = {"bpt", "ept", "it", "ph", "ut"}  # hold formatting codes of the original document

@@ -11,24 +11,12 @@ from pydantic import Field
 
 from interlace.core.errors import DataError, MissingDependencyError
 from interlace.readers import Reader
-from interlace.readers.common.text import chunks_of, expect, plain_text
-from interlace.readers.common.xml import read_elements
+from interlace.readers.common.text import chunks_of, expect, plain_text, read_elements
 from interlace.text import Text
 
 _ARTICLES = "0"  # the namespace of articles
 _HIDDEN = {"6", "14"}  # namespaces of files and categories: links to these are not text
-_DROPPED = {
-    "ref",
-    "references",
-    "gallery",
-    "math",
-    "chem",
-    "syntaxhighlight",
-    "source",
-    "timeline",
-    "score",
-    "imagemap",
-}
+_DROPPED = set("ref references gallery math chem syntaxhighlight source timeline score imagemap".split())
 _LISTS = {"li", "dd", "dt"}
 _LIST = "\0"
 _LIST_LINE = re.compile(rf"^[ \t]*{_LIST}.*$", re.MULTILINE)

@@ -1,19 +1,21 @@
-"""What several readers share: chunks of lines as `Text` and `TextPairs`, tab-separated tables, and tagged tokens."""
+"""What several readers share: chunks of lines as `Text` and `TextPairs`, tagged tokens, tab-separated tables, XML."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
+from xml.etree.ElementTree import Element, TreeBuilder
+from xml.parsers.expat import ExpatError, ParserCreate
 
 from interlace import readers
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.ragged import Ragged
 from interlace.text import Text, TextPairs
-from interlace.text.lines import read_lines
+from interlace.text.lines import read_blocks, read_lines
 from interlace.text.scripts import is_unspaced
 
 T = TypeVar("T")
@@ -179,3 +181,46 @@ def _index(path: Path, column: str | int | tuple[str, ...], names: list[str], *,
     if column not in names:
         raise DataError(f"{path}: the header has no column {column!r}{did_you_mean(column, names)}")
     return names.index(column)
+
+
+def read_elements(path: Path, *tags: str) -> Iterator[tuple[int, Element]]:
+    """Yield the elements of an XML file with one of these tags, with the line that each begins in.
+
+    Prefixes are part of tags.
+
+    Raises:
+        DataError: the file is missing, empty, damaged, no well-formed XML, or declares entities; names the line.
+    """
+    parser = ParserCreate()
+    parser.buffer_text = True
+    whole: list[tuple[int, Element]] = []
+
+    def begin(tag: str, attributes: dict[str, str]) -> None:
+        if tag not in tags:
+            return
+        builder, line = TreeBuilder(), parser.CurrentLineNumber
+
+        def end(inner: str) -> None:
+            builder.end(inner)
+            if inner == tag:
+                whole.append((line, builder.close()))
+                parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = begin, None, None
+
+        builder.start(tag, attributes)
+        parser.StartElementHandler, parser.EndElementHandler = builder.start, end
+        parser.CharacterDataHandler = builder.data
+
+    def refuse(name: str, *_: Any) -> None:
+        where = f"{path}, line {parser.CurrentLineNumber}"
+        raise DataError(f"{where}: declares the entity {name!r}; remove the declaration")
+
+    parser.StartElementHandler, parser.EntityDeclHandler = begin, refuse
+    try:
+        for block in chain(read_blocks(path), [b""]):
+            if not block and parser.CurrentByteIndex < 1:
+                raise DataError(f"{path}: the file is empty")
+            parser.Parse(block, not block)
+            yield from whole
+            whole.clear()
+    except ExpatError as error:
+        raise DataError(f"{path}, line {error.lineno}: invalid XML: {error}") from None
