@@ -22,7 +22,7 @@ from hashlib import file_digest
 from http.client import HTTPException
 from importlib.resources import files
 from itertools import islice, product
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 from urllib.error import HTTPError, URLError
@@ -30,12 +30,13 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from filelock import FileLock
+from pydantic import TypeAdapter, ValidationError
 
 from interlace import __version__
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.hub import is_reachable
 from interlace.core.progress import Progress, no_progress
-from interlace.text.lines import lines_of, read_lines, writing
+from interlace.text.lines import COMPRESSED, lines_of, plain_name, read_blocks, read_lines, writing
 from interlace.training.run_folder import read_json, write_json
 
 RECORD = "downloads.json"
@@ -44,6 +45,13 @@ UNTESTED = "untested upstream"  # of every entry: its address was never fetched 
 _TIMEOUT = 30.0  # seconds without a byte
 _BLOCK = 1 << 20
 _MAX_RATIO = 100  # bytes of an archive's files to its own; text compresses 3 to 10 times
+_HTML = re.compile(r"\s*<(!doctype|html|head)\b", re.IGNORECASE)
+_FIRST_LINES = {  # how the first line begins, by the end of a file's name
+    ".json": (re.compile(r"\s*[{\[]"), "JSON"),
+    ".conllu": (re.compile(r"#|\d+(-\d+)?\t"), "CoNLL-U"),
+    ".tsv": (re.compile(r"[^\t]*\t"), "columns separated by tabs"),
+}
+_DIVIDED = {"column": "a table with a column 'language'", "question_id": "the JSON of TyDi QA"}
 _LANGUAGES = {"language", "context", "question"}  # placeholders
 _TYDIQA = {"arabic": "ar", "bengali": "bn", "english": "en", "finnish": "fi", "indonesian": "id", "korean": "ko"}
 _TYDIQA |= {"russian": "ru", "swahili": "sw", "telugu": "te"}
@@ -82,6 +90,16 @@ class _Source:
     languages: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class _Recorded:
+    """What the record has of an address."""
+
+    sha256: str
+    date: str
+    languages: list[str]
+    files: dict[str, str]
+
+
 @cache
 def download_index() -> dict[str, DownloadEntry]:
     """Return the entries of the index by name."""
@@ -113,7 +131,8 @@ def download(
     Raises:
         SettingsError: there is no such entry, language or pair; names the nearest.
         DataError: the server cannot be reached (says what to put where), or gives something else than at the first
-            download; an archive is damaged or unsafe; a file that comes from elsewhere would be replaced.
+            download, or a web page; an archive is damaged or too large, or holds something else than expected; a file
+            that comes from elsewhere would be replaced.
     """
     by_address: dict[str, list[_Source]] = {}
     for source in (source for name in names for source in _sources(name)):
@@ -221,6 +240,14 @@ class _Download:
             DataError: one has other contents than recorded.
         """
         record = read_json(self.folder / RECORD, {})
+        try:
+            TypeAdapter(dict[str, _Recorded]).validate_python(record)
+        except ValidationError as error:
+            first = error.errors()[0]
+            message = (
+                f"damaged: {': '.join(map(str, (*first['loc'], first['msg'])))}; delete it to download everything again"
+            )
+            raise DataError(f"{self.folder / RECORD}: {message}") from None
         own = record.setdefault(self.address, {"languages": [], "files": {}})
         wanted = {language for source in sources for language in source.languages}
         left = {name: digest for name, digest in own["files"].items() if (self.folder / name).is_file()}
@@ -266,7 +293,9 @@ class _Download:
             request = Request(self.url, headers=headers)  # noqa: S310 - the scheme is http or https
             with build_opener(_Redirects).open(request, timeout=_TIMEOUT) as response:
                 found = response.headers
-                resumed = response.status == 206 and found["Content-Range"].startswith(f"bytes {start}-")
+                if found.get_content_type() in {"text/html", "application/xhtml+xml"}:
+                    raise DataError(f"{self.url}: gives a web page, expected a file; if it needs a login, {where}")
+                resumed = self._is_rest(response, start, begun)
                 done = start if resumed else 0
                 total = done + int(found["Content-Length"]) if found["Content-Length"] else None
                 tag = found["ETag"] or found["Last-Modified"]
@@ -280,15 +309,26 @@ class _Download:
                         done += len(block)
                         self.progress(f"bytes of {self.archive.name}", done, total or 0)
         except HTTPError as error:
-            if error.code == 416:  # the partial file does not fit the server's
-                begun.unlink(missing_ok=True)
+            if error.code == 416 and start:  # the partial file does not fit the server's
+                begun.unlink()
+                self._fetch()
+                return
             raise DataError(f"{self.url}: HTTP {error.code} {error.reason}; if it has moved, {where}") from error
-        except (URLError, HTTPException, OSError) as error:
+        except (URLError, HTTPException, OSError, ValueError) as error:
             raise DataError(f"{self.url}: {error}; run the same command to resume, or {where}") from error
         if total is not None and done != total:
             raise DataError(f"{self.url}: ended after {done:,} of {total:,} bytes; run the same command to resume")
         os.replace(begun, self.archive)
         state.unlink(missing_ok=True)
+
+    def _is_rest(self, response: Any, start: int, begun: Path) -> bool:
+        """Return whether a response is the file from `start` on, otherwise it is all of it."""
+        place = response.headers["Content-Range"] or "missing"
+        if response.status == 206 and not place.startswith(f"bytes {start}-"):
+            begun.unlink(missing_ok=True)
+            message = f"HTTP 206, Content-Range {place}, expected bytes {start}-"
+            raise DataError(f"{self.url}: {message}; run the same command to fetch it from the start")
+        return bool(response.status == 206)
 
     def _convert(self, sources: list[_Source], own: set[str], others: set[str]) -> dict[str, str]:
         """Write the files and return their SHA-256 by name; all appear at the end."""
@@ -296,7 +336,13 @@ class _Download:
             seen = set[str]()
             try:
                 for source, values, lines in self._texts(sources):
-                    seen |= _write(lines, source, values, Path(staging))
+                    try:
+                        seen |= _write(lines, source, values, Path(staging))
+                    except (LookupError, ValueError, TypeError, AttributeError) as error:
+                        if "divide" not in source.file:
+                            raise
+                        message = f"expected {_DIVIDED[source.file['divide']]}, found {type(error).__name__}: {error}"
+                        raise DataError(f"{self.archive}: {message}; delete it and download it again") from error
             except (zipfile.BadZipFile, tarfile.TarError, OSError, EOFError, zlib.error, RuntimeError) as error:
                 raise DataError(f"{self.archive}: damaged archive: {error}; delete it and download it again") from error
             by_language = [
@@ -310,7 +356,7 @@ class _Download:
             made = {path.relative_to(staging).as_posix(): path for path in Path(staging).rglob("*") if path.is_file()}
             if not made:
                 raise DataError(f"{self.archive}: holds none of the expected files; it is not what the index describes")
-            digests = {name: _digest(path) for name, path in made.items()}
+            digests = {name: self._checked(name, path) for name, path in made.items()}
             for name, digest in digests.items():
                 path = self.folder / name
                 if name in others or (name not in own and path.exists() and _digest(path) != digest):
@@ -320,12 +366,26 @@ class _Download:
                 os.replace(path, self.folder / name)
             return digests
 
+    def _checked(self, name: str, path: Path) -> str:
+        """Return a file's SHA-256; raise a DataError unless its first line that is not empty fits the kind of file."""
+        lines = read_lines(path) if any(read_blocks(path)) else iter(())
+        first = next(filter(str.strip, lines), "")
+        suffix = ".tsv" if name.startswith("dict/") else plain_name(name).suffix
+        pattern, kind = _FIRST_LINES.get(suffix, (re.compile(""), "text"))
+        if _HTML.match(first) or not pattern.match(first):
+            message = f"expected {kind}, found {first[:60]!r}; delete {self.archive} and download it again"
+            raise DataError(f"{self.address}: {message}")
+        return _digest(path)
+
     def _texts(self, sources: list[_Source]) -> Iterator[tuple[_Source, dict[str, str], Iterable[str]]]:
         """Yield the lines of the file, or of the members of the archive, with the values of placeholders."""
+        limit = _Limit(self.archive)
+        if self.archive.suffix in COMPRESSED and any(source.pattern is None for source in sources):
+            for block in read_blocks(self.archive):
+                limit.add(len(block))
         yield from ((source, source.values, read_lines(self.archive)) for source in sources if source.pattern is None)
         if any(source.pattern for source in sources):
             with self.archive.open("rb") as file:
-                limit = _MAX_RATIO * self.archive.stat().st_size + _BLOCK
                 for name, stream in _members(file, self.archive.name, limit):
                     for source in sources:
                         if source.pattern and (match := source.pattern.fullmatch(name)):
@@ -350,44 +410,47 @@ class _Redirects(HTTPRedirectHandler):
 # ---- archives and conversion ----
 
 
-def _members(file: IO[bytes], name: str, limit: int) -> Iterator[tuple[str, Any]]:
+class _Limit:
+    """Counts the bytes that come out of an archive, and out of archives in it."""
+
+    def __init__(self, archive: Path) -> None:
+        self.archive, self.limit, self.total = archive, _MAX_RATIO * archive.stat().st_size + _BLOCK, 0
+
+    def add(self, count: int) -> None:
+        """Add bytes; raise a DataError if they are too many."""
+        self.total += count
+        if self.total > self.limit:
+            message = f"its contents have more than {self.limit:,} bytes, {_MAX_RATIO} times its own"
+            raise DataError(f"{self.archive}: {message}")
+
+
+def _members(file: IO[bytes], name: str, limit: _Limit) -> Iterator[tuple[str, Any]]:
     """Yield the files of an archive, and those of `.tar.gz` files in it, with their paths.
 
-    Raises:
-        DataError: a path leads out of the archive, a member is a link or a device, or they are too large.
+    Links and devices are left out. Paths are only compared with the index: nothing is written under them.
     """
-    total = 0
-    for member, size, kind, opened in (_in_zip if name.endswith(".zip") else _in_tar)(file):
-        total += size
-        path = PurePosixPath(member.replace("\\", "/"))
-        if path.is_absolute() or ".." in path.parts or ":" in "".join(path.parts[:1]) or not kind:
-            raise DataError(f"{name}: unsafe member {member!r}: a link, or a path out of the archive")
-        if total > limit:
-            raise DataError(f"{name}: its files have more than {limit:,} bytes, {_MAX_RATIO} times the archive's")
-        if kind == "file":
-            with opened() as stream:
-                if member.endswith((".tar.gz", ".tgz")):
-                    inner = _members(stream, member, limit)
-                    yield from ((f"{member}/{path.removeprefix('./')}", part) for path, part in inner)
-                else:
-                    yield member, stream
+    for member, size, opened in (_in_zip if name.endswith(".zip") else _in_tar)(file):
+        limit.add(size)
+        with opened() as stream:
+            if member.endswith((".tar.gz", ".tgz")):
+                inner = _members(stream, member, limit)
+                yield from ((f"{member}/{path.removeprefix('./')}", part) for path, part in inner)
+            else:
+                yield member, stream
 
 
-def _in_zip(file: IO[bytes]) -> Iterator[tuple[str, int, str, Callable[[], Any]]]:
-    """Yield path, size, kind (empty unless file or folder) and a function that opens it, of each member."""
+def _in_zip(file: IO[bytes]) -> Iterator[tuple[str, int, Callable[[], Any]]]:
+    """Yield path, size and a function that opens it, of each file."""
     with zipfile.ZipFile(file) as archive:
         for info in archive.infolist():
-            regular = stat.S_IFMT(info.external_attr >> 16) in {0, stat.S_IFREG, stat.S_IFDIR}
-            kind = ("folder" if info.is_dir() else "file") if regular else ""
-            yield info.filename, info.file_size, kind, partial(archive.open, info)
+            if not info.is_dir() and stat.S_IFMT(info.external_attr >> 16) in {0, stat.S_IFREG}:
+                yield info.filename, info.file_size, partial(archive.open, info)
 
 
-def _in_tar(file: IO[bytes]) -> Iterator[tuple[str, int, str, Callable[[], Any]]]:
-    """Yield the same of the members of a tar file."""
+def _in_tar(file: IO[bytes]) -> Iterator[tuple[str, int, Callable[[], Any]]]:
+    """Yield the same of a tar file."""
     with tarfile.open(fileobj=file, mode="r|gz") as archive:
-        for entry in archive:
-            kind = "file" if entry.isreg() else "folder" if entry.isdir() else ""
-            yield entry.name, entry.size, kind, partial(archive.extractfile, entry)
+        yield from ((entry.name, entry.size, partial(archive.extractfile, entry)) for entry in archive if entry.isreg())
 
 
 def _write(lines: Iterable[str], source: _Source, values: dict[str, str], staging: Path) -> set[str]:
@@ -421,7 +484,7 @@ def _write(lines: Iterable[str], source: _Source, values: dict[str, str], stagin
 def _by_column(lines: Iterable[str]) -> Iterator[tuple[str | None, str]]:
     """Yield rows with their language, and the header for all."""
     rows = iter(lines)
-    header = next(rows)
+    header = next(rows, "")
     column = header.split("\t").index("language")
     yield None, header
     for row in rows:
