@@ -38,6 +38,13 @@ def test_tmx_segments_by_language(tmp_path, encoding):
     assert text.lines == ["colour"]
 
 
+def test_tmx_of_any_depth(tmp_path):
+    segment = f"a <ph>x <hi>y</hi></ph>{'<hi>' * 30_000}b{'</hi>' * 30_000} c"
+    (tmp_path / "a.tmx").write_text(f'<tmx><tu><tuv lang="en"><seg>{segment}</seg></tuv></tu></tmx>')
+    (text,) = read("tmx", tmp_path / "a.tmx", "en")
+    assert text.lines == ["a b c"]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -69,5 +69,8 @@ def _in_language(language: str, segments: dict[str, str]) -> str | None:
 
 
 def _text(element: Element) -> str:
-    inner = "".join(("" if part.tag in _CODES else _text(part)) + (part.tail or "") for part in element)
-    return (element.text or "") + inner
+    for part in [part for part in element.iter() if part.tag in _CODES]:
+        after = part.tail
+        part.clear()
+        part.tail = after
+    return "".join(element.itertext())
