@@ -1,5 +1,7 @@
 """Readers of lines and tables: lines, joined, gold, tsv, nli."""
 
+from pathlib import Path
+
 import pytest
 
 from interlace.core.errors import DataError
@@ -221,6 +223,19 @@ def test_counterparts_follow_each_other_in_one_order(tmp_path):
     assert [path.name for path in paths] == ["en", "m", "zz", "m"]
     with pytest.raises(DataError, match=r"news\.de and .*news\.en: their names differ only in the languages en and de"):
         find_sides(tmp_path, ("both", "both"), ("en", "de"))
+
+
+def test_what_accompanies_data_is_left_out_unless_it_is_all_there_is(tmp_path):
+    for name in ("a.txt", "links.txt.json", "README.md", "LICENSE.txt", "sub/readme"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    for pattern, names in ((".", ["a.txt"]), ("*.json", ["links.txt.json"]), ("*.md", ["README.md"])):
+        assert [path.name for path in find_files(tmp_path, pattern)] == names
+
+
+def test_incomplete_names_of_the_hub_are_refused():
+    with pytest.raises(DataError, match="'hub:foo' does not name a data set of the hub; expected hub:OWNER/NAME"):
+        find_files(Path(), "hub:foo")
 
 
 def test_lines_rejects_files_of_other_formats(read):

@@ -106,14 +106,19 @@ def find_files(root: Path, pattern: str) -> list[Path]:
 
     pattern: a path with `*`, `?` and `**`; a folder, for all files in it and its folders; one of `save_to_disk`, for
         its Arrow files; or `hub:...`. A path that matches no file is returned as it is: readers say what is missing.
+        What accompanies data is left out if a pattern matches other files, too: README, LICENSE and `.md` files, and
+        `.json` files.
 
     Raises:
-        DataError: a folder of `save_to_disk` has an index mapping.
+        DataError: a folder of `save_to_disk` has an index mapping, or a name `hub:...` is incomplete.
     """
     if is_hub(pattern):
         from interlace.readers.dataset import HubAddress
 
-        return [Path(str(HubAddress.parse(pattern).under(root)))]
+        try:
+            return [Path(str(HubAddress.parse(pattern).under(root)))]
+        except ValueError as error:
+            raise DataError(str(error)) from None
     path = root / pattern
     if (path / "state.json").is_file():
         state = json.loads((path / "state.json").read_text(encoding="utf-8"))
@@ -123,7 +128,10 @@ def find_files(root: Path, pattern: str) -> list[Path]:
     wanted = _with_wildcards(path)
     # not `Path.glob`, which also matches hidden files
     found = sorted(glob(wanted.replace("[", "[[]"), recursive=True)) if _WILDCARD.search(wanted) else []  # noqa: PTH207
-    return [Path(name) for name in found if Path(name).is_file()] or [path]
+    files = [Path(name) for name in found if Path(name).is_file()] or [path]
+    for beside in _BESIDE:
+        files = [file for file in files if not beside.fullmatch(file.name)] or files
+    return files
 
 
 def find_sides(root: Path, patterns: tuple[str, str], languages: Sequence[str]) -> list[Path]:
@@ -153,6 +161,7 @@ def find_sides(root: Path, patterns: tuple[str, str], languages: Sequence[str]) 
     return [path for paths in found for path in paths]
 
 
+_BESIDE = (re.compile(r"(README|LICEN[CS]E)([._-].*)?|.*\.md", re.IGNORECASE), re.compile(r".*\.json"))
 _WILDCARD = re.compile(r"(\*\*/?|\*|\?)")
 _MATCHES = {"**/": "(.*)", "**": "(.*)", "*": "([^/]*)", "?": "([^/])"}
 
