@@ -7,6 +7,7 @@ and several processes give the gradient of one large batch.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -118,7 +119,7 @@ class ObjectiveTrainer(Trainer):
             )
         self.maker = replace(objective, traits=Backbone(model).traits, seed=args.seed)
         self.maker.check()
-        self._sums: Counts = {}  # of losses and their counts since the last log
+        self._sums: Counter[str] = Counter()  # of losses and their counts since the last log
         gather: Any = self.maker.gather  # makes examples; batches are made where the step is known
         super().__init__(
             ObjectiveModel(model, self.maker), args, data_collator=gather,
@@ -130,16 +131,15 @@ class ObjectiveTrainer(Trainer):
 
     def _rows(self, data: Any) -> Any:
         """Return a dataset with the collator's columns."""
-        names = getattr(data, "column_names", None)
-        if isinstance(data, dict) or data is None:
-            return {name: self._rows(part) for name, part in data.items()} if data else None
-        if names is not None:
-            mapped = set(self.maker.columns) <= set(names)
-            return data if mapped else data.map(self.maker.map, batched=True, remove_columns=names)
-        if not (hasattr(data, "chunks") or hasattr(data, "pairs")):
-            return data  # any other dataset: of rows with the collator's columns
-        columns = self.maker.map(data)
-        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        if isinstance(data, dict):
+            return {name: self._rows(part) for name, part in data.items()}
+        if hasattr(data, "chunks") or hasattr(data, "pairs"):
+            columns = self.maker.map(data)
+            return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        names = getattr(data, "column_names", None) or self.maker.columns  # other data has the collator's columns
+        if {*names} >= {*self.maker.columns}:
+            return data
+        return data.map(self.maker.map, batched=True, remove_columns=names)
 
     def get_batch_samples(
         self,
@@ -166,9 +166,7 @@ class ObjectiveTrainer(Trainer):
         counts = num_items_in_batch or _counts(inputs)
         loss, totals = model(inputs, counts)
         if model.training:
-            for term, count in _counts(inputs).items():
-                for key, value in ((term, totals[term]), (f"{term} count", count)):
-                    self._sums[key] = self._sums.get(key, 0.0) + value
+            self._sums.update({**totals, **{f"{term} count": count for term, count in _counts(inputs).items()}})
         loss = loss * self.accelerator.num_processes  # gradients are averaged over processes, but we need the sum
         return (loss, {}) if return_outputs else loss
 
@@ -186,7 +184,7 @@ class ObjectiveTrainer(Trainer):
             sums = StepCounts(self.accelerator).reduced({key: float(value) for key, value in self._sums.items()})
             terms = [key for key in sums if f"{key} count" in sums]
             logs |= {f"{self.maker.objective.name}/{key}": sums[key] / max(sums[f"{key} count"], 1) for key in terms}
-            self._sums = {}
+            self._sums.clear()
         super().log(logs, start_time)
 
     # ---- checkpoints ----

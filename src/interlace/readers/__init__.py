@@ -153,10 +153,9 @@ def find_sides(root: Path, patterns: tuple[str, str], languages: Sequence[str]) 
                 if (first := side.setdefault(codes.sub("*", "/".join(match.groups() if match else ())), path)) != path:
                     names = f"their names differ only in the languages {' and '.join(languages)}"
                     raise DataError(f"{first} and {path}: {names}; expected a pattern for each language")
-        for one, other in ((0, 1), (1, 0)):
-            for key in sorted(sides[one].keys() - sides[other].keys()):
-                other_pattern = root / patterns[other]
-                raise DataError(f"{sides[one][key]}: no file of {other_pattern} corresponds to it on the other side")
+        for key in sorted(sides[0].keys() ^ sides[1].keys()):
+            path, other = (sides[0][key], patterns[1]) if key in sides[0] else (sides[1][key], patterns[0])
+            raise DataError(f"{path}: no file of {root / other} corresponds to it on the other side")
         found = [[side[key] for key in sorted(side)] for side in sides]
     return [path for paths in found for path in paths]
 
