@@ -10,10 +10,11 @@ from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 
 
-def projected(labels, links, length, confidence=None, **more):
+def projected(labels, links, length, confidence=None, words=None, **more):
     rows = Ragged.of([np.array(links, np.int32).reshape(-1, 2)], width=2)
     sure = np.ones(len(links)) if confidence is None else np.array(confidence)
-    return project([labels.split()], rows, sure, np.array([length]), **more)[0]
+    words = len(labels.split()) if words is None else words
+    return project([labels.split()], rows, sure, (np.array([words]), np.array([length])), **more)[0]
 
 
 def test_tags_follow_the_most_confident_link():
@@ -43,9 +44,9 @@ def test_names_of_identical_sentences_are_kept(labels):
     assert name_spans(found) == name_spans(labels)
 
 
-@pytest.mark.parametrize(("labels", "message"), [("A", "line 1: 1 labels, but source word 1 has a link")])
-def test_rejects_labels_of_another_text(labels, message):
-    with pytest.raises(DataError, match=message):
-        projected(labels, [(1, 0)], 1)
+@pytest.mark.parametrize("labels", ["A", "A B C"])
+def test_rejects_labels_of_another_text(labels):
+    with pytest.raises(DataError, match=rf"line 1: {len(labels.split())} labels, but the source has 2 words"):
+        projected(labels, [(0, 0)], 1, words=2)
     with pytest.raises(DataError, match="0 lines of labels, but 1 pairs"):
-        project([], Ragged.of([np.zeros((0, 2), np.int32)], width=2), np.zeros(0), np.array([1]))
+        project([], Ragged.of([np.zeros((0, 2), np.int32)], width=2), np.zeros(0), (np.array([1]), np.array([1])))

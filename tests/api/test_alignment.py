@@ -113,3 +113,16 @@ def test_pairs_of_several_compressed_files_and_of_a_translation_memory(tmp_path)
     assert (len(pairs), pairs.words(0)) == (30, (["Er", ",", "b", "."], ["He", ",", "a", "."]))
     with pytest.raises(DataError, match=r"no translation unit <tu> in de and fr; it has de, en-us"):
         il.Pairs.from_tmx(tmp_path / "memory.tmx.gz", "de", "fr")
+
+
+@pytest.mark.parametrize(
+    ("sides", "message"),
+    [
+        (("ab", "cd"), "found a string"),
+        ((["a"], [None]), "sentence 0: expected a string, found None"),
+        (([], []), "no"),
+    ],
+)
+def test_rejects_what_is_not_a_list_of_sentences(sides, message):
+    with pytest.raises((DataError, SettingsError), match=message):
+        il.Pairs.from_lists(*sides)

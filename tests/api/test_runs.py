@@ -45,6 +45,9 @@ def test_encodes_sentences(run, pairs):
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, rtol=1e-5)
     np.testing.assert_allclose(vectors[3:4], il.encode(run.path / "model", lines[3:4]), atol=1e-5)
     assert np.linalg.norm(il.encode(run, lines, layer=0, normalize=False), axis=1) != pytest.approx(1)
+    np.testing.assert_allclose(vectors, il.encode(str(run.path), lines), atol=1e-5)
+    with pytest.raises(SettingsError, match="found a string"):
+        il.encode(run, "a sentence")
     with pytest.raises(SettingsError, match="layer = 99"):
         il.encode(run, lines, layer=99)
 
@@ -56,7 +59,7 @@ def test_evaluates_and_reports(run, pairs, tmp_path):
     table = il.evaluate(run, ["retrieval"], ["de"], settings=files)
     [score] = table.filter(main=True)
     assert (score.task, score.language, score.metric) == ("retrieval", "de", "p@1")
-    assert il.evaluate(run, ["retrieval"], ["de"], settings=files)[0].score == score.score  # stored, not measured again
+    assert il.evaluate(run, "retrieval", "de", settings=files)[0].score == score.score  # stored, not measured again
     page = il.report([run], tmp_path / "report.html")
     assert "retrieval" in page.read_text(encoding="utf-8")
 

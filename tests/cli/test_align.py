@@ -120,7 +120,7 @@ def test_untokenized_text_is_tokenized_and_the_record_is_picked_up(text, caplog)
     for path in sides(text):
         write_lines(path, [f"{line}." for line in read_lines(path)])
     made = json.loads(run(*sides(text), "--aligner", "diagonal", "-o", text / "links", "--json").stdout)
-    assert "a.de is not tokenized: words by --word-tokenizer unicode" in caplog.text
+    assert "a.de: words by --word-tokenizer unicode" in caplog.text
     kept = (text / "links").read_bytes()
     assert made["word_tokenizer"] == json.loads((text / "links.json").read_text())["word_tokenizer"] == "unicode"
     entries = run(*sides(text), text / "links", "--words", command="lexicon").stdout

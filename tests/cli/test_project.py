@@ -39,3 +39,6 @@ def test_rejects_labels_of_another_text():
     write_lines("tags", ["PROPN VERB PROPN"])
     with pytest.raises(DataError, match="1 lines of labels, but 2 pairs"):
         run("tags", "a.en", "a.de", "links")
+    write_lines("tags", ["PROPN VERB", "ADJ"])
+    with pytest.raises(DataError, match=r"tags: line 1: 2 labels, .* 3 words \(--word-tokenizer whitespace\)"):
+        run("tags", "a.en", "a.de", "links")

@@ -23,7 +23,7 @@ def project(
     labels: Labels,
     links: Ragged,
     confidence: NDArray[np.floating],
-    target_lengths: NDArray[np.integer],
+    lengths: tuple[NDArray[np.integer], NDArray[np.integer]],
     missing: str = "_",
 ) -> list[list[str]]:
     """Return a label for each target word of n pairs.
@@ -32,7 +32,8 @@ def project(
     `missing`. Names (every label is `O`, `B-..` or `I-..`): a name covers the target words from the first to the last
     one linked to its words; where two overlap, the one with more confidence keeps its words.
 
-    labels: one string a source word. confidence: (links,) of each link. target_lengths: (n,) words of each target side.
+    labels: one string a source word. confidence: (links,) of each link. lengths: (n,) words of source
+    and target.
 
     Raises:
         DataError: the labels are not those of the source text.
@@ -43,12 +44,12 @@ def project(
     starts, found = (links.offsets - links.offsets[0]).tolist(), []
     for number, row in enumerate(labels):
         pair, sure = links[number], confidence[starts[number] : starts[number + 1]]
-        if len(pair) and int(pair[:, 0].max()) >= len(row):
-            raise DataError(f"line {number + 1}: {len(row)} labels, but source word {int(pair[:, 0].max())} has a link")
+        if len(row) != (words := int(lengths[0][number])):
+            raise DataError(f"line {number + 1}: {len(row)} labels, but the source has {words} words")
         if names:
-            found.append(_names(row, pair, sure, int(target_lengths[number])))
+            found.append(_names(row, pair, sure, int(lengths[1][number])))
         else:
-            found.append(_tags(row, pair, sure, int(target_lengths[number]), missing))
+            found.append(_tags(row, pair, sure, int(lengths[1][number]), missing))
     return found
 
 

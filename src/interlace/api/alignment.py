@@ -56,8 +56,15 @@ class ParallelText:
         Raises:
             DataError: the numbers of sentences differ, or there are none. SettingsError: no such word tokenizer.
         """
+        if isinstance(source, str) or isinstance(target, str) or isinstance(languages, str):
+            raise SettingsError("expected lists of sentences and a pair of languages, found a string")
         if not len(source):
             raise DataError("no sentence pairs")
+        sides: Any = (source, target)
+        for side in sides:
+            other = next((place for place, line in enumerate(side) if not isinstance(line, str)), None)
+            if other is not None:
+                raise DataError(f"sentence {other}: expected a string, found {side[other]!r}")
         name = word_tokenizer
         if name == AUTO:
             first = TextPairs.of(source[:500], target[:500], languages)
@@ -296,4 +303,5 @@ def project(labels: Labels, aligned: AlignedPairs, missing: str = "_") -> list[l
     ['DET', 'NOUN']
     """
     links, confidence = aligned.alignments.links, aligned.alignments.confidence
-    return project_labels(labels, links, confidence, aligned.pairs.types.target.lengths, missing)
+    types = aligned.pairs.types
+    return project_labels(labels, links, confidence, (types.source.lengths, types.target.lengths), missing)

@@ -120,7 +120,7 @@ def _recipe_of(
     """Write the pairs below the run's folder, and return a recipe that continues the checkpoint on them."""
     languages = pairs.languages
     entries: dict[str, Any] = {}
-    given = objectives or ("mlm", "alm")
+    given = ([objectives] if isinstance(objectives, str) else objectives) or ("mlm", "alm")
     for name in given:
         value = given[name] if isinstance(given, Mapping) else 1
         entry = dict(value) if isinstance(value, Mapping) else {"weight": value}
@@ -162,6 +162,7 @@ def evaluate(
     into = None if output is None else Path(output)
     target = target_of(str(model), read_recipe(recipe) if recipe else None, into)
     changes = dict(settings or {})
+    tasks, languages = ([each] if isinstance(each, str) else each for each in (tasks, languages))
     if languages:
         changes = merged(changes, {"evaluate": {"targets": list(languages)}})
     if changes:
@@ -194,7 +195,10 @@ def encode(
     from interlace.tasks.common.vectors import layer_vectors
     from interlace.text import Text
 
-    folder = str(model.path / "model") if isinstance(model, FinishedRun) else str(model)
+    if isinstance(sentences, str):
+        raise SettingsError("sentences: expected a list of strings, found a string")
+    path = model.path if isinstance(model, FinishedRun) else Path(model)
+    folder = str(path / "model" if (path / "model" / "config.json").is_file() else model)
     vocab, task = Vocab.load(folder), TASKS.get("retrieval")(layer=layer)
     loaded = load(folder, vocab)
     backbone = loaded.encoder if isinstance(loaded, Seq2Seq) else loaded

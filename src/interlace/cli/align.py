@@ -23,7 +23,7 @@ from interlace.cli.common.alignment import Source, numbered, record_path
 from interlace.cli.common.options import parse_changes
 from interlace.cli.common.output import check_json_output, lines_to, print_summary
 from interlace.cli.common.progress import watching
-from interlace.core.errors import SettingsError
+from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_be_replaceable, must_exist
 from interlace.core.progress import Progress, no_progress
 from interlace.core.store import change
@@ -155,6 +155,8 @@ class _Outputs:
     def __post_init__(self) -> None:
         """Check the options before anything is read."""
         check_json_output(self.into, self.as_json)
+        if self.into is not None and self.into.is_dir():
+            raise DataError(f"{self.into}: a folder where a file is to be written")
         if self.pair != 1 and self.figure is None:
             raise SettingsError("--pair names the pair that --figure draws; add --figure FILE.svg")
         if self.gold_file is not None:

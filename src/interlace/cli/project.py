@@ -8,6 +8,7 @@ import typer
 
 from interlace.cli import Code, load_plugins
 from interlace.cli.common import options
+from interlace.core.errors import DataError
 
 _Labels = Annotated[
     Path, typer.Argument(metavar="LABELS", help="Tags or names (IOB2) of the source words: one line a sentence.")
@@ -38,7 +39,11 @@ def project(
     rows = [line.split() for line in read_lines(labels)]
     with TemporaryDirectory() as spool:
         _, words, links, confidence = linked(files, (None, 0.0), languages, word_tokenizer, reader, Path(spool))
-        found = project_labels(rows, links, confidence, words.target.lengths, missing)
+        lengths = words.source.lengths, words.target.lengths
+        try:
+            found = project_labels(rows, links, confidence, lengths, missing)
+        except DataError as error:
+            raise DataError(f"{labels}: {error} (--word-tokenizer {words.word_tokenizer})") from None
     with lines_to(into) as write:
         write(map(" ".join, found))
     labelled = sum(label not in {missing, "O"} for row in found for label in row)

@@ -7,6 +7,7 @@ import typer
 
 from interlace.cli import Code, Json, load_plugins, print_json, print_line
 from interlace.cli.common.options import language_of
+from interlace.core.files import must_be_replaceable
 
 
 def recommend(
@@ -32,10 +33,12 @@ def recommend(
     """Print which objectives fit your data and why, what is known of them and their cost; write a study to decide."""
     load_plugins(code)
     from interlace.cli.common.output import print_rows
-    from interlace.experiments.recommend import SEEDS, text_files, write_study
+    from interlace.experiments.recommend import SEEDS, STUDY, text_files, write_study
     from interlace.experiments.recommend import recommend as recommend_for
     from interlace.report.text import duration
 
+    if into is not None:
+        must_be_replaceable(into, STUDY, "study")
     codes = [code.strip() for code in languages.split(",") if code.strip()] or list(map(language_of, files))
     found = recommend_for(text_files(files, codes), start=start, dictionary=dictionary, steps=steps)
     study = None if into is None else write_study(found, into)

@@ -63,7 +63,7 @@ def _sources(recipe: Recipe, name: str, materials: Materials, traits: Traits) ->
     if objective.max_length > traits.max_length:
         raise SettingsError(
             f"objectives.{name}.max_length = {objective.max_length}, but the model's maximum is "
-            f"{traits.max_length} tokens"
+            f"{traits.max_length} tokens; set it to {traits.max_length} or less"
         )
     corpora = _corpora_of(objective, entry.corpora, materials)
     prepared = objective.prepare(_resources(recipe, name, objective, corpora, materials, traits))

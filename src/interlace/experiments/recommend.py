@@ -146,7 +146,7 @@ def recommend(
             cost = estimate(read).cost if measure else None
             hours = None if cost is None else cost.hours
         advice.append(Advice(name, fits, why, list(_evidence(name)), hours))
-    advice.sort(key=lambda each: not each.fits)
+    advice.sort(key=lambda each: (not each.fits, each.objective != _BASELINE))
     return Recommendation(
         list(files), pairs, tokenizer, coverage, advice, list(_notes(files, pairs, coverage)), steps, recipes
     )
@@ -323,14 +323,17 @@ def _base_recipe(
         "word_tokenizer": tokenizer,
         "corpora": corpora,
         "filters": {"empty": {}, "length": {"max_words": 100}, "ratio": {}, "duplicates": {}},
-        "model": {"start": start} if start else _SCRATCH,
+        "model": {"start": str(Path(start).resolve()) if Path(start).is_dir() else start} if start else _SCRATCH,
         **({} if start else {"vocab": {"size": 8000}}),
         "train": {
             "steps": steps,
             "tokens_per_update": tokens_per_update,
             "evaluate_every": max(steps // 10, 1),
             "checkpoint_every": max(steps // 10, 1),
-            "optimizer": {"learning_rate": 5e-5 if start else 3e-3, "warmup": 1000 if start else 200},
+            "optimizer": {
+                "learning_rate": 5e-5 if start else 3e-3,
+                "warmup": min(1000 if start else 200, max(steps // 10, 1)),
+            },
         },
         "evaluate": {
             "source": main,

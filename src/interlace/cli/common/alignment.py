@@ -70,7 +70,7 @@ class Source:
             first = next(text.chunks(), None)
             word_tokenizer = "whitespace" if first is None else word_tokenizer_for(first.source, first.target)
             if word_tokenizer != "whitespace":
-                message = "%s is not tokenized: words by --word-tokenizer %s"
+                message = "untokenized text in %s: words by --word-tokenizer %s"
                 log.info(message, " and ".join(map(str, files)), word_tokenizer)
         given = finds_words or word_tokenizer not in {AUTO, "whitespace"}  # other readers report the unknown key
         return cls(paths, found, kind.read({"word_tokenizer": word_tokenizer} if given else {}, f"--reader {name}"))
@@ -215,6 +215,8 @@ def with_stdin(files: Sequence[Path]) -> list[Path]:
     with NamedTemporaryFile(prefix="interlace-", delete=False) as copy:
         atexit.register(Path(copy.name).unlink, missing_ok=True)
         shutil.copyfileobj(sys.stdin.buffer, copy)
+    if not Path(copy.name).stat().st_size:
+        raise DataError("-: standard input is empty")
     return [Path(copy.name) if path == Path("-") else path for path in files]
 
 
