@@ -156,3 +156,43 @@ def test_takes_names_pairs_and_datasets(folder, aligned, tmp_path):
         il.Trainer(model, args, objective="weam", pairs=aligned)
     with pytest.raises(SettingsError, match=r"interlace\.align"):
         il.Trainer(model, args, objective="weam", pairs=aligned.pairs, processing_class=tokenizer)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_stream_trains_as_the_same_rows_in_memory_without_an_incomplete_update(build, named):
+    whole, streamed = build("tlm", rate=1), build("tlm", rate=1)
+    rows, texts = whole.train_dataset[: 3 * ROWS], whole.eval_dataset[:ROWS]
+    whole.train_dataset = rows[: MICRO * ROWS]
+    stream = datasets.IterableDataset.from_generator(lambda: iter(rows))
+    assert stream.column_names is None
+    streamed.train_dataset = streamed._rows(stream if not named else stream._resolve_features())
+    streamed.eval_dataset = datasets.IterableDataset.from_generator(lambda: iter(texts))
+    for trainer in (whole, streamed):
+        trainer.args.max_steps = 3
+        trainer.train()
+    assert streamed.state.global_step == 3
+    for one, other in zip(whole.model.parameters(), streamed.model.parameters(), strict=True):
+        assert torch.equal(one, other)
+    assert np.isfinite(streamed.evaluate()["eval_loss"])
+    assert streamed.get_batch_samples(iter(()), 2, torch.device("cpu")) == ([], None)
+
+
+def test_what_the_trainer_does_not_do_is_an_error(folder, aligned, tmp_path, monkeypatch):
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+    model = transformers.BertForMaskedLM.from_pretrained(folder)
+    make = il.collator("tlm", tokenizer, languages=("en", "de"), max_length=LONGEST)
+    splits = datasets.DatasetDict({"train": datasets.Dataset.from_dict({"en": ["a"], "de": ["b"]})})
+
+    def error(name=None, **options):
+        args = transformers.TrainingArguments(tmp_path, report_to="none")
+        if name:
+            setattr(args, name, "full_shard")
+        with pytest.raises(SettingsError) as caught:
+            il.Trainer(model, args, objective=make, **{"pairs": aligned, **options})
+        return str(caught.value)
+
+    assert "fsdp is not supported" in error("fsdp")
+    assert "deepspeed is not supported" in error("deepspeed")
+    assert "splits train; give one" in error(pairs=None, train_dataset=splits)
+    monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
+    assert "fsdp is not supported" in error()

@@ -7,8 +7,9 @@ and several processes give the gradient of one large batch.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -82,13 +83,15 @@ class ObjectiveTrainer(Trainer):
         args: as for transformers. `remove_unused_columns` is set to false.
         objective: a name, such as `"weam"`, or what `interlace.collator` returns, for other settings.
         pairs: training data: the result of `interlace.align`, or `interlace.Pairs`.
-        train_dataset, eval_dataset: instead of pairs, a `datasets.Dataset` as `collator.map` reads it, or mapped.
+        train_dataset, eval_dataset: instead of pairs, a `datasets.Dataset` or `IterableDataset` as `collator.map` reads
+            it, or mapped.
         processing_class: the tokenizer; saved with the model.
         lexicon: the result of `interlace.lexicon`, for objectives that read a dictionary.
         options: further arguments of transformers' `Trainer`.
 
     Raises:
-        SettingsError: the objective is unknown, needs a decoder, or lacks alignments or a dictionary.
+        SettingsError: the objective is unknown, needs a decoder, or lacks alignments or a dictionary; `args` ask for
+            FSDP or DeepSpeed; `train_dataset` holds several splits.
         DataError: the data lacks columns.
     """
 
@@ -109,6 +112,14 @@ class ObjectiveTrainer(Trainer):
         args.remove_unused_columns = False  # columns are those of the objective, not of the model's `forward`
         if args.n_gpu > 1:
             raise SettingsError("several GPUs need a process each: start with torchrun or accelerate launch")
+        for name in ("fsdp", "deepspeed"):
+            if getattr(args, name) or os.environ.get(f"ACCELERATE_USE_{name.upper()}") == "true":
+                raise SettingsError(f"{name} is not supported by interlace.Trainer; several processes use DDP")
+        if isinstance(train_dataset, Mapping):
+            splits = ", ".join(train_dataset)
+            raise SettingsError(f"train_dataset has the splits {splits}; give one of them, such as data['train']")
+        accelerator: Any = args.accelerator_config
+        accelerator.dispatch_batches = False  # each process reads its own rows, because ours are no tensors to send
         if isinstance(objective, str):
             if processing_class is None:
                 raise SettingsError("give the tokenizer as processing_class, or a collator as objective")
@@ -136,7 +147,10 @@ class ObjectiveTrainer(Trainer):
         if hasattr(data, "chunks") or hasattr(data, "pairs"):
             columns = self.maker.map(data)
             return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        names = getattr(data, "column_names", None) or self.maker.columns  # other data has the collator's columns
+        names = getattr(data, "column_names", None)
+        if names is None and hasattr(data, "map"):
+            names = list(next(iter(data), {}))  # a stream may know its columns only from its rows
+        names = names or self.maker.columns  # other data has the collator's columns
         if {*names} >= {*self.maker.columns}:
             return data
         return data.map(self.maker.map, batched=True, remove_columns=names)
@@ -147,10 +161,12 @@ class ObjectiveTrainer(Trainer):
         num_batches: int,
         device: torch.device,  # noqa: ARG002 - the Trainer's
     ) -> tuple[list[Any], Any]:
-        """Return the batches of an update, and their counts by loss term over all processes."""
+        """Return the batches of an update, and their counts by loss term over all processes; none at a stream's end."""
         world, rank, step = self.accelerator.num_processes, self.accelerator.process_index, self.state.global_step + 1
         rows = islice(epoch_iterator, num_batches)
         samples = [self.maker.batches(each, step, micro * world + rank) for micro, each in enumerate(rows)]
+        if len(samples) < num_batches:  # a stream ends; the Trainer would add the rest to the next update
+            return [], None
         counts = _counts([batch for batches in samples for batch in batches])
         return samples, StepCounts(self.accelerator).reduced(counts)
 
