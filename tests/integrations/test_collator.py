@@ -1,5 +1,6 @@
 """Our batches inside transformers: the losses of `collator` are those of our own loop."""
 
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +19,7 @@ from interlace.training.loop import TrainingModel
 from little_checkpoints import KINDS, LONGEST, save
 
 datasets = pytest.importorskip("datasets")
+Hasher = datasets.fingerprint.Hasher
 SETTINGS = {"max_length": LONGEST, "languages": ("en", "de")}
 OBJECTIVES = ("mlm", "tlm", "clm", "alm", "dict_mlm")
 
@@ -195,6 +197,10 @@ def test_rows_that_do_not_fit_are_an_error(folders, aligned, pairs):
     make = il.collator("tlm", folders["mbert"], **SETTINGS)
     with pytest.raises(DataError, match="columns src; expected 'translation'"):
         make.map({"src": ["a"]})
+    plain = il.collator("mlm", folders["mbert"], max_length=LONGEST)
+    for column in ("src", "translation"):
+        with pytest.raises(DataError, match=rf"columns {column}; expected 'text'; .*languages=\(\"en\", \"de\"\)"):
+            plain.map({column: [{"en": "a"}]})
     with pytest.raises(DataError, match="reads pairs"):
         make.map({"text": ["a"]})
     with pytest.raises(DataError, match=r"lack source_ids.*remove_unused_columns"):
@@ -204,3 +210,20 @@ def test_rows_that_do_not_fit_are_an_error(folders, aligned, pairs):
     heads = il.collator("weam", folders["mbert"], **SETTINGS, aligned=aligned)
     with pytest.raises(SettingsError, match=r"interlace\.Trainer"):
         heads([])
+
+
+@pytest.mark.parametrize("name", ["mlm", "alm", "dict_mlm"])
+def test_equal_collators_have_one_fingerprint_before_and_after_use(name, folders, resources, dataset):
+    first, second = (il.collator(name, folders["mbert"], **SETTINGS, **resources.get(name, {})) for _ in range(2))
+    before = Hasher.hash(first.map)
+    first(mapped(first, dataset)[:4])
+    assert Hasher.hash(first.map) == before == Hasher.hash(second.map)
+    assert Hasher.hash(replace(first, seed=1).map) != before
+    rows, again = (make.map(dataset[:]) for make in (first, deepcopy(first)))
+    assert all(np.array_equal(one, other) for key in rows for one, other in zip(rows[key], again[key], strict=True))
+
+
+def test_a_mapped_batch_without_a_full_sequence_is_warned_of(folders, caplog):
+    make = il.collator("mlm", folders["mbert"], max_length=LONGEST, running_text=True)
+    assert not make.map({"text": ["the old doctor"]})["input_ids"]
+    assert "no sequence is left" in caplog.text

@@ -6,7 +6,9 @@ these columns into a batch, with the code of the objective itself. Legend: B seq
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -15,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pydantic import BaseModel
 
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 
     from interlace.aligners import FittedAligner
 
+log = logging.getLogger(__name__)
 Columns = dict[str, list[Any]]
 
 TEXT, TRANSLATION, LANGUAGE = "text", "translation", "language"
@@ -106,6 +110,11 @@ class ObjectiveCollator:
     phrases: Phrases | None = None
     running_text: bool = False
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields without what they cache, so that `datasets` gives equal collators equal fingerprints."""
+        kept = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return kept | {name: _without_caches(kept[name]) for name in ("vocab", "lexicon", "aligner", "phrases")}
+
     def check(self) -> None:
         """Check that the objective can be trained outside a recipe, and that its resources are given.
 
@@ -167,6 +176,8 @@ class ObjectiveCollator:
                 found[LANGUAGE] += [self.languages.index(examples.language)] * len(examples)
             for name in found.keys() - {LANGUAGE}:
                 found[name] += [row.reshape(-1) for row in ragged[name]]
+        if not found[self.columns[0]]:
+            log.warning("%s: no sequence is left of a mapped batch; map more rows at a time (batch_size)", self.objective.name)
         return found
 
     def examples(self, rows: Any) -> list[Any]:
@@ -194,14 +205,17 @@ class ObjectiveCollator:
         """Return the text as `Text` or `TextPairs`."""
         if not isinstance(rows, Mapping):
             return list(getattr(rows, "pairs", rows).chunks)
-        if TRANSLATION in rows:
+        named = any(self.languages)
+        if named and TRANSLATION in rows:
             sides = [[row[language] for row in rows[TRANSLATION]] for language in self.languages]
-        elif {*self.languages} <= {*rows}:
+        elif named and {*self.languages} <= {*rows}:
             sides = [rows[language] for language in self.languages]
         elif TEXT in rows:
             sides = [rows[TEXT]]
         else:
             wanted = f"{TRANSLATION!r}, {' and '.join(map(repr, self.languages))}, or {TEXT!r}"
+            if not named:
+                wanted = f'{TEXT!r}; for translations, give the collator two languages, such as languages=("en", "de")'
             raise DataError(f"the rows have the columns {', '.join(rows)}; expected {wanted}")
         texts = [
             Text.of([" ".join(line.splitlines()) for line in side], language, self.word_tokenizer)
@@ -368,6 +382,20 @@ def vocab_of(tokenizer: Any) -> Vocab:
         vocab = Vocab.load(folder)
     vocab.name = str(tokenizer.name_or_path) or type(tokenizer).__name__
     return vocab
+
+
+def _without_caches(value: Any) -> Any:
+    """Return a copy of one of our objects, without the values of cached properties in it or in its attributes."""
+    kind = type(value)
+    if not kind.__module__.startswith("interlace.") or not hasattr(value, "__dict__") or isinstance(value, BaseModel):
+        return value
+    made = copy(value)
+    for name in list(vars(made)):
+        if isinstance(getattr(kind, name, None), cached_property):
+            del vars(made)[name]
+        else:
+            vars(made)[name] = _without_caches(vars(made)[name])
+    return made
 
 
 def _column(rows: Sequence[Mapping[str, Any]], name: str) -> Ragged:
