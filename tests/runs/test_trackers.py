@@ -12,6 +12,7 @@ from interlace.experiments.evaluate import evaluate, target_of
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
 from interlace.experiments.studies import Study, cells_of
+from interlace.training.device import accelerator_for, start_trackers
 
 WANDB = """
 import json, pathlib
@@ -82,6 +83,16 @@ def test_training_and_scores_reach_every_tracker(small, calls, tmp_path):
     assert (first["project"], first["name"], first["group"], first["resume"]) == ("interlace", "run", "small", "allow")
     assert next(call[1] for call in calls("mlflow") if call[0] == "init")["run_name"] == "run"
     assert list((run / "trackers").rglob("events.*"))
+
+
+def test_an_id_is_of_the_run_and_not_of_its_path(calls, tmp_path):
+    for folder, moved in (("run", "other"), ("run", None), ("other", None)):  # the second has the path of the first
+        accelerator = accelerator_for("no", trackers=["wandb"], folder=tmp_path / folder)
+        start_trackers(accelerator, tmp_path / folder, "small")
+        if moved:
+            (tmp_path / folder).rename(tmp_path / moved)
+    first, second, again = [call[1]["id"] for call in calls("wandb") if call[0] == "init"]
+    assert first == again != second
 
 
 def test_another_tracker_does_not_make_another_run(small, tmp_path, calls):

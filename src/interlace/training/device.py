@@ -3,9 +3,9 @@
 import ctypes
 import os
 from collections.abc import Mapping, Sequence
-from hashlib import blake2b
 from importlib.util import find_spec
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import torch
@@ -14,6 +14,7 @@ from accelerate.state import AcceleratorState
 from accelerate.utils import DistributedDataParallelKwargs
 
 from interlace.core.errors import MissingDependencyError
+from interlace.core.files import atomic
 
 TRACKERS = "trackers"  # folder of TensorBoard's files in a run's folder
 
@@ -53,10 +54,17 @@ def accelerator_for(
 def start_trackers(accelerator: Accelerator, folder: Path, group: str, config: Mapping[str, Any] | None = None) -> None:
     """Start a run of each tracker, named after the run's folder; Weights & Biases goes on with an earlier one of it.
 
+    The run's id is random, and kept in `trackers/id` of the folder.
+
     group: the recipe's name. config: settings by dotted key, shown beside the run.
     """
     place, project = folder.resolve(), os.environ.get("WANDB_PROJECT") or "interlace"
-    key = blake2b(str(place).encode(), digest_size=8).hexdigest()
+    kept = place / TRACKERS / "id"
+    if accelerator.is_main_process and not kept.exists():
+        with atomic(kept) as path:
+            path.write_text(token_hex(8), encoding="utf-8")
+    accelerator.wait_for_everyone()
+    key = kept.read_text(encoding="utf-8")
     wandb = {"name": place.name, "group": group, "id": key, "resume": "allow", "dir": str(place)}
     flat = {name: value if isinstance(value, int | float) else str(value) for name, value in (config or {}).items()}
     options = {"wandb": wandb, "mlflow": {"run_name": place.name, "tags": {"recipe": group, "folder": key}}}
