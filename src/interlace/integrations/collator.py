@@ -177,7 +177,9 @@ class ObjectiveCollator:
             for name in found.keys() - {LANGUAGE}:
                 found[name] += [row.reshape(-1) for row in ragged[name]]
         if not found[self.columns[0]]:
-            log.warning("%s: no sequence is left of a mapped batch; map more rows at a time (batch_size)", self.objective.name)
+            log.warning(
+                "%s: no sequence is left of a mapped batch; map more rows at a time (batch_size)", self.objective.name
+            )
         return found
 
     def examples(self, rows: Any) -> list[Any]:
