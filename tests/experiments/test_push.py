@@ -69,7 +69,7 @@ def stand(monkeypatch):
 
 @pytest.fixture
 def run(tmp_path):
-    made = run_of(tmp_path / "run")
+    made = run_of(tmp_path / "run", corpora__text__train="hub:wikimedia/wikipedia/20231101.{language}/train")
     about = json.loads((made / "run.json").read_text())
     (made / "run.json").write_text(json.dumps({**about, "finished": "2026-01-01"}))
     (made / "model" / "encoder").mkdir()
@@ -92,6 +92,7 @@ def test_publishes_the_model_with_its_card(run, stand):
     card = stand.files["README.md"].decode()
     front = yaml.safe_load(card.split("---")[1])
     assert front["license"] == "mit"
+    assert front["datasets"] == ["wikimedia/wikipedia"]
     assert front["model-index"][0]["results"][0]["metrics"][0]["value"] == 80.0
     assert 'from_pretrained("me/tags")' in card
     assert "| pos | 0.2 | 1.5 |" in card

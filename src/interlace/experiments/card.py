@@ -17,6 +17,8 @@ from interlace.core.files import atomic
 from interlace.experiments.recipe import Recipe, directions, leaves, tokenizer_of
 from interlace.experiments.records import DIGEST
 from interlace.models.families import SEQ2SEQ
+from interlace.readers import is_hub
+from interlace.readers.dataset import HubAddress
 from interlace.scores import ZERO_SHOT, setting_name
 from interlace.training.run_folder import METRICS, RECIPE, RUN, SCORES, read_json
 from interlace.training.selection import early_stopping_cost
@@ -110,6 +112,7 @@ def _metadata(recipe: Recipe, config: dict[str, Any], rows: list[dict[str, Any]]
     results = list(_results(rows))
     return ModelCardData(
         license=license_id or None,
+        datasets=_datasets(recipe) or None,
         language=[code for code in codes if re.fullmatch(r"[a-z]{2,3}", code)] or None,
         base_model=_base(recipe),
         library_name="interlace" if config.get("model_type") == SEQ2SEQ[1] else "transformers",
@@ -117,6 +120,14 @@ def _metadata(recipe: Recipe, config: dict[str, Any], rows: list[dict[str, Any]]
         tags=["interlace", "cross-lingual", *(plain(name).replace("_", "-") for name in recipe.objectives)],
         **({"model_name": plain(recipe.name), "eval_results": results} if results else {}),
     )
+
+
+def _datasets(recipe: Recipe) -> list[str]:
+    """Return the hub names of the data sets with training text."""
+    patterns = [pattern for group in recipe.corpora.values() for pattern in group.train if is_hub(pattern)]
+    addresses = [HubAddress.parse(pattern) for pattern in patterns]
+    named = [one.repository for one in addresses if not one.is_folder and "{" not in one.repository]
+    return list(dict.fromkeys(named))
 
 
 def _results(rows: list[dict[str, Any]]) -> Iterator[EvalResult]:
