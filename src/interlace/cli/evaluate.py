@@ -1,5 +1,6 @@
 """Evaluate a run or a checkpoint."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -16,9 +17,11 @@ def evaluate(
     on: Annotated[
         list[str], typer.Option("--tasks", help="Tasks, comma-separated or repeated. Default: the recipe's.")
     ] = [],
+    languages: Annotated[
+        str, typer.Option("--languages", metavar="DE,SW", help="Languages to score. Default: the recipe's.")
+    ] = "",
     seeds: Annotated[
-        int | None,
-        typer.Option("--seeds", min=1, help="Number of fine-tuning seeds. Default: the recipe's."),
+        int | None, typer.Option("--seeds", min=1, help="Number of fine-tuning seeds. Default: the recipe's.")
     ] = None,
     recipe: Annotated[
         str | None, typer.Option("--recipe", help="Recipe with task settings. Default: the run's.")
@@ -43,6 +46,8 @@ def evaluate(
     from interlace.scores import table_of_entries
 
     given = parse_changes(changes)
+    if codes := [code.strip() for code in languages.split(",") if code.strip()]:
+        given["evaluate.targets"] = json.dumps(codes)
     target = target_of(model, read_recipe(recipe, given) if recipe else None, into)
     if given and not recipe:
         target = target.with_recipe(change_recipe(target.recipe, given))
