@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.core.errors import DataError, SettingsError
+from interlace.experiments.recipe import read_recipe
 from interlace.experiments.recommend import evidence, recommend, text_files, write_study
 from interlace.scores.published import find_rows
 
@@ -43,6 +44,7 @@ def test_what_fits_depends_on_pairs_dictionary_and_checkpoint(files, tmp_path):
         (tmp_path / f"b.{language}").write_text(files[0].read_text())
     two = text_files([*files[:2], tmp_path / "b.en", tmp_path / "b.de"], ["en", "de"] * 2)
     write_study(recommend(two, measure=False), tmp_path / "two")
+    assert read_recipe(f"{tmp_path / 'two' / 'recipe.toml'}:tlm").evaluate.targets == ["de"]
     assert len((tmp_path / "two" / "heldout.en-de.de").read_text().splitlines()) == 2 * two[0].held_out
     for language in ("en", "de"):
         (tmp_path / f"few.{language}").write_text("a b\n" * 400)

@@ -137,7 +137,7 @@ def recommend(
     steps = steps or int(np.clip(_PASSES * total / tokens_per_update, 100, _MAX_STEPS))
     base = _base_recipe(files, pairs, start, dictionary, tokenizer, steps, tokens_per_update)
     advice, recipes = [], {}
-    for name in OBJECTIVES.names():
+    for name in sorted(OBJECTIVES.names(), key=lambda name: name != _BASELINE):  # the baseline is the first recipe
         why, fits = _fit(name, pairs, start, entries)
         hours = None
         if fits:
@@ -146,7 +146,7 @@ def recommend(
             cost = estimate(read).cost if measure else None
             hours = None if cost is None else cost.hours
         advice.append(Advice(name, fits, why, list(_evidence(name)), hours))
-    advice.sort(key=lambda each: (not each.fits, each.objective != _BASELINE))
+    advice.sort(key=lambda each: not each.fits)
     return Recommendation(
         list(files), pairs, tokenizer, coverage, advice, list(_notes(files, pairs, coverage)), steps, recipes
     )
@@ -330,14 +330,11 @@ def _base_recipe(
             "tokens_per_update": tokens_per_update,
             "evaluate_every": max(steps // 10, 1),
             "checkpoint_every": max(steps // 10, 1),
-            "optimizer": {
-                "learning_rate": 5e-5 if start else 3e-3,
-                "warmup": min(1000 if start else 200, max(steps // 10, 1)),
-            },
+            "optimizer": {"learning_rate": 5e-5 if start else 3e-3, "warmup": 1000 if start else 200},
         },
         "evaluate": {
             "source": main,
-            "targets": [target.language for source, target in pairs if source.language == main],
+            "targets": list(dict.fromkeys(target.language for source, target in pairs if source.language == main)),
             "tasks": tasks,
         },
     }
@@ -358,21 +355,19 @@ def _with_objective(base: dict[str, Any], name: str, dictionary: Path | None) ->
 
 def _recipe_lines(found: Recommendation) -> Iterator[str]:
     yield "# Written by `interlace recommend`: one variant per objective that fits the data."
-    names = list(found.recipes)
-    first = found.recipes[_BASELINE]
-    for name in [_BASELINE, *(other for other in names if other != _BASELINE)]:
+    for name, recipe in found.recipes.items():
         yield f"\n[variants.{name}]"
         if name == _BASELINE:
-            yield from _toml_lines(f"variants.{name}", first)
+            yield from _toml_lines(f"variants.{name}", recipe)
         else:
             yield f'extends = ":{_BASELINE}"\nname = "{name}"'
-            for objective, settings in found.recipes[name]["objectives"].items():
+            for objective, settings in recipe["objectives"].items():
                 yield from ["", f"[variants.{name}.objectives.{objective}]"]
                 yield from _toml_lines(f"variants.{name}.objectives.{objective}", settings)
 
 
 def _study_lines(found: Recommendation, into: Path) -> Iterator[str]:
-    systems = [_BASELINE, *(name for name in found.recipes if name != _BASELINE)]
+    systems = list(found.recipes)
     targets = found.recipes[_BASELINE]["evaluate"]["targets"]
     yield f"# Written by `interlace recommend`: {len(systems)} systems, {SEEDS} seeds, {found.steps:,} steps each."
     yield f"# Price: about {found.hours:.1f} hours on this machine, without preparation and evaluation."
