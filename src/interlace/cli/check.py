@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from interlace.cli import Code, Json, load_plugins, output, print_json
-from interlace.cli.common.options import Changes, language_of, parse_changes
+from interlace.cli.common.options import Changes, comma_separated, language_of, parse_changes
 from interlace.cli.common.output import print_rows
 from interlace.core.errors import SettingsError
 from interlace.core.progress import Progress
@@ -42,7 +42,7 @@ def check(
             checked = check_recipe(read_recipe(what[0], parse_changes(changes)), watch)
             reports, volume = checked.reports, checked.volume
         else:
-            codes = [code.strip() for code in languages.split(",") if code.strip()]
+            codes = comma_separated(languages)
             reports, volume = check_files([Path(name) for name in what], codes, reader, word_tokenizer, watch), None
     if as_json:
         found = {"reports": [report.dump() for report in reports], "volume": volume and volume.dump()}

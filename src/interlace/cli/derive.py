@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from interlace.cli import Code, Json, load_plugins, notes, print_json, print_line
-from interlace.cli.common.options import parse_changes
+from interlace.cli.common.options import comma_separated, parse_changes
 
 if TYPE_CHECKING:
     from interlace.derived import Chain
@@ -123,7 +123,7 @@ def _chain(names: str, settings: Sequence[str]) -> Chain:
     from interlace.core.errors import SettingsError, did_you_mean
     from interlace.derived import TRANSFORMATIONS, chain
 
-    chosen = [one.strip() for one in names.split(",") if one.strip()]
+    chosen = comma_separated(names)
     if not chosen:
         raise SettingsError(f"--transformations {names!r}: expected names{did_you_mean('', TRANSFORMATIONS.names())}")
     fields: dict[str, dict[str, Any]] = {one: {} for one in chosen}
@@ -141,7 +141,7 @@ def _put(fields: dict[str, Any], keys: list[str], kind: Any, value: str) -> None
         fields = fields.setdefault(key, {})
     known = kind.model_fields.get(keys[-1]) if len(keys) == 1 else None
     several = known is not None and "tuple" in str(known.annotation)
-    fields[keys[-1]] = [one.strip() for one in value.split(",") if one.strip()] if several else value
+    fields[keys[-1]] = comma_separated(value) if several else value
 
 
 def _name_of(name: str, own: str) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from interlace.cli import Code, Json, load_plugins, print_json
-from interlace.cli.common.options import Changes, parse_changes
+from interlace.cli.common.options import Changes, comma_separated, parse_changes
 from interlace.cli.common.output import print_table
 from interlace.core.errors import SettingsError
 
@@ -46,12 +46,12 @@ def evaluate(
     from interlace.scores import table_of_entries
 
     given = parse_changes(changes)
-    if codes := [code.strip() for code in languages.split(",") if code.strip()]:
+    if codes := comma_separated(languages):
         given["evaluate.targets"] = json.dumps(codes)
     target = target_of(model, read_recipe(recipe, given) if recipe else None, into)
     if given and not recipe:
         target = target.with_recipe(change_recipe(target.recipe, given))
-    names = [name.strip() for part in on for name in part.split(",") if name.strip()]
+    names = comma_separated(*on)
     if on and not names:
         raise SettingsError(f"--tasks is empty; the recipe has {', '.join(target.recipe.evaluate.tasks) or 'none'}")
     failed = None

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from interlace.cli import Code, Json, load_plugins, print_json, print_line
-from interlace.cli.common.options import language_of
+from interlace.cli.common.options import comma_separated, language_of
 from interlace.core.files import must_be_replaceable
 
 
@@ -39,7 +39,7 @@ def recommend(
 
     if into is not None:
         must_be_replaceable(into, STUDY, "study")
-    codes = [code.strip() for code in languages.split(",") if code.strip()] or list(map(language_of, files))
+    codes = comma_separated(languages) or list(map(language_of, files))
     found = recommend_for(text_files(files, codes), start=start, dictionary=dictionary, steps=steps)
     study = None if into is None else write_study(found, into)
     if as_json:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from interlace.cli import Code, load_plugins, print_line
+from interlace.cli.common.options import comma_separated
 
 
 def toy(
@@ -28,7 +29,7 @@ def toy(
 
     chosen: dict[str, Any] = {"seed": seed, "habits": habits}
     if languages:
-        chosen["languages"] = [code.strip() for code in languages.split(",") if code.strip()]
+        chosen["languages"] = comma_separated(languages)
     if pairs:
         chosen["pairs"] = pairs
     write_toy(ToyCorpus(**chosen), into)

@@ -23,6 +23,11 @@ def parse_changes(changes: list[str], expected: str = "section.key=value, such a
     return parsed
 
 
+def comma_separated(*texts: str) -> list[str]:
+    """Return the parts of comma-separated texts, without empty ones."""
+    return [part.strip() for text in texts for part in text.split(",") if part.strip()]
+
+
 def language_of(path: Path) -> str:
     """Return the language suffix of a file name, `"en"` of `train.en.zst`; empty if unknown."""
     from interlace.text.lines import plain_name
