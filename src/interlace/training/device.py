@@ -52,7 +52,7 @@ def accelerator_for(
 
 
 def start_trackers(accelerator: Accelerator, folder: Path, group: str, config: Mapping[str, Any] | None = None) -> None:
-    """Start a run of each tracker, named after the run's folder; Weights & Biases goes on with an earlier one of it.
+    """Start a run of each tracker, named after the run's folder; Weights & Biases resumes an earlier one of it.
 
     The run's id is random, and kept in `trackers/id` of the folder.
 
