@@ -30,7 +30,7 @@ def write(folder, words=None, links=LINKS, confidence=CONFIDENCE, rows=2):
             some = slice(links.offsets[start], links.offsets[stop])
             yield words.slice(start, stop), links.slice(start, stop), confidence[some]
 
-    return WordAlignments.write(folder, chunks(), about={"aligner": "mine"}, shard_bytes=1)
+    return WordAlignments.write(folder, chunks(), about={"aligner": "mine"})
 
 
 def corpus_of(folder, vocab):

@@ -1,9 +1,9 @@
 """Monolingual and parallel corpora on disk."""
 
 import json
+from itertools import chain
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,9 +29,9 @@ def write(folder, vocab, chunks, language="en", **options):
 
 @pytest.fixture
 def corpus(tmp_path, vocab):
-    """Five rows in three shards."""
+    """Five rows, written in three chunks."""
     chunks = [sentences(ROWS[:2]), sentences(ROWS[2:4]), sentences(ROWS[4:])]
-    return write(tmp_path / "corpus", vocab, chunks, shard_bytes=1, about={"skipped": 3})
+    return write(tmp_path / "corpus", vocab, chunks, about={"skipped": 3})
 
 
 def test_describes_what_was_written(corpus, vocab):
@@ -41,24 +41,27 @@ def test_describes_what_was_written(corpus, vocab):
     assert corpus.counts == {"rows": 5, "subwords": {"en": 11}, "words": {"en": 2 + 1 + 2 + 1 + 1}}
     assert corpus.meta["skipped"] == 3
     assert corpus.meta["vocabulary"] == {"name": vocab.name, "fingerprint": vocab.fingerprint, "size": vocab.size}
-    assert [shard["rows"] for shard in corpus.meta["shards"]] == [2, 2, 1]
     assert "rows=5" in repr(corpus)
-    with pa.OSFile(str(corpus.folder / "00000.arrow")) as file:
-        table = pa.ipc.open_file(file).read_all()
-    assert table.to_pydict() == {"ids": ROWS[:2], "words": [[0, 0, 1], [0]]}
+    stored = {path.stem: np.load(path) for path in corpus.folder.glob("*.npy")}
+    assert stored["text.ids"].tolist() == list(chain.from_iterable(ROWS))
+    assert stored["text.offsets"].tolist() == [0, 3, 4, 8, 10, 11]
+    assert (stored["text.ids"].dtype, stored["text.offsets"].dtype) == (np.uint8, np.int64)
 
 
 @settings(max_examples=25)
-@given(rows=st.lists(st.lists(st.integers(5, 99), max_size=5), min_size=1, max_size=30), data=st.data())
+@given(
+    rows=st.lists(st.lists(st.sampled_from([5, 99, 255, 256, 65_535, 65_536]), max_size=5), min_size=1, max_size=30),
+    data=st.data(),
+)
 def test_takes_the_same_rows_from_disk_and_memory(tmp_path_factory, vocab, rows, data):
     folder, memory = tmp_path_factory.mktemp("corpus"), sentences(rows)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=4)))
     chunks = [sentences(rows[a:b]) for a, b in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
-    disk = write(folder, vocab, chunks, shard_bytes=60)
+    disk = write(folder, vocab, chunks)
     wanted = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=40))
     assert disk.take(wanted) == memory.take(wanted)
     assert disk.lengths.tolist() == memory.lengths.tolist()
-    assert disk.frequencies(100).tolist() == np.bincount(memory.ids.flat, minlength=100).tolist()
+    assert disk.frequencies(70_000).tolist() == np.bincount(memory.ids.flat, minlength=70_000).tolist()
 
 
 def test_rejects_another_vocabulary_and_names_both(corpus, other_vocab, vocab):
@@ -71,13 +74,13 @@ def test_rejects_another_vocabulary_and_names_both(corpus, other_vocab, vocab):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda data: data[:-10], r"00001\.arrow: truncated or changed: \d+ bytes, \d+ were written"),
-        (lambda data: b"\0" * len(data), r"00001\.arrow: damaged"),
-        (None, r"00001\.arrow: no such shard"),
+        (lambda data: data[:-10], r"text\.ids\.npy: truncated or changed: \d+ bytes, \d+ were written"),
+        (lambda data: b"\0" * len(data), r"text\.ids\.npy: damaged"),
+        (None, r"text\.ids\.npy: no such column"),
     ],
 )
-def test_rejects_damaged_shards(corpus, change, message):
-    path = corpus.folder / "00001.arrow"
+def test_rejects_damaged_columns(corpus, change, message):
+    path = corpus.folder / "text.ids.npy"
     data = path.read_bytes()
     path.unlink()
     if change is not None:
@@ -96,7 +99,7 @@ def test_rejects_other_descriptions(corpus, tmp_path):
     for text, message in (
         ('{"format": 1', r"meta\.json: damaged"),
         ("[]", r"meta\.json: damaged"),
-        (newer, "format 99, this version reads format 1"),
+        (newer, "format 99, this version reads format 2"),
     ):
         meta.write_text(text)
         with pytest.raises(DataError, match=message):
@@ -125,12 +128,12 @@ PHRASES = [[(0, 2, 0, 1)], [], [(0, 1, 0, 1), (1, 3, 0, 1)]]
 
 @pytest.fixture
 def parallel(tmp_path, vocab):
-    """Writes three pairs in two shards."""
+    """Writes three pairs in two chunks."""
 
     def make(*, links):
         more = (Ragged.of(LINKS, width=2), Ragged.of(PHRASES, width=4)) if links else ()
         whole = Pairs(sentences(SOURCE, 1, "en"), sentences(TARGET, 1, "de"), *more)
-        options = {"languages": ("en", "de"), "vocab": vocab, "word_tokenizer": "whitespace", "shard_bytes": 1}
+        options = {"languages": ("en", "de"), "vocab": vocab, "word_tokenizer": "whitespace"}
         return ParallelCorpus.write(tmp_path / "pairs", [whole.take([0, 1]), whole.take([2])], **options)
 
     return make
@@ -162,6 +165,6 @@ def test_a_side_is_a_corpus_of_its_language(parallel, tmp_path, vocab, links):
     assert target.take([2, 0]) == alone.take([2, 0])
     assert source.take([2]) == sentences(SOURCE, 1, "en").take([2])
     assert target.frequencies(24).tolist() == alone.frequencies(24).tolist()
-    for shift in range(4):  # the pairs are in two shards, the sentences in one
+    for shift in range(4):
         one, other = (Streams(corpus, 4, 3).take([1, 0], shift) for corpus in (target, alone))
         assert one == other

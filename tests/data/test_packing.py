@@ -33,7 +33,7 @@ def test_rows_are_cut_from_the_ring(tmp_path_factory, vocab, rows, length, shift
     memory = sentences(rows, [[place // 2 for place in range(len(row))] for row in rows])
     chunks = [memory.take([row]) for row in range(len(rows))]
     folder = tmp_path_factory.mktemp("corpus")
-    disk = Corpus.write(folder, chunks, languages=["en"], vocab=vocab, word_tokenizer="whitespace", shard_bytes=40)
+    disk = Corpus.write(folder, chunks, languages=["en"], vocab=vocab, word_tokenizer="whitespace")
     ring = [subword for row in rows for subword in [*row, SEPARATOR]]
     streams = Streams(memory, length, SEPARATOR)
     assert len(streams) == len(ring) // length

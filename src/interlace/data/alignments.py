@@ -35,7 +35,7 @@ from interlace.core.errors import DataError
 from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
 from interlace.data import KnownPhrases, RowNumbers, Sentences
-from interlace.data.store import SHARD_BYTES, ColumnFolder, narrow, read_meta, write_columns
+from interlace.data.store import ColumnFolder, mapped, read_meta, write_columns
 from interlace.data.vocab import Vocab
 from interlace.text.lines import read_lines, write_lines
 from interlace.text.running import running_text
@@ -77,7 +77,6 @@ class WordAlignments(ColumnFolder):
         chunks: Iterable[tuple[WordPairs, Ragged, NDArray[np.float32]]],
         *,
         about: Mapping[str, Any] | None = None,
-        shard_bytes: int = SHARD_BYTES,
     ) -> WordAlignments:
         """Write chunks of words, their links, and the confidence of each link; open the result.
 
@@ -98,13 +97,12 @@ class WordAlignments(ColumnFolder):
                 meta["counts"]["rows"] += len(words)
                 meta["counts"]["links"] += len(links.flat)
                 types[:] = [words.source_types, words.target_types]
-                offsets = links.offsets - links.offsets[0]
                 grades = np.clip(np.rint(confidence * 255), 1, 255).astype(np.uint8)
                 yield {
-                    "source_words": Ragged(narrow(words.source.flat), words.source.offsets - words.source.offsets[0]),
-                    "target_words": Ragged(narrow(words.target.flat), words.target.offsets - words.target.offsets[0]),
-                    "links": Ragged(narrow(links.flat.reshape(-1)), 2 * offsets),
-                    "confidence": Ragged(grades, offsets),
+                    "source.types": words.source,
+                    "target.types": words.target,
+                    "links.pairs": links,
+                    "links.confidence": Ragged(grades, links.offsets - links.offsets[0]),
                 }
             meta["types"] = [len(spellings) for spellings in types]
 
@@ -112,7 +110,7 @@ class WordAlignments(ColumnFolder):
             for side, words in zip(_SIDES, types, strict=True):
                 write_lines(into / f"{side}.words", words)
 
-        write_columns(folder, columns(), meta, shard_bytes, write_types)
+        write_columns(folder, columns(), meta, write_types)
         return cls.open(folder)
 
     @property
@@ -134,13 +132,12 @@ class WordAlignments(ColumnFolder):
 
     def take(self, rows: RowNumbers) -> Links:
         """Return a copy of the links of the given rows."""
-        (flat,), (grades,) = self._take(rows, "links"), self._take(rows, "confidence")
-        links = Ragged(flat.values.reshape(-1, 2), grades.offsets)
+        links, grades = self._take(rows, "links.pairs", "links.confidence")
         return Links(links, Ragged((grades.values / np.float32(255)).astype(np.float32), grades.offsets))
 
     def words(self, rows: RowNumbers) -> tuple[Ragged, Ragged]:
         """Return copies of the word types of the given rows, source and target."""
-        (source,), (target,) = self._take(rows, "source_words"), self._take(rows, "target_words")
+        (source,), (target,) = self._take(rows, "source.types"), self._take(rows, "target.types")
         return source, target
 
     def chunks(self, rows: int = CHUNK) -> Iterator[tuple[WordPairs, Links]]:
@@ -225,8 +222,6 @@ class PhraseStore(ColumnFolder):
         alignments: WordAlignments,
         table: PhraseTable,
         rules: TableRules,
-        *,
-        shard_bytes: int = SHARD_BYTES,
     ) -> PhraseStore:
         """Find the phrases of all pairs that are in the table, in one pass, and open the result.
 
@@ -259,12 +254,12 @@ class PhraseStore(ColumnFolder):
                 kept = select_links(spans, rows >= 0)
                 meta["counts"]["phrases"] += len(kept.flat)
                 yield {
-                    "spans": Ragged(narrow(kept.flat.reshape(-1)), 4 * kept.offsets),
-                    "entries": Ragged(rows[rows >= 0].astype(np.int32), kept.offsets),
+                    "phrases.spans": kept,
+                    "phrases.entries": Ragged(rows[rows >= 0].astype(np.int32), kept.offsets),
                 }
 
         folder = Path(folder)
-        write_columns(folder, columns(), meta, shard_bytes, PhraseTableColumns.of(table).write)
+        write_columns(folder, columns(), meta, PhraseTableColumns.of(table).write)
         return cls.open(folder, alignments)
 
     @cached_property
@@ -279,9 +274,8 @@ class PhraseStore(ColumnFolder):
             n rows of half-open word spans (a, b, c, d), int32, sorted and unique.
             n rows of (phi(target|source), phi(source|target), lex(target|source), lex(source|target)), float32.
         """
-        (spans,), (entries,) = self._take(rows, "spans"), self._take(rows, "entries")
-        scores = self.table.scores[entries.values]
-        return Ragged(spans.values.reshape(-1, 4), entries.offsets), Ragged(scores, entries.offsets)
+        spans, entries = self._take(rows, "phrases.spans", "phrases.entries")
+        return spans, Ragged(self.table.scores[entries.values], entries.offsets)
 
     def known(self, rows: RowNumbers, vocab: Vocab) -> tuple[KnownPhrases, KnownPhrases]:
         """Return the spans of source and target that are in the table, with the most likely translation of each.
@@ -407,10 +401,4 @@ def all_spans(words: Ragged, max_length: int) -> Ragged:
 
 
 def _mapped(path: Path) -> NDArray[Any]:
-    """Map the array in `path.npy`; raise a DataError if it is missing or damaged."""
-    path = must_exist(path.with_suffix(".npy"), "part of a phrase store")
-    try:
-        array: NDArray[Any] = np.load(path, mmap_mode="r")
-    except (ValueError, OSError, EOFError) as error:
-        raise DataError(f"{path}: damaged: {error}; extract phrases again") from error
-    return array.view(np.ndarray)
+    return mapped(path.with_suffix(".npy"), "extract phrases again")

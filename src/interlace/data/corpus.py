@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs, RowNumbers, Sentences
 from interlace.data.alignments import PhraseStore, WordAlignments
-from interlace.data.store import SHARD_BYTES, ColumnFolder, narrow, read_meta, write_columns
+from interlace.data.store import ColumnFolder, read_meta, write_columns
 from interlace.data.vocab import Vocab
 
-_WIDTHS = {"links": 2, "phrases": 4}  # stored flat, with so many values per entry
+_SPANS = {"links": "links.pairs", "phrases": "phrases.spans"}  # their columns
+_BLOCK = 1 << 22  # values counted at a time
 
 
 class _StoredCorpus(ColumnFolder):
@@ -29,12 +30,12 @@ class _StoredCorpus(ColumnFolder):
     KIND: ClassVar[str]
 
     def __init__(
-        self, folder: Path, meta: Mapping[str, Any], vocab: Vocab | None, prefixes: tuple[str, ...] = ("",)
+        self, folder: Path, meta: Mapping[str, Any], vocab: Vocab | None, groups: tuple[str, ...] = ("text",)
     ) -> None:
-        """Map the folder; `prefixes` are those of the columns of each side."""
+        """Map the folder; `groups` are those of the columns of each side."""
         super().__init__(folder, meta)
         self.vocab = vocab
-        self._prefixes = prefixes
+        self._groups = groups
 
     @classmethod
     def open(cls, folder: Path | str, vocab: Vocab | None = None) -> Self:
@@ -56,7 +57,6 @@ class _StoredCorpus(ColumnFolder):
         vocab: Vocab,
         word_tokenizer: str,
         about: Mapping[str, Any] | None = None,
-        shard_bytes: int = SHARD_BYTES,
     ) -> Self:
         """Write the chunks and open the result; the folder appears whole or not at all.
 
@@ -85,20 +85,20 @@ class _StoredCorpus(ColumnFolder):
             for chunk in chunks:
                 counts["rows"] += len(chunk)
                 sides = (
-                    {"": chunk} if isinstance(chunk, Sentences) else {"source_": chunk.source, "target_": chunk.target}
+                    {"text": chunk}
+                    if isinstance(chunk, Sentences)
+                    else {"source": chunk.source, "target": chunk.target}
                 )
                 found: dict[str, Ragged] = {}
-                for language, (prefix, side) in zip(languages, sides.items(), strict=True):
+                for language, (group, side) in zip(languages, sides.items(), strict=True):
                     counts["subwords"][language] += len(side.ids.flat)
                     counts["words"][language] += _word_count(side)
-                    found |= {f"{prefix}ids": side.ids, f"{prefix}words": side.words}
-                for name, width in _WIDTHS.items():
-                    if (spans := getattr(chunk, name, None)) is not None:
-                        found[name] = Ragged(narrow(spans.values.reshape(-1)), spans.offsets * width)
-                yield found
+                    found |= {f"{group}.ids": side.ids, f"{group}.words": side.words}
+                spans = {name: getattr(chunk, what, None) for what, name in _SPANS.items()}
+                yield found | {name: rows for name, rows in spans.items() if rows is not None}
             meta.update(about or {})
 
-        write_columns(Path(folder), columns(), meta, shard_bytes)
+        write_columns(Path(folder), columns(), meta)
         return cls.open(folder, vocab)
 
     @property
@@ -109,7 +109,7 @@ class _StoredCorpus(ColumnFolder):
     @cached_property
     def side_lengths(self) -> tuple[NDArray[np.int32], ...]:
         """(rows,) subwords per row of each side."""
-        return tuple(self._lengths(f"{prefix}ids") for prefix in self._prefixes)
+        return tuple(np.diff(self._columns[f"{group}.ids"].offsets).astype(np.int32) for group in self._groups)
 
     @cached_property
     def lengths(self) -> NDArray[np.int32]:
@@ -117,16 +117,17 @@ class _StoredCorpus(ColumnFolder):
         return reduce(np.add, self.side_lengths)
 
     def frequencies(self, size: int) -> NDArray[np.int64]:
-        """(size,) count of each subword id on all sides; one pass over all shards."""
+        """(size,) count of each subword id on all sides; one pass over the corpus."""
         total = np.zeros(size, np.int64)
-        for prefix in self._prefixes:
-            for ids in self._flats(f"{prefix}ids"):
-                total += np.bincount(ids, minlength=size)
+        for group in self._groups:
+            ids = self._columns[f"{group}.ids"].values
+            for start in range(0, len(ids), _BLOCK):
+                total += np.bincount(ids[start : start + _BLOCK], minlength=size)
         return total
 
     def _side(self, number: int, rows: RowNumbers) -> Sentences:
-        prefix = self._prefixes[number]
-        ids, words = self._take(rows, f"{prefix}ids", f"{prefix}words")
+        group = self._groups[number]
+        ids, words = self._take(rows, f"{group}.ids", f"{group}.words")
         return Sentences(ids, words, self.languages[number])
 
 
@@ -138,10 +139,11 @@ class Corpus(_StoredCorpus):
 
     KIND = "monolingual"
 
-    @cached_property
-    def flats(self) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
-        """(ids, words) of all rows, a pair of arrays per shard, not copied."""
-        return list(zip(*(self._flats(self._prefixes[0] + name) for name in ("ids", "words")), strict=True))
+    @property
+    def flat(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """(T,) ids and words of all rows as they are stored: mapped, in the smallest type of integers."""
+        ids, words = (self._columns[f"{self._groups[0]}.{name}"].values for name in ("ids", "words"))
+        return ids, words
 
     def take(self, rows: RowNumbers) -> Sentences:
         """Return a copy of the given rows."""
@@ -159,7 +161,7 @@ class ParallelCorpus(_StoredCorpus):
     KIND = "parallel"
 
     def __init__(self, folder: Path, meta: Mapping[str, Any], vocab: Vocab | None) -> None:
-        super().__init__(folder, meta, vocab, ("source_", "target_"))
+        super().__init__(folder, meta, vocab, ("source", "target"))
         self.alignments: WordAlignments | None = None
         self.phrases: PhraseStore | None = None
         self.with_known = False
@@ -189,10 +191,10 @@ class ParallelCorpus(_StoredCorpus):
     def sides(self) -> tuple[Corpus, Corpus]:
         """Source and target as corpora of one language; they map the same files, nothing is copied."""
         corpora = []
-        for prefix, language in zip(self._prefixes, self.languages, strict=True):
+        for group, language in zip(self._groups, self.languages, strict=True):
             counts = {what: {language: self.counts[what][language]} for what in ("subwords", "words")}
             meta = {**self.meta, "languages": [language], "counts": {"rows": len(self), **counts}}
-            corpora.append(Corpus(self.folder, meta, self.vocab, (prefix,)))
+            corpora.append(Corpus(self.folder, meta, self.vocab, (group,)))
         return corpora[0], corpora[1]
 
     def take(self, rows: RowNumbers) -> Pairs:
@@ -208,10 +210,7 @@ class ParallelCorpus(_StoredCorpus):
         return Pairs(source, target, found.links, phrases, found.confidence, scores, known)
 
     def _spans(self, name: str, rows: RowNumbers) -> Ragged | None:
-        if name not in self._shards[0]:
-            return None
-        flat = self._take(rows, name)[0]
-        return Ragged(flat.values.reshape(-1, _WIDTHS[name]), flat.offsets // _WIDTHS[name])
+        return self._take(rows, _SPANS[name])[0] if _SPANS[name] in self._columns else None
 
 
 def _word_count(sentences: Sentences) -> int:

@@ -15,9 +15,7 @@ pairs, and each side has a limit (Tang et al. 2022, appendix G.3).
 Shapes: n sentences; T their subwords; S subwords of the stream with separators; B requested rows of length L.
 """
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -40,9 +38,8 @@ class Streams:
         self.separator = separator_id
         self._ends = np.cumsum(np.asarray(corpus.lengths, np.int64) + 1) - 1  # (n,) each sentence's separator
         self._size = int(self._ends[-1]) + 1 if len(self._ends) else 0
-        flats = [(corpus.ids.flat, corpus.words.flat)] if isinstance(corpus, Sentences) else corpus.flats
-        self._ids = _Chained([ids for ids, _ in flats])
-        self._words = _Chained([words for _, words in flats])
+        found = (corpus.ids.flat, corpus.words.flat) if isinstance(corpus, Sentences) else corpus.flat
+        self._ids, self._words = found
 
     def __len__(self) -> int:
         return self._size // self.length
@@ -63,8 +60,8 @@ class Streams:
         words = np.full((len(starts), self.length), -1, np.int32)
         if len(starts):
             text, spans = self._text(starts)
-            ids[text] = self._ids.joined(spans)
-            words[text] = self._words.joined(spans)
+            ids[text] = np.concatenate([self._ids[begin:end] for begin, end in spans])
+            words[text] = np.concatenate([self._words[begin:end] for begin, end in spans])
         offsets = np.arange(len(starts) + 1, dtype=np.int64) * self.length
         return Sentences(Ragged(ids.reshape(-1), offsets), Ragged(_renumbered(words), offsets), self.language)
 
@@ -130,24 +127,6 @@ class PackedSentences:
             return _joined(found, members.lengths, self._separator)
         source, target = (_joined(side, members.lengths, self._separator) for side in (found.source, found.target))
         return Pairs(source, target)
-
-
-class _Chained:
-    """Arrays that are read as one, without copying them."""
-
-    def __init__(self, arrays: Sequence[NDArray[np.int32]]) -> None:
-        self._arrays = list(arrays)
-        self._bounds = [0, *accumulate(map(len, arrays))]
-
-    def joined(self, spans: Sequence[tuple[int, int]]) -> NDArray[np.int32]:
-        """Return the values of all spans in one array."""
-        parts = []
-        for begin, end in spans:
-            first = min(bisect_right(self._bounds, begin), len(self._arrays)) - 1
-            for number in range(first, bisect_left(self._bounds, end, first + 1)):
-                start = self._bounds[number]
-                parts.append(self._arrays[number][max(begin - start, 0) : end - start])
-        return np.concatenate(parts)
 
 
 def _renumbered(words: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -1,20 +1,21 @@
-"""Columns of integer lists in a folder of Arrow IPC files with a `meta.json`: the storage of corpora and alignments.
+"""Rows of integers in a folder of `.npy` files with a `meta.json`: the storage of corpora and alignments.
 
-A shard is one Arrow file with one record batch, mapped into memory; numpy reads it without a copy, and
-`load_dataset("arrow")` opens it too. Shards are cut by size, so writing holds one of them in memory and reading only
-touched pages. Values are stored as int32, or as uint8 or uint16 (see `narrow`); `ColumnFolder` returns int32.
+The column `GROUP.NAME` is one file with the values of all rows, one after the other. Rows of a group's columns are
+equally long; their offsets are in `GROUP.offsets.npy`. Files are written chunk by chunk and mapped into memory, so
+writing holds one chunk, and reading touches only the pages of the rows that are read, however large the corpus is. A
+column is stored as uint8, uint16 or int32, the smallest that holds its values; `ColumnFolder` returns int32.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from interlace.core.errors import DataError
 from interlace.core.files import atomic_folder, must_exist
@@ -22,13 +23,14 @@ from interlace.core.ragged import Ragged
 from interlace.data import RowNumbers
 from interlace.data.vocab import Vocab
 
-FORMAT = 1
+FORMAT = 2
 META = "meta.json"
-SHARD_BYTES = 32 << 20
+_HEADER = 128  # bytes of a `.npy` header, which numpy pads for a growing first axis
+_BLOCK = 1 << 22  # values copied at a time
 
 
 class ColumnFolder:
-    """A folder with the rows of a corpus or of data about its rows; all shards are mapped into memory.
+    """A folder with the rows of a corpus or of data about its rows; all columns are mapped into memory.
 
     meta: contents of `meta.json`.
     """
@@ -36,8 +38,10 @@ class ColumnFolder:
     def __init__(self, folder: Path, meta: Mapping[str, Any]) -> None:
         self.folder = folder
         self.meta = dict(meta)
-        self._shards = [_mapped(folder / shard["file"]) for shard in meta["shards"]]
-        self._bounds = np.cumsum([0, *(shard["rows"] for shard in meta["shards"])])
+        arrays = {name: mapped(folder / f"{name}.npy", "build the corpus again") for name in meta["columns"]}
+        self._columns = {
+            name: Ragged(values, arrays[_offsets(name)]) for name, values in arrays.items() if name != _offsets(name)
+        }
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -55,7 +59,7 @@ class ColumnFolder:
         return dict(self.meta["counts"])
 
     def __len__(self) -> int:
-        return int(self._bounds[-1])
+        return len(next(iter(self._columns.values())))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.folder)!r}, languages={self.languages!r}, rows={len(self)})"
@@ -71,53 +75,60 @@ class ColumnFolder:
             if mine != theirs and None not in {mine, theirs}:
                 raise DataError(f"{other.folder}: {what} {theirs!r}, but {self.folder} has {mine!r}; {remedy}")
 
-    def _lengths(self, column: str) -> NDArray[np.int32]:
-        """(rows,) values per row."""
-        return np.concatenate([np.diff(shard[column][1]) for shard in self._shards])
-
-    def _flats(self, column: str) -> list[NDArray[Any]]:
-        """Return all values of a column as they are stored, an array per shard, not copied."""
-        return [shard[column][0] for shard in self._shards]
-
     def _take(self, rows: RowNumbers, *columns: str) -> list[Ragged]:
-        """Return copies of the given rows of columns whose rows are equally long, such as ids and words."""
+        """Return copies of the given rows of columns of one group."""
         rows = np.asarray(rows, np.int64)
-        owner = np.searchsorted(self._bounds, rows, side="right") - 1
-        local = rows - self._bounds[owner]
-        numbers = np.unique(owner).tolist()
-        starts, lengths = np.empty_like(rows), np.empty_like(rows)
-        for number in numbers:
-            mine, offsets = owner == number, self._shards[number][columns[0]][1]
-            starts[mine] = offsets[local[mine]]
-            lengths[mine] = offsets[local[mine] + 1] - starts[mine]
-        taken = Ragged.from_lengths(np.empty(0, np.int32), lengths)
-        index = np.arange(taken.offsets[-1]) + np.repeat(starts - taken.offsets[:-1], lengths)
-        if len(numbers) <= 1:
-            shard = self._shards[numbers[0] if numbers else 0]
-            return [Ragged(shard[name][0][index].astype(np.int32, copy=False), taken.offsets) for name in columns]
-        gathered = [np.empty(len(index), np.int32) for _ in columns]
-        owners = np.repeat(owner, lengths)
-        for number in numbers:
-            mine = owners == number
-            for name, values in zip(columns, gathered, strict=True):
-                values[mine] = self._shards[number][name][0][index[mine]]
-        return [Ragged(values, taken.offsets) for values in gathered]
+        offsets = self._columns[columns[0]].offsets
+        starts = offsets[rows]
+        taken = Ragged.from_lengths(np.empty(0, np.int32), offsets[rows + 1] - starts)
+        index = np.arange(taken.offsets[-1]) + np.repeat(starts - taken.offsets[:-1], taken.lengths)
+        values = (self._columns[name].values[index] for name in columns)
+        return [Ragged(each.astype(np.int32, copy=False), taken.offsets) for each in values]
 
 
-def narrow(values: NDArray[Any]) -> NDArray[Any]:
-    """Return non-negative integers in the smallest type that holds them: uint8, uint16 or int32."""
-    top = int(values.max(initial=0))
-    return values.astype(np.uint8 if top < 1 << 8 else np.uint16 if top < 1 << 16 else np.int32)
+class _Column:
+    """A `.npy` file under construction; its integers have the smallest type that holds all of them."""
+
+    def __init__(self, path: Path, dtype: DTypeLike = np.uint8) -> None:
+        self._path, self._dtype = path, np.dtype(dtype)
+        self._shape: tuple[int, ...] = (0,)
+        self._file = path.open("w+b")
+        self._file.seek(_HEADER)
+
+    def append(self, values: NDArray[Any]) -> None:
+        """Add values, (n, ...) integers."""
+        if (wider := np.promote_types(self._dtype, _smallest(values))) != self._dtype:
+            self._widen(wider)
+        self._file.write(np.ascontiguousarray(values, self._dtype).data)
+        self._shape = (self._shape[0] + len(values), *values.shape[1:])
+
+    def close(self) -> None:
+        """Write the header."""
+        self._file.seek(0)
+        described = {"descr": np.lib.format.dtype_to_descr(self._dtype), "fortran_order": False, "shape": self._shape}
+        np.lib.format.write_array_header_1_0(self._file, described)
+        self._file.close()
+
+    def _widen(self, dtype: np.dtype[Any]) -> None:
+        """Copy what is written to values of another type."""
+        self._file.seek(_HEADER)
+        path = self._path.with_suffix(".wide")
+        wide = path.open("w+b")
+        wide.seek(_HEADER)
+        while len(block := np.fromfile(self._file, self._dtype, _BLOCK)):
+            wide.write(block.astype(dtype).data)
+        self._file.close()
+        path.replace(self._path)
+        self._file, self._dtype = wide, dtype
 
 
 def write_columns(
     folder: Path,
     chunks: Iterable[Mapping[str, Ragged]],
     meta: Mapping[str, Any],
-    shard_bytes: int,
     finish: Callable[[Path], object] = lambda _: None,
 ) -> None:
-    """Write chunks of columns with equal numbers of rows.
+    """Write chunks of columns `GROUP.NAME` with equal numbers of rows.
 
     meta: further entries of `meta.json`; read after the last chunk.
     finish: called with the temporary folder to write further files, before it is renamed to `folder`.
@@ -125,38 +136,63 @@ def write_columns(
     Raises:
         DataError: there are no rows, or the disk is full; nothing is left behind.
     """
-    with atomic_folder(folder) as partial:
-        shards: list[dict[str, Any]] = []
-        held: list[Mapping[str, Ragged]] = []
-        size = 0
+    with atomic_folder(folder) as partial, ExitStack() as stack:
+        files: dict[str, _Column] = {}
+        ends: dict[str, int] = {}
+
+        def file(name: str, dtype: DTypeLike = np.uint8) -> _Column:
+            if name not in files:
+                files[name] = _Column(partial / f"{name}.npy", dtype)
+                stack.callback(files[name].close)
+            return files[name]
+
+        rows = 0
         for chunk in chunks:
-            held.append(chunk)
-            size += sum(column.flat.nbytes + column.offsets.nbytes // 2 for column in chunk.values())
-            if size >= shard_bytes:
-                shards.append(_write_shard(partial / f"{len(shards):05d}.arrow", held))
-                held, size = [], 0
-        if any(len(column) for chunk in held for column in chunk.values()):
-            shards.append(_write_shard(partial / f"{len(shards):05d}.arrow", held))
-        if not shards:
+            rows += len(next(iter(chunk.values())))
+            for name, column in {_offsets(name): column for name, column in chunk.items()}.items():
+                offsets = file(name, np.int64)
+                if name not in ends:
+                    offsets.append(np.zeros(1, np.int64))
+                offsets.append(column.offsets[1:] - column.offsets[0] + ends.get(name, 0))
+                ends[name] = ends.get(name, 0) + len(column.flat)
+            for name, column in chunk.items():
+                file(name).append(column.flat)
+        if not rows:
             counts = {"empty": meta.get("skipped") or 0, **(meta.get("notes") or {})}
             found = [f"{count} {what}" for what, count in counts.items() if count] or ["there are no lines"]
             why = f"all {counts['empty']} lines were empty" if len(found) == 1 and counts["empty"] else ", ".join(found)
             raise DataError(f"{folder}: nothing to write: {why}")
+        stack.close()
+        sizes = {name: (partial / f"{name}.npy").stat().st_size for name in files}
         finish(partial)
-        text = json.dumps({"format": FORMAT, **meta, "shards": shards}, indent=1, ensure_ascii=False)
+        text = json.dumps({"format": FORMAT, **meta, "columns": sizes}, indent=1, ensure_ascii=False)
         (partial / META).write_text(text + "\n", encoding="utf-8")
+
+
+def _offsets(name: str) -> str:
+    """Return the name of the offsets of a column's rows."""
+    return f"{name.partition('.')[0]}.offsets"
+
+
+def _smallest(values: NDArray[Any]) -> DTypeLike:
+    """Return the smallest type of integers for these values."""
+    top = int(values.max(initial=0))
+    if values.min(initial=0) < 0 or top >= 1 << 16:
+        return np.int32
+    return np.uint8 if top < 1 << 8 else np.uint16
 
 
 def read_meta(folder: Path, kind: str, vocab: Vocab | None = None) -> dict[str, Any]:
     """Return the contents of `meta.json`.
 
     Raises:
-        DataError: it or a shard is missing or damaged, it is of another kind or format, or has another vocabulary.
+        DataError: it or a column is missing or damaged, it is of another kind or format, or has another vocabulary.
     """
     path = must_exist(folder / META, "corpus description")
     try:
         meta = json.loads(path.read_text(encoding="utf-8"))
-        found, version, shards = meta["kind"], meta["format"], meta["shards"]
+        found, version = meta["kind"], meta["format"]
+        columns = dict(meta["columns"]) if version == FORMAT else {}
         vocabulary: dict[str, Any] = meta["vocabulary"] if vocab is not None else {}
     except (ValueError, KeyError, TypeError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: damaged ({error!r}); build the corpus again") from error
@@ -170,33 +206,20 @@ def read_meta(folder: Path, kind: str, vocab: Vocab | None = None) -> dict[str, 
             f"fingerprint {vocabulary['fingerprint'][:8]}), not with {vocab.name!r} ({vocab.size} subwords, "
             f"fingerprint {vocab.fingerprint[:8]}); build the corpus again, or load the vocabulary it was built with"
         )
-    for shard in shards:
-        path = must_exist(folder / shard["file"], "shard")
-        if (size := path.stat().st_size) != shard["bytes"]:
+    for name, written in columns.items():
+        path = must_exist(folder / f"{name}.npy", "column")
+        if (size := path.stat().st_size) != written:
             raise DataError(
-                f"{path}: truncated or changed: {size} bytes, {shard['bytes']} were written; build the corpus again"
+                f"{path}: truncated or changed: {size} bytes, {written} were written; build the corpus again"
             )
     return dict(meta)
 
 
-def _write_shard(path: Path, chunks: list[Mapping[str, Ragged]]) -> dict[str, Any]:
-    """Write chunks as one file; return its entry in `meta.json`."""
-    columns = {name: Ragged.concatenate([chunk[name] for chunk in chunks]) for name in chunks[0]}
-    arrays = {}
-    for name, column in columns.items():
-        values = column.flat if column.flat.dtype.itemsize < np.int32().itemsize else column.flat.astype(np.int32)
-        arrays[name] = pa.ListArray.from_arrays(pa.array(column.offsets.astype(np.int32)), pa.array(values))
-    batch = pa.record_batch(arrays)
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
-        writer.write_batch(batch)
-    return {"file": path.name, "rows": batch.num_rows, "bytes": path.stat().st_size}
-
-
-def _mapped(path: Path) -> dict[str, tuple[NDArray[Any], NDArray[np.int32]]]:
-    """Return the values and offsets of each column of a shard as views of the mapped file."""
+def mapped(path: Path, remedy: str) -> NDArray[Any]:
+    """Map the array of a `.npy` file; raise a DataError if it is missing or damaged."""
+    path = must_exist(path, "column")
     try:
-        batch = pa.ipc.open_file(pa.memory_map(str(path))).get_batch(0)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise DataError(f"{path}: damaged: {error}; build the corpus again") from error
-    columns = zip(batch.schema.names, batch.columns, strict=True)
-    return {name: (column.values.to_numpy(), column.offsets.to_numpy()) for name, column in columns}
+        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise DataError(f"{path}: damaged: {error}; {remedy}") from error
+    return array.view(np.ndarray)
