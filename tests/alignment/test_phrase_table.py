@@ -89,7 +89,7 @@ def test_tables_do_not_depend_on_chunks_spooling_or_link_order(tmp_path, monkeyp
 
 def test_a_corpus_without_links_has_an_empty_table(tmp_path):
     table = PhraseTable.count(word_pairs(["a b", ""], ["x", ""]), Ragged.of([[], []], width=2))
-    assert (len(table), len(table.best), len(table.find(np.zeros(0, int)))) == (0, 0, 0)
+    assert (len(table), len(table.best)) == (0, 0)
     table.write(tmp_path / "table")
     assert (tmp_path / "table").read_bytes() == b""
     assert table.rows_of([0], [0]).tolist() == [-1]
@@ -143,9 +143,8 @@ def test_all_phrases_of_the_corpus_are_found_at_their_row():
     pairs, links = random_corpus(4, rows=100)
     table = PhraseTable.count(pairs, links)
     spans = phrase_pairs(pairs.source.lengths, pairs.target.lengths, links)
-    source = table.index("source", pairs.source_types).find(pairs.source, spans, 0)
-    target = table.index("target", pairs.target_types).find(pairs.target, spans, 2)
-    located = table.rows_of(source, target)
+    kept, located = table.select(pairs.source, pairs.target, spans)
+    assert kept == spans
     for row, (a, b, c, d), at in zip(spans.rows(), spans.values.tolist(), located, strict=True):
         found = table[at]
         assert found.source == tuple(pairs.source_types[word] for word in pairs.source[row][a:b])
@@ -153,16 +152,17 @@ def test_all_phrases_of_the_corpus_are_found_at_their_row():
     assert np.array_equal(np.bincount(located, minlength=len(table)), table.counts[:, 2])
 
 
-def test_an_index_uses_the_given_word_numbers():
+def test_an_index_finds_known_words_only():
     table = PhraseTable.count(*linked_houses())
-    words = Ragged.of([[2, 1, 0, -1], [0]])
+    house, small = (table.source_types.index(word) for word in ("house", "small"))
+    words = Ragged.of([[-1, small, house, -1], [house]])
     spans = Ragged.of([[(0, 1), (1, 2), (1, 3), (2, 4), (3, 4)], [(0, 1)]], width=2)
-    found = table.index("source", ["house", "small", "unheard"]).find(words, spans)
+    found = table.indexes[0].find(words, spans)
     spelt = [
         " ".join(table.source_types[word] for word in table.source[phrase]) if phrase >= 0 else None for phrase in found
     ]
     assert spelt == [None, "small", "small house", None, None, "house"]
-    assert table.index("target").find(table.target, Ragged.of([[(9, 0, n)] for n in table.target.lengths], width=3), 1
+    assert table.indexes[1].find(table.target, Ragged.of([[(9, 0, n)] for n in table.target.lengths], width=3), 1
                                      ).tolist() == list(range(len(table.target)))  # fmt: skip
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.alignment import WordPairs
+from interlace.alignment.links import select_links
 from interlace.alignment.phrases import PhraseRules
 from interlace.core.ragged import Ragged
-from interlace.text.types import WordTypes
 
 SCORES = ("phi(s|t)", "lex(s|t)", "phi(t|s)", "lex(t|s)")  # the columns of `PhraseTable.scores`, in Moses' order
 COUNTS = ("count(t)", "count(s)", "count(s,t)")  # the columns of `PhraseTable.counts`
@@ -133,12 +132,18 @@ class PhraseTable:
 
     # ---- lookup ----
 
-    def index(self, side: Literal["source", "target"], types: Sequence[str] | None = None) -> PhraseIndex:
-        """Return an index of one side's phrases; `types`: the spellings of the word types to look up."""
-        phrases, own = (self.source, self.source_types) if side == "source" else (self.target, self.target_types)
-        if types is None or types is own:
-            return PhraseIndex(phrases)
-        return PhraseIndex(Ragged(WordTypes(types).find(own)[phrases.values], phrases.offsets))
+    @cached_property
+    def indexes(self) -> tuple[PhraseIndex, PhraseIndex]:
+        """Indexes of the source and of the target phrases."""
+        return PhraseIndex(self.source), PhraseIndex(self.target)
+
+    def select(self, source: Ragged, target: Ragged, spans: Ragged) -> tuple[Ragged, NDArray[np.int64]]:
+        """Return the phrase pairs among `spans` that the table holds, and their rows.
+
+        source, target: n rows of the table's word types. spans: n rows of half-open word spans (a, b, c, d).
+        """
+        rows = self.rows_of(self.indexes[0].find(source, spans), self.indexes[1].find(target, spans, 2))
+        return select_links(spans, rows >= 0), rows[rows >= 0]
 
     def rows_of(self, source: NDArray[np.integer], target: NDArray[np.integer]) -> NDArray[np.int64]:
         """(n,) the row of each pair of phrase numbers, -1 if the table does not contain it."""
@@ -146,14 +151,6 @@ class PhraseTable:
         rows = np.searchsorted(self._keys[:-1], wanted)
         known = (np.asarray(source) >= 0) & (np.asarray(target) >= 0) & (self._keys[rows] == wanted)
         return np.where(known, rows, -1)
-
-    def find(self, source: NDArray[np.integer]) -> Ragged:
-        """Return the rows of each source phrase number; none for -1."""
-        source = np.asarray(source, np.int64)
-        lengths = np.where(source < 0, 0, np.diff(self._starts)[source] if len(self) else 0)
-        found = Ragged.from_lengths(np.zeros(0, np.int64), lengths)
-        starts = np.repeat(self._starts[source] - found.offsets[:-1], lengths)
-        return Ragged(starts + np.arange(found.offsets[-1]), found.offsets)
 
     @cached_property
     def best(self) -> NDArray[np.int64]:

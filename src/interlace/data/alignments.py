@@ -235,7 +235,6 @@ class PhraseStore(ColumnFolder):
             raise DataError(
                 f"{folder}: the phrase table was counted from other words than those of {alignments.folder}"
             )
-        indexes = (table.index("source"), table.index("target"))
         meta: dict[str, Any] = {
             "kind": PHRASES_KIND,
             "languages": list(alignments.languages),
@@ -246,16 +245,13 @@ class PhraseStore(ColumnFolder):
 
         def columns() -> Iterator[Mapping[str, Ragged]]:
             for words, found in alignments.chunks():
-                sides = (words.source, words.target)
                 lengths = (words.source.lengths, words.target.lengths)
                 spans = phrase_pairs(*lengths, found.links, rules, confidence=found.confidence.flat)
-                source, target = (indexes[side].find(sides[side], spans, 2 * side) for side in (0, 1))
-                rows = table.rows_of(source, target)
-                kept = select_links(spans, rows >= 0)
+                kept, rows = table.select(words.source, words.target, spans)
                 meta["counts"]["phrases"] += len(kept.flat)
                 yield {
                     "phrases.spans": kept,
-                    "phrases.entries": Ragged(rows[rows >= 0].astype(np.int32), kept.offsets),
+                    "phrases.entries": Ragged(rows.astype(np.int32), kept.offsets),
                 }
 
         folder = Path(folder)

@@ -21,7 +21,6 @@ from pydantic import BaseModel
 
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
-from interlace.alignment.links import select_links
 from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.alignment.phrases import phrase_pairs
 from interlace.core.errors import DataError, SettingsError
@@ -348,22 +347,16 @@ class Phrases:
         lengths, confidence = (words.source.lengths, words.target.lengths), pairs.confidence.flat
         spans = phrase_pairs(*lengths, pairs.links, self.rules, confidence=confidence)
         sides = ((words.source, words.source_types), (words.target, words.target_types))
-        numbers = []
-        for side, (column, types) in enumerate(sides):
-            known, index = self._lookup[side]
-            own = Ragged(known.find(types)[column.flat], column.offsets - column.offsets[0])
-            numbers.append(index.find(own, spans, 2 * side))
-        rows = self.table.rows_of(*numbers)
-        kept = select_links(spans, rows >= 0)
-        scores = self.table.scores[rows[rows >= 0]][:, [2, 0, 3, 1]]
-        return replace(pairs, phrases=kept, scores=Ragged(scores, kept.offsets))
+        source, target = (
+            Ragged(known.find(types)[column.flat], column.offsets - column.offsets[0])
+            for known, (column, types) in zip(self._types, sides, strict=True)
+        )
+        kept, rows = self.table.select(source, target, spans)
+        return replace(pairs, phrases=kept, scores=Ragged(self.table.scores[rows][:, [2, 0, 3, 1]], kept.offsets))
 
     @cached_property
-    def _lookup(self) -> tuple[tuple[WordTypes, Any], ...]:
-        """The word types of each side, and an index of its phrases."""
-        table = self.table
-        sides = (table.source_types, table.index("source")), (table.target_types, table.index("target"))
-        return tuple((WordTypes(types), index) for types, index in sides)
+    def _types(self) -> tuple[WordTypes, WordTypes]:
+        return WordTypes(self.table.source_types), WordTypes(self.table.target_types)
 
 
 def vocab_of(tokenizer: Any) -> Vocab:

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from interlace.alignment import WordPairs
 from interlace.alignment.links import select_links
-from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRules
+from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.alignment.phrases import phrase_pairs
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
@@ -147,10 +147,6 @@ class CodeSwitchedText:
             found[row][:0] = [text.source.lines[row]] * source + [text.target.lines[row]] * target
 
     @cached_property
-    def _indexes(self) -> tuple[PhraseIndex, PhraseIndex]:
-        return self.table.index("source"), self.table.index("target")
-
-    @cached_property
     def _columns(self) -> PhraseTableColumns:
         return PhraseTableColumns.of(self.table)
 
@@ -168,12 +164,9 @@ class CodeSwitchedText:
             candidates = switching.SwitchCandidates(counts, none, empty, empty, boundaries, known)
             return candidates.comparing(*self._texts(words, known)), texts
         spans = phrase_pairs(counts[:, 0], counts[:, 1], links, self.extraction)
-        numbers = [
-            index.find(side, spans, 2 * at) for at, (index, side) in enumerate(zip(self._indexes, sides, strict=True))
-        ]
-        rows = self.table.rows_of(*numbers)
-        phi, lex = (np.ascontiguousarray(self.table.scores[rows[rows >= 0]][:, some]) for some in ([2, 0], [3, 1]))
-        candidates = switching.SwitchCandidates(counts, select_links(spans, rows >= 0), phi, lex, boundaries)
+        kept, rows = self.table.select(*sides, spans)
+        phi, lex = (np.ascontiguousarray(self.table.scores[rows][:, some]) for some in ([2, 0], [3, 1]))
+        candidates = switching.SwitchCandidates(counts, kept, phi, lex, boundaries)
         return candidates.comparing(*self._texts(words)), ([], [])
 
     def _texts(self, words: WordPairs, known: Sequence[KnownPhrases] = ()) -> Any:
@@ -198,7 +191,7 @@ class CodeSwitchedText:
         """Return the table's most probable translation of every span of a side, as words and as text."""
         mine, table = (words.source, words.target)[side], self._columns
         every = all_spans(mine, self.code_switching.max_phrase_length)
-        found = self._indexes[side].find(mine, every)
+        found = self.table.indexes[side].find(mine, every)
         rows = table.best[side][found[found >= 0]]
         others, numbers = np.unique(table.entries[rows, 1 - side], return_inverse=True)
         phrases = table.phrases[1 - side].take(others)
