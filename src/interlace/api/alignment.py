@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,9 +18,9 @@ from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.alignment.projection import Labels
 from interlace.alignment.projection import project as project_labels
 from interlace.core.errors import DataError, SettingsError
-from interlace.data.inspection import AUTO, word_tokenizer_for
-from interlace.readers import READERS, find_files, find_sides, reader_for
-from interlace.text import Text, TextPairs
+from interlace.data.inspection import AUTO, reader_of_words, word_tokenizer_for
+from interlace.readers import READERS, find_files, find_sides, read_pairs, reader_for
+from interlace.text import TextPairs
 from interlace.text.lines import plain_name, write_lines
 
 if TYPE_CHECKING:
@@ -95,15 +95,8 @@ class ParallelText:
         else:
             paths = find_sides(Path(), (str(source), str(target)), codes)
         kind = READERS.get(reader or ("lines" if target is not None else reader_for(paths[0], "joined")))
-        settings: dict[str, Any] = {}
-        if "word_tokenizer" in kind.model_fields:
-            settings["word_tokenizer"] = "whitespace" if word_tokenizer == AUTO else word_tokenizer
-        chunks = _pairs_of(kind.read(settings, "reader").read_chunks(paths, list(codes)), paths[0])
-        if word_tokenizer == AUTO and settings:
-            name = word_tokenizer_for(chunks[0].source, chunks[0].target)
-            if name != "whitespace":
-                chunks = _pairs_of(kind(word_tokenizer=name).read_chunks(paths, list(codes)), paths[0])
-        return cls(chunks)
+        own = reader_of_words(kind, paths, codes, word_tokenizer, "reader")
+        return cls(tuple(read_pairs(own, paths, list(codes))))
 
     @classmethod
     def from_tmx(cls, path: Path | str, source: str, target: str, word_tokenizer: str = AUTO) -> ParallelText:
@@ -184,13 +177,6 @@ class ParallelText:
 
 def _suffix(path: Path | str) -> str:
     return plain_name(path).suffix.removeprefix(".") or Path(path).stem
-
-
-def _pairs_of(chunks: Iterator[Text | TextPairs], path: Path) -> tuple[TextPairs, ...]:
-    found = tuple(chunks)
-    if not all(isinstance(chunk, TextPairs) for chunk in found):
-        raise DataError(f"{path}: the reader returns single sentences; expected pairs")
-    return found  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)

@@ -195,6 +195,22 @@ def is_untokenized(text: Text, rows: int = 500) -> bool:
 AUTO = "auto"  # word tokenizer: `unicode` for untokenized text, else `whitespace`
 
 
+def reader_of_words(kind: Any, paths: Sequence[Path], languages: Sequence[str], name: str, where: str) -> Any:
+    """Return a reader of a kind with a word tokenizer; `auto` as its name is chosen by the first rows of the files.
+
+    where: section named in errors.
+
+    Raises:
+        SettingsError: no such word tokenizer, or the files of this kind are tokenized.
+    """
+    finds_words = "word_tokenizer" in kind.model_fields
+    if name == AUTO and finds_words:
+        first = next(kind().read_chunks(paths, list(languages)), None)
+        name = "whitespace" if first is None else word_tokenizer_for(*sides(first))
+    given = finds_words or name not in {AUTO, "whitespace"}  # other readers report the unknown key
+    return kind.read({"word_tokenizer": name} if given else {}, where)
+
+
 def word_tokenizer_for(*texts: Text) -> str:
     """Return the word tokenizer that `auto` means for the sides of a text, which are split at white space."""
     return "unicode" if any(map(is_untokenized, texts)) else "whitespace"

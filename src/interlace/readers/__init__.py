@@ -49,6 +49,14 @@ class Reader(Settings, ABC):
 READERS: Registry[Any] = Registry(__name__, "reader", Reader)
 
 
+def read_pairs(reader: Reader, paths: list[Path], languages: list[str]) -> Iterator[TextPairs]:
+    """Yield the chunks of parallel text; raise a DataError if the reader returns single sentences."""
+    for chunk in reader.read_chunks(paths, languages):
+        if not isinstance(chunk, TextPairs):
+            raise DataError(f"{paths[0]}: the reader returns single sentences; expected pairs")
+        yield chunk
+
+
 class RowSubset(Reader):
     """Selects rows, counted from 0 over all files.
 

@@ -29,8 +29,8 @@ from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
 from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
-from interlace.data.inspection import AUTO, word_tokenizer_for
-from interlace.readers import READERS
+from interlace.data.inspection import AUTO, reader_of_words
+from interlace.readers import READERS, read_pairs
 from interlace.readers.gold import Gold
 from interlace.text import TextPairs
 from interlace.text.lines import read_lines
@@ -64,16 +64,11 @@ class Source:
         name = reader or ("lines" if len(files) == 2 else "joined")
         kind, found = READERS.get(name), _languages(languages, files)
         paths = [must_exist(path) for path in with_stdin(files)]
-        finds_words = "word_tokenizer" in kind.model_fields
-        if word_tokenizer == AUTO and finds_words:
-            text = cls(paths, found, kind())
-            first = next(text.chunks(), None)
-            word_tokenizer = "whitespace" if first is None else word_tokenizer_for(first.source, first.target)
-            if word_tokenizer != "whitespace":
-                message = "untokenized text in %s: words by --word-tokenizer %s"
-                log.info(message, " and ".join(map(str, files)), word_tokenizer)
-        given = finds_words or word_tokenizer not in {AUTO, "whitespace"}  # other readers report the unknown key
-        return cls(paths, found, kind.read({"word_tokenizer": word_tokenizer} if given else {}, f"--reader {name}"))
+        text = cls(paths, found, reader_of_words(kind, paths, found, word_tokenizer, f"--reader {name}"))
+        if word_tokenizer == AUTO and text.word_tokenizer != "whitespace":
+            message = "untokenized text in %s: words by --word-tokenizer %s"
+            log.info(message, " and ".join(map(str, files)), text.word_tokenizer)
+        return text
 
     def like(self, files: Sequence[Path]) -> Source:
         """Return other files, one per side, with the same languages and word tokenizer."""
@@ -91,15 +86,8 @@ class Source:
         return read_gold_text(*self.files).numbers if isinstance(self.reader, Gold) else None
 
     def chunks(self) -> Iterator[TextPairs]:
-        """Read the pairs in chunks.
-
-        Raises:
-            DataError: a file cannot be read, or holds no pairs; names file and line.
-        """
-        for chunk in self.reader.read_chunks(self.files, self.languages):
-            if not isinstance(chunk, TextPairs):
-                raise DataError(f"{self.files[0]}: the reader returns single sentences; expected pairs")
-            yield chunk
+        """Read the pairs in chunks; raise a DataError as `read_pairs`."""
+        return read_pairs(self.reader, self.files, self.languages)
 
 
 def numbered(sources: Sequence[Source], spool: Path, progress: Progress) -> tuple[WordPairs, int]:
