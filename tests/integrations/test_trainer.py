@@ -84,14 +84,14 @@ CASES = {
 def test_trains_as_our_own_loop(case, build, folder, aligned):
     name = case.partition(" ")[0]
     trainer = build(name, **CASES[case])
-    maker = trainer.maker
-    examples = maker.examples(aligned)[0]
+    collator = trainer.collator
+    examples = collator.examples(aligned)[0]
     if name in {"mlm", "clm", "dict_mlm", "align_mlm"}:  # one language a batch in our loop
         trainer.train_dataset = trainer.train_dataset[: len(examples)]
-    model = TrainingModel(Backbone(transformers.BertForMaskedLM.from_pretrained(folder)), {name: maker.objective}, 5)
+    model = TrainingModel(Backbone(transformers.BertForMaskedLM.from_pretrained(folder)), {name: collator.objective}, 5)
     for one, other in zip(model.parameters(), trainer.model.parameters(), strict=True):
         assert torch.equal(one, other)  # the heads too
-    source = MixtureSource(name, "en-de", maker.objective, maker.prepared, Plan(examples))
+    source = MixtureSource(name, "en-de", collator.objective, collator.prepared, Plan(examples))
     training = Training(model, Mixture([source], 5), ADAM.build(model), ADAM, Accelerator(cpu=True), 2, MICRO)
     ours = list(steps(training, Progress()))
     trainer.train()
@@ -147,7 +147,7 @@ def test_takes_names_pairs_and_datasets(folder, aligned, tmp_path):
     rows = [{"translation": {"en": one, "de": other}} for one, other in zip(*aligned.pairs.lines(), strict=True)]
     dataset = datasets.Dataset.from_list(rows)
     by_name = il.Trainer(deepcopy(model), args, objective="weam", pairs=aligned, processing_class=tokenizer)
-    assert by_name.maker.objective.max_length == LONGEST
+    assert by_name.collator.objective.max_length == LONGEST
     objective = il.collator("tlm", tokenizer, languages=("en", "de"))
     both = il.Trainer(model, args, objective=objective, train_dataset=dataset, eval_dataset={"a": dataset})
     assert both.train_dataset.column_names == list(objective.columns) == both.eval_dataset["a"].column_names

@@ -17,10 +17,11 @@ from interlace.toy import (
 )
 from interlace.toy.concepts import ADJECTIVES, CONCEPTS, DETERMINERS, GIVEN, NOUNS, SURNAMES, TIMES, TOWNS, VERBS
 from interlace.toy.scenes import PARTICIPANTS, TENSES
-from interlace.toy.sentences import CLAUSE_ROLES, PHRASE_ROLES
+from interlace.toy.sentences import PHRASE_ROLES
 
 CODES = LANGUAGES.names()
 UPOS = set("ADJ ADP ADV AUX CCONJ DET NOUN NUM PART PRON PROPN PUNCT VERB".split())
+CLAUSE_ROLES = {*"predicate tense negation manner copula quality category question stop time.which time.unit".split()}
 ROLES = CLAUSE_ROLES | {f"{participant}.{role}" for participant in PARTICIPANTS for role in PHRASE_ROLES}
 CONTENT = {"NOUN", "VERB", "ADJ", "PROPN", "NUM"}
 

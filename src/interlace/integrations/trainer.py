@@ -40,10 +40,10 @@ class ObjectiveModel(nn.Module):
 
     accepts_loss_kwargs = True  # the Trainer then leaves the division by counts to us
 
-    def __init__(self, model: Any, maker: ObjectiveCollator) -> None:
+    def __init__(self, model: Any, collator: ObjectiveCollator) -> None:
         super().__init__()
-        self.name = maker.objective.name
-        self.inner = TrainingModel(Backbone(model), {self.name: maker.objective}, maker.seed)
+        self.name = collator.objective.name
+        self.inner = TrainingModel(Backbone(model), {self.name: collator.objective}, collator.seed)
 
     @property
     def plain(self) -> Any:
@@ -128,12 +128,12 @@ class ObjectiveTrainer(Trainer):
             objective = collator(
                 objective, processing_class, languages=languages, aligned=aligned, lexicon=lexicon, model=model
             )
-        self.maker = replace(objective, traits=Backbone(model).traits, seed=args.seed)
-        self.maker.check()
+        self.collator = replace(objective, traits=Backbone(model).traits, seed=args.seed)
+        self.collator.check()
         self._sums: Counter[str] = Counter()  # of losses and their counts since the last log
-        gather: Any = self.maker.gather  # makes examples; batches are made where the step is known
+        gather: Any = self.collator.gather  # makes examples; batches are made where the step is known
         super().__init__(
-            ObjectiveModel(model, self.maker), args, data_collator=gather,
+            ObjectiveModel(model, self.collator), args, data_collator=gather,
             train_dataset=self._rows(train_dataset if pairs is None else pairs),
             eval_dataset=self._rows(eval_dataset), processing_class=processing_class, **options,
         )  # fmt: skip
@@ -145,15 +145,15 @@ class ObjectiveTrainer(Trainer):
         if isinstance(data, dict):
             return {name: self._rows(part) for name, part in data.items()}
         if hasattr(data, "chunks") or hasattr(data, "pairs"):
-            columns = self.maker.map(data)
+            columns = self.collator.map(data)
             return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         names = getattr(data, "column_names", None)
         if names is None and hasattr(data, "map"):
             names = list(next(iter(data), {}))  # a stream may know its columns only from its rows
-        names = names or self.maker.columns  # other data has the collator's columns
-        if {*names} >= {*self.maker.columns}:
+        names = names or self.collator.columns  # other data has the collator's columns
+        if {*names} >= {*self.collator.columns}:
             return data
-        return data.map(self.maker.map, batched=True, remove_columns=names)
+        return data.map(self.collator.map, batched=True, remove_columns=names)
 
     def get_batch_samples(
         self,
@@ -164,7 +164,7 @@ class ObjectiveTrainer(Trainer):
         """Return the batches of an update, and their counts by loss term over all processes; none at a stream's end."""
         world, rank, step = self.accelerator.num_processes, self.accelerator.process_index, self.state.global_step + 1
         rows = islice(epoch_iterator, num_batches)
-        samples = [self.maker.batches(each, step, micro * world + rank) for micro, each in enumerate(rows)]
+        samples = [self.collator.batches(each, step, micro * world + rank) for micro, each in enumerate(rows)]
         if len(samples) < num_batches:  # a stream ends; the Trainer would add the rest to the next update
             return [], None
         counts = _counts([batch for batches in samples for batch in batches])
@@ -188,7 +188,7 @@ class ObjectiveTrainer(Trainer):
 
     def prediction_step(self, model: nn.Module, inputs: Any, *_: Any, **__: Any) -> tuple[Tensor, None, None]:
         """Return the loss of a batch with the objective's evaluation settings, and fixed masks."""
-        evaluated = replace(self.maker, objective=self.maker.objective.for_evaluation())
+        evaluated = replace(self.collator, objective=self.collator.objective.for_evaluation())
         batches = self._prepare_inputs(evaluated.batches(inputs))
         with torch.no_grad(), self.compute_loss_context_manager():
             loss, _totals = model(batches, _counts(batches))
@@ -199,7 +199,7 @@ class ObjectiveTrainer(Trainer):
         if "loss" in logs and self._sums:
             sums = StepCounts(self.accelerator).reduced({key: float(value) for key, value in self._sums.items()})
             terms = [key for key in sums if f"{key} count" in sums]
-            logs |= {f"{self.maker.objective.name}/{key}": sums[key] / max(sums[f"{key} count"], 1) for key in terms}
+            logs |= {f"{self.collator.objective.name}/{key}": sums[key] / max(sums[f"{key} count"], 1) for key in terms}
             self._sums.clear()
         super().log(logs, start_time)
 

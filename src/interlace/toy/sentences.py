@@ -11,10 +11,6 @@ from typing import ClassVar, NamedTuple, TypeVar
 from interlace.toy.concepts import CONCEPTS, GIVEN, SURNAMES, cells
 from interlace.toy.scenes import Phrase, Scene
 
-CLAUSE_ROLES = frozenset(
-    "predicate tense negation manner copula quality category question stop time.which time.unit".split()
-)
-"""Roles of words that belong to no participant; the others are a participant and one of `PHRASE_ROLES`."""
 PHRASE_ROLES = ("head", "surname", "determiner", "quality", "relation")  # relation: "in", "-de", 里
 Entry = TypeVar("Entry")
 LATIN_NAMES = {name: name.title() for name in (*GIVEN, *SURNAMES)}
