@@ -181,7 +181,7 @@ def find_download(name: str, version: str = "") -> DownloadEntry:
     if entry is None and collection == "opus" and re.fullmatch(r"\w[\w.-]*", item) and version:
         entry = replace(index["opus/Tatoeba"], name=name, values={"item": item, "version": version})
     if entry is None:
-        hint = "; other corpora of OPUS need a version: opus/CORPUS@VERSION" if collection == "opus" else ""
+        hint = " (other corpora of OPUS need a version: opus/CORPUS@VERSION)" if collection == "opus" else ""
         raise SettingsError(f"there is no download {name!r}{did_you_mean(name, index)}{hint}")
     if version and "version" not in entry.values:
         raise SettingsError(f"{name}: has no versions, found @{version}")
