@@ -183,7 +183,13 @@ def test_checkpoint_is_only_evaluated(run, tmp_path):
 def test_rejects_missing_checkpoints_before_running(run, tmp_path):
     absent = tmp_path / "absent"
     changes = {"systems.c.recipe": "tiny/mlm", "systems.c.model": str(absent)}
-    with pytest.raises(SettingsError, match=rf"no such checkpoint:\n  systems\.c\.model: {absent}\n.*--only"):
+    started = {"systems.d.recipe": "adapt/mbert:alm", "systems.d.set.data_root": str(tmp_path)}
+    with pytest.raises(SettingsError, match=rf"  c: {absent}: no such.*\n  d: {tmp_path}/train\.en: no such file"):
+        run(changes | started)
+    wrong = {"systems.a.set.train.stepss": "1", "systems.b.set.seed": "-1", "systems.b.set.vocab.size": "1"}
+    with pytest.raises(SettingsError, match=r"(?s)several errors:\n  a .*stepss.*\n  b .*vocab\.size"):
+        run(wrong)
+    with pytest.raises(SettingsError, match=rf"cannot run:\n  c: {absent}: no such checkpoint\n.*--only"):
         run(changes)
     assert not calls(tmp_path, "a,seed=0")
     absent.mkdir()
@@ -219,7 +225,7 @@ def test_rejects_folders_with_other_files(run, tmp_path, name):
     place = tmp_path / "study" / name
     place.parent.mkdir()
     place.write_text("{}")
-    with pytest.raises(RunError, match=rf"has '{name}' but no study\.json; choose another"):
+    with pytest.raises(RunError, match=rf"holds '{name}' but no study\.json"):
         run()
     assert place.read_text() == "{}"
     assert not (tmp_path / "study" / "study.json").exists()

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator
 
-from interlace.core.errors import SettingsError, did_you_mean
+from interlace.core.errors import InterlaceError, SettingsError, did_you_mean
 from interlace.core.names import Name
 from interlace.core.settings import Settings
 from interlace.core.store import ConfigStore, change, merged, put
@@ -180,6 +180,7 @@ def cells_of(study: Study, folder: Path) -> list[GridCell]:
         DataError: a recipe is missing.
     """
     cells: dict[str, GridCell] = {}
+    faults: dict[str, InterlaceError] = {}
     for seed, values in product(study.seeds, product(*study.axes.values())):
         for name, system in study.systems.items():
             if system.seeds is not None and seed not in system.seeds:
@@ -188,10 +189,17 @@ def cells_of(study: Study, folder: Path) -> list[GridCell]:
             if system.model is not None:  # of a checkpoint only those of its evaluation
                 axes = {key: value if key.startswith("evaluate.") else None for key, value in axes.items()}
             own_seed = seed if system.model is None or "{seed}" in system.model else None
-            cell = _cell(study, name, axes, own_seed, folder)
+            try:
+                cell = _cell(study, name, axes, own_seed, folder)
+            except InterlaceError as error:
+                faults.setdefault(str(error), error)
+                continue
             if (other := cells.get(cell.name)) is not None and other != cell:
                 raise SettingsError(f"two cells have the name {cell.name!r}: rename systems or axis values")
             cells[cell.name] = cell
+    if faults:
+        one = next(iter(faults.values()))
+        raise one if len(faults) == 1 else SettingsError("\n  ".join(["several errors:", *faults]))
     first: dict[str, str] = {}  # cells with the same pre-training share the run of the first
     found = []
     for cell in cells.values():
@@ -212,15 +220,6 @@ def matching(cells: Sequence[GridCell], pattern: str) -> list[GridCell]:
         raise SettingsError(f"--only {pattern!r} matches no cell{hint}")
     wanted = {cell.name for cell in fits} | {cell.origin for cell in fits}
     return [cell for cell in cells if cell.name in wanted]
-
-
-def check_models(cells: Iterable[GridCell]) -> None:
-    """Raise SettingsError for checkpoints that are missing folders; other names may be on the hub."""
-    named = dict.fromkeys((cell.system, cell.model) for cell in cells if cell.model)
-    missing = [(name, path) for name, path in named if path.startswith(("/", "./", "../")) and not Path(path).is_dir()]
-    if missing:
-        lines = "".join(f"\n  systems.{name}.model: {path}" for name, path in missing)
-        raise SettingsError(f"no such checkpoint:{lines}\nleave them out with --only, or make them first")
 
 
 def _cell(study: Study, system: str, axes: dict[str, Any], seed: int | None, folder: Path) -> GridCell:

@@ -15,10 +15,10 @@ from interlace.experiments.recipe import Recipe
 from interlace.experiments.score_store import content_keys
 from interlace.experiments.studies import GridCell, Study
 from interlace.scores import ZERO_SHOT, ScoreTable, table_of_entries
-from interlace.training.run_folder import EVALUATION, RECIPE, RUN, SCORES, VECTORS, read_json, write_json
+from interlace.training.run_folder import CELL, EVALUATION, RECIPE, RUN, SCORES, VECTORS, read_json, write_json
 from interlace.training.selection import Item, runs_of_task
 
-CELL, TRAINING, LOG = "cell.json", "pretrain.json", "log.txt"
+TRAINING, LOG = "pretrain.json", "log.txt"
 CELLS, ASIDE, STUDY = "cells", "aside", "study.json"
 RESULTS, PARQUET = "results.json", "results.parquet"
 

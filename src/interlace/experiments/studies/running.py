@@ -18,10 +18,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 
-from interlace.core.errors import InterlaceError, RunError
-from interlace.experiments.studies import GridCell, Study, cells_of, check_models, matching
-from interlace.experiments.studies.folder import CELLS, LOG, RESULTS, STUDY, TRAINING, StudyFolder
-from interlace.training.run_folder import EVALUATION, RECIPE, locked, read_json, write_json
+from interlace.core.errors import DataError, InterlaceError, RunError, SettingsError
+from interlace.experiments.prepare import check_inputs
+from interlace.experiments.studies import GridCell, Study, cells_of, matching
+from interlace.experiments.studies.folder import LOG, STUDY, TRAINING, StudyFolder
+from interlace.training.run_folder import EVALUATION, locked, read_json, write_json
 
 log = logging.getLogger(__name__)
 
@@ -78,8 +79,8 @@ def run_study(
     every = cells_of(study, folder)
     cells = matching(every, only)
     place = StudyFolder(into)
-    check_models(cell for cell in cells if not place.is_finished(cell))
-    with locked(into):
+    _check_starts(cells, place)
+    with locked(into, STUDY):
         _check_study(study, place)
         _check_settings(cells, place, put_aside=put_aside)
         outcome = StudyOutcome(cells)
@@ -104,12 +105,26 @@ def run_study(
     return outcome
 
 
+def _check_starts(cells: Sequence[GridCell], place: StudyFolder) -> None:
+    """Raise one SettingsError for all unfinished cells whose data, start or model is missing; hub names are models."""
+    faults: dict[str, dict[str, None]] = {}
+    for cell in (cell for cell in cells if not place.is_finished(cell)):
+        model = cell.model or ""
+        try:
+            if model.startswith(("/", "./", "../")) and not Path(model).is_dir():
+                raise DataError(f"{model}: no such checkpoint")
+            if not (model or cell.origin or place.is_trained(cell.name)):
+                check_inputs(cell.recipe)
+        except InterlaceError as error:
+            faults.setdefault(str(error), {})[cell.system] = None
+    if faults:
+        lines = "".join(f"\n  {', '.join(systems)}: {error}" for error, systems in faults.items())
+        raise SettingsError(f"systems that cannot run:{lines}\nleave them out with --only, or provide what is missing")
+
+
 def _check_study(study: Study, place: StudyFolder) -> None:
-    """Write `study.json`; raise RunError if the folder holds something else."""
+    """Write `study.json`; raise RunError if the folder holds another study."""
     found = read_json(path := place.path / STUDY)
-    foreign = [name for name in (RECIPE, CELLS, RESULTS) if (place.path / name).exists()]
-    if found is None and foreign:
-        raise RunError(f"{place.path}: has {foreign[0]!r} but no {STUDY}; choose another folder")
     if found is not None and found.get("name") != study.name:
         raise RunError(f"{place.path}: holds study {found.get('name')!r}, not {study.name!r}; choose another folder")
     write_json(path, study.dump())
