@@ -12,7 +12,7 @@ from transformers import AutoModel, AutoModelForMaskedLM, AutoTokenizer
 from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.data.vocab import Vocab
 from interlace.experiments.pretrain import pretrain
-from interlace.experiments.recipe import RECIPES, read_recipe
+from interlace.experiments.recipe import RECIPES, Recipe, read_recipe
 from interlace.models.build import load
 from little_checkpoints import ENGLISH, KINDS, LONGEST, save
 from toy_settings import under
@@ -79,6 +79,22 @@ def test_output_is_a_transformers_checkpoint(name, kind, starts, text, tmp_path)
         assert torch.equal(old[pooler], new[pooler])
         ids = torch.tensor([[2, 5, 6, 3]])
         assert AutoModel.from_pretrained(model, trust_remote_code=False).eval()(ids).pooler_output.isfinite().all()
+
+
+def test_default_length_is_limited_by_the_checkpoint_and_a_larger_one_rejected_before_alignment(
+    starts, text, tmp_path, monkeypatch, caplog
+):
+    caplog.set_level("INFO", "interlace")
+    changes = SHORT | {"model.start": str(starts["xlm-r"]), "data_root": str(text)}
+    recipe = read_recipe("adapt/xlm-r-alm", changes)
+    pretrain(Recipe.read({**recipe.dump(), "objectives": {"mlm": {}}}), tmp_path / "run")
+    assert f"objectives.mlm.max_length: {LONGEST}, the model's maximum, instead of 256" in caplog.text
+    monkeypatch.setattr("interlace.experiments.pretrain.prepare", lambda *_, **__: pytest.fail("text was prepared"))
+    with pytest.raises(SettingsError, match=f"max_length = 128, but the model's maximum is {LONGEST}"):
+        pretrain(recipe, tmp_path / "other")
+    (text / "gone").mkdir(exist_ok=True)
+    with pytest.raises(DataError, match=r"train\.en: no such file"):  # before the checkpoint is looked for
+        pretrain(read_recipe("adapt/xlm-r-alm", {"data_root": str(text / "gone")}), tmp_path / "other")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -64,7 +64,7 @@ def edit(old, new):
         ),
         (
             edit("[objectives.tlm]\nmax_length = 32", "[objectives.tlm]\nmax_length = 64"),
-            ["recipe 'small', [objectives.tlm]: objectives.tlm.max_length = 64"],
+            ["recipe 'small': objectives.tlm.max_length = 64"],
         ),
     ],
     ids="missing-file empty-file sides-differ no-utf8 key objective range corpus no-toml not-parallel prepare "
@@ -110,7 +110,9 @@ def test_rejects_truncated_checkpoints(train, tmp_path):
 
 def test_corrected_recipe_may_use_the_folder_of_a_failed_start(train, small, tmp_path):
     edit("dev.{language}", "dve.{language}")(tmp_path)
-    assert train()[0] == 2
+    assert (train()[0], (tmp_path / "run").exists()) == (2, False)
+    (tmp_path / "run").mkdir()
+    assert (train()[0], (tmp_path / "run" / "recipe.json").exists()) == (2, True)
     edit("dve.{language}", "dev.{language}")(tmp_path)
     code, message = train()
     assert (code, "without a checkpoint" in message) == (0, True), message

@@ -19,6 +19,34 @@ def test_rejects_a_folder_in_use(tmp_path):
     assert "in use by another process" in other.stderr
 
 
+@pytest.mark.parametrize("marks", [(), ("scores.json", "evaluate.json"), ("study.json",)])
+def test_rejects_folders_of_others_and_leaves_them_as_they_are(tmp_path, marks):
+    for name in ("b.txt", "a.txt", "d", "c"):
+        (tmp_path / name).write_text("precious")
+    told = rf"holds 'a\.txt', 'b\.txt', 'c' and 1 more but no {(*marks, 'recipe.json')[0]}, .* such as .*/run"
+    with pytest.raises(RunError, match=told), locked(tmp_path, *marks):
+        pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "b.txt", "c", "d"]
+
+
+@pytest.mark.parametrize(
+    "names", [["recipe.json", "model"], ["cell.json", "log.txt"], ["run_state.json", "dictionaries", "train.log"], []]
+)
+def test_accepts_own_folders_and_those_of_a_failed_start(tmp_path, names):
+    for name in names:
+        (tmp_path / name).write_text("{}")
+    with pytest.raises(ZeroDivisionError), locked(tmp_path):
+        raise ZeroDivisionError
+    assert {path.name for path in tmp_path.iterdir()} - {".lock"} == {*names}
+
+
+@pytest.mark.parametrize("kept", ["recipe.json", "metrics.jsonl"])
+def test_failed_start_removes_the_folder_that_it_made_if_nothing_else_is_in_it(tmp_path, kept):
+    with pytest.raises(NotADirectoryError), locked(tmp_path / "run"):
+        (tmp_path / "run" / kept / "below").write_text((tmp_path / "run" / kept).write_text("{}") and "")
+    assert (tmp_path / "run").exists() == (kept == "metrics.jsonl")
+
+
 def test_metrics_are_cut_back_to_the_checkpoint(tmp_path):
     path = tmp_path / "metrics.jsonl"
     for step in (1, 2, 3):

@@ -15,9 +15,9 @@ from interlace.experiments.evaluate import evaluate as evaluate_target
 from interlace.experiments.evaluate import target_of
 from interlace.experiments.pretrain import pretrain as pretrain_recipe
 from interlace.experiments.recipe import Recipe, read_recipe
-from interlace.objectives import OBJECTIVES
 from interlace.scores import ScoreTable, table_of_entries
 from interlace.text.lines import write_lines
+from interlace.training.run_folder import RECIPE, check_folder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -110,6 +110,9 @@ def pretrain(
         recipe = Recipe.read(merged(read_recipe(start).dump(), changes), start)
     else:
         recipe = Recipe.read(merged(_recipe_of(start, pairs, objectives, into), changes), "pretrain")
+        check_folder(into, RECIPE)
+        for language, lines in zip(pairs.languages, pairs.lines(), strict=True):
+            write_lines(into / TEXT / f"train.{language}", lines)
     pretrain_recipe(recipe, into)
     return FinishedRun(into)
 
@@ -117,7 +120,7 @@ def pretrain(
 def _recipe_of(
     start: str, pairs: ParallelText, objectives: Sequence[str] | Mapping[str, float | Mapping[str, Any]], into: Path
 ) -> dict[str, Any]:
-    """Write the pairs below the run's folder, and return a recipe that continues the checkpoint on them."""
+    """Return a recipe that continues the checkpoint on the pairs, which are expected below the run's folder."""
     languages = pairs.languages
     entries: dict[str, Any] = {}
     given = ([objectives] if isinstance(objectives, str) else objectives) or ("mlm", "alm")
@@ -125,9 +128,6 @@ def _recipe_of(
         value = given[name] if isinstance(given, Mapping) else 1
         entry = dict(value) if isinstance(value, Mapping) else {"weight": value}
         entries[name] = entry
-        OBJECTIVES.get(name)  # an unknown one is an error before anything is written
-    for language, lines in zip(languages, pairs.lines(), strict=True):
-        write_lines(into / TEXT / f"train.{language}", lines)
     train = ["train.{source}", "train.{target}"]
     return {
         "name": into.name,

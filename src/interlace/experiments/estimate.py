@@ -24,6 +24,8 @@ from interlace.data import Sentences
 from interlace.data.tokenizer_training import ROLES, word_level_tokenizer
 from interlace.data.vocab import Vocab
 from interlace.experiments.deriving import derived_problems
+from interlace.experiments.mixing import with_limited_lengths
+from interlace.experiments.prepare import corpus_files
 from interlace.experiments.recipe import Recipe, tokenizer_of
 from interlace.models.backbone import Backbone
 from interlace.models.build import build_model
@@ -31,7 +33,6 @@ from interlace.models.token_embeddings import read_vectors
 from interlace.objectives import Resources
 from interlace.objectives.back_translation import BackTranslation
 from interlace.objectives.common.seq2seq import Seq2SeqObjective
-from interlace.readers import is_hub
 from interlace.training.device import resolved
 
 _SECONDS = 2.0  # of measurement, after a first update
@@ -127,6 +128,7 @@ def _cost(recipe: Recipe, tokens: int) -> ModelCost:
         model = model.model_copy(update={"vectors": None})
     vocab = _vocab(recipe)
     backbone = build_model(model, vocab, recipe.languages, recipe.seed, causal=recipe.causal, seq2seq=recipe.seq2seq)
+    recipe = with_limited_lengths(recipe, backbone.traits)
     benchmark = _Benchmark(recipe, backbone.to(device).train(), vocab.size, device)
     rate, kept = benchmark.run()
     updates = [(BackTranslationUpdates(each, backbone, vocab, recipe.languages), part) for each, part in shares(recipe)]
@@ -168,8 +170,7 @@ class _Benchmark:
 
     def __init__(self, recipe: Recipe, backbone: Backbone, vocab: int, device: torch.device) -> None:
         objectives: list[Any] = [recipe.objective(name) for name in recipe.objectives]
-        max_length = max(objective.max_length for objective in objectives)
-        self._length = min(max_length, backbone.traits.max_length or max_length)
+        self._length = max(objective.max_length for objective in objectives)
         masking = [getattr(objective, "masking", None) for objective in objectives]  # maximum share of predicted tokens
         rates = [1.0 if rule is None else max(values_of(str(rule.rate))) for rule in masking]
         self._predicted = 1.0 if recipe.seq2seq else max(rates)
@@ -256,15 +257,7 @@ def training_files(recipe: Recipe) -> TextFiles | None:
     """Return the training files of a recipe; None for the toy corpus, which is generated."""
     if recipe.toy is not None:
         return None
-    named = [
-        file
-        for group in recipe.corpora.values()
-        for corpus in (*group.languages, *group.pairs)
-        if not recipe.derived.keys() & set(corpus.split("-"))  # derived from other files, which are counted
-        for file in group.files("train", corpus, recipe.root)
-        if not is_hub(file)  # not yet downloaded
-    ]
-    files = list(dict.fromkeys(named))
+    files = corpus_files(recipe, "train")
     here = [file for file in files if file.is_file()]
     missing = [str(file) for file in files if file not in set(here)]
     return TextFiles(len(files), sum(file.stat().st_size for file in here), missing)

@@ -35,7 +35,7 @@ from interlace.training.evaluation_job import EvaluationJob, Score
 from interlace.training.fine_tuning import fine_tune_runs, readable, remove_other_sweeps, remove_sweep, score_run
 from interlace.training.loop import TrainingStep
 from interlace.training.predictions import safe_file_name
-from interlace.training.run_folder import EVALUATION, RUN, VECTORS, locked, write_json
+from interlace.training.run_folder import EVALUATION, RECIPE, RUN, SCORES, VECTORS, locked, write_json
 from interlace.training.selection import FineTuneRun
 
 log = logging.getLogger(__name__)
@@ -130,7 +130,7 @@ def evaluate(
     vocab: Any = Vocab.load(target.model) if vectors is None else None
     model = model_key(target.model)
     failures: list[InterlaceError] = []
-    with locked(target.into) if accelerator.is_main_process else nullcontext():
+    with locked(target.into, SCORES, EVALUATION, RECIPE) if accelerator.is_main_process else nullcontext():
         store = ScoreStore(
             target.into,
             lambda: _write_records(target),
@@ -151,10 +151,10 @@ def evaluate(
             scored = {place[0] for place in store.requested}
             reported = [str(failure) for failure in failures]
             store.add(_contamination(target, [name for name in names if name in scored], reported))
+        if failures and not store.requested:
+            raise failures[0]
     if train.trackers and store.requested:
         _track(target, accelerator, store.requested_rows())
-    if failures and not store.requested:
-        raise failures[0]
     if failures:
         raise IncompleteError(failures, store.requested_rows())
     return store.requested_rows()

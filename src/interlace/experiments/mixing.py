@@ -40,6 +40,26 @@ from interlace.training.mixture import BatchPlan, BucketedBatches, Mixture, Mixt
 log = logging.getLogger(__name__)
 
 
+def with_limited_lengths(recipe: Recipe, traits: Traits) -> Recipe:
+    """Return the recipe with each objective's default `max_length` limited to the model's maximum.
+
+    Raises:
+        SettingsError: the recipe sets a larger one.
+    """
+    entries, limit = dict(recipe.objectives), traits.max_length
+    for name, entry in entries.items():
+        if (default := recipe.objective(name).max_length) <= limit:
+            continue
+        if "max_length" in entry.settings:
+            raise SettingsError(
+                f"recipe {recipe.name!r}: objectives.{name}.max_length = {default}, but the model's maximum is {limit} "
+                f"tokens; set it to {limit} or less"
+            )
+        log.info("objectives.%s.max_length: %d, the model's maximum, instead of %d", name, limit, default)
+        entries[name] = entry.model_copy(update={"settings": {**entry.settings, "max_length": limit}})
+    return recipe.model_copy(update={"objectives": entries})
+
+
 def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixture:
     """Return a source for every objective and each of its corpora, with language shares q ~ p^alpha.
 
@@ -60,11 +80,6 @@ def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixtu
 def _sources(recipe: Recipe, name: str, materials: Materials, traits: Traits) -> Iterator[MixtureSource]:
     """Yield the sources of one objective."""
     entry, objective = recipe.objectives[name], recipe.objective(name)
-    if objective.max_length > traits.max_length:
-        raise SettingsError(
-            f"objectives.{name}.max_length = {objective.max_length}, but the model's maximum is "
-            f"{traits.max_length} tokens; set it to {traits.max_length} or less"
-        )
     corpora = _corpora_of(objective, entry.corpora, materials)
     prepared = objective.prepare(_resources(recipe, name, objective, corpora, materials, traits))
     for note in prepared.dictionaries.notes if prepared.dictionaries is not None else ():

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from interlace.core.errors import DataError
+from interlace.core.files import must_exist
 from interlace.data.build import build_corpus
 from interlace.data.cache import cached, content_key
 from interlace.data.corpus import Corpus, ParallelCorpus
@@ -28,7 +29,9 @@ from interlace.experiments.corpora import (
 from interlace.experiments.deriving import DerivedSubwords
 from interlace.experiments.recipe import CorpusGroup, Recipe, tokenizer_of
 from interlace.experiments.sections import VocabSettings
+from interlace.models.checkpoint_files import find_checkpoint, read_config
 from interlace.models.token_embeddings import check_vectors
+from interlace.readers import is_hub
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.toy import toy_version, write_toy
 from interlace.toy.languages import LANGUAGES
@@ -71,10 +74,10 @@ def sides_of(corpora: Mapping[str, AnyCorpus]) -> dict[str, Corpus]:
     }
 
 
-def prepare(recipe: Recipe, *, dev: bool = True) -> Materials:
+def prepare(recipe: Recipe, vocab: Vocab | None = None, *, dev: bool = True) -> Materials:
     """Load the data of a recipe from the cache, or build it.
 
-    dev: include held-out text.
+    vocab: the recipe's; default: loaded or learned. dev: include held-out text.
 
     Raises:
         DataError: the data root is missing, or a reader cannot read a file.
@@ -82,8 +85,7 @@ def prepare(recipe: Recipe, *, dev: bool = True) -> Materials:
     from interlace.experiments.deriving import derived_subwords
 
     root = data_root(recipe)
-    vocab = _vocab(recipe, root).with_normalization(recipe.normalization)
-    vocab = vocab.with_target_languages(recipe.languages) if recipe.seq2seq else vocab
+    vocab = vocab or prepare_vocab(recipe)
     train: dict[str, AnyCorpus] = {}
     held_out: dict[str, AnyCorpus] = {}
     groups: dict[str, list[str]] = {}
@@ -99,6 +101,41 @@ def prepare(recipe: Recipe, *, dev: bool = True) -> Materials:
             if group.dev and dev:
                 held_out[key] = _corpus(recipe, group, corpus, "dev", root, vocab)
     return Materials(root, vocab, train, held_out, groups, derived_subwords(recipe, vocab, root))
+
+
+def check_inputs(recipe: Recipe) -> None:
+    """Check that the corpora's files and the checkpoints to start from exist.
+
+    Raises:
+        DataError, CheckpointError: one does not, and names the nearest.
+    """
+    if recipe.toy is None:
+        _root(recipe)
+        for path in corpus_files(recipe, "train", "dev"):
+            must_exist(path)
+    decoder = recipe.model.decoder
+    for start in filter(None, (recipe.model.start, decoder.start if decoder is not None else None)):
+        read_config(find_checkpoint(start))
+
+
+def corpus_files(recipe: Recipe, *splits: str) -> list[Path]:
+    """Return the files of the corpora, except derived text and data sets of the hub; they may be missing."""
+    named = [
+        file
+        for group in recipe.corpora.values()
+        for corpus in (*group.languages, *group.pairs)
+        if not recipe.derived.keys() & set(corpus.split("-"))
+        for split in splits
+        for file in group.files(split, corpus, recipe.root)
+        if not is_hub(file)
+    ]
+    return list(dict.fromkeys(named))
+
+
+def prepare_vocab(recipe: Recipe) -> Vocab:
+    """Return the vocabulary of a recipe; raise as `prepare`."""
+    vocab = _vocab(recipe, data_root(recipe)).with_normalization(recipe.normalization)
+    return vocab.with_target_languages(recipe.languages) if recipe.seq2seq else vocab
 
 
 def data_root(recipe: Recipe) -> Path:

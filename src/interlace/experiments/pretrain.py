@@ -16,8 +16,8 @@ from interlace.core.errors import SettingsError
 from interlace.experiments import monitoring, records
 from interlace.experiments.card import write_card
 from interlace.experiments.embeddings import learn_vectors
-from interlace.experiments.mixing import build_mixture, store_dictionaries
-from interlace.experiments.prepare import Materials, prepare
+from interlace.experiments.mixing import build_mixture, store_dictionaries, with_limited_lengths
+from interlace.experiments.prepare import Materials, check_inputs, prepare, prepare_vocab
 from interlace.experiments.recipe import STOPPING_TASKS, Recipe, leaves
 from interlace.models.backbone import Backbone
 from interlace.models.build import build_model, merge_adapters
@@ -61,13 +61,17 @@ def pretrain(recipe: Recipe, into: Path, callback: Callable[[TrainingStep], None
 
 def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callable[[TrainingStep], None]) -> Path:
     begun = time.perf_counter()
+    main, train = accelerator.is_main_process, recipe.train
     with accelerator.main_process_first():
-        materials = prepare(recipe)
-    prepared = time.perf_counter()
-    main, train, vocab = accelerator.is_main_process, recipe.train, materials.vocab
+        check_inputs(recipe)
+        vocab = prepare_vocab(recipe)
     backbone = build_model(
         recipe.model, vocab, recipe.languages, recipe.seed, causal=recipe.causal, seq2seq=recipe.seq2seq
     )
+    recipe = with_limited_lengths(recipe, backbone.traits)  # before text is encoded and aligned
+    with accelerator.main_process_first():
+        materials = prepare(recipe, vocab)
+    prepared = time.perf_counter()
     if main:
         records.check_run_state(into, vocab, backbone)
     for note in backbone.notes:

@@ -31,13 +31,12 @@ from interlace.readers.dataset import stored_files
 from interlace.text.normalization import Normalization
 from interlace.training import checkpoint
 from interlace.training.loop import Progress, Training
-from interlace.training.run_folder import METRICS, RECIPE, RUN, read_json, write_json
+from interlace.training.run_folder import RECIPE, RUN, RUN_STATE, read_json, write_json
 
 log = logging.getLogger(__name__)
 _UNIT = {"masked": "per masked subword", "causal": "per subword", "seq2seq": "per subword written"}  # of `perplexity`
 
 DIGEST = "BLAKE2b, 128 bit"  # of files
-RUN_STATE = "run_state.json"
 METADATA = "interlace.json"
 _LAYERS, _WEIGHTS, _POOLING, _NORM = "1_WeightedLayerPooling", "1_WordWeights", "1_Pooling", "2_Normalize"
 
@@ -68,13 +67,10 @@ def claim_folder(recipe: Recipe, into: Path) -> None:
     not depend on their number; it resumes from its last checkpoint, also if it was finished.
 
     Raises:
-        RunError: the folder is not a run's, or holds a run of another recipe that this one does not extend.
+        RunError: the folder holds a run of another recipe that this one does not extend.
     """
     found, dumped = read_json(into / RECIPE), recipe.dump()
-    if found is None:
-        if foreign := [name for name in ("model", "checkpoints", "vectors", METRICS) if (into / name).exists()]:
-            raise RunError(f"{into}: holds {foreign[0]!r} but no {RECIPE}, so it is not a run; choose another folder")
-    else:
+    if found is not None:
         try:
             stored = Recipe.read(found).dump()  # with the defaults of settings that are newer than the run
         except InterlaceError:

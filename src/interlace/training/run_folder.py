@@ -1,6 +1,7 @@
 """The folder of a run: its lock and its plain files."""
 
 import json
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,17 +14,39 @@ from interlace.core.files import atomic
 
 RECIPE, RUN, METRICS, SAMPLES, SCORES = "recipe.json", "run.json", "metrics.jsonl", "samples.json", "scores.json"
 ALIGNMENTS, WORDS, VECTORS = "alignments.json", "words.safetensors", "vectors"
-EVALUATION = "evaluate.json"
+EVALUATION, RUN_STATE, CELL = "evaluate.json", "run_state.json", "cell.json"
+_FIRST = {RECIPE, RUN_STATE, "dictionaries", "predictions", "tuning"}  # all that a failed start leaves
+_OWN = {*_FIRST, "text", "trackers", "contamination.json"} - {RECIPE}  # what may precede the marks of a folder
+
+
+def check_folder(folder: Path, *marks: str) -> None:
+    """Reject a folder with files of others: none of the marks, and something other than logs and a failed start's.
+
+    Raises:
+        RunError: names what was found.
+    """
+    if not folder.is_dir() or any((folder / mark).is_file() for mark in (*marks, CELL)):
+        return
+    entries = sorted(path for path in folder.iterdir() if path.name[0] != "." and path.suffix != ".log")
+    if foreign := [path.name for path in entries if path.name not in _OWN]:
+        named, more = ", ".join(map(repr, foreign[:3])), f" and {len(foreign) - 3} more" if len(foreign) > 3 else ""
+        hint = f"choose another folder, such as {folder / 'run'}"
+        raise RunError(f"{folder}: holds {named}{more} but no {marks[0]}, so it belongs to something else; {hint}")
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path, *marks: str) -> Iterator[None]:
     """Lock the folder for this process; the lock of a killed process is free again.
 
+    A folder that this call makes is removed after an error if it holds no more than first records.
+
+    marks: files one of which shows that the folder is of the kind that is wanted; default: the recipe of a run.
+
     Raises:
-        RunError: another process holds the lock, or the folder cannot be made or written.
+        RunError: another process holds the lock, the folder cannot be made or written, or holds files of others.
     """
-    lock = FileLock(folder / ".lock")
+    check_folder(folder, *(marks or [RECIPE]))
+    made, lock = not folder.exists(), FileLock(folder / ".lock")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
@@ -35,6 +58,11 @@ def locked(folder: Path) -> Iterator[None]:
         raise RunError(f"{folder}: cannot be written: {error.strerror}; choose another folder") from None
     try:
         yield
+    except BaseException:
+        lock.release()
+        if made and {path.name for path in folder.iterdir()} <= {*_FIRST, ".lock"}:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
     finally:
         lock.release()
 
