@@ -1,13 +1,21 @@
 """Prepared corpora: rows and shares, filters, and the keys of caches."""
 
 import json
+import os
+import signal
 import tomllib
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from random import Random
 
 import pytest
+from typer.testing import CliRunner
 
-from interlace.core.errors import MissingDependencyError, SettingsError
+from interlace.cli import application
+from interlace.core.errors import MissingDependencyError, RunError, SettingsError
+from interlace.experiments import prepare as preparing
 from interlace.experiments.checking import training_text
-from interlace.experiments.prepare import prepare
+from interlace.experiments.prepare import prepare, prepare_with
 from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.text.lines import write_lines
 
@@ -127,3 +135,124 @@ def test_rejects_word_tokenizer_without_its_package(monkeypatch):
     monkeypatch.setattr("interlace.text.word_tokenizers.find_spec", lambda name: None if name == "sacremoses" else True)
     with pytest.raises(MissingDependencyError, match="pip install sacremoses"):
         read_recipe("tiny/mlm", {"word_tokenizer": "by_language"})
+
+
+# ---- by several workers ----
+
+WORKERS = """
+name = "workers"
+seed = 3
+
+[corpora.text]
+languages = ["de"]
+train = ["train.{language}", "more.{language}"]
+
+[corpora.pairs]
+pairs = ["en-de"]
+train = ["train.{source}", "train.{target}"]
+dev = ["more.{source}", "more.{target}"]
+
+[corpora.unique]
+pairs = ["de-en"]
+train = ["train.{source}", "train.{target}"]
+
+[filters.length]
+max_words = 7
+
+[vocab]
+size = 300
+
+[objectives.alm]
+corpora = ["en-de"]
+
+[objectives.mlm]
+"""
+
+
+@pytest.fixture
+def spread(tmp_path, monkeypatch):
+    """A function that prepares a recipe, cut into parts of 50 lines, in a cache of its own, and returns its files."""
+    rng = Random(5)
+    words = {"en": "the cat dog sleeps eats red".split(), "de": "das Tier Hund schläft isst rot".split()}
+    drawn = [[rng.randrange(6) for _ in range(rng.randrange(10))] for _ in range(620)]
+    for language, spelled in words.items():
+        lines = [" ".join(spelled[number] for number in line) for line in drawn]
+        write_lines(tmp_path / f"train.{language}", lines[:530])
+        write_lines(tmp_path / f"more.{language}", lines[530:])
+    monkeypatch.setattr("interlace.experiments.prepare.PART_ROWS", 50)
+    recipe = Recipe.read({**tomllib.loads(WORKERS), "data_root": str(tmp_path)})
+
+    def run(name, prepare, *more):
+        monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / name))
+        prepare(recipe, *more)
+        files = {path.relative_to(tmp_path / name): path for path in sorted((tmp_path / name).rglob("*"))}
+        return {
+            str(short): path.read_bytes().replace(str(tmp_path / name).encode(), b"cache")
+            for short, path in files.items()
+            if path.is_file() and not path.name.endswith(".lock") and short.parts[0] != "digests"
+        }
+
+    return run
+
+
+def _differing(one, other):
+    return [name for name in sorted({*one, *other}) if one.get(name) != other.get(name)]
+
+
+def test_workers_prepare_the_same_bytes(spread):
+    alone, seen = spread("alone", prepare), []
+    together = spread("together", prepare_with, lambda: ThreadPoolExecutor(2), lambda *step: seen.append(step))
+    assert {name.partition("/")[0] for name in alone} == {"vocab", "corpus", "alignments", "phrases"}
+    assert _differing(together, alone) == []
+    assert ("preparing", 11 + 2 + 11 + 2 + 11 + 1, 38) in seen  # parts of train and more: de, en-de, de-en; alignment
+
+
+def test_an_interrupted_preparation_resumes_with_its_parts(spread, monkeypatch):
+    built = []
+    plain = preparing._build
+    monkeypatch.setattr(preparing, "_build", lambda *given: (built.append(given[2:4]), plain(*given)))
+
+    def interrupt(_what, done, _total):
+        if done == 9:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        spread("some", prepare_with, lambda: ThreadPoolExecutor(1), interrupt)
+    first = len(built)
+    files = spread("some", prepare_with, lambda: ThreadPoolExecutor(1))
+    assert 8 <= first < 37
+    assert len(built) == 37  # no part is built twice
+    assert _differing(files, spread("alone", prepare)) == []
+
+
+def test_a_killed_worker_costs_its_task_only(spread):
+    killed, pools = [], []
+
+    def workers():
+        pools.append(ProcessPoolExecutor(2, get_context("spawn")))
+        return pools[-1]
+
+    def kill(_what, done, _total):
+        if done == 5 and not killed:
+            killed.append(next(iter(pools[-1]._processes)))
+            os.kill(killed[0], signal.SIGKILL)
+
+    files = spread("killed", prepare_with, workers, kill)
+    assert len(pools) == 3  # of parts, again, and of phrases
+    assert _differing(files, spread("alone", prepare)) == []
+
+
+def test_the_command_prepares_on_a_dask_cluster(spread, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    (tmp_path / "recipe.toml").write_text(f'data_root = "{tmp_path}"\n{WORKERS}')
+    command = ["prepare", str(tmp_path / "recipe.toml"), "--scheduler"]
+
+    def run(_recipe):
+        with distributed.LocalCluster(1, processes=False, dashboard_address=None, protocol="tcp://") as cluster:
+            result = CliRunner().invoke(application(), [*command, cluster.scheduler_address], catch_exceptions=False)
+        assert result.exit_code == 0
+        assert "train en-de: " in result.output
+
+    assert _differing(spread("cluster", run), spread("alone", prepare)) == []
+    with pytest.raises(RunError, match="no Dask scheduler answers there"):
+        CliRunner().invoke(application(), [*command, "tcp://127.0.0.1:9"], catch_exceptions=False)

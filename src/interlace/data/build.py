@@ -13,15 +13,16 @@ from interlace.data import Pairs
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.filters import Filter, FilterChain, sides
 from interlace.data.vocab import Vocab
-from interlace.readers import Reader
+from interlace.readers import CHUNK, Reader
 from interlace.text import Text, TextPairs
+from interlace.text.lines import LineRange
 from interlace.text.normalization import Normalization
 from interlace.text.word_tokenizers import WordTokenizer
 
 
 def build_corpus(
     reader: Reader,
-    paths: Sequence[Path | str],
+    paths: Sequence[Path | str] | Sequence[LineRange],
     languages: Sequence[str],
     vocab: Vocab,
     word_tokenizer: WordTokenizer,
@@ -35,10 +36,13 @@ def build_corpus(
     without a word (pairs, if either side has none) are skipped and counted in `meta.json`; rows that the filters drop
     are counted there under `notes`.
 
+    paths: files; or one part of `Reader.cut`, for `join_parts`, whose corpus may be empty.
+
     Raises:
         DataError: the reader finds an error, or nothing is left to write; nothing incomplete is left behind.
     """
-    files = [Path(path) for path in paths]
+    part = [path for path in paths if isinstance(path, LineRange)]
+    files = [path.path if isinstance(path, LineRange) else Path(path) for path in paths]
     skipped: Counter[str] = Counter()
     about: dict[str, Any] = {
         "sources": [str(path) for path in files],
@@ -50,11 +54,11 @@ def build_corpus(
 
     def noted(chunks: Iterable[Any]) -> Iterator[Any]:
         yield from chunks
-        about.update(skipped=skipped.pop("empty", 0), notes=dict(skipped))
+        about.update(skipped=skipped.pop("empty", 0), notes=dict(sorted(skipped.items())))
 
     if len(languages) not in {1, 2}:
         raise DataError(f"a corpus has one language or two, found {len(languages)}: {', '.join(languages)}")
-    chunks = reader.read_chunks(files, list(languages))
+    chunks = reader.read_part(part, list(languages)) if part else reader.read_chunks(files, list(languages))
     kept = (
         text.where(text.words.lengths > 0)
         for texts in filtered_text(chunks, len(languages), word_tokenizer, normalization, skipped, filters)
@@ -64,8 +68,35 @@ def build_corpus(
     rows: Iterator[Any] = encoded if len(languages) == 1 else (Pairs(source, next(encoded)) for source in encoded)
     kind = Corpus if len(languages) == 1 else ParallelCorpus
     return kind.write(
-        into, noted(rows), languages=languages, vocab=vocab, word_tokenizer=word_tokenizer.name, about=about
+        into,
+        noted(rows),
+        languages=languages,
+        vocab=vocab,
+        word_tokenizer=word_tokenizer.name,
+        about=about,
+        can_be_empty=bool(part),
     )
+
+
+def join_parts(parts: Sequence[Corpus | ParallelCorpus], into: Path | str) -> Corpus | ParallelCorpus:
+    """Write the corpus of all parts, byte for byte what `build_corpus` writes of the whole input.
+
+    Raises:
+        DataError: no part has a row.
+    """
+    first, notes = parts[0], Counter[str]()
+    about = {name: first.meta[name] for name in ("reader", "normalization", "package_versions", "filters")}
+    sources = zip(*(part.meta["sources"] for part in parts), strict=True)  # of each side
+    for part in parts:
+        notes.update(part.meta["notes"])
+    about = {"sources": [path for side in sources for path in dict.fromkeys(side)], **about}
+    about |= {"skipped": sum(part.meta["skipped"] for part in parts), "notes": dict(sorted(notes.items()))}
+    chunks: Any = (
+        part.take(range(start, min(start + CHUNK, len(part)))) for part in parts for start in range(0, len(part), CHUNK)
+    )
+    languages, word_tokenizer = first.languages, first.word_tokenizer
+    vocab: Any = first.vocab
+    return type(first).write(into, chunks, languages=languages, vocab=vocab, word_tokenizer=word_tokenizer, about=about)
 
 
 def filtered_text(

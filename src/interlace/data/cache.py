@@ -39,8 +39,7 @@ def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -
         key: JSON data with everything that the result depends on; files by `content_key`.
         build: fills the empty folder it is given. If it raises, nothing is kept.
     """
-    text = json.dumps({"format": FORMAT, "kind": kind, **key}, sort_keys=True, ensure_ascii=False, indent=1)
-    folder = cache_folder() / kind / blake2b(text.encode("utf-8"), digest_size=16).hexdigest()
+    folder, text = _entry(kind, key)
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(folder.parent / f".{folder.name}.lock"):
@@ -50,6 +49,17 @@ def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -
                     build(partial)
                     (partial / KEY).write_text(text + "\n", encoding="utf-8")
     return folder
+
+
+def is_cached(kind: str, key: Mapping[str, Any]) -> bool:
+    """Return whether the cache holds the folder of a key."""
+    return _entry(kind, key)[0].is_dir()
+
+
+def _entry(kind: str, key: Mapping[str, Any]) -> tuple[Path, str]:
+    """Return the folder of a key in the cache, and the key as text."""
+    text = json.dumps({"format": FORMAT, "kind": kind, **key}, sort_keys=True, ensure_ascii=False, indent=1)
+    return cache_folder() / kind / blake2b(text.encode("utf-8"), digest_size=16).hexdigest(), text
 
 
 def content_key(path: Path | str) -> str:

@@ -57,6 +57,7 @@ class _StoredCorpus(ColumnFolder):
         vocab: Vocab,
         word_tokenizer: str,
         about: Mapping[str, Any] | None = None,
+        can_be_empty: bool = False,
     ) -> Self:
         """Write the chunks and open the result; the folder appears whole or not at all.
 
@@ -64,7 +65,7 @@ class _StoredCorpus(ColumnFolder):
         about: further entries of `meta.json` (sources, skipped); read after the last chunk.
 
         Raises:
-            DataError: there are no rows, or the disk is full.
+            DataError: there are no rows (unless `can_be_empty`), or the disk is full.
         """
         counts: dict[str, Any] = {
             "rows": 0,
@@ -98,7 +99,7 @@ class _StoredCorpus(ColumnFolder):
                 yield found | {name: rows for name, rows in spans.items() if rows is not None}
             meta.update(about or {})
 
-        write_columns(Path(folder), columns(), meta)
+        write_columns(Path(folder), columns(), meta, can_be_empty=can_be_empty)
         return cls.open(folder, vocab)
 
     @property

@@ -127,6 +127,8 @@ def write_columns(
     chunks: Iterable[Mapping[str, Ragged]],
     meta: Mapping[str, Any],
     finish: Callable[[Path], object] = lambda _: None,
+    *,
+    can_be_empty: bool = False,
 ) -> None:
     """Write chunks of columns `GROUP.NAME` with equal numbers of rows.
 
@@ -134,7 +136,7 @@ def write_columns(
     finish: called with the temporary folder to write further files, before it is renamed to `folder`.
 
     Raises:
-        DataError: there are no rows, or the disk is full; nothing is left behind.
+        DataError: there are no rows (unless `can_be_empty`), or the disk is full; nothing is left behind.
     """
     with atomic_folder(folder) as partial, ExitStack() as stack:
         files: dict[str, _Column] = {}
@@ -157,7 +159,7 @@ def write_columns(
                 ends[name] = ends.get(name, 0) + len(column.flat)
             for name, column in chunk.items():
                 file(name).append(column.flat)
-        if not rows:
+        if not (rows or can_be_empty):
             counts = {"empty": meta.get("skipped") or 0, **(meta.get("notes") or {})}
             found = [f"{count} {what}" for what, count in counts.items() if count] or ["there are no lines"]
             why = f"all {counts['empty']} lines were empty" if len(found) == 1 and counts["empty"] else ", ".join(found)

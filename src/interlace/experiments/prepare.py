@@ -1,22 +1,27 @@
 """Prepare the data of a recipe: the data root, the vocabulary and the corpora, all cached."""
 
+import json
 import logging
 import os
 import re
-from collections.abc import Iterator, Mapping
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor, Executor, as_completed
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
-from interlace.core.errors import DataError
+from interlace.core.errors import DataError, RunError
 from interlace.core.files import must_exist
-from interlace.data.build import build_corpus
-from interlace.data.cache import cached, content_key
+from interlace.core.progress import Progress, no_progress
+from interlace.data.build import build_corpus, join_parts
+from interlace.data.cache import cached, content_key, is_cached
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.extension import extend_vocab
 from interlace.data.vocab import Extension, Vocab
 from interlace.experiments.corpora import (
+    align_corpus,
     corpora_with,
     filters_of,
     needs,
@@ -32,11 +37,14 @@ from interlace.experiments.sections import VocabSettings
 from interlace.models.checkpoint_files import find_checkpoint, read_config
 from interlace.models.token_embeddings import check_vectors
 from interlace.readers import is_hub
+from interlace.text.lines import LineRange
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.toy import toy_version, write_toy
 from interlace.toy.languages import LANGUAGES
 
 log = logging.getLogger(__name__)
+PART_ROWS = 200_000  # lines of a part that a worker builds
+_ATTEMPTS = 5  # to finish tasks of killed workers
 GENERATED_VERSION = (
     1  # of the text of toy corpus and derived languages in keys of scores; raised when that text changes
 )
@@ -264,15 +272,149 @@ def _lines(recipe: Recipe, sources: list[tuple[CorpusGroup, str, int]], root: Pa
             yield from recipe.normalization.lines(text.lines, text.language)
 
 
-def _corpus(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: Path, vocab: Vocab) -> AnyCorpus:
-    paths = group.files(split, corpus, root)
-    key = {**text_key(recipe, group, corpus, split, root), "vocab": vocab.fingerprint}
+def _corpus(
+    recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: Path, vocab: Vocab, parts: Sequence[Path] = ()
+) -> AnyCorpus:
+    """Return a corpus from the cache, or build it, of the folders of its parts if there are any."""
+    kind = ParallelCorpus if "-" in corpus else Corpus
 
     def build(into: Path) -> None:
         log.info("building the corpus %s (%s)", corpus, split)
-        reader = group.reading(split)
-        word_tokenizer, filters = WORD_TOKENIZERS.build(recipe.word_tokenizer), filters_of(recipe, split)
-        build_corpus(reader, paths, corpus.split("-"), vocab, word_tokenizer, recipe.normalization, into, filters)
+        if parts:
+            join_parts([kind.open(part, vocab) for part in parts], into)
+        else:
+            _build(recipe, group, corpus, split, root, vocab, into)
 
-    folder = cached("corpus", key, build)
-    return ParallelCorpus.open(folder, vocab) if "-" in corpus else Corpus.open(folder, vocab)
+    return kind.open(cached("corpus", _corpus_key(recipe, group, corpus, split, root, vocab), build), vocab)
+
+
+def _corpus_key(
+    recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: Path, vocab: Vocab
+) -> dict[str, Any]:
+    return {**text_key(recipe, group, corpus, split, root), "vocab": vocab.fingerprint}
+
+
+def _build(
+    recipe: Recipe,
+    group: CorpusGroup,
+    corpus: str,
+    split: str,
+    root: Path,
+    vocab: Vocab,
+    into: Path,
+    part: list[LineRange] | None = None,
+) -> None:
+    reader, paths = group.reading(split), part or group.files(split, corpus, root)
+    word_tokenizer, filters = WORD_TOKENIZERS.build(recipe.word_tokenizer), filters_of(recipe, split)
+    build_corpus(reader, paths, corpus.split("-"), vocab, word_tokenizer, recipe.normalization, into, filters)
+
+
+# ---- by several workers ----
+
+
+def prepare_with(recipe: Recipe, workers: Callable[[], Executor], progress: Progress = no_progress) -> Materials:
+    """Prepare the data of a recipe by the workers of an executor; the result is that of `prepare`, byte for byte.
+
+    Training text in plain files is cut into parts of `PART_ROWS` lines, which are filtered, tokenized and encoded apart
+    from each other, unless a filter compares rows. Other corpora, and the word alignments and phrases of each corpus,
+    are tasks as a whole. What is finished is in the cache, so the same call resumes a killed one. Workers need the
+    same files and the same cache folder.
+
+    workers: opens an executor; opened again if a worker was killed, which costs that worker's task only.
+
+    Raises:
+        RunError: workers were killed again and again.
+        DataError, SettingsError: as `prepare`.
+    """
+    root, dumped = data_root(recipe), json.dumps(recipe.dump())
+    vocab = prepare_vocab(recipe)
+    corpora = [
+        (name, corpus, split)
+        for name, group in recipe.corpora.items()
+        for split in ("train", "dev")
+        for corpus in group.corpora_in(split)
+    ]
+    parts = {each: _parts(recipe, *each, root, vocab) for each in corpora}
+    aligned = [(name, corpus) for name, corpus, split in corpora if split == "train" and needs(recipe, name, corpus)]
+    first: list[Any] = [("align", name, corpus, "train", None) for name, corpus in aligned]
+    for each, cut in parts.items():
+        whole_or_parts: list[Any] = [*cut] or [None]
+        first += [("part", *each, part) for part in whole_or_parts]
+    _run_all(dumped, first, workers, progress)
+    for (name, corpus, split), cut in parts.items():
+        folders = [_build_part(recipe, name, corpus, split, part, root, vocab) for part in cut]  # from the cache
+        _corpus(recipe, recipe.corpora[name], corpus, split, root, vocab, folders)
+        for folder in folders:
+            shutil.rmtree(folder)
+    _run_all(dumped, [("annotate", name, corpus, "train", None) for name, corpus in aligned], workers, progress)
+    return prepare(recipe)
+
+
+def _parts(recipe: Recipe, name: str, corpus: str, split: str, root: Path, vocab: Vocab) -> list[list[LineRange]]:
+    """Return the parts of a corpus; none if it is in the cache already or can only be built as a whole."""
+    group = recipe.corpora[name]
+    known = is_cached("corpus", _corpus_key(recipe, group, corpus, split, root, vocab))
+    if known or any(rule.compares_rows for rule in filters_of(recipe, split)):
+        return []
+    return group.reading(split).cut(group.files(split, corpus, root), corpus.split("-"), PART_ROWS)
+
+
+def _run_all(dumped: str, tasks: list[Any], workers: Callable[[], Executor], progress: Progress) -> None:
+    """Run tasks to their end; those of killed workers again."""
+    left = dict(enumerate(tasks))
+    for _ in range(_ATTEMPTS if tasks else 0):
+        with workers() as executor:
+            running = {executor.submit(run_task, dumped, *task): number for number, task in left.items()}
+            try:
+                for future in as_completed(running):
+                    future.result()
+                    del left[running[future]]
+                    progress("preparing", len(tasks) - len(left), len(tasks))
+            except BrokenExecutor:
+                log.warning("a worker was killed; running its task again")
+                left = {number: left[number] for future, number in running.items() if number in left}
+                continue
+            except BaseException:
+                executor.shutdown(wait=False, cancel_futures=True)
+                raise
+        return
+    if left:
+        raise RunError(f"workers were killed {_ATTEMPTS} times, possibly for lack of memory; use fewer workers")
+
+
+def run_task(dumped: str, what: str, name: str, corpus: str, split: str, part: list[LineRange] | None) -> None:
+    """Do one task of `prepare_with` in a worker; its result is in the cache.
+
+    dumped: the recipe as JSON. what: `part`, build a part of a corpus (None: all of it); `align` its words; `annotate`
+        it with what the objectives need.
+    """
+    recipe, root, vocab = _opened(dumped)
+    group = recipe.corpora[name]
+    if what == "align":
+        align_corpus(recipe, group, corpus, root)
+    elif part is not None:
+        _build_part(recipe, name, corpus, split, part, root, vocab)
+    else:
+        built = _corpus(recipe, group, corpus, split, root, vocab)
+        if what == "annotate" and isinstance(built, ParallelCorpus):
+            with_alignments(recipe, group, corpus, root, built, needs(recipe, name, corpus))
+
+
+@lru_cache(maxsize=1)
+def _opened(dumped: str) -> tuple[Recipe, Path, Vocab]:
+    recipe = Recipe.read(json.loads(dumped))
+    root = data_root(recipe)
+    return recipe, root, prepare_vocab(recipe)
+
+
+def _build_part(
+    recipe: Recipe, name: str, corpus: str, split: str, part: list[LineRange], root: Path, vocab: Vocab
+) -> Path:
+    group = recipe.corpora[name]
+    lines = [[each.start, each.end] for each in part]
+    key = {**_corpus_key(recipe, group, corpus, split, root, vocab), "part": [str(part[0].path), lines]}
+
+    def build(into: Path) -> None:
+        _build(recipe, group, corpus, split, root, vocab, into, part)
+
+    return cached("corpus-part", key, build)

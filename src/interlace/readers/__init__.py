@@ -19,7 +19,7 @@ from interlace.core.randomness import Purpose, generator
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 from interlace.text import Text, TextPairs
-from interlace.text.lines import plain_name
+from interlace.text.lines import LineRange, plain_name
 
 HUB = "hub:"  # begins the name of a data set of the Hugging Face hub, which stands in place of a path
 BY_SUFFIX = {  # readers of files that are not plain lines
@@ -44,6 +44,18 @@ class Reader(Settings, ABC):
         Raises:
             DataError: a file is missing, empty or not UTF-8, or the sides differ in length; names file and line.
         """
+
+    def cut(self, paths: list[Path], languages: list[str], rows: int) -> list[list[LineRange]]:  # noqa: ARG002
+        """Cut the input into parts of at most `rows` rows for `read_part`; an empty list if it can only be read whole.
+
+        Raises:
+            DataError: as `read_chunks`.
+        """
+        return []
+
+    def read_part(self, part: list[LineRange], languages: list[str]) -> Iterator[Text | TextPairs]:
+        """Yield the chunks of one part of `cut`."""
+        raise NotImplementedError
 
 
 READERS: Registry[Any] = Registry(__name__, "reader", Reader)

@@ -11,7 +11,7 @@ from interlace.core.errors import DataError
 from interlace.readers import Reader, reader_for
 from interlace.readers.common.text import chunks_of, expect, plain_pairs, plain_text
 from interlace.text import Text, TextPairs
-from interlace.text.lines import read_lines
+from interlace.text.lines import COMPRESSED, LineRange, cut_file, read_lines
 
 
 class PlainLines(Reader):
@@ -23,29 +23,51 @@ class PlainLines(Reader):
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Read the files of one language one after another, or the files of two languages in parallel."""
+        self._check(paths, languages)
+        yield from self.read_part([LineRange(path) for path in paths], languages)
+
+    def cut(self, paths: list[Path], languages: list[str], rows: int) -> list[list[LineRange]]:
+        """Cut files that are not compressed at every `rows` lines."""
+        self._check(paths, languages)
+        if any(path.suffix in COMPRESSED for path in paths):
+            return []
+        parts = [cut_file(path, rows) for path in paths]
+        if len(languages) == 1:
+            return [[part] for each in parts for part in each]
+        half = len(paths) // 2
+        sides = zip(parts[:half], parts[half:], strict=True)
+        found = [[*pair] for source, target in sides for pair in zip_longest(source, target)]
+        return [] if any(None in pair for pair in found) else found  # sides of different length are reported where read
+
+    def read_part(self, part: list[LineRange], languages: list[str]) -> Iterator[Text | TextPairs]:
+        """Read parts of files, as `read_chunks` does files."""
+        if len(languages) == 1:
+            for lines in chunks_of(line for each in part for line in read_lines(each)):
+                yield plain_text(lines, languages[0], self.word_tokenizer)
+        else:
+            half = len(part) // 2
+            files = zip(part[:half], part[half:], strict=True)
+            for rows in chunks_of(chain.from_iterable(_pairs(first, second) for first, second in files)):
+                source, target = map(list, zip(*rows, strict=True))
+                yield plain_pairs((source, target), (languages[0], languages[1]), self.word_tokenizer)
+
+    def _check(self, paths: list[Path], languages: list[str]) -> None:
         takes = "any number of files of one language, or as many files of each of two"
         fits = bool(paths) and len(languages) in {1, 2} and len(paths) % len(languages) == 0
         expect("lines", takes, paths, languages, fits=fits)
         for path in paths:
             if (better := reader_for(path)) != "lines":
                 raise DataError(f"{path}: is not plain text; set the reader: {better!r}")
-        if len(languages) == 1:
-            for lines in chunks_of(line for path in paths for line in read_lines(path)):
-                yield plain_text(lines, languages[0], self.word_tokenizer)
-        else:
-            half = len(paths) // 2
-            files = zip(paths[:half], paths[half:], strict=True)
-            for rows in chunks_of(chain.from_iterable(_pairs(first, second) for first, second in files)):
-                source, target = map(list, zip(*rows, strict=True))
-                yield plain_pairs((source, target), (languages[0], languages[1]), self.word_tokenizer)
 
 
-def _pairs(first: Path, second: Path) -> Iterator[tuple[str, str]]:
+def _pairs(first: LineRange, second: LineRange) -> Iterator[tuple[str, str]]:
     """Yield corresponding lines of two files."""
     sources, targets = read_lines(first), read_lines(second)
-    for count, (source, target) in enumerate(zip_longest(sources, targets)):
+    for count, (source, target) in enumerate(zip_longest(sources, targets), first.line - 1):
         if source is None or target is None:
             more = count + 1 + sum(1 for _ in (targets if source is None else sources))
             counts = (count, more) if source is None else (more, count)
-            raise DataError(f"{first} has {counts[0]} lines and {second} has {counts[1]}; the sides must correspond")
+            raise DataError(
+                f"{first.path} has {counts[0]} lines and {second.path} has {counts[1]}; the sides must correspond"
+            )
         yield source, target

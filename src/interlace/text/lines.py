@@ -10,8 +10,11 @@ import lzma
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
+
+import numpy as np
 
 from interlace.core.errors import DataError
 from interlace.core.files import atomic, must_exist
@@ -28,17 +31,43 @@ def plain_name(path: Path | str) -> Path:
     return path.with_suffix("") if path.suffix in COMPRESSED else path
 
 
-def read_lines(path: Path | str) -> Iterator[str]:
-    """Iterate over the lines of a file; a leading byte order mark is dropped.
+@dataclass(frozen=True)
+class LineRange:
+    """Consecutive lines of a file.
+
+    start, end: of their bytes; `end` None: all that follow. line: the number of the first, from 1.
+    """
+
+    path: Path
+    start: int = 0
+    end: int | None = None
+    line: int = 1
+
+
+def cut_file(path: Path, lines: int) -> list[LineRange]:
+    """Cut a file that is not compressed into parts of `lines` lines; errors as `read_blocks`."""
+    parts, count, position = [LineRange(path)], 0, 0
+    for block in read_blocks(path):
+        feeds = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
+        for place in feeds[(lines - 1 - count) % lines :: lines].tolist():
+            start = position + place + 1
+            parts[-1] = replace(parts[-1], end=start)
+            parts.append(LineRange(path, start, None, parts[-1].line + lines))
+        count, position = count + len(feeds), position + len(block)
+    return parts[:-1] if len(parts) > 1 and parts[-1].start == position else parts
+
+
+def read_lines(path: Path | str | LineRange) -> Iterator[str]:
+    """Iterate over the lines of a file or of a part of it; a leading byte order mark is dropped.
 
     Raises:
         DataError: the file is missing (names the nearest), empty, damaged, or not UTF-8 (names the line).
     """
-    path = Path(path)
-    first, rest = 1, list[bytes]()  # number of the next line; an unfinished line
+    part = path if isinstance(path, LineRange) else LineRange(Path(path))
+    path, first, rest = part.path, part.line, list[bytes]()  # number of the next line; an unfinished line
     seen = False
-    for block in read_blocks(path):
-        data = block if seen else block.removeprefix(_BOM)
+    for block in read_blocks(path, part.start, part.end):
+        data = block if seen or part.start else block.removeprefix(_BOM)
         seen = True
         head, feed, tail = data.rpartition(b"\n")
         if not feed:
@@ -65,8 +94,10 @@ def lines_of(file: BinaryIO, name: str) -> Iterator[str]:
         yield from _decoded(raw.removesuffix(b"\n"), name, number)
 
 
-def read_blocks(path: Path | str) -> Iterator[bytes]:
+def read_blocks(path: Path | str, start: int = 0, end: int | None = None) -> Iterator[bytes]:
     """Iterate over blocks of a file's bytes, decompressed if its name ends in one of `COMPRESSED`.
+
+    start, end: positions of the bytes to read.
 
     Raises:
         DataError: the file is missing, damaged or unreadable.
@@ -74,7 +105,10 @@ def read_blocks(path: Path | str) -> Iterator[bytes]:
     path = must_exist(path)
     try:
         with _opened(path, "rb") as file:
-            while block := file.read(_BLOCK):
+            if start:
+                file.seek(start)
+            while block := file.read(_BLOCK if end is None else min(_BLOCK, end - start)):
+                start += len(block)
                 yield block
     except PermissionError as error:
         raise DataError(f"{path}: cannot be read: permission denied") from error

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ Keep = Callable[[Chunk], Mask]  # a chunk -> (n,) rows to keep
 
 class Filter(RegistryEntry, ABC):
     """One rule. A rule about pairs keeps every line of a single language."""
+
+    compares_rows: ClassVar[bool] = False  # whether a row is judged by the rows before it
 
     def start(self) -> Keep:
         """Start a pass over a corpus: return the function to call with each chunk, in order.

@@ -1,0 +1,79 @@
+"""Prepare the data of a recipe, by several processes or on a cluster."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import Executor, ProcessPoolExecutor
+from importlib import import_module
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from interlace.cli import Code, load_plugins, print_line
+from interlace.cli.common.options import Changes, parse_changes
+
+
+def prepare(
+    recipe: Annotated[str, typer.Argument(help="A TOML file, or a shipped recipe such as tiny/mlm.")],
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="Processes on this machine. Default: its processors.")
+    ] = None,
+    scheduler: Annotated[
+        str, typer.Option("--scheduler", help="Address of a Dask scheduler, such as tcp://host:8786, instead.")
+    ] = "",
+    changes: Changes = [],
+    code: Code = [],
+) -> None:
+    """Build vocabulary, corpora, word alignments and phrases of a recipe, so that training starts at once.
+
+    Everything is kept in the cache (INTERLACE_CACHE). Rerun the command to resume.
+    """
+    load_plugins(code)
+    from interlace.cli.common.progress import watching
+    from interlace.core.errors import SettingsError
+    from interlace.core.processors import processors
+    from interlace.experiments.prepare import prepare_with
+    from interlace.experiments.recipe import read_recipe
+
+    if scheduler and workers:
+        raise SettingsError("--workers and --scheduler exclude each other")
+    read = read_recipe(recipe, parse_changes(changes))
+    opened = _dask(scheduler, code) if scheduler else _local(workers or processors(), code)
+    with watching() as progress:
+        materials = prepare_with(read, opened, progress)
+    for split in ("train", "dev"):
+        for name, corpus in getattr(materials, split).items():
+            counts = corpus.counts
+            print_line(f"{split:<5} {name}: {counts['rows']:,} rows, {sum(counts['subwords'].values()):,} subwords")
+
+
+def start_worker(code: list[Path], threads: int | None = None) -> None:
+    """Register plugins in a worker process, and limit the threads of what it calls."""
+    if threads is not None:
+        for name in ("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
+            os.environ[name] = str(threads)
+    load_plugins(code)
+
+
+def _local(workers: int, code: list[Path]) -> Callable[[], Executor]:
+    from interlace.core.processors import processors
+
+    threads = max(1, processors() // workers)
+    context = get_context("spawn")  # forking a process with threads may hang
+    return lambda: ProcessPoolExecutor(workers, context, initializer=start_worker, initargs=(code, threads))
+
+
+def _dask(address: str, code: list[Path]) -> Callable[[], Executor]:
+    from interlace.core.errors import MissingDependencyError, RunError
+
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError:
+        raise MissingDependencyError("--scheduler", "distributed", "cluster") from None
+    try:
+        client = distributed.Client(address, timeout="10s")
+    except (OSError, TimeoutError, ValueError) as error:
+        raise RunError(f"--scheduler {address}: no Dask scheduler answers there ({error})") from None
+    client.run(start_worker, [path.resolve() for path in code])
+    return lambda: client.get_executor(pure=False)
