@@ -15,14 +15,14 @@ from interlace.data.filters import Filter, FilterChain, sides
 from interlace.data.vocab import Vocab
 from interlace.readers import CHUNK, Reader
 from interlace.text import Text, TextPairs
-from interlace.text.lines import LineRange
+from interlace.text.lines import FileLines
 from interlace.text.normalization import Normalization
 from interlace.text.word_tokenizers import WordTokenizer
 
 
 def build_corpus(
     reader: Reader,
-    paths: Sequence[Path | str] | Sequence[LineRange],
+    paths: Sequence[Path | str] | Sequence[FileLines],
     languages: Sequence[str],
     vocab: Vocab,
     word_tokenizer: WordTokenizer,
@@ -41,8 +41,8 @@ def build_corpus(
     Raises:
         DataError: the reader finds an error, or nothing is left to write; nothing incomplete is left behind.
     """
-    part = [path for path in paths if isinstance(path, LineRange)]
-    files = [path.path if isinstance(path, LineRange) else Path(path) for path in paths]
+    part = [path for path in paths if isinstance(path, FileLines)]
+    files = [path.path if isinstance(path, FileLines) else Path(path) for path in paths]
     skipped: Counter[str] = Counter()
     about: dict[str, Any] = {
         "sources": [str(path) for path in files],

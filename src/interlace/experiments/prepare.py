@@ -37,7 +37,7 @@ from interlace.experiments.sections import VocabSettings
 from interlace.models.checkpoint_files import find_checkpoint, read_config
 from interlace.models.token_embeddings import check_vectors
 from interlace.readers import is_hub
-from interlace.text.lines import LineRange
+from interlace.text.lines import FileLines
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.toy import toy_version, write_toy
 from interlace.toy.languages import LANGUAGES
@@ -302,7 +302,7 @@ def _build(
     root: Path,
     vocab: Vocab,
     into: Path,
-    part: list[LineRange] | None = None,
+    part: list[FileLines] | None = None,
 ) -> None:
     reader, paths = group.reading(split), part or group.files(split, corpus, root)
     word_tokenizer, filters = WORD_TOKENIZERS.build(recipe.word_tokenizer), filters_of(recipe, split)
@@ -350,7 +350,7 @@ def prepare_with(recipe: Recipe, workers: Callable[[], Executor], progress: Prog
     return prepare(recipe)
 
 
-def _parts(recipe: Recipe, name: str, corpus: str, split: str, root: Path, vocab: Vocab) -> list[list[LineRange]]:
+def _parts(recipe: Recipe, name: str, corpus: str, split: str, root: Path, vocab: Vocab) -> list[list[FileLines]]:
     """Return the parts of a corpus; none if it is in the cache already or can only be built as a whole."""
     group = recipe.corpora[name]
     known = is_cached("corpus", _corpus_key(recipe, group, corpus, split, root, vocab))
@@ -382,7 +382,7 @@ def _run_all(dumped: str, tasks: list[Any], workers: Callable[[], Executor], pro
         raise RunError(f"workers were killed {_ATTEMPTS} times, possibly for lack of memory; use fewer workers")
 
 
-def run_task(dumped: str, what: str, name: str, corpus: str, split: str, part: list[LineRange] | None) -> None:
+def run_task(dumped: str, what: str, name: str, corpus: str, split: str, part: list[FileLines] | None) -> None:
     """Do one task of `prepare_with` in a worker; its result is in the cache.
 
     dumped: the recipe as JSON. what: `part`, build a part of a corpus (None: all of it); `align` its words; `annotate`
@@ -408,7 +408,7 @@ def _opened(dumped: str) -> tuple[Recipe, Path, Vocab]:
 
 
 def _build_part(
-    recipe: Recipe, name: str, corpus: str, split: str, part: list[LineRange], root: Path, vocab: Vocab
+    recipe: Recipe, name: str, corpus: str, split: str, part: list[FileLines], root: Path, vocab: Vocab
 ) -> Path:
     group = recipe.corpora[name]
     lines = [[each.start, each.end] for each in part]

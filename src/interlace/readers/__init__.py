@@ -19,7 +19,7 @@ from interlace.core.randomness import Purpose, generator
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 from interlace.text import Text, TextPairs
-from interlace.text.lines import LineRange, plain_name
+from interlace.text.lines import FileLines, plain_name
 
 HUB = "hub:"  # begins the name of a data set of the Hugging Face hub, which stands in place of a path
 BY_SUFFIX = {  # readers of files that are not plain lines
@@ -45,7 +45,7 @@ class Reader(Settings, ABC):
             DataError: a file is missing, empty or not UTF-8, or the sides differ in length; names file and line.
         """
 
-    def cut(self, paths: list[Path], languages: list[str], rows: int) -> list[list[LineRange]]:  # noqa: ARG002
+    def cut(self, paths: list[Path], languages: list[str], rows: int) -> list[list[FileLines]]:  # noqa: ARG002
         """Cut the input into parts of at most `rows` rows for `read_part`; an empty list if it can only be read whole.
 
         Raises:
@@ -53,7 +53,7 @@ class Reader(Settings, ABC):
         """
         return []
 
-    def read_part(self, part: list[LineRange], languages: list[str]) -> Iterator[Text | TextPairs]:
+    def read_part(self, part: list[FileLines], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Yield the chunks of one part of `cut`."""
         raise NotImplementedError
 

@@ -11,7 +11,7 @@ from interlace.core.errors import DataError
 from interlace.readers import Reader, reader_for
 from interlace.readers.common.text import chunks_of, expect, plain_pairs, plain_text
 from interlace.text import Text, TextPairs
-from interlace.text.lines import COMPRESSED, LineRange, cut_file, read_lines
+from interlace.text.lines import COMPRESSED, FileLines, cut_file, read_lines
 
 
 class PlainLines(Reader):
@@ -24,9 +24,9 @@ class PlainLines(Reader):
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Read the files of one language one after another, or the files of two languages in parallel."""
         self._check(paths, languages)
-        yield from self.read_part([LineRange(path) for path in paths], languages)
+        yield from self.read_part([FileLines(path) for path in paths], languages)
 
-    def cut(self, paths: list[Path], languages: list[str], rows: int) -> list[list[LineRange]]:
+    def cut(self, paths: list[Path], languages: list[str], rows: int) -> list[list[FileLines]]:
         """Cut files that are not compressed at every `rows` lines."""
         self._check(paths, languages)
         if any(path.suffix in COMPRESSED for path in paths):
@@ -39,7 +39,7 @@ class PlainLines(Reader):
         found = [[*pair] for source, target in sides for pair in zip_longest(source, target)]
         return [] if any(None in pair for pair in found) else found  # sides of different length are reported where read
 
-    def read_part(self, part: list[LineRange], languages: list[str]) -> Iterator[Text | TextPairs]:
+    def read_part(self, part: list[FileLines], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Read parts of files, as `read_chunks` does files."""
         if len(languages) == 1:
             for lines in chunks_of(line for each in part for line in read_lines(each)):
@@ -60,7 +60,7 @@ class PlainLines(Reader):
                 raise DataError(f"{path}: is not plain text; set the reader: {better!r}")
 
 
-def _pairs(first: LineRange, second: LineRange) -> Iterator[tuple[str, str]]:
+def _pairs(first: FileLines, second: FileLines) -> Iterator[tuple[str, str]]:
     """Yield corresponding lines of two files."""
     sources, targets = read_lines(first), read_lines(second)
     for count, (source, target) in enumerate(zip_longest(sources, targets), first.line - 1):

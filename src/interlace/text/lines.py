@@ -32,7 +32,7 @@ def plain_name(path: Path | str) -> Path:
 
 
 @dataclass(frozen=True)
-class LineRange:
+class FileLines:
     """Consecutive lines of a file.
 
     start, end: of their bytes; `end` None: all that follow. line: the number of the first, from 1.
@@ -44,26 +44,26 @@ class LineRange:
     line: int = 1
 
 
-def cut_file(path: Path, lines: int) -> list[LineRange]:
+def cut_file(path: Path, lines: int) -> list[FileLines]:
     """Cut a file that is not compressed into parts of `lines` lines; errors as `read_blocks`."""
-    parts, count, position = [LineRange(path)], 0, 0
+    parts, count, position = [FileLines(path)], 0, 0
     for block in read_blocks(path):
         feeds = np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))
         for place in feeds[(lines - 1 - count) % lines :: lines].tolist():
             start = position + place + 1
             parts[-1] = replace(parts[-1], end=start)
-            parts.append(LineRange(path, start, None, parts[-1].line + lines))
+            parts.append(FileLines(path, start, None, parts[-1].line + lines))
         count, position = count + len(feeds), position + len(block)
     return parts[:-1] if len(parts) > 1 and parts[-1].start == position else parts
 
 
-def read_lines(path: Path | str | LineRange) -> Iterator[str]:
+def read_lines(path: Path | str | FileLines) -> Iterator[str]:
     """Iterate over the lines of a file or of a part of it; a leading byte order mark is dropped.
 
     Raises:
         DataError: the file is missing (names the nearest), empty, damaged, or not UTF-8 (names the line).
     """
-    part = path if isinstance(path, LineRange) else LineRange(Path(path))
+    part = path if isinstance(path, FileLines) else FileLines(Path(path))
     path, first, rest = part.path, part.line, list[bytes]()  # number of the next line; an unfinished line
     seen = False
     for block in read_blocks(path, part.start, part.end):
