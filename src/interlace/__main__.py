@@ -33,7 +33,10 @@ def main() -> None:
     try:
         application()()
     except InterlaceError as error:
-        notes.print(f"[bold]error:[/] {_plain(str(error))}", highlight=False, soft_wrap=True)
+        from interlace.experiments.download import download_hint
+
+        text = f"{error}{download_hint(str(error))}"
+        notes.print(f"[bold]error:[/] {_plain(text)}", highlight=False, soft_wrap=True)
         sys.exit(2)
     except KeyboardInterrupt:
         notes.print("stopped; rerun the same command to resume", highlight=False)

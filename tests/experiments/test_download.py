@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from interlace.cli import application
 from interlace.core.errors import DataError, SettingsError
 from interlace.experiments import download as module
-from interlace.experiments.download import RECORD, download, download_index
+from interlace.experiments.download import RECORD, download, download_hint, download_index
 from interlace.readers import READERS
 from interlace.text.lines import read_lines
 
@@ -554,3 +554,25 @@ def test_command_downloads_and_lists(server, tmp_path):
     assert all(row["status"] == "untested upstream" and row["license"] and row["size"] for row in listed)
     (row,) = json.loads(run(application(), ["list", "downloads", "muse", "--json"]).stdout)
     assert row["languages"] == "pairs such as en-de"
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("xnli: there is no file data/nli/xnli/xnli.test.sw.tsv.gz; there are: de", "xnli:sw -o data"),
+        ("/a/parallel/en-de.en.txt: no such file; the folder /a does not exist", "opus/CORPUS:en-de -o /a"),
+        ("dict/muse/en-de.0-5000.txt: no such file", "muse:en-de -o ."),
+        ("/a/pos/UD_German-GSD/de_gsd-ud-test.conllu: no such file", "ud/German-GSD -o /a"),
+        ("data/mine/test.de.tsv: no such file", ""),
+    ],
+)
+def test_errors_on_missing_files_name_the_download(message, expected):
+    assert download_hint(message) == (expected and f"; to fetch it: interlace download {expected}")
+
+
+def test_existing_files_and_pairs_of_languages(tmp_path, monkeypatch):
+    (tmp_path / "nli").mkdir()
+    (tmp_path / "nli" / "test.de.tsv").write_text("damaged")
+    assert download_hint(f"{tmp_path}/nli/test.de.tsv: line 1: damaged") == ""
+    chosen = [source.values["language"] for source in module._sources("multi30k:en-de")]
+    assert sorted(set(chosen)) == ["de", "en"]

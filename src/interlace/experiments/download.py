@@ -194,7 +194,8 @@ def _chosen(entry: DownloadEntry, chosen: list[str]) -> Iterator[tuple[str, list
         raise SettingsError(f"{entry.name}: has no languages to choose from, found {', '.join(chosen)}")
     if entry.pairs and not chosen:
         raise SettingsError(f"{entry.name}: name the language pairs, such as {entry.name}:en-de,en-fr")
-    parts = {pair: pair.split("-") for pair in chosen} if entry.pairs else {"": chosen or entry.languages}
+    named = list(dict.fromkeys(code for each in chosen for code in each.split("-"))) or entry.languages  # en-de: both
+    parts = {pair: pair.split("-") for pair in chosen} if entry.pairs else {"": named}
     for pair, languages in parts.items():
         if pair and not re.fullmatch(r"(\w+)-(?!\1$)\w+", pair):
             raise SettingsError(f"{entry.name}: {pair!r} is no language pair, expected one such as en-de")
@@ -217,6 +218,25 @@ def _pattern(member: str, values: dict[str, str], free: dict[str, list[str]]) ->
         else:
             regex += f"(?P<{part}>{'|'.join(map(re.escape, free.get(part, []))) or '[^/.]+'})"
     return re.compile(regex)
+
+
+def download_hint(message: str) -> str:
+    """Return the command that fetches the missing files of the index that an error names, as its end; else "".
+
+    >>> download_hint("xnli: there is no file data/nli/test.de.tsv")
+    '; to fetch it: interlace download xnli:de -o data'
+    """
+    entries = [(entry, file["into"]) for entry in download_index().values() for file in entry.files]
+    layout = [(entry, into) for entry, named in entries for into in ([named] if isinstance(named, str) else named)]
+    for word in re.findall(r"[^\s'\"]+/[^\s'\",:;]+", message):
+        for entry, into in layout if not Path(word).exists() else ():
+            free = {"split": entry.splits, **dict.fromkeys(_LANGUAGES, entry.languages)}
+            if match := _pattern(into, entry.values, free).fullmatch(word):
+                chosen = match.groupdict().get("pair") or match.groupdict().get("language") or ""
+                name = "opus/CORPUS" if entry.name.startswith("opus/") else entry.name
+                root = Path(word).parents[into.count("/")]
+                return f"; to fetch it: interlace download {name}{':' * bool(chosen)}{chosen} -o {root}"
+    return ""
 
 
 # ---- one address ----
