@@ -32,6 +32,9 @@ def evaluate(
             "--output", "-o", help="Folder for scores. Default: the run's folder; of a checkpoint, evaluations/NAME."
         ),
     ] = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", metavar="DIR", help="Folder of the tasks' files. Default: the recipe's.")
+    ] = None,
     changes: Changes = [],
     code: Code = [],
     as_json: Json = False,
@@ -48,6 +51,8 @@ def evaluate(
     given = parse_changes(changes)
     if codes := comma_separated(languages):
         given["evaluate.targets"] = json.dumps(codes)
+    if data is not None:
+        given["data_root"] = json.dumps(str(data))
     target = target_of(model, read_recipe(recipe, given) if recipe else None, into)
     if given and not recipe:
         target = target.with_recipe(change_recipe(target.recipe, given))

@@ -256,8 +256,8 @@ class Recipe(Settings):
         """Raise a DataError if the recipe names no data: neither `data_root` nor a toy corpus."""
         if self.toy is None and self.data_root is None:
             raise DataError(
-                f"recipe {self.name!r} needs data_root, the folder of its files: set it in the recipe, or by --set "
-                "data_root=FOLDER, or a [toy] section"
+                f"recipe {self.name!r} needs data_root, the folder of its files: set it in the recipe, by --set "
+                "data_root=FOLDER or evaluate's --data FOLDER, or a [toy] section"
             )
 
     def check_trainable(self) -> None:
