@@ -18,7 +18,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 def files(tmp_path):
     """Translations, and text without any."""
     words = ["house", "dog", "book", "street", "light"]
-    lines = [f"the {one} sees the {other} ." for one in words for other in words] * 84
+    lines = [f"the {one} sees the {words[number % 5]} {number} ." for one in words for number in range(420)]
+    lines[1000:] = lines[:1100]  # copies
     (tmp_path / "train.en").write_text("\n".join(lines) + "\n")
     (tmp_path / "train.de").write_text("\n".join(line.replace("the", "das") for line in lines) + "\n")
     (tmp_path / "more.en").write_text("\n".join(lines[:30]) + "\n")
@@ -51,19 +52,31 @@ def test_what_fits_depends_on_pairs_dictionary_and_checkpoint(files, tmp_path):
     few = text_files([tmp_path / "few.en", tmp_path / "few.de"], ["en", "de"])
     with pytest.raises(SettingsError, match=r"few\.en and few\.de: 400 pairs; .* at least 2,000"):
         write_study(recommend(few, measure=False), tmp_path / "study")
+    (tmp_path / "few.de").write_text("a b\n" * 399)
+    with pytest.raises(DataError, match=r"few\.en has 400 lines, .*few\.de 399"):
+        recommend(text_files([tmp_path / "few.en", tmp_path / "few.de"], ["en", "de"]), measure=False)
     with pytest.raises(DataError, match=r"none\.en"):
         text_files([tmp_path / "none.en"], ["en"])
     with pytest.raises(SettingsError, match=r"more: the language is unknown"):
         text_files([files[2].rename(tmp_path / "more")], [""])
 
 
-def test_writes_a_study_that_runs_on_text_it_does_not_test_on(files, tmp_path, monkeypatch):
+def test_writes_a_study_that_runs_on_text_it_does_not_test_on(files, tmp_path, monkeypatch, caplog):
+    caplog.set_level("INFO", "interlace")
     monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
     into = tmp_path / "study"
     call = ["recommend", *map(str, files[:2]), "--steps", "2", "-o", str(into)]
     done = CliRunner().invoke(application(), call, catch_exceptions=False)
     assert "tlm: reads pairs without alignments; a run takes" in done.stdout
-    assert (into / "heldout.en-de.de").read_text().splitlines() == files[1].read_text().splitlines()[:105]
+    german = files[1].read_text().splitlines()
+    held, kept = ((into / name).read_text().splitlines() for name in ("heldout.en-de.de", "text1.de"))
+    assert len(held) == 105
+    assert held != german[:105]
+    assert not {*held} & {*kept}
+    assert {*held} | {*kept} == {*german}
+    assert f"{files[1]}: {2100 - 105 - len(kept)} lines left out" in caplog.text
+    rest = (into / "text0.en").read_text().splitlines()
+    assert [line.replace("the", "das") for line in rest] == kept
     recipe = f"{into / 'recipe.toml'}:tlm"
     call = ["pretrain", recipe, "-o", str(tmp_path / "run"), "--set", f"data_root={into}", "--set", "vocab.size=300"]
     assert CliRunner().invoke(application(), call, catch_exceptions=False).exit_code == 0

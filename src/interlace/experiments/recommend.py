@@ -5,6 +5,7 @@ same text and for the same steps, and compares sentence retrieval on pairs that 
 """
 
 import json
+import logging
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,7 @@ import numpy as np
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import atomic_folder, must_be_replaceable, must_exist
+from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs
 from interlace.data.inspection import inspect_file, word_tokenizer_for
 from interlace.data.vocab import Vocab
@@ -29,9 +31,11 @@ from interlace.objectives import OBJECTIVES
 from interlace.scores.findings import MAX_FAMILY
 from interlace.scores.published import find_rows
 from interlace.text import Text
-from interlace.text.lines import read_lines, write_lines
+from interlace.text.lines import read_lines, write_lines, writing
 
+log = logging.getLogger(__name__)
 STUDY, RECIPE_FILE = "study.toml", "recipe.toml"
+_TRAIN = "text{number}.{language}"
 _HELD_OUT = "heldout.{source}-{target}.{language}"
 SEEDS = 5  # an exact permutation test of fewer runs cannot find p < 0.05 after correction
 _SAMPLE = 1000  # lines whose subwords are counted
@@ -55,6 +59,15 @@ class TextFile:
     language: str
     lines: int
     bytes: int
+
+    @property
+    def stem(self) -> Path:
+        """The path without the language, which translations share."""
+        return self.path.parent / re.sub(rf"\.{self.language}(\.\w+)?$", "", self.path.name)
+
+    def held_out_rows(self) -> set[int]:
+        """Return a random sample of line numbers, the same for all files with as many lines."""
+        return {*generator(Purpose.SAMPLE, 0, self.lines).choice(self.lines, self.held_out, replace=False).tolist()}
 
     @property
     def held_out(self) -> int:
@@ -187,28 +200,47 @@ def write_study(found: Recommendation, into: Path) -> Path:
             raise SettingsError(f"{name}: {source.lines:,} pairs; a study holds out 5 %, and needs at least {needed:,}")
     must_be_replaceable(into, STUDY, "study")
     with atomic_folder(into) as partial:
-        for name, sides in _held_out(found.pairs).items():
-            write_lines(partial / name, (line for one in sides for line in islice(read_lines(one.path), one.held_out)))
+        _write_text(found, partial)
         (partial / RECIPE_FILE).write_text("\n".join(_recipe_lines(found)) + "\n", encoding="utf-8")
         (partial / STUDY).write_text("\n".join(_study_lines(found, into)) + "\n", encoding="utf-8")
     return into / STUDY
 
 
 def _pairs(files: Sequence[TextFile]) -> list[tuple[TextFile, TextFile]]:
-    def stem(one: TextFile) -> Path:
-        return one.path.parent / re.sub(rf"\.{one.language}(\.\w+)?$", "", one.path.name)
-
-    found = [
-        (one, other)
-        for one, other in combinations(files, 2)
-        if stem(one) == stem(other) and one.language != other.language and one.lines == other.lines
-    ]
+    found = [(a, b) for a, b in combinations(files, 2) if a.stem == b.stem and a.language != b.language]
+    for one, other in found:
+        if one.lines != other.lines:
+            counts = f"{one.path} has {one.lines:,} lines, {other.path} {other.lines:,}"
+            raise DataError(f"{counts}; expected as many (rename text that is no translation)")
     english = [(b, a) if b.language == "en" else (a, b) for a, b in found]
     return english if len({a.language for a, _ in english}) == 1 else found
 
 
+def _write_text(found: Recommendation, into: Path) -> None:
+    """Write a random sample of each corpus of pairs as held-out text, and the rest of all files as training text.
+
+    Training text has no line that is a copy of a held-out one, and no pair with one.
+    """
+    rows, held = {one: one.held_out_rows() for pair in found.pairs for one in pair}, dict[str, set[str]]()
+    for name, sides in _held_out(found.pairs).items():
+        sample = [line for one in sides for row, line in enumerate(read_lines(one.path)) if row in rows[one]]
+        held.setdefault(sides[0].language, set()).update(sample)
+        write_lines(into / name, sample)
+    for number, one in enumerate(found.files):
+        group = [other for other in rows if other.stem == one.stem] if one in rows else [one]
+        known, side, copies = [held.get(other.language, ()) for other in group], group.index(one), 0
+        with writing(into / _TRAIN.format(number=number, language=one.language)) as write:
+            for row, lines in enumerate(zip(*(read_lines(other.path) for other in group), strict=True)):
+                copied = any(line in there for line, there in zip(lines, known, strict=True))
+                chosen = row in rows.get(one, ())
+                copies += copied and not chosen
+                write(() if copied or chosen else (lines[side],))
+        if copies:
+            log.info("%s: %s lines left out of the training text: copies of held-out lines", one.path, f"{copies:,}")
+
+
 def _held_out(pairs: Sequence[tuple[TextFile, TextFile]]) -> dict[str, list[TextFile]]:
-    """Return the files whose first lines each held-out file has: all corpora of a language pair."""
+    """Return the files that each held-out file samples: all corpora of a language pair."""
     found: dict[str, list[TextFile]] = {}
     for source, target in pairs:
         for side in (source, target):
@@ -297,21 +329,20 @@ def _base_recipe(
     tokens_per_update: int,
 ) -> dict[str, Any]:
     """Return the recipe that all systems share."""
-    resolved = {one: str(one.path.resolve()).replace("{", "{{").replace("}", "}}") for one in files}
+    names = {one: _TRAIN.format(number=number, language=one.language) for number, one in enumerate(files)}
     corpora: dict[str, Any] = {}
     for number, one in enumerate(files):
-        group: dict[str, Any] = {"languages": [one.language], "train": [resolved[one]]}
+        group: dict[str, Any] = {"languages": [one.language], "train": [names[one]]}
         pair = next((pair for pair in pairs if one in pair), None)
         if pair is not None:
             dev = _HELD_OUT.format(source=pair[0].language, target=pair[1].language, language=one.language)
             first = next(place for place, other in enumerate(files) if other.language == one.language)
-            group |= {"rows": f"{one.held_out}:", **({"dev": [dev]} if number == first else {})}
+            group |= {"dev": [dev]} if number == first else {}
         corpora[f"text{number}"] = group
     for number, (source, target) in enumerate(pairs):
         corpora[f"pairs{number}"] = {
             "pairs": [f"{source.language}-{target.language}"],
-            "train": [resolved[source], resolved[target]],
-            "rows": f"{source.held_out}:",
+            "train": [names[source], names[target]],
         }
     tasks: dict[str, Any] = {"retrieval": {"files": _HELD_OUT}}
     if dictionary is not None:
