@@ -92,7 +92,7 @@ def test_rejects_folders_in_use_or_of_others(train, tmp_path):
 
 def test_rejects_truncated_files_of_the_cache(train, tmp_path):
     assert train("one")[0] == 0
-    shard = next((tmp_path / "cache").rglob("*.arrow"))
+    shard = next((tmp_path / "cache" / "corpus").rglob("*ids.npy"))
     shard.write_bytes(shard.read_bytes()[: shard.stat().st_size // 2])
     code, message = train("two")
     assert (code, shard.name in message) == (2, True), message
