@@ -198,7 +198,6 @@ JUDGED = {"files": "words/{language}", "gold": "scores/{language}"}
 DIRECTIONS = (({}, "en-xx"), ({}, "xx-en"))
 CASES = {
     "embedding_alignment": Case(dictionary, translate_table, readings=((TEXT, "xx"),)),
-    "mining": Case(parallel, translate_table, pairs=True, readings=((OTHER_FILES, "xx"),)),
     "mlqa": Case(mlqa),
     "mt": Case(parallel, unit="BLEU", pairs=True, decoder=True, readings=DIRECTIONS),
     "ner": Case(ner),

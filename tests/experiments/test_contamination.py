@@ -88,7 +88,6 @@ def test_searches_text_of_every_kind_of_task(folder):
     ("task", "settings", "found"),
     [
         ("retrieval", {}, (1, 1, 2)),
-        ("mining", {}, (1, 1, 4)),  # of the sentences of both texts
         ("mt", {}, (1, 1, 2)),
         ("word_alignment", {"files": "{split}.{language}", "gold": "links"}, (1, 1, 2)),
     ],

@@ -61,7 +61,6 @@ def mine(target, tmp_path):
     [
         ("mt", {"targets": '["en-de"]'}, "parallel/test.en-de.de"),
         ("mt", {"targets": '["de-en"]'}, "parallel/test.en-de.de"),
-        ("mining", {"targets": '["de"]'}, "parallel/dev.en-de.en"),  # that sets the threshold
         ("word_translation", {"targets": '["de"]', "candidates": "text"}, "text/train.en.txt"),
         ("word_translation", {"targets": '["de"]', "training_dictionaries": "dict/trained"}, "dict/trained"),
         ("embedding_alignment", {"targets": '["de"]', "candidates": "text"}, "text/train.de.txt"),

@@ -72,7 +72,6 @@ CASES = {
     "ner": Case("ner/test.{language}.tsv", "blocks", ALL, TUNED),
     "mlqa": Case("qa/test.{language}.json", "questions", ALL, TUNED),
     "retrieval": Case("parallel/test.en-{language}.en", "lines", TARGETS, {}),
-    "mining": Case("parallel/test.en-{language}.en", "at most", TARGETS, {"parallel_share": 0.75}),
     "word_alignment": Case("parallel/test.en-{language}.links", "lines", TARGETS, {}),
     "perplexity": Case("text/test.{language}.txt", "lines", ALL, {}),
     "embedding_alignment": Case("dict/en-{language}.txt", None, TARGETS, {}),

@@ -416,8 +416,8 @@ def of_checkpoint(folder, models):
 
 
 def test_commands_for_checkpoints(tmp_path):
-    folder = of_checkpoint(tmp_path / "xlmr", {"retrieval": "some/xlm-r", "mining": "some/xlm-r"})
-    first = "evaluate some/xlm-r --recipe xlmr/evaluate.json --tasks retrieval,mining --seeds 2 --output again/xlmr"
+    folder = of_checkpoint(tmp_path / "xlmr", {"retrieval": "some/xlm-r", "perplexity": "some/xlm-r"})
+    first = "evaluate some/xlm-r --recipe xlmr/evaluate.json --tasks retrieval,perplexity --seeds 2 --output again/xlmr"
     second = "report again/xlmr --output again/report.html"
     assert commands(folder) == [f"interlace {first}", f"interlace {second}"]
     assert "<dt>checkpoint</dt><dd>some/xlm-r</dd>" in section("setup", [folder], REPRODUCTION).body

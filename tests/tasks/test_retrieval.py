@@ -62,7 +62,7 @@ def test_nearest_neighbors_in_both_directions_and_their_outcomes(vocab):
     queries = np.array([[1.0, 0.0], [0.8, 0.6]], np.float32)
     candidates = np.array([[0.9, 0.436], [0.0, 1.0]], np.float32)
     ids = Ragged.of([[1], [2]])
-    assert find_own(queries, candidates, ids, "absolute", 4).tolist() == [True, False]
+    assert find_own(queries, candidates, ids).tolist() == [True, False]
     assert find_own(candidates, queries, ids, "absolute", 4).tolist() == [False, True]
     assert find_own(queries, queries, ids, "absolute", 4).all()
     side = encoded(vocab, "the doctor", "letters")

@@ -1,10 +1,8 @@
-"""Nearest neighbors by cosine, CSLS and margins, with a common rule for ties.
+"""Nearest neighbors by cosine and CSLS, with a common rule for ties.
 
-Some vectors, hubs, are near to everything. CSLS (Conneau et al. 2018, section 2.3) and margins (Artetxe & Schwenk 2019,
-section 3.1) compare a cosine with r, the mean cosine of both vectors to their k nearest neighbors on the other side:
-
-    distance   cos(x, y) - (r(x) + r(y)) / 2      half of CSLS, which gives the same order
-    ratio      cos(x, y) / ((r(x) + r(y)) / 2)
+Some vectors, hubs, are near to everything. CSLS (Conneau et al. 2018, section 2.3) subtracts from a cosine the mean r
+of the cosines of both vectors to their k nearest neighbors on the other side: cos(x, y) - (r(x) + r(y)) / 2 is half of
+CSLS, which gives the same order.
 
 Similarities are computed in blocks by torch, on a GPU if available. Cosines of equal vectors differ by rounding errors
 between blocks and machines, so differences up to `TIE` are ties.
@@ -16,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,10 +31,6 @@ if TYPE_CHECKING:
 CELLS = 1 << 24  # similarities of a block: 64 MiB of float32
 TIE = 1e-6  # differences of scores up to this are ties
 _GPU_FACTOR = 16  # larger blocks keep a GPU busy
-_MIN_MEAN = 1e-6  # lower bound of the divisor of a ratio, which must be positive
-
-Margin = Literal["absolute", "distance", "ratio"]
-"""The cosine itself, its difference from the mean r of both vectors, or its ratio to it."""
 
 
 def unit(vectors: NDArray[Any]) -> Floats:
@@ -47,44 +41,26 @@ def unit(vectors: NDArray[Any]) -> Floats:
 
 
 @dataclass(frozen=True)
-class MarginScorer:
-    """Computes margins from cosines and r, the mean cosine of a vector to its nearest neighbors on the other side.
+class Csls:
+    """Computes CSLS from cosines and r, the mean cosine of a vector to its nearest neighbors on the other side.
 
-    candidates: (m,) r of each; unused by 'absolute'. queries: (n,) or None for 0, which does not change the order of a
-        query's candidates by 'distance'.
+    candidates: (m,) r of each. queries: (n,) or None for 0, which does not change the order of a query's candidates.
     """
 
-    kind: Margin
     candidates: Floats
     queries: Floats | None = None
 
     @classmethod
-    def of(cls, kind: Margin, queries: Floats, candidates: Floats, k: int) -> MarginScorer:
-        """Compute r of both sides, except for 'absolute'."""
-        if kind == "absolute":
-            return cls(kind, np.zeros(len(candidates), np.float32), np.zeros(len(queries), np.float32))
-        return cls(
-            kind, mean_neighbor_similarity(candidates, queries, k), mean_neighbor_similarity(queries, candidates, k)
-        )
+    def of(cls, candidates: Floats, others: Floats, k: int) -> Csls:
+        """Return the scorer without r of the queries; candidates' neighbors are searched among the others."""
+        return cls(mean_neighbor_similarity(candidates, others, k))
 
-    @classmethod
-    def csls(cls, candidates: Floats, others: Floats, k: int) -> MarginScorer:
-        """Return a scorer for CSLS; `others` are the vectors among which the candidates' neighbors are searched."""
-        return cls("distance", mean_neighbor_similarity(candidates, others, k))
-
-    def reversed(self) -> MarginScorer:
-        """Return the scorer with queries and candidates exchanged."""
-        queries = np.zeros(0, np.float32) if self.queries is None else self.queries
-        return MarginScorer(self.kind, queries, self.candidates)
-
-    def margins(self, cosines: Tensor, rows: slice) -> Tensor:
-        """(b, m) margins from the cosines of the queries `rows` to all candidates."""
-        if self.kind == "absolute":
-            return cosines
+    def scores(self, cosines: Tensor, rows: slice) -> Tensor:
+        """(b, m) half of CSLS from the cosines of the queries `rows` to all candidates."""
         mean = cosines.new_tensor(self.candidates) / 2
         if self.queries is not None:
             mean = mean + cosines.new_tensor(self.queries[rows, None]) / 2
-        return cosines - mean if self.kind == "distance" else cosines / mean.clamp(min=_MIN_MEAN)
+        return cosines - mean
 
 
 def mean_neighbor_similarity(vectors: Floats, others: Floats, k: int) -> Floats:
@@ -96,28 +72,21 @@ def mean_neighbor_similarity(vectors: Floats, others: Floats, k: int) -> Floats:
     return found
 
 
-def nearest(
-    queries: Floats, candidates: Floats, scorer: MarginScorer | None = None
-) -> tuple[NDArray[np.int64], Floats]:
-    """Return (n,) the nearest candidate of each query, ties to the first, and (n,) its margin.
-
-    scorer: None: compare cosines.
-    """
-    places, margins = np.zeros(len(queries), np.int64), np.zeros(len(queries), np.float32)
+def nearest(queries: Floats, candidates: Floats, scorer: Csls | None = None) -> Places:
+    """Return (n,) the nearest candidate of each query, ties to the first; scorer: None: compare cosines."""
+    places = np.zeros(len(queries), np.int64)
     for rows, scores in _blocks(queries, candidates, scorer):
         best = scores.amax(dim=1, keepdim=True)
-        first = (scores >= best - TIE).byte().argmax(dim=1, keepdim=True)
-        places[rows] = first[:, 0].cpu().numpy()
-        margins[rows] = scores.gather(1, first)[:, 0].cpu().numpy()
-    return places, margins
+        places[rows] = (scores >= best - TIE).byte().argmax(dim=1).cpu().numpy()
+    return places
 
 
 def nearest_among_sample(
-    queries: Floats, candidates: Floats, scorer: MarginScorer, share: float, rng: Generator
+    queries: Floats, candidates: Floats, scorer: Csls, share: float, rng: Generator
 ) -> tuple[Places, Places, float]:
     """Return (p,) queries and (p,) the nearest candidate of each in a random sample per query.
 
-    Queries whose sample is empty are dropped. The last result is the mean margin of the nearest among all candidates.
+    Queries whose sample is empty are dropped. The last result is the mean score of the nearest among all candidates.
     """
     import torch
 
@@ -135,7 +104,7 @@ def ranks(
     queries: Floats,
     candidates: Floats,
     gold: Ragged,
-    scorer: MarginScorer | None = None,
+    scorer: Csls | None = None,
     excluded: Ragged | None = None,
 ) -> Places:
     """(n,) the rank, from 1, of the best correct candidate of each query; ties rank wrong candidates first.
@@ -160,9 +129,8 @@ def ranks(
 
 def mutual_nearest(one: Floats, other: Floats, k: int) -> tuple[Places, Places]:
     """(pairs,) rows of both sides that are mutual nearest neighbors by CSLS (Conneau et al. 2018, section 2.3)."""
-    scorer = MarginScorer.of("distance", one, other, k)
-    forward, _ = nearest(one, other, scorer)
-    backward, _ = nearest(other, one, scorer.reversed())
+    forward = nearest(one, other, Csls.of(other, one, k))
+    backward = nearest(other, one, Csls.of(one, other, k))
     rows = np.flatnonzero(backward[forward] == np.arange(len(one)))
     return rows, forward[rows]
 
@@ -175,8 +143,8 @@ def _places(rows: Ragged, block: slice, device: Any) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(part.rows()).to(device), torch.from_numpy(part.flat.astype(np.int64)).to(device)
 
 
-def _blocks(queries: Floats, candidates: Floats, scorer: MarginScorer | None = None) -> Iterator[tuple[slice, Tensor]]:
-    """Yield blocks of queries and their margins to all candidates, (b, m), which may be modified."""
+def _blocks(queries: Floats, candidates: Floats, scorer: Csls | None = None) -> Iterator[tuple[slice, Tensor]]:
+    """Yield blocks of queries and their scores of all candidates, (b, m), which may be modified."""
     import torch
 
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -187,5 +155,5 @@ def _blocks(queries: Floats, candidates: Floats, scorer: MarginScorer | None = N
         rows = slice(start, min(start + size, len(queries)))
         with torch.autocast(device.type, enabled=False):  # half precision would create ties
             cosines = sides[0][rows] @ sides[1].T
-            scores = cosines if scorer is None else scorer.margins(cosines, rows)
+            scores = cosines if scorer is None else scorer.scores(cosines, rows)
         yield rows, scores

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import DataError
-from interlace.core.neighbors import MarginScorer, ranks, unit
+from interlace.core.neighbors import Csls, ranks, unit
 from interlace.core.ragged import Ragged
 from interlace.tasks import Scale, Scores
 from interlace.tasks.common.dictionaries import DictionaryTask, TrainingEntries, read_entries
@@ -190,7 +190,7 @@ class WordTranslation(DictionaryTask):
         gold = Ragged.from_lengths(np.searchsorted(around[1], rows[:, 1]), np.bincount(words))
         queries = unit(tables[0][np.unique(rows[:, 0])])
         candidates, others = unit(tables[1][around[1]]), unit(tables[0][around[0]])
-        csls = MarginScorer.csls(candidates, others, self.neighbors)
+        csls = Csls.of(candidates, others, self.neighbors)
         source, target = (table[rows[:, number]] for number, table in enumerate(tables))
         own = _same_vectors(sides[0], sides[1], np.unique(rows[:, 0]), around[1])
         found = {by: ranks(queries, candidates, gold, scorer, own) for by, scorer in (("csls", csls), ("cosine", None))}

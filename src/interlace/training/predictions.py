@@ -9,7 +9,6 @@ divided by the sum of the latter:
     entity F1                2 TP of the sentence             2 TP + FP + FN of the sentence
     answer F1, EM            that of the answer, 0 to 1       1
     P@1 of a word or line    1 or 0, mean of both directions  1; 0 for a word without a vector
-    mining F1, a source      2 if its pair is correct         predicted pairs and gold pairs
     alignment error rate     links that are not in the other  predicted links and sure links
     perplexity               nats of the sentence             its words, or tokens
     translation              chrF of the sentence             1, and below

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
-from interlace.core.neighbors import MarginScorer, mutual_nearest, nearest, nearest_among_sample, unit
+from interlace.core.neighbors import Csls, mean_neighbor_similarity, mutual_nearest, nearest, nearest_among_sample, unit
 from interlace.core.progress import Progress, no_progress
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
@@ -95,7 +95,7 @@ class MappedPair:
         """Return the mean cosine of frequent words to their CSLS translations (section 2.4)."""
         mapped = unit(self.source.vectors[: self.mapping.criterion_words] @ rotation)
         others = unit(self.target.vectors[: self.mapping.criterion_candidates])
-        found, _ = nearest(mapped, others, MarginScorer.csls(others, mapped, self.mapping.neighbors))
+        found = nearest(mapped, others, Csls.of(others, mapped, self.mapping.neighbors))
         return float((mapped * others[found]).sum(axis=1).mean())
 
     def refine(self, rotation: Floats) -> Refined:
@@ -133,9 +133,11 @@ class MappedPair:
         rng = generator(Purpose.VECTORS, self.seed, 0, 4)
         while True:
             mapped = unit(source @ rotation)
-            scorer = MarginScorer.of("distance", mapped, others, mapping.neighbors)
-            rows, found, forward = nearest_among_sample(mapped, others, scorer, fraction, rng)
-            back, backward_found, backward = nearest_among_sample(others, mapped, scorer.reversed(), fraction, rng)
+            one, other = (
+                mean_neighbor_similarity(*each, mapping.neighbors) for each in ((mapped, others), (others, mapped))
+            )
+            rows, found, forward = nearest_among_sample(mapped, others, Csls(other, one), fraction, rng)
+            back, backward_found, backward = nearest_among_sample(others, mapped, Csls(one, other), fraction, rng)
             rotation = self.solve(np.concatenate([rows, backward_found]), np.concatenate([found, back]))
             iterations += 1
             mean = (forward + backward) / 2

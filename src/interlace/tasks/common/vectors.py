@@ -1,4 +1,4 @@
-"""Vectors of sentences and words from a model as it is, and the settings of tasks that compare them.
+"""Vectors of sentences and words from a model as it is.
 
 Legend: n sentences or words, k layers, H width.
 """
@@ -13,14 +13,12 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
-from interlace.core.neighbors import Margin, unit
 from interlace.core.ragged import Ragged
 from interlace.core.settings import Settings
 from interlace.data import Sentences
 from interlace.data.layout import sentence_layout
 from interlace.embeddings import WordVectors
 from interlace.objectives import BoolOrAuto, Prepared, encoder_inputs, resolve_language_ids
-from interlace.tasks import ProbeTask
 from interlace.tasks.common.prediction import InputLimits, buckets, inference
 
 if TYPE_CHECKING:
@@ -30,53 +28,8 @@ if TYPE_CHECKING:
 Pooling = Literal["first", "mean", "max"]
 
 
-class SentenceVectorTask(ProbeTask):
-    """Base of tasks that compare sentence vectors: the mean of a layer's states, without special tokens.
-
-    The default layer is two thirds of the way up: the last layers specialise in predicting subwords of their own
-    language, and multilingual BERT finds translations best around layer 8 of 12 (Pires et al. 2019, section 5). XTREME
-    takes layer 8 of 12, but 14 of 24.
-    """
-
-    source: str = Field("en", description="The source language of pairs; the target is the language that is scored.")
-    layer: int | None = Field(
-        None, description="Layer of the states: 0 embeddings, -1 the last; none: two thirds up (XTREME: 8/12)."
-    )
-    center: bool = Field(False, description="Subtract each language's mean vector (Libovický et al. 2020, section 4).")
-    margin: Margin = Field(
-        "absolute",
-        description="Similarity: the cosine ('absolute', XTREME), or its 'distance' from or 'ratio' to the mean cosine "
-        "of both sentences to their nearest neighbors (Artetxe & Schwenk 2019, section 3.1: ratio is best).",
-    )
-    neighbors: int = Field(4, ge=1, description="Nearest neighbors of 'distance' and 'ratio' (the same: 4).")
-    max_length: int = Field(256, ge=8, description="Maximum sequence length in tokens, at most the model's own.")
-    tokens_per_batch: int = Field(8192, ge=16, description="Tokens per batch, padding included.")
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
-
-    @property
-    def limits(self) -> InputLimits:
-        """How sentences are fed to the model."""
-        return InputLimits(self.max_length, self.tokens_per_batch, self.language_ids)
-
-    def layer_of(self, layers: int) -> int:
-        """Return the layer's number from 0, the embeddings, in a model of this many layers.
-
-        Raises:
-            SettingsError: the model has no such layer.
-        """
-        return round(2 * layers / 3) if self.layer is None else _layer_number("layer", self.layer, layers)
-
-    def normalized(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the (n, H) vectors of one language with length 1, centered if that is set."""
-        return unit(vectors - vectors.mean(axis=0) if self.center else vectors)
-
-    def vectors(self, backbone: Backbone, vocab: Vocab, sentences: Sentences) -> NDArray[np.float32]:
-        """Return the normalized (n, H) vectors of sentences of one language."""
-        layer = self.layer_of(int(backbone.model.config.num_hidden_layers))
-        return self.normalized(layer_vectors(backbone, vocab, sentences, (layer,), self.limits)[0])
-
-
-def _layer_number(setting: str, layer: int, layers: int) -> int:
+def layer_number(setting: str, layer: int, layers: int) -> int:
+    """Return the number of a layer from 0, the embeddings; raise a SettingsError if the model has no such layer."""
     if not -layers - 1 <= layer <= layers:
         raise SettingsError(f"{setting} = {layer}, but the model has {layers} layers")
     return layer % (layers + 1)
@@ -151,7 +104,7 @@ class WordVectorSettings(Settings):
         if self.layer is None:
             table = backbone.input_embeddings.detach().float().cpu().numpy()
             return WordVectors(language, found, mean_rows(table, rows))
-        layer = _layer_number("reading.layer", self.layer, int(backbone.model.config.num_hidden_layers))
+        layer = layer_number("reading.layer", self.layer, int(backbone.model.config.num_hidden_layers))
         limits = InputLimits(backbone.traits.max_length, self.tokens_per_batch, self.language_ids)
         return WordVectors(
             language, found, layer_vectors(backbone, vocab, single_words(rows, language), (layer,), limits)[0]
