@@ -63,14 +63,14 @@ def test_nearest_neighbors_in_both_directions_and_their_outcomes(vocab):
     candidates = np.array([[0.9, 0.436], [0.0, 1.0]], np.float32)
     ids = Ragged.of([[1], [2]])
     assert find_own(queries, candidates, ids).tolist() == [True, False]
-    assert find_own(candidates, queries, ids, "absolute", 4).tolist() == [False, True]
-    assert find_own(queries, queries, ids, "absolute", 4).all()
+    assert find_own(candidates, queries, ids).tolist() == [False, True]
+    assert find_own(queries, queries, ids).all()
     side = encoded(vocab, "the doctor", "letters")
     found = both_ways(queries, candidates, Pairs(side, side))
     assert found.outcomes.score.tolist() == [0.5, 0.5]  # one finds the other into German, one back
     assert 100 * found.outcomes.total == found["p@1"]
     vectors = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], np.float32)
-    assert find_own(vectors, vectors, Ragged.of([[5, 6], [5, 6], [7]]), "absolute", 4).tolist() == [False, False, True]
+    assert find_own(vectors, vectors, Ragged.of([[5, 6], [5, 6], [7]])).tolist() == [False, False, True]
 
 
 def test_centering_removes_the_vector_of_a_language(vocab, model):

@@ -52,7 +52,7 @@ class PhraseTable:
     entries: (m, 2) int32 (source phrase, target phrase), sorted, without duplicates.
     scores: (m, 4) float32, columns as in `SCORES`.
     links: m rows of (source word, target word), int16, relative to the phrases: the most frequent ones.
-    counts: (m, 3) float64, columns as in `COUNTS`; 0 if a file had none.
+    counts: (m, 3) float64, columns as in `COUNTS`.
     """
 
     source: Ragged
@@ -77,7 +77,7 @@ class PhraseTable:
             dict(zip(COUNTS, self.counts[row].tolist(), strict=True)),
         )
 
-    # ---- constructors and files ----
+    # ---- constructor and files ----
 
     @staticmethod
     def count(
@@ -109,22 +109,11 @@ class PhraseTable:
         table = count_phrase_pairs(pairs, links, rules, rules.min_count, spool)
         return table.best_of_each(rules.top) if rules.top else table
 
-    @staticmethod
-    def read(path: Path | str) -> PhraseTable:
-        """Read Moses' format, plain or gzip by suffix; lines may be in any order.
-
-        Raises:
-            DataError: the file is missing or empty, or a line is not a phrase pair or repeats one; names file and line.
-        """
-        from interlace.alignment.moses import read_table
-
-        return read_table(path)
-
     def write(self, path: Path | str) -> None:
         """Write Moses' format, sorted by bytes, gzip by suffix, atomically.
 
         `s ||| t ||| phi(s|t) lex(s|t) phi(t|s) lex(t|s) ||| links ||| count(t) count(s) count(s,t)`; inside words, `|`
-        and white space are escaped. Scores have all digits of their 32 bits, so `read` restores the same table.
+        and white space are escaped. Scores have all digits of their 32 bits.
         """
         from interlace.alignment.moses import write_table
 
