@@ -33,8 +33,6 @@ def test_missing_files_are_empty_parts(tmp_path, make_run):
         ("samples.json", b'[{"objective": "m", "rows": [{"tokens": ["a"], "at": [1], "targets": [""]}]}]', "outside"),
         ("samples.json", b'[{"objective": "m", "rows": [{"tokens": ["a"], "at": [0], "targets": []}]}]', "'at' has 1"),
         ("words.safetensors", b"no such thing", "words.safetensors: damaged"),
-        ("predictions/x.json", b'{"task": "x", "languages": {"e": {"n": 3, "wrong": 1, "confusion": [[1]]}}}',
-         "expected a table of 0 rows and 1 columns"),
     ],
 )  # fmt: skip
 def test_names_the_damaged_file(make_run, part, content, message):

@@ -1,4 +1,4 @@
-"""The sections of the page besides scores: training, predictions, published results, setup and others."""
+"""The sections of the page besides scores: training, published results, setup and others."""
 
 import json
 import re
@@ -89,47 +89,6 @@ def test_mixture_by_objective_and_language():
     plain = section("training", [Run(Path("a"), {}, Facts(shares={"mlm/de": 1.0}), "a")], MIXTURE).body
     assert "100.0 %" in plain
     assert "by language" not in plain
-
-
-# ---- predictions ----
-
-
-def keep_predictions(folder, seed=0, task="xnli", classes=None, **sample):
-    names = ["entailment", "neutral", "contradiction"] if classes is None else classes
-    table = [[8, 2, 0, 0], [1, 6, 2, 1], [0, 5, 5, 0]] if names else []
-    wrong = {"texts": ["A <b>cat</b>.", "A dog."], "gold": "neutral", "predicted": "contradiction", **sample}
-    found = {"n": 30, "wrong": 11, "confusion": table, "samples": [wrong]}
-    (folder / "predictions").mkdir(exist_ok=True)
-    content = {"task": task, "seed": seed, "classes": names, "languages": {"en": found, "de": found, "hi": found}}
-    (folder / "predictions" / f"{task}.zero-shot.{seed}.json").write_text(json.dumps(content), encoding="utf-8")
-    return folder
-
-
-def test_confusions_are_summed_over_seeds_and_languages(make_run):
-    folder = keep_predictions(make_run("mlm", gain=0.0))
-    one = section("examples", [folder], "Confusion").body
-    assert "8 of 10<" in one
-    assert "fine-tunings" not in one
-    body = section("examples", [keep_predictions(folder, 1)], "Confusion").body
-    assert "16 of 20, sum of 2 fine-tunings" in body  # English, two seeds
-    assert "32 of 40, sum of 2 fine-tunings" in body  # two other languages
-    assert "Natural language inference, mlm: English, sum of 2 fine-tunings</figcaption>" in body
-    assert "contradiction → neutral 45\u202f%" in body
-    assert "A &lt;b&gt;cat&lt;/b&gt;." in body
-    assert "11 of 30 examples with errors (first of 2 fine-tunings)" in body
-
-
-def test_wrong_words_are_marked(make_run):
-    folder = keep_predictions(make_run("mlm", gain=0.0), task="ner", words=["Anna", "sleeps"],
-                              wrong=[{"word": 0, "gold": "B-PER", "predicted": "O"}])  # fmt: skip
-    found = words_of(section("examples", [folder], "Confusion"))
-    at = found.index("Anna")
-    assert found[at : at + 4] == ["Anna", "O", "B-PER", "sleeps"]
-    folder = keep_predictions(make_run("other", gain=0.0), task="mlqa", classes=[])
-    (folder / "predictions" / "mlqa.zero-shot.0.de.answers.json").write_text('{"id": "text"}')  # not a list of examples
-    answered = section("examples", [folder], "Confusion")
-    assert "<svg" not in answered.body
-    assert "Question answering" in answered.body
 
 
 # ---- published results ----

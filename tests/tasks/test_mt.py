@@ -1,6 +1,5 @@
 """Scores of translations made by a model; what the model is told, and what is kept of what it says."""
 
-import json
 import re
 from types import SimpleNamespace
 
@@ -159,7 +158,6 @@ def test_a_round_trip_needs_no_translations(tmp_path, vocab, model, says):
     assert scores.details["signatures"]["round-trip bleu"] == expected.details["signatures"]["round-trip bleu"]
     assert scores["round-trip bleu"] == pytest.approx(scores.outcomes.total)
     assert [each["direction"] for each in asked] == ["en-de", "de-en"] * 2
-    assert {sample["gold"] for sample in scores.samples} == set(ENGLISH)
     assert scores.outputs == asked[-1]["lines"]
     few = alone.model_copy(update={"max_sentences": 2}).examples("test", "en-de", vocab, tmp_path)
     assert few.sources == ENGLISH[:2]
@@ -229,9 +227,6 @@ def test_translations_do_not_depend_on_batches_and_are_stored(root, vocab, model
         assert 0 <= row["low"] <= row["high"] <= 100
         kept = read_outcomes(outcomes_file(tmp_path / "16", "mt", 0), row["language"], "model")
         assert kept.total == pytest.approx(row["score"], abs=1e-3)
-    shown = json.loads((tmp_path / "16/predictions/mt.zero-shot.0.json").read_text())["languages"]["de-en"]
-    assert shown["n"] == 3
-    assert {sample["texts"][0] for sample in shown["samples"]} == set(GERMAN)
     assert torch.is_grad_enabled()
 
 

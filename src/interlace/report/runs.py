@@ -78,45 +78,6 @@ class LoggedScores(_Part):
     seconds: float = 0.0
 
 
-class WrongExample(_Part):
-    """An example with errors: its texts, and the gold and predicted labels of it or of some of its words."""
-
-    texts: list[str]
-    gold: str = ""
-    predicted: str = ""
-    words: list[str] = []
-    wrong: list[dict[str, Any]] = []
-
-
-class LanguagePredictions(_Part):
-    """Predictions for one language. confusion: a row a gold class; the last column counts missing predictions."""
-
-    n: int
-    wrong: int
-    confusion: list[list[int]] = []
-    samples: list[WrongExample] = []
-
-
-class PredictionFile(_Part):
-    """A file of `predictions/`: one task in one setting with one seed, by language."""
-
-    task: str
-    setting: str = "zero-shot"
-    seed: int = 0
-    classes: list[str] = []
-    languages: dict[str, LanguagePredictions]
-
-    def _problem(self) -> str:
-        width = len(self.classes)
-        sizes = {
-            language: [len(row) for row in found.confusion]
-            for language, found in self.languages.items()
-            if found.confusion
-        }
-        wrong = [language for language, size in sizes.items() if size != [width + 1] * width]
-        return f"{wrong[0]}: expected a table of {width} rows and {width + 1} columns" if wrong else ""
-
-
 class SampleRow(_Part):
     """A training example: the changed positions, the predicted ones with their targets, and the side of each token."""
 
@@ -222,7 +183,6 @@ class Run:
     samples: list[Sample] = field(default_factory=list)
     scores: ScoreTable = field(default_factory=ScoreTable)
     alignments: list[AlignmentMatrix] = field(default_factory=list)
-    predictions: list[PredictionFile] = field(default_factory=list)
     words: ConceptWords | None = None
 
     @property
@@ -272,8 +232,6 @@ def _read_run(folder: Path) -> Run:
     _check_folder(folder)
     recipe = _read(folder / RECIPE, dict[str, Any]) or {}
     metrics = list(_read_metrics(folder / METRICS))
-    files = [path for path in sorted((folder / "predictions").glob("*.json")) if not path.stem.endswith(".answers")]
-    predictions = [_read(path, PredictionFile) for path in files]
     entries = _read(folder / SCORES, list[dict[str, Any]]) or []
     scores = table_of_entries(entries, str(folder / SCORES), _scale, run=str(folder), pretrained=bool(recipe))
     return Run(
@@ -287,7 +245,6 @@ def _read_run(folder: Path) -> Run:
         samples=_read(folder / SAMPLES, list[Sample]) or [],
         scores=scores,
         alignments=_read(folder / ALIGNMENTS, list[AlignmentMatrix]) or [],
-        predictions=[found for found in predictions if found is not None],
         words=_read_words(folder / WORDS),
     )
 

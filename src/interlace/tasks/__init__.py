@@ -226,8 +226,7 @@ class Scores:
         from sums over examples, such as a correlation.
     metric: the main metric's name if it depends on the model; "": `Task.metric`.
     details: further facts for the score's row, such as signatures.
-    outputs: text that the model wrote, one line per example. samples: some examples for people, as
-        `FineTuneTask.samples` returns them.
+    outputs: text that the model wrote, one line per example.
     """
 
     metrics: dict[str, float]
@@ -235,7 +234,6 @@ class Scores:
     metric: str = ""
     details: dict[str, Any] = field(default_factory=dict)
     outputs: list[str] = field(default_factory=list)
-    samples: list[dict[str, Any]] = field(default_factory=list)
 
     def __getitem__(self, metric: str) -> float:
         return self.metrics[metric]
@@ -392,10 +390,6 @@ class FineTuneTask(HeadSettings, Task):
     def exports(self, examples: Any, predictions: Any) -> dict[str, Any]:  # noqa: ARG002 - classes are stored anyway
         """Return predictions as JSON files that other programs read, by file name."""
         return {}
-
-    def samples(self, vocab: Vocab, examples: Any, predictions: Any, rows: NDArray[np.int64]) -> list[dict[str, Any]]:  # noqa: ARG002
-        """Return some examples for people: `texts`, `gold` and `predicted`, or `words` and the `wrong` ones."""
-        return []
 
 
 class ProbeTask(Task):

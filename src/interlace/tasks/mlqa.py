@@ -142,26 +142,9 @@ class Mlqa(SpanSettings, FineTuneTask):
         return Scores(metrics, outcomes)
 
     def exports(self, examples: Questions, predictions: NDArray[Any]) -> dict[str, Any]:
-        """Return `answers`, the best by question id as the official programs read them, and `n-best`."""
+        """Return `answers`, the best by question id as the official programs read them."""
         keys = [key or str(number) for number, key in enumerate(examples.ids)]
-        return {
-            "answers": dict(zip(keys, best_texts(examples, predictions), strict=True)),
-            "n-best": dict(zip(keys, n_best(examples, predictions), strict=True)),
-        }
-
-    def samples(
-        self, vocab: Vocab, examples: Questions, predictions: NDArray[Any], rows: NDArray[np.int64]
-    ) -> list[dict[str, Any]]:
-        """Return questions with their answers and the best prediction."""
-        found = best_texts(examples.take(rows), predictions[rows])
-        return [
-            {
-                "texts": [vocab.decode(examples.questions.ids[row])],
-                "gold": " | ".join(dict.fromkeys(examples.answers[row])),
-                "predicted": text,
-            }
-            for row, text in zip(rows.tolist(), found, strict=True)
-        ]
+        return {"answers": dict(zip(keys, best_texts(examples, predictions), strict=True))}
 
 
 def encode_questions(chunks: Sequence[TextPairs], vocab: Vocab) -> Questions:
@@ -342,27 +325,6 @@ def best_texts(questions: Questions, predictions: NDArray[Any]) -> list[str]:
     """
     spans = predictions[:, 0][["start", "end"]].tolist()
     return [_text(questions, row, start, end) for row, (start, end) in enumerate(spans)]
-
-
-def n_best(questions: Questions, predictions: NDArray[Any]) -> list[list[dict[str, Any]]]:
-    """Return the answers to each question as `text`, `start`, `score` and `probability`, best first.
-
-    The probability is the softmax of the listed scores; equal texts are listed once, with the best score.
-    """
-    listed = []
-    for row, spans in enumerate(predictions):
-        texts: dict[str, tuple[int, float]] = {}
-        for start, end, score in spans[spans["start"] >= 0].tolist():
-            texts.setdefault(_text(questions, row, start, end), (start, score))
-        scores = np.array([score for _, score in texts.values()], np.float64)
-        shares = np.exp(scores - scores.max(initial=-np.inf))
-        listed.append(
-            [
-                {"text": text, "start": start, "score": score, "probability": float(share)}
-                for (text, (start, score)), share in zip(texts.items(), shares / shares.sum(), strict=True)
-            ]
-        )
-    return listed
 
 
 def _text(questions: Questions, row: int, start: int, end: int) -> str:

@@ -24,9 +24,8 @@ n-grams and n-grams. Examples that are sampled together, such as the questions o
 The metadata has the names of the classes and, for each language (`about`), the `key` of its score row and the
 `identity` of the examples, a hash of what is correct for them: examples can be paired only if identities agree.
 
-`TASK.SETTING.SEED.json` is for people: a confusion matrix and some wrong examples. Generated text is in
-`TASK.SETTING.SEED.LANGUAGE.txt`, a line an example; answers to questions are in `...LANGUAGE.answers.json`, by the
-question's id, as official evaluation programs read them, and in `n-best`.
+Generated text is in `TASK.SETTING.SEED.LANGUAGE.txt`, a line an example; answers to questions are in
+`...LANGUAGE.answers.json`, by the question's id, as official evaluation programs read them.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.scores import ORACLE
 from interlace.scores.examples import Examples, bootstrap
-from interlace.training.run_folder import read_json, write_json
+from interlace.training.run_folder import write_json
 from interlace.training.selection import PER_LANGUAGE, Item
 
 if TYPE_CHECKING:
@@ -60,7 +59,6 @@ FOLDER = "predictions"
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_+-]")
 _BOOTSTRAP_SAMPLES = 2000  # a third of a second for 10,000 examples
-_SAMPLES = 12  # wrong examples stored for a language
 
 
 def outcomes_file(run: Path, task: str, seed: int, setting: str = "zero-shot") -> Path:
@@ -101,19 +99,13 @@ def write_predictions(
     outcomes: Any = scores.outcomes
     path = outcomes_file(run, job.name, job.seed, item[0])
     arrays: Arrays = {}
-    shown: dict[str, Any] = {"n": len(outcomes.score)}
     if task.classes:
         if isinstance(gold, Ragged):
             offsets = gold.offsets - gold.offsets[0]
             arrays = {"predicted": np.asarray(predictions.flat), "gold": np.asarray(gold.flat), "offsets": offsets}
         else:
             arrays = {"predicted": np.asarray(predictions, np.int32), "gold": np.asarray(gold, np.int32)}
-        shown["confusion"] = _confusion(arrays["predicted"], arrays["gold"], len(task.classes))
-    wrong = np.flatnonzero(outcomes.score < outcomes.weight)
-    picked = np.linspace(0, len(wrong) - 1, min(_SAMPLES, len(wrong))).round().astype(np.int64)
-    samples = task.samples(job.vocab, examples, predictions, wrong[np.unique(picked)])
     write_outcomes(path, item[1], outcomes, job.key, arrays=arrays, classes=task.classes)
-    _write_shown(path.with_suffix(".json"), job, item, {**shown, "wrong": len(wrong), "samples": samples})
     for name, content in task.exports(examples, predictions).items():
         write_json(path.with_suffix(f".{safe_file_name(item[1])}.{name}.json"), content)
     return _interval_and_identity(outcomes, job)
@@ -134,9 +126,6 @@ def write_probe_outcomes(run: Path, job: EvaluationJob, item: Item, scores: Scor
         with atomic(path.with_suffix(f".{safe_file_name(item[1])}.txt")) as partial:
             lines = (text.replace("\r", " ").replace("\n", " ") for text in scores.outputs)
             partial.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        wrong = int((outcomes.score < outcomes.weight).sum())
-        shown = {"n": len(scores.outputs), "wrong": wrong, "samples": scores.samples}
-        _write_shown(path.with_suffix(".json"), job, item, shown)
     return _interval_and_identity(outcomes, job)
 
 
@@ -236,22 +225,3 @@ def _about(metadata: dict[str, str] | None) -> dict[str, dict[str, str]]:
 def _interval_and_identity(outcomes: Examples, job: EvaluationJob) -> dict[str, Any]:
     identity = {"examples": outcomes.identity} if outcomes.identity else {}
     return confidence_interval(outcomes, job.task.unit) | identity
-
-
-def _confusion(predicted: NDArray[Any], gold: NDArray[Any], classes: int) -> list[list[int]]:
-    """Return the confusion matrix, one row a gold class; the last column counts examples without prediction."""
-    labeled = gold >= 0
-    cells = gold[labeled] * (classes + 1) + np.where(predicted[labeled] < 0, classes, predicted[labeled])
-    counted = np.bincount(cells, minlength=classes * (classes + 1))
-    table: list[list[int]] = counted.reshape(classes, classes + 1).tolist()
-    return table
-
-
-def _write_shown(path: Path, job: EvaluationJob, item: Item, shown: dict[str, Any]) -> None:
-    """Write what people read of one language."""
-    setting, language = item
-    stored = read_json(path, {})
-    languages = stored.get("languages", {}) if _is_kept(path, stored, job.key) else {}
-    about = {"key": job.key, "task": job.name, "setting": setting, "seed": job.seed}
-    about["classes"] = list(getattr(job.task, "classes", ()))
-    write_json(path, {**about, "languages": {**languages, language: shown}})

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Prepared
 
-_MAX_WORDS = 40  # words of a sentence shown in samples
-
 
 class Classifier(TaskHead):
     """Dropout and a linear layer on one vector of each sequence."""
@@ -143,20 +141,6 @@ class ClassificationTask(FineTuneTask):
         majority = float(np.bincount(gold[scored]).max() / scored.sum())
         return Scores({"accuracy": 100 * float(hits[scored].mean()), MAJORITY: 100 * majority}, outcomes)
 
-    def samples(
-        self, vocab: Vocab, examples: LabeledExamples, predictions: Any, rows: NDArray[np.int64]
-    ) -> list[dict[str, Any]]:
-        """Return the texts of some rows with their gold and predicted labels."""
-        names, gold = [*self.classes, "none"], np.asarray(examples.labels)  # -1 is the last
-        return [
-            {
-                "texts": [vocab.decode(side.ids[row]) for side in _sides(examples)],
-                "gold": names[int(gold[row])],
-                "predicted": names[int(predictions[row])],
-            }
-            for row in rows.tolist()
-        ]
-
 
 class PairClassificationTask(ClassificationTask):
     """Base of tasks that assign a label to a pair of sentences; both are one sequence, truncated at the longer."""
@@ -246,24 +230,6 @@ class TaggingTask(FineTuneTask):
     @abstractmethod
     def explain_unknown(self, tag: str) -> str:
         """Return the error about an unknown tag."""
-
-    def samples(
-        self, vocab: Vocab, examples: LabeledExamples, predictions: Ragged, rows: NDArray[np.int64]
-    ) -> list[dict[str, Any]]:
-        """Return some sentences as words, with the words that got a wrong tag."""
-        sentences: Any = examples.examples
-        tags: Any = examples.tags
-        names, samples = [*self.classes, "none"], []  # -1 is the last
-        for row in rows.tolist():
-            ids, owners, gold, found = sentences.ids[row], sentences.words[row], tags[row], predictions[row]
-            words = [vocab.decode(ids[owners == word]) for word in range(min(len(gold), _MAX_WORDS))]
-            wrong = [
-                {"word": word, "gold": names[int(gold[word])], "predicted": names[int(found[word])]}
-                for word in range(len(words))
-                if gold[word] >= 0 and gold[word] != found[word]
-            ]
-            samples.append({"texts": [" ".join(words)], "words": words, "wrong": wrong})
-        return samples
 
 
 def _spelled_words(examples: Any) -> list[bytes]:

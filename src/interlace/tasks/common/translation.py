@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_SAMPLES = 12  # translations kept for people
 
 BleuTokenizer = Literal["auto", "13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "none"]
 """SacreBLEU's tokenizers that need no download; `auto`: its own for the language, 13a for most."""
@@ -175,18 +174,11 @@ class TranslationTask(ProbeTask):
         main, letters = metrics[self.metric], next(one for name, one in metrics.items() if name.endswith("chrf"))
         identity = identity_of(examples.references)
         outcomes = Examples(letters.sentences / 100, np.ones(len(outputs)), identity, main.sentences, "bleu")
-        order = np.argsort(outcomes.score, kind="stable")
-        rows = order[np.unique(np.linspace(0, len(order) - 1, min(_SAMPLES, len(order))).round().astype(np.int64))]
-        texts, predicted = (sources, outputs) if self.metric == "bleu" else (outputs, back)
         return Scores(
             {name: one.value for name, one in metrics.items()} | shares,
             outcomes,
             details={"signatures": {name: one.signature for name, one in metrics.items()}},
             outputs=outputs,
-            samples=[
-                {"texts": [texts[row]], "gold": examples.references[row], "predicted": predicted[row]}
-                for row in rows.tolist()
-            ],
         )
 
     def translate(
