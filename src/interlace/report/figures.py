@@ -1,11 +1,10 @@
-"""Figures: lines over steps, dots, scatter plots, sizes; shaded tables, alignment matrices, maps of words."""
+"""Figures: lines over steps, dots, scatter plots; shaded tables, alignment matrices, maps of words."""
 
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import cos, radians, sin
-from statistics import fmean
 
 import numpy as np
 from markupsafe import Markup
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from interlace.report import svg
 from interlace.report.runs import AlignmentMatrix, ConceptWords
 from interlace.report.svg import below
-from interlace.report.text import clipped, count, language_name, language_names, number, significant
+from interlace.report.text import clipped, language_name, language_names, number, significant
 
 _Array = NDArray[np.float64]
 _Label = tuple[float, float, str, _Array]
@@ -209,34 +208,6 @@ def scatter(
     more += further
     label = f"{title}: " + "; ".join(point.title for point in points)
     return svg.Drawing(WIDTH, 246 + more, label, below(title, [*first, *second], parts, more), "dots")
-
-
-def size_chart(title: str, lines: Mapping[str, Mapping[int, Sequence[float]]]) -> svg.Drawing:
-    """Draw mean scores with their range over a logarithmic axis of rows of training text.
-
-    lines: by system, the values of its runs by number of rows.
-    """
-    height, left, top, bottom = 230.0, 40.0, 34.0, 200.0
-    values = [value for by_size in lines.values() for found in by_size.values() for value in found]
-    margin = (max(values) - min(values)) * 0.08 or 1.0
-    low, high = min(values) - margin, max(values) + margin
-    right = WIDTH - max(svg.text_width(label, _TYPE) for label in lines) - 16
-    sizes = sorted({size for by_size in lines.values() for size in by_size})
-    across, up = svg.scale(sizes[0], sizes[-1], left + 8, right, log=True), svg.scale(low, high, bottom, top)
-    named = sizes if len(sizes) < 6 else svg.log_ticks(sizes[0], sizes[-1])
-    parts = [svg.text(0, 14, title, "title"), *_value_axis(svg.ticks(low, high), up, (left, right), number)]
-    parts += [svg.text(across(size), height - 10, count(size), "tick", "middle") for size in named]
-    points = [[(size, fmean(found), min(found), max(found)) for size, found in by.items()] for by in lines.values()]
-    heights = svg.apart([up(found[-1][1]) + 4 for found in points], _TYPE + 2, top, bottom)
-    spoken = []
-    for style, (label, found, y) in enumerate(zip(lines, points, heights, strict=True)):
-        parts.append(svg.path([(across(size), up(mean)) for size, mean, _, _ in found], style))
-        for size, mean, least, most in found:
-            spoken.append(f"{label}, {count(size)} rows: {number(mean)}")
-            parts += svg.whisker(across(size), up(least), across(size), up(most), style)
-            parts.append(svg.marker(across(size), up(mean), style, spoken[-1]))
-        parts.append(svg.text(right + 8, y, label, f"name c{style % svg.STYLES}"))
-    return svg.Drawing(WIDTH, height, f"{title} by rows of training text: {'; '.join(spoken)}", parts, "dots")
 
 
 @dataclass(frozen=True)

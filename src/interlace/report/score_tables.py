@@ -142,6 +142,7 @@ class TaskScores:
         unknown = dict.fromkeys(name for row in self.table for name in row.contamination.get("unknown", ()))
         held_out = [system.label for system, words in self.words.items() if words.startswith("held-out")]
         translations = [each for each in self.table.unique("translations") if each]
+        signatures = dict.fromkeys(f"{name} {text}" for row in self.table for name, text in row.signatures.items())
         found = {
             f"Measurements a cell: {spread(seeds[0], seeds[-1], 0)}." if seeds else "": True,
             f"Test examples a language: {spread(sizes[0], sizes[-1], 0)}." if sizes else "": True,
@@ -155,6 +156,7 @@ class TaskScores:
             f"{', '.join(held_out)}. Compare by {self.first.metric}{ALL_WORDS}.": held_out,
             f"Weights selected by: {', '.join(self.rules)}.": self.rules,
             f"Translations: {', '.join(translations)}.": translations,
+            f"Signatures: {'; '.join(signatures)}.": signatures,
             f"Contamination: up to {number(max(shares, default=0.0))} % of a language's test examples share word "
             "n-grams with the pre-training text.": any(shares),
             f"Pre-training text unknown: {', '.join(unknown)}.": unknown,

@@ -257,24 +257,7 @@ class _ScoreView:
             means = [measure for measure in group if measure.language == OTHERS]
             measures += [*(measure for measure in group if measure.is_source)]
             measures += means or [measure for measure in group if not measure.is_source]
-        table = self._table("main", title, measures, self.systems)
-        theirs = [
-            "; ".join(
-                f"{_name_of(row)}: {row.scores['mean']:g} ({row.where})"
-                for _, row in self.published.get(system.name, ())
-                if "mean" in row.printed and _matching(row, measures)
-            )
-            for system in self.systems
-        ]
-        if not any(theirs):
-            return table
-        lines = [
-            replace(line, entries=(*line.entries, Entry(words) if words else None))
-            for line, words in zip(table.lines, theirs, strict=True)
-        ]
-        columns = (*table.columns, Column("published, another scale", is_text=True))
-        caption = " ".join([table.caption, *self._remarks(measures)])
-        return replace(table, columns=columns, lines=tuple(lines), caption=caption)
+        return self._table("main", title, measures, self.systems)
 
     def one(self, name: str, title: str, measures: Sequence[Measure]) -> Table:
         """Return all languages of a task, with published results below."""

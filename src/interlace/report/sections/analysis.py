@@ -1,6 +1,5 @@
-"""Scores by what runs differ in: transfer to derived languages (Tang et al. 2022, figures 2 and 3), amount of text."""
+"""Transfer to derived languages (Tang et al. 2022, figures 2 and 3)."""
 
-import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,9 +7,8 @@ from statistics import fmean
 from typing import Any
 
 from interlace.core.randomness import Purpose, generator
-from interlace.report.figures import Dot, DotRow, ScatterPoint, dot_chart, scatter, size_chart
+from interlace.report.figures import Dot, DotRow, ScatterPoint, dot_chart, scatter
 from interlace.report.runs import Run
-from interlace.report.score_tables import task_scores
 from interlace.report.sections import Section, figure_section
 from interlace.report.svg import Drawing
 from interlace.report.text import number, p_value, task_name
@@ -20,7 +18,7 @@ from interlace.scores.statistics import ALPHA, rank_correlation
 
 
 def analysis(runs: Sequence[Run]) -> list[Section]:
-    """Return the sections `Transfer to derived languages` and `Score by amount of text`."""
+    """Return the section `Transfer to derived languages`."""
     points = transfer_points(runs)
     by_task = [[point for point in points if point.task == task] for task in dict.fromkeys(p.task for p in points)]
     figures = [*map(_gaps, by_task)]
@@ -32,10 +30,7 @@ def analysis(runs: Sequence[Run]) -> list[Section]:
         "difference is the transfer gap. Transformations are named as in the paper: the last one applied comes first."
     )
     shown = [("", figure) for figure in figures]
-    return [
-        *figure_section("Transfer to derived languages", lead, shown, note if correlations else ""),
-        *_by_size(runs),
-    ]
+    return figure_section("Transfer to derived languages", lead, shown, note if correlations else "")
 
 
 _SHORT = {"transliterate": "Trans", "invert": "Inv", "syntax": "Syn", "permute": "Perm", "overlap": "Overlap"}
@@ -136,76 +131,3 @@ def _scatter(points: Sequence[TransferPoint]) -> Drawing:
     ]
     title = f"{task_name(points[0].task)}: gap by alignment (%)"
     return scatter(title, found, _styles(points, "system"), _styles(points, "transformation"))
-
-
-def _by_size(runs: Sequence[Run]) -> list[Section]:
-    """Return a chart a task, with a line a system: runs that differ only in text, length and seed."""
-    systems: dict[str, list[tuple[int, Run]]] = {}
-    for run in runs:
-        data: list[dict[str, Any]] = run.facts.get("data") or []
-        objectives = run.recipe.get("objectives")
-        entries = objectives.values() if isinstance(objectives, dict) else []
-        named = [entry.get("corpora") if isinstance(entry, dict) else None for entry in entries]
-        # one side of a corpus of pairs is "en-de:en"; an objective that names no corpora reads all
-        read = {part for names in named for name in names or () for part in (name, name.rpartition(":")[0]) if part}
-        if size := (
-            sum(
-                int(corpus.get("rows") or 0)
-                for corpus in data
-                if corpus.get("split") == "train"
-                and (not named or not all(named) or read & {corpus.get("group"), corpus.get("corpus")})
-            )
-        ):
-            systems.setdefault(_system(run), []).append((size, run))
-    varied = [found for found in systems.values() if len({size for size, _ in found}) > 1]
-    lines: dict[str, dict[str, dict[int, list[float]]]] = {}
-    for label, found in zip(_labels([some[0][1] for some in varied]), varied, strict=True):
-        for title, by_size in _by_task(found).items():
-            if len(by_size) > 1:
-                lines.setdefault(title, {})[label] = by_size
-    lead = (
-        "Horizontal: rows of training text, logarithmic. Vertical: mean score over the languages other than the "
-        "source, with the range over runs."
-    )
-    return figure_section("Score by amount of text", lead, [("", size_chart(*each)) for each in lines.items()])
-
-
-def _system(run: Run) -> str:
-    """Identify runs that differ only in text, length and seed."""
-    ignored = {"name", "seed", "corpora", "data_root", "about", "published", "changes", "evaluate"}
-    kept = {key: value for key, value in run.recipe.items() if key not in ignored}
-    for section, keys in {"train": {"steps"}, "toy": {"sentences", "pairs"}}.items():
-        if isinstance(found := kept.get(section), dict):
-            kept[section] = {key: value for key, value in found.items() if key not in keys}
-    return json.dumps(kept, sort_keys=True)
-
-
-def _labels(runs: Sequence[Run]) -> list[str]:
-    """Return the names of the objectives, with the starting checkpoint if several systems share them."""
-    labels = []
-    for run in runs:
-        objectives = run.recipe.get("objectives")
-        labels.append(" + ".join(objectives) if isinstance(objectives, dict) else run.label)
-    return [
-        f"{label}, {_start(run)}" if labels.count(label) > 1 else label for label, run in zip(labels, runs, strict=True)
-    ]
-
-
-def _start(run: Run) -> str:
-    """Return the name of the checkpoint that a run started from; of `RUN/model`, that of the run."""
-    model = run.recipe.get("model")
-    start = str(model.get("start") or "") if isinstance(model, dict) else ""
-    *parents, last = [part for part in start.split("/") if part] or ["random"]
-    return parents[-1] if last == "model" and parents else last
-
-
-def _by_task(runs: Sequence[tuple[int, Run]]) -> dict[str, dict[int, list[float]]]:
-    """Return by task and metric, then by size, a value a run: the mean over seeds and languages."""
-    values: dict[str, dict[int, list[float]]] = {}
-    for size, run in sorted(runs, key=lambda entry: entry[0]):
-        for one in task_scores(run.scores):
-            means = [result.mean for measure in one.others for result in one.results[measure].values()]
-            if means:
-                by_size = values.setdefault(f"{one.name}, {one.first.metric}", {})
-                by_size.setdefault(size, []).append(fmean(means))
-    return values

@@ -1,4 +1,4 @@
-"""Scores by language and system, the gap of each language to the source, translation, and published results."""
+"""Scores by language and system, the gap of each language to the source, and published results."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from interlace.report.runs import Run, all_scores, first_of_each, short_names
 from interlace.report.score_tables import TaskScores, task_scores
 from interlace.report.sections import Section, figure_section
 from interlace.report.tables import Column, Entry, Line, Table, html_fragment
-from interlace.report.text import BLEU, language_name, language_names, number, render, signed, spread
+from interlace.report.text import language_name, language_names, number, render, signed, spread
 from interlace.scores import COLLAPSED, ScoreTable
 from interlace.scores.comparison import Measure, Result, System
 from interlace.scores.published import PublishedRow, find_rows, rows
@@ -29,7 +29,7 @@ def scores(runs: Sequence[Run]) -> list[Section]:
         body = render("scores", tables=[], figures=[], keys=[], notes=[])
         section = Section("Scores by language", "No task has been scored yet; run `interlace evaluate`.", body)
         return [section, *_published(runs, results)]
-    return [_by_language(runs, results), *_transfer_gap(results), *_translation(table), *_published(runs, results)]
+    return [_by_language(runs, results), *_transfer_gap(results), *_published(runs, results)]
 
 
 def _by_language(runs: Sequence[Run], results: Sequence[TaskScores]) -> Section:
@@ -144,66 +144,6 @@ def _shade(one: TaskScores, system: System, language: str) -> Shade | None:
     best = source.mean if source else 100.0
     part, whole = (best, result.mean) if measure.greater_is_better is False else (result.mean, best)
     return Shade(words, gap, part / whole if whole > 0 else 0.0, measure.is_source, title)
-
-
-_METRICS = {  # head and decimals
-    "bleu": ("BLEU", 1),
-    "chrf": ("chrF", 1),
-    "tokenized bleu": ("tokenized BLEU", 1),
-    "round-trip bleu": ("round trip", 1),
-    "round-trip chrf": ("round trip, chrF", 1),
-    "copied words": ("copied words, %", 1),
-    "copied words, references": ("in references, %", 1),
-    "length ratio": ("length ratio", 2),
-}
-
-
-def _translation(every: ScoreTable) -> list[Section]:
-    """Return a table for each task: a row a direction and system."""
-    found = [every.filter(task=task) for task in every.filter(main=True, unit=BLEU).unique("task")]
-    if not found:
-        return []
-    lead = (
-        "BLEU is computed on raw text. Tokenized BLEU is comparable only with published tokenized BLEU. Copied words "
-        "are shared with the source; more than in the references means that the model copies. Length ratio: output by "
-        "reference."
-    )
-    tasks = [(html_fragment(_translation_table(rows)), _signatures(rows)) for rows in found]
-    return [Section("Translation", lead, render("translation", tasks=tasks))]
-
-
-def _translation_table(every: ScoreTable) -> Table:
-    metrics = [name for name in _METRICS if len(every.filter(metric=name))]
-    lines = []
-    for direction, by_direction in every.group("language").items():
-        for system, some in by_direction.group("label").items():
-            entries: list[Entry | None] = [Entry(system)]
-            for name in metrics:
-                values = [row.score for row in some.filter(metric=name)]
-                entries.append(Entry(number(sum(values) / len(values), _METRICS[name][1])) if values else None)
-            main = some.filter(main=True)
-            values, one = [row.score for row in main], main[0]
-            if len(values) > 1:
-                entries.append(Entry(f"{spread(min(values), max(values))} ({len(values)} seeds)"))
-            else:
-                entries.append(None if one.low is None or one.high is None else Entry(spread(one.low, one.high)))
-            lines.append(Line(language_name(direction), tuple(entries)))
-    columns = (Column("System", is_text=True), *(Column(_METRICS[name][0]) for name in metrics), Column("BLEU, range"))
-    note = "Range: lowest to highest seed, or the 95 % bootstrap interval of a single measurement."
-    return Table(every[0].task, every[0].task, columns, tuple(lines), note, "Direction")
-
-
-def _signatures(every: ScoreTable) -> list[tuple[str, str]]:
-    """Return (metric, signature), with the directions if signatures of a metric differ."""
-    found: dict[tuple[str, str], dict[str, None]] = {}
-    for row in every.filter(main=True):
-        for name, signature in row.signatures.items():
-            found.setdefault((_METRICS.get(name, (name,))[0], signature), {})[row.language] = None
-    several = len({name for name, _ in found}) < len(found)
-    return [
-        (f"{name} ({language_names(list(directions))})" if several else name, signature)
-        for (name, signature), directions in found.items()
-    ]
 
 
 _MEAN = "mean"  # a column of papers
