@@ -7,9 +7,7 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.core.errors import DataError, SettingsError
-from interlace.derived import chain
 from interlace.readers import READERS
-from interlace.text import Text
 from interlace.text.lines import read_lines, write_lines
 
 TREE = """# text = Old dogs bark.
@@ -60,33 +58,11 @@ def test_the_record_of_transformations(files, tmp_path):
     assert (tmp_path / "again" / "a.en.txt").read_bytes() == (tmp_path / "out" / "a.en.txt").read_bytes()
 
 
-def test_blanks_keep_words_with_marks_inside(files, tmp_path):
-    line = "It costs $3.50 in the U.S. now. Wow!"
-    write_lines(files / "cost.en.txt", [line])
-    write_lines(files / "pairs.tsv", ["gold_label\tsentence1\tsentence2", f"neutral\t{line}\t{line}"])
-    paths = [files / "cost.en.txt", files / "pairs.tsv"]
-    run(*paths, "--transformations", "invert", "--blanks", "-o", tmp_path / "out")
-    (made,) = read_lines(tmp_path / "out" / "cost.en.txt")
-    assert made == "now U.S. the in 3.50 $ costs It . Wow !"
-    assert list(read_lines(tmp_path / "out" / "pairs.tsv"))[1] == f"neutral\t{made}\t{made}"
-    back = chain(["invert"]).undo(Text.of([made], "en", "whitespace"))
-    assert back.lines == ["It costs $ 3.50 in the U.S. now . Wow !"]
-    for name in ("cost.en.txt", "pairs.tsv.source", "pairs.tsv.target"):
-        (links,) = read_lines(tmp_path / "out" / f"{name}.alignments")
-        old, new = Text.of([line], "en", "unicode").tokens(0), made.split()
-        found = [tuple(map(int, link.split("-"))) for link in links.split()]
-        assert {i for i, _ in found} == set(range(len(old)))
-        assert {j for _, j in found} == set(range(len(new)))
-        assert all(old[i] in new[j] for i, j in found)
-    assert "U.S." in dict(entry.split("\t") for entry in read_lines(tmp_path / "out" / "dictionary.en-en_x.txt"))
-
-
-@pytest.mark.parametrize("blanks", [(), ("--blanks",)])
-def test_derived_files_are_restored(files, tmp_path, blanks):
+def test_derived_files_are_restored(files, tmp_path):
     (files / "qa.json").unlink()
     write_lines(files / "cost.en.txt", ["It costs $3.50 in the U.S. now. Wow!"])
     there, back = tmp_path / "there", tmp_path / "back"
-    run(*sorted(files.iterdir()), "--transformations", "invert,transliterate", "--seed", 3, *blanks, "-o", there)
+    run(*sorted(files.iterdir()), "--transformations", "invert,transliterate", "--seed", 3, "-o", there)
     made = [there / path.name for path in sorted(files.iterdir())]
     done = run(*made, "--undo", there, "-o", back)
     assert (done.exit_code, done.stdout) == (0, f"{back}\n")
@@ -178,7 +154,7 @@ def test_syntax_with_treebank_and_parses(files, tmp_path):
     ("arguments", "message"),
     [
         (["--transformations", "inverse"], r"there is no transformation 'inverse'; did you mean 'invert'"),
-        (["--transformations", ""], r"--transformations '': expected names; there are: exchange, "),
+        (["--transformations", ""], r"--transformations '': expected names; there are: galactic, "),
         (
             ["--transformations", "invert", "--set", "permute.seed=1"],
             r"--set permute\.seed: expected a setting of a transformation",
@@ -186,7 +162,6 @@ def test_syntax_with_treebank_and_parses(files, tmp_path):
         (["--transformations", "invert", "--set", "invert.sentence_split=words"], r"sentence_split"),
         (["--transformations", "invert", "--set", "split"], r"expected NAME\.KEY=VALUE"),
         (["--transformations", "invert", "--reader", "xml"], r"there is no reader 'xml'"),
-        (["--transformations", "exchange"], r"needs a list of words"),
         (["--transformations", "syntax"], r"needs a treebank"),
         (["--transformations", "invert", "--name", "en"], r"--name en: is the name of the original"),
         (

@@ -78,10 +78,6 @@ ANY_TEXT = [name for name in TRANSFORMATIONS.names() if name != "galactic"]
 @pytest.fixture(scope="module", params=ANY_TEXT)
 def change(request, tmp_path_factory):
     name = request.param
-    if name == "exchange":
-        path = tmp_path_factory.mktemp("words") / "words.txt"
-        path.write_text("a\nb\ndog\nThe\n中\n", encoding="utf-8")
-        return TRANSFORMATIONS.build({"name": name, "words": path})
     if name == "syntax":
         path = tmp_path_factory.mktemp("trees") / "treebank.conllu"
         path.write_text(TREEBANK, encoding="utf-8")
@@ -110,10 +106,10 @@ ORDERS = [
     for name, split, keep in product(("invert", "permute"), ("marks", "period", "line"), (True, False))
 ]
 SPELLINGS = [
-    {"name": "transliterate", "to": to, "share": share, "keep_punctuation": marks, "keep_digits": digits}
-    for to, share, marks, digits in product(("script", "ids"), (0.0, 0.5, 1.0), (True, False), (True, False))
+    {"name": "transliterate", "keep_punctuation": marks, "keep_digits": digits}
+    for marks, digits in product((True, False), (True, False))
 ]
-SHARES = [{"name": "overlap", "share": 0.5, "otherwise": one} for one in ({"to": "ids"}, {})]
+SHARES = [{"name": "overlap", "share": share} for share in (0.0, 0.5, 1.0)]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Changes one after another, pairs of texts, and text with one blank between words."""
+"""Changes one after another, and pairs of texts."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ from interlace.alignment.links import reverse_links
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.derived import DerivedText, Transformation, chain
-from interlace.derived.common.layout import spaced
 from interlace.derived.common.texts import composed
 from interlace.text import Text, TextPairs
 
 
-@pytest.mark.parametrize("to", ["script", "ids"])
-def test_order_of_application(to):
+def test_order_of_application():
     """With its marks gone, a text is one sentence: the two orders differ."""
     text = Text.of(["a b . c d"], "en")
-    new = {"name": "transliterate", "to": to}
+    new = "transliterate"
     before = chain(["invert", new]).apply(text).text.lines[0].split()
     after = chain([new, "invert"]).apply(text).text.lines[0].split()
     a, b, mark, c, d = chain([new]).apply(text).text.lines[0].split()
@@ -37,23 +35,13 @@ def test_a_chain_is_invertible_if_all_its_parts_are():
         chain(["inverted"])
 
 
-@pytest.mark.parametrize("to", ["script", "ids"])
-def test_marks_in_another_script_stay_marks(to):
+def test_marks_in_another_script_stay_marks():
     """`3.5` stays one piece in both orders."""
-    new = {"name": "transliterate", "to": to}
+    new = "transliterate"
     text = Text.of(["it is 3.5 m long. no"], "en", "unicode")
     for both in chain([new, "invert"]), chain(["invert", new]):
         assert both.invertible
         assert both.undo(both.apply(text).text).tokens(0) == text.tokens(0)
-
-
-def test_punctuation_is_respelled_before_words_move(tmp_path):
-    """The mark that becomes a word would end no sentence when the chain is undone."""
-    (tmp_path / "words").write_text(".\ndog\n", encoding="utf-8")
-    marks = {"name": "exchange", "words": tmp_path / "words"}
-    assert (chain([marks, "invert"]).invertible, chain(["invert", marks]).invertible) == (True, False)
-    with pytest.raises(SettingsError, match="'invert,exchange' are not invertible"):
-        chain(["invert", marks]).undo(Text.of(["a"], "en"))
 
 
 LINKS = st.lists(st.sets(st.tuples(st.integers(0, 4), st.integers(0, 4))), min_size=3, max_size=3)
@@ -106,15 +94,6 @@ def test_a_repeated_answer_keeps_its_own_position():
     done = chain(["invert", "transliterate"]).apply_pairs(pairs).pairs
     assert done.source.answers == [(10, 13)]
     assert done.answers == [[done.source.lines[0][10:13]]]
-
-
-def test_one_blank_between_all_words():
-    text = Text.of([" Dogs, don't!  Go ", "", "医生。", "…", "Ü"], "en", "unicode")
-    found = spaced(text)
-    assert found.lines == ["Dogs , don ' t ! Go", "", "医 生 。", "…", "Ü"]
-    assert [found.tokens(row) for row in range(5)] == [text.tokens(row) for row in range(5)]
-    assert chain(["invert"]).apply(found).text.lines[0] == "t ' don , Dogs ! Go"
-    assert spaced(Text.of([], "en")).lines == []
 
 
 class Doubling(Transformation):

@@ -103,8 +103,7 @@ def test_filters_count_the_words_of_the_corpus(root):
 @pytest.mark.parametrize("normalization", [LOWER, {"remove_accents": True}, {"form": "NFKC"}])
 def test_all_files_are_transformed_alike(root, changes, normalization):
     write_lines(root / "train.en.txt", ["The Cafe\u0301 \ufb01rst", "the café first then", "Café a b c d e f"])
-    ids = {"settings": {"transliterate": {"to": "ids"}}}
-    found = made(root, changes, derived=ids, normalization=normalization)
+    found = made(root, changes, normalization=normalization)
     assert found("train.en_x.txt") == found("en-en_x.en_x")
     own = {word for line in found("train.en_x.txt") for word in line.split()}
     assert {line.split("\t")[1] for line in found("dict.en-en_x")} == own

@@ -34,7 +34,7 @@ _Undo = Annotated[
 _Output = Annotated[Path, typer.Option("--output", "-o", help="New folder, or one written from the same files.")]
 _Set = Annotated[
     list[str],
-    typer.Option("--set", help="A setting of a transformation: --set transliterate.to=ids; lists as a,b (repeatable)."),
+    typer.Option("--set", help="A setting of a transformation: --set overlap.share=0.5; lists as a,b (repeatable)."),
 ]
 _Language = Annotated[str, typer.Option("--language", help="Language of the files. Default: from their names, or en.")]
 _Name = Annotated[str, typer.Option("--name", help="Name of the derived language. Default: en_x.")]
@@ -42,7 +42,6 @@ _Reader = Annotated[str, typer.Option("--reader", help="Reader of all files. Def
 _WordTokenizer = Annotated[
     str, typer.Option("--word-tokenizer", help="Word tokenizer of files that are not tokenized.")
 ]
-_Blanks = Annotated[bool, typer.Option("--blanks", help="Separate all words by spaces, as alignments count them.")]
 _Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of random transformations.")]
 
 
@@ -56,7 +55,6 @@ def derive(
     name: _Name = "",
     reader: _Reader = "",
     word_tokenizer: _WordTokenizer = _DEFAULT_WORD_TOKENIZER,
-    blanks: _Blanks = False,
     seed: _Seed = 0,
     code: Code = [],
     as_json: Json = False,
@@ -64,7 +62,7 @@ def derive(
     """Write each file in a derived language (changed script, word order or words), with alignments and a dictionary."""
     load_plugins(code)
     if undo is not None:
-        given = {"--transformations": transformations, "--set": settings, "--seed": seed, "--blanks": blanks}
+        given = {"--transformations": transformations, "--set": settings, "--seed": seed}
         given |= {"--name": name, "--language": language, "--word-tokenizer": word_tokenizer != _DEFAULT_WORD_TOKENIZER}
         _restore(files, undo, into, reader, [option for option, value in given.items() if value], as_json=as_json)
         return
@@ -82,7 +80,7 @@ def derive(
     chosen = _chain(transformations, settings)
     own, reason = (language, "") if language else language_of(files, _DEFAULT_LANGUAGE)
     derived = _name_of(name, own)
-    derivation = Derivation(derived, own, chosen, seed, word_tokenizer, blanks=blanks)
+    derivation = Derivation(derived, own, chosen, seed, word_tokenizer)
     dictionary = DerivedDictionary(f"dictionary.{own}-{derived}.txt")
     wanted: list[FolderFile] = [*(derived_file(path, reader) for path in files), dictionary]
     check_outputs(wanted)
@@ -127,7 +125,7 @@ def _chain(names: str, settings: Sequence[str]) -> Chain:
     if not chosen:
         raise SettingsError(f"--transformations {names!r}: expected names{did_you_mean('', TRANSFORMATIONS.names())}")
     fields: dict[str, dict[str, Any]] = {one: {} for one in chosen}
-    for key, value in parse_changes(list(settings), "NAME.KEY=VALUE, such as transliterate.to=ids").items():
+    for key, value in parse_changes(list(settings), "NAME.KEY=VALUE, such as overlap.share=0.5").items():
         one, _, inner = key.partition(".")
         if one not in fields or not inner:
             raise SettingsError(f"--set {key}: expected a setting of a transformation{did_you_mean(one, chosen)}")

@@ -52,11 +52,6 @@ class Transformation(RegistryEntry, ABC):
         return False
 
     @property
-    def respells_punctuation(self) -> bool:
-        """Whether a word without letters or digits may become one with some, which separates it from its neighbors."""
-        return False
-
-    @property
     def shares_words(self) -> bool:
         """Whether both languages are meant to have words in common."""
         return True
@@ -130,15 +125,8 @@ class Chain(Transformation):
 
     @property
     def invertible(self) -> bool:
-        """Whether all of them are, and only the first respells punctuation."""
-        return all(one.invertible for one in self.transformations) and not any(
-            one.respells_punctuation for one in self.transformations[1:]
-        )
-
-    @property
-    def respells_punctuation(self) -> bool:
-        """Whether one of them does."""
-        return any(one.respells_punctuation for one in self.transformations)
+        """Whether all of them are."""
+        return all(one.invertible for one in self.transformations)
 
     @property
     def shares_words(self) -> bool:
@@ -165,11 +153,6 @@ class Chain(Transformation):
 
     def undo(self, text: Text, seed: int = 0) -> Text:
         """Undo the transformations, the last one first."""
-        if all(one.invertible for one in self.transformations) and not self.invertible:
-            raise SettingsError(
-                f"the transformations {self.name!r} are not invertible with these settings: put the one that respells "
-                "punctuation first, or let it keep punctuation"
-            )
         for one in reversed(self.transformations):
             text = one.undo(text, seed)
         return text

@@ -3,103 +3,72 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
-from hashlib import shake_128
-from typing import ClassVar, Literal
+from collections.abc import Sequence
+from functools import cache
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.derived import DerivedText, Transformation
-from interlace.derived.common.layout import pair_uniform, relettered, respelled
+from interlace.derived.common.layout import relettered
 from interlace.text import Text
 
-Script = Literal["armenian", "cherokee", "deseret", "georgian"]
-_CACHED_WORDS = 1 << 18  # some 90 MB
 _ASCII = 128
 
 
 class Transliterate(Transformation):
-    """Replaces character by character by another script that the text does not use, or word by word by opaque words.
+    """Replaces character by character by another script (Armenian) that the text does not use.
 
     The paper copies the vocabulary (table 9 maps even the full stop), so that the two languages have no common words.
-    `script` has this effect if subwords are learned from both languages: letters keep case and context, and marks and
-    digits become others, so both are segmented alike. With `ids`, related words (`walk`, `walked`) no longer look
-    related; words without letters and digits become other marks, so that they stay separate from their neighbors.
+    This has the same effect if subwords are learned from both languages: letters keep case and context, and marks and
+    digits become others, so both are segmented alike.
     """
 
     invertible: ClassVar[bool] = True
 
-    to: Literal["script", "ids"] = Field(
-        "script", description="What words become: the same letters in another script, or unrelated words (Tang et al.)."
-    )
-    script: Script = Field("armenian", description="The script for a-z; rarer letters use further scripts.")
-    share: float = Field(
-        1.0, ge=0, le=1, description="Share of the word types that change, drawn by key; the others are shared."
-    )
     keep_punctuation: bool = Field(
         False, description="Whether punctuation marks and symbols stay; the paper maps them too (table 9)."
     )
-    keep_digits: bool = Field(
-        False, description="Whether digits stay; with `ids`, numbers without a letter. The paper maps them too."
-    )
+    keep_digits: bool = Field(False, description="Whether digits stay; the paper maps them too.")
 
     @property
     def shares_words(self) -> bool:
-        """Whether a setting keeps words, marks or digits."""
-        return self.share < 1 or self.keep_punctuation or self.keep_digits
+        """Whether a setting keeps marks or digits."""
+        return self.keep_punctuation or self.keep_digits
 
     @property
     def table(self) -> NDArray[np.uint32]:
         """(0x110000,) the replacement of each code point."""
-        return character_table(self.script, self.keep_punctuation, self.keep_digits)
+        return character_table(self.keep_punctuation, self.keep_digits)
 
-    def derive(self, text: Text, key: int) -> DerivedText:
-        """Return the derived lines; the replacement of a word depends on the word and the key alone."""
-        if self.to == "script" and self.share >= 1:
-            return relettered(text, self.table)  # faster: no types needed
+    def derive(self, text: Text, key: int) -> DerivedText:  # noqa: ARG002 - nothing is random
+        """Return the derived lines."""
+        return relettered(text, self.table)
 
-        def spell(words: Sequence[str]) -> list[str]:
-            new = self.spellings(words, key)
-            if self.share >= 1:
-                return new
-            chosen = (pair_uniform(words, new, key) < self.share).tolist()
-            return [other if taken else one for one, other, taken in zip(words, new, chosen, strict=True)]
-
-        return respelled(text, spell)
-
-    def spellings(self, words: Sequence[str], key: int) -> list[str]:
+    def spellings(self, words: Sequence[str]) -> list[str]:
         """Return the replacement of each word."""
         text = "\n".join([*words, ""]).encode("utf-32-le", "surrogatepass")  # no word contains a line feed
         codes = self.table[np.frombuffer(text, np.uint32)]
-        spelled = codes.tobytes().decode("utf-32-le", "surrogatepass").split("\n")[:-1]
-        if self.to == "script":
-            return spelled
-        is_opaque = str.isalpha if self.keep_digits else str.isalnum
-        opaque = _opaque(key, self.keep_digits)
-        return [
-            opaque(word) if any(map(is_opaque, word)) else other for word, other in zip(words, spelled, strict=True)
-        ]
+        return codes.tobytes().decode("utf-32-le", "surrogatepass").split("\n")[:-1]
 
 
 # ---- characters ----
 
 # A one-to-one map from characters to rarely used ones. Letters with case map to letters with case; a-z, then others by
-# code point, take the letters of the chosen script and then of the next ones. Letters without case map to syllabaries,
+# code point, take Armenian letters and then those of the next scripts. Letters without case map to syllabaries,
 # Han characters to rare Han characters, digits to digits and marks to marks, so that tokenizers treat them alike: marks
 # and symbols of ASCII, which BERT separates, to punctuation; others to punctuation, symbols or wide symbols. Targets
 # map back: the map is its own inverse, and no two words can become one. Combining and control characters, and those
 # beyond the capacity of the targets, stay.
 # Pairs of upper- and lower-case letters: (first upper, first lower, count).
-_CASED: dict[Script, tuple[tuple[int, int, int], ...]] = {
-    "armenian": ((0x531, 0x561, 38),),
-    "cherokee": ((0x13A0, 0xAB70, 80), (0x13F0, 0x13F8, 6)),
-    "deseret": ((0x10400, 0x10428, 40),),
-    "georgian": ((0x1C90, 0x10D0, 43),),
-}
-_MORE = (
+_CASED = (
+    (0x531, 0x561, 38),  # Armenian
+    (0x13A0, 0xAB70, 80),
+    (0x13F0, 0x13F8, 6),
+    (0x10400, 0x10428, 40),
+    (0x1C90, 0x10D0, 43),
     (0x2C00, 0x2C30, 47),
     (0x104B0, 0x104D8, 36),
     (0x118A0, 0x118C0, 32),
@@ -145,14 +114,13 @@ _WIDE_SYMBOLS = (range(0x1F400, 0x1F43F), range(0x1F442, 0x1F4FD))
 
 
 @cache
-def letter_map(script: Script) -> dict[int, int]:
+def letter_map() -> dict[int, int]:
     """Return code point -> code point of letters, for `str.translate`; its own inverse.
 
-    >>> "Ab é1!".translate(letter_map("armenian")).translate(letter_map("armenian"))
+    >>> "Ab é1!".translate(letter_map()).translate(letter_map())
     'Ab é1!'
     """
-    others = [run for name, runs in _CASED.items() if name != script for run in runs]
-    targets = [(up + i, low + i) for up, low, count in (*_CASED[script], *others, *_MORE) for i in range(count)]
+    targets = [(up + i, low + i) for up, low, count in _CASED for i in range(count)]
     sources = [pair for run in _SOURCE_CASED for code in run if (pair := _with_capital(code))]
     first: dict[int, int] = {}
     for pair, new in zip(sources, targets, strict=False):
@@ -197,79 +165,9 @@ def _of(category: str, *runs: range) -> list[int]:
 
 
 @cache
-def character_table(script: Script, keep_punctuation: bool, keep_digits: bool) -> NDArray[np.uint32]:
+def character_table(keep_punctuation: bool, keep_digits: bool) -> NDArray[np.uint32]:
     """(0x110000,) the replacement of each code point; most stay."""
     table = np.arange(0x110000, dtype=np.uint32)
-    new = letter_map(script) | ({} if keep_punctuation else _mark_map()) | ({} if keep_digits else _digit_map())
+    new = letter_map() | ({} if keep_punctuation else _mark_map()) | ({} if keep_digits else _digit_map())
     table[list(new)] = list(new.values())
     return table
-
-
-# ---- opaque words ----
-
-_FIRST_SYLLABLE = 0x1401  # Canadian syllabics: 256 letters without case, in a script that writes blanks between words
-_ROUNDS = 4  # from four rounds on, both halves depend on all of the word (Luby and Rackoff 1988)
-_SYLLABICS = "".join(map(chr, range(_FIRST_SYLLABLE, _FIRST_SYLLABLE + 256)))
-_SYLLABIC_SET = frozenset(_SYLLABICS)
-
-
-class OpaqueWords:
-    """A keyed one-to-one map from words to runs of syllables that show nothing of them.
-
-    A word's bytes pass through a Feistel network, in which each byte depends on all others, and are written as one
-    syllable per byte. So `walk` and `walked` share nothing, no two words become one, and the map needs no memory. Words
-    of these syllables are mapped back: the map exchanges words.
-    """
-
-    def __init__(self, key: int) -> None:
-        self._key = key.to_bytes(8, "little")
-        order = sorted(range(256), key=lambda byte: self._bits(b"byte", bytes([byte]), 8))
-        self._there = bytes(order)  # a word of one byte has no halves
-        self._back = bytes(order.index(byte) for byte in range(256))
-
-    def __call__(self, word: str) -> str:
-        """Return the word for which this one is exchanged."""
-        if word and _SYLLABIC_SET.issuperset(word):
-            data = bytes(ord(letter) - _FIRST_SYLLABLE for letter in word)
-            for step in reversed(range(_ROUNDS)):
-                data = self._round(data, step)
-            try:
-                original = data.translate(self._back).decode("utf-8", "surrogatepass")
-            except UnicodeDecodeError:
-                return word  # the image of no word
-            return word if _SYLLABIC_SET.issuperset(original) else original
-        data = word.encode("utf-8", "surrogatepass").translate(self._there)
-        for step in range(_ROUNDS):
-            data = self._round(data, step)
-        return data.decode("latin-1").translate(_SYLLABICS)
-
-    def _round(self, data: bytes, step: int) -> bytes:
-        """Change one half by a hash of the other; its own inverse."""
-        half = len(data) // 2
-        left, right = data[:half], data[half:]
-        if step % 2:
-            return left + _xor(right, self._bits(b"%d" % step, left, len(right))) if left else data
-        return _xor(left, self._bits(b"%d" % step, right, half)) + right
-
-    def _bits(self, step: bytes, data: bytes, count: int) -> bytes:
-        return shake_128(self._key + step + b"\0" + data).digest(count)
-
-
-def _xor(one: bytes, other: bytes) -> bytes:
-    size = len(one)
-    return (int.from_bytes(one, "little") ^ int.from_bytes(other, "little")).to_bytes(size, "little")
-
-
-@lru_cache(maxsize=2)
-def _opaque(key: int, keep_digits: bool) -> Callable[[str], str]:
-    """Return the map of words, with a cache: the parts of a text share most words."""
-    opaque, is_mapped = OpaqueWords(key), str.isalpha if keep_digits else str.isalnum
-
-    @lru_cache(maxsize=_CACHED_WORDS)
-    def exchanged(word: str) -> str:
-        other = opaque(word)
-        # a word of syllables may map back to what is no word, or is not mapped: then it stays
-        is_word = other == other.strip() and "\n" not in other
-        return other if is_word and any(map(is_mapped, other)) else word
-
-    return exchanged

@@ -29,8 +29,6 @@ from interlace.core.randomness import Purpose, generator
 from interlace.data.filters import Filter, FilterChain
 from interlace.derived import Chain, DerivedText, chain
 from interlace.derived.common.formats import write_as
-from interlace.derived.common.layout import spaced
-from interlace.derived.common.sentences import with_joined_words
 from interlace.derived.common.texts import composed, overlaps
 from interlace.readers import READERS, Reader
 from interlace.text import Text, TextPairs
@@ -117,10 +115,7 @@ FolderFile = DerivedFile | DerivedTranslations | DerivedDictionary
 
 @dataclass(frozen=True)
 class Derivation:
-    """How a language is derived: `name` from `of`, by transformations of normalized and tokenized lines.
-
-    blanks: put one blank between all words.
-    """
+    """How a language is derived: `name` from `of`, by transformations of normalized and tokenized lines."""
 
     name: str
     of: str
@@ -128,7 +123,6 @@ class Derivation:
     seed: int
     word_tokenizer: str
     normalize: Normalization | None = None
-    blanks: bool = False
 
 
 # ---- the folder ----
@@ -148,7 +142,6 @@ def write_folder(derivation: Derivation, files: Sequence[FolderFile], into: Path
         "transformations": [{"name": one.name, **one.dump()} for one in derivation.transformations.transformations],
         "seed": derivation.seed,
         "word_tokenizer": derivation.word_tokenizer,
-        "blanks": derivation.blanks,
         "invertible": derivation.transformations.invertible,
         "files": [],
     }
@@ -174,7 +167,7 @@ def read_derivation(folder: Path) -> Derivation:
         DataError: the folder has no `meta.json`, or another one. SettingsError: the transformations are not invertible.
     """
     path = folder / META
-    kinds = {"language": str, "of": str, "transformations": list, "seed": int, "word_tokenizer": str, "blanks": bool}
+    kinds = {"language": str, "of": str, "transformations": list, "seed": int, "word_tokenizer": str}
     try:
         about = json.loads(must_exist(path, "record of a derived language").read_bytes())
         found = {key: about[key] for key in kinds}
@@ -196,8 +189,7 @@ def restore_folder(derivation: Derivation, files: Sequence[DerivedFile], into: P
     Raises:
         DataError: a file cannot be read or is empty. SettingsError: it has questions, whose answers are not recovered.
     """
-    tokenizer = "whitespace" if derivation.blanks else derivation.word_tokenizer
-    writer = _FolderWriter(replace(derivation, word_tokenizer=tokenizer, blanks=False), into)
+    writer = _FolderWriter(derivation, into)
     restored = [writer.restore(file) for file in files]
     about = {"language": derivation.of, "undone": derivation.name, "by": by, "files": restored}
     _write_meta(into, about)
@@ -293,39 +285,26 @@ class _FolderWriter:
         about["lines"] += len(chunk)
         apply, seed = self._derivation.transformations, self._derivation.seed
         if isinstance(chunk, Text):
-            original = self._spaced(chunk)
-            derived = apply.apply(original, seed)
-            self._record(chunk, original, derived, about, writers)
+            derived = apply.apply(chunk, seed)
+            self._record(chunk, derived, about, writers)
             return replace(derived.text, language=self._derivation.name)
-        if self._derivation.blanks and chunk.answers is not None:
-            raise SettingsError("blanks: the positions of answers would change; leave out files with questions")
-        originals = replace(chunk, source=self._spaced(chunk.source), target=self._spaced(chunk.target))
-        done = apply.apply_pairs(originals, seed)
+        done = apply.apply_pairs(chunk, seed)
         sides: dict[str, Any] = {}
         for place, (side, links) in enumerate((("source", done.source), ("target", done.target))):
             derived = DerivedText(getattr(done.pairs, side), links)
-            self._record(getattr(chunk, side), getattr(originals, side), derived, about, writers[place : place + 1])
+            self._record(getattr(chunk, side), derived, about, writers[place : place + 1])
             sides[side] = replace(derived.text, language=self._derivation.name)
         about["notes"].update(done.pairs.notes)
         return replace(done.pairs, **sides)
 
-    def _spaced(self, text: Text) -> Text:
-        return spaced(with_joined_words(text)) if self._derivation.blanks else text
-
-    def _record(
-        self, read: Text, original: Text, derived: DerivedText, about: dict[str, Any], writers: list[Any]
-    ) -> None:
+    def _record(self, original: Text, derived: DerivedText, about: dict[str, Any], writers: list[Any]) -> None:
         """Count words and notes, and write the alignment to the words that are found when the file is read again."""
         about["words"] += len(original.words.flat)
         about["notes"].update(derived.text.notes)
         if not writers:
             return
         _count(self._counts, original, derived)
-        links = derived.links
-        if self._derivation.blanks and not read.tags:
-            links = composed(overlaps(read.words, with_joined_words(read).words), links)
-        elif not read.tags:
-            links = self._tokenizer_links(original, derived)
+        links = derived.links if original.tags else self._tokenizer_links(original, derived)
         writers[0](pharaoh_lines(links))
 
     def _tokenizer_links(self, original: Text, derived: DerivedText) -> Ragged:

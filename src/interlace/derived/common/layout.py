@@ -11,20 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.core.errors import DataError
-from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
 from interlace.derived.common.characters import CLOSER, EXTENDS, LETTER, MARK, RUN, TIGHT, at_ends, at_starts
 from interlace.derived.common.texts import DerivedText, added, moved_answers, moved_tags, unchanged
 from interlace.text import Text
-from interlace.text.lines import read_lines
 from interlace.text.types import distinct
 from interlace.text.word_tokenizers.common.characters import code_points, line_starts
 
@@ -148,20 +143,6 @@ def _unknown(text: Text, words: WordSpans) -> NDArray[np.bool_]:
     return inside[words.starts]
 
 
-def spaced(text: Text) -> Text:
-    """Return the text with one blank between all words, and no other white space.
-
-    Splitting at blanks then recovers the same words in any order (`n't` never merges with another word).
-    """
-    words = WordSpans.of(text)
-    counts = np.diff(words.offsets)
-    sizes = np.maximum(counts, 1)  # a blank between words, and a line feed
-    lines = np.append(0, np.cumsum(sizes))
-    codes = np.full(lines[-1], ord(" "), words.codes.dtype)
-    at = np.repeat(lines[:-1], counts) + np.arange(len(words.starts)) - words.bases
-    return _in_place(text, words, words._replace(codes=codes, lines=lines, starts=at, ends=at), words).text
-
-
 def _in_place(text: Text, words: WordSpans, gaps: WordSpans, spelled: WordSpans) -> DerivedText:
     """Return the words in their order with other gaps between them or other spellings."""
     gaps, order = gaps._replace(codes=gaps.codes.astype(spelled.codes.dtype, copy=False)), np.arange(len(words.starts))
@@ -214,24 +195,3 @@ def uniform(words: Sequence[str], key: int) -> NDArray[np.float64]:
 def pair_uniform(old: Sequence[str], new: Sequence[str], key: int) -> NDArray[np.float64]:
     """Return a number from 0 to 1 for each pair of a word and its replacement, the same in both directions."""
     return uniform(list(map(min, old, new)), key)
-
-
-def read_words(path: Path) -> tuple[str, ...]:
-    """Return the first column of a file, each word once, in order.
-
-    Raises:
-        DataError: the file is missing or empty, or a line has no word; names the line.
-    """
-    stat = must_exist(path).stat()
-    return _read_words(path, stat.st_size, stat.st_mtime_ns)
-
-
-@lru_cache(maxsize=8)
-def _read_words(path: Path, _size: int, _mtime: int) -> tuple[str, ...]:
-    words: dict[str, None] = {}
-    for number, line in enumerate(read_lines(path), 1):
-        word = line.partition("\t")[0].strip()
-        if not word:
-            raise DataError(f"{path}, line {number}: no word in the first column")
-        words[word] = None
-    return tuple(words)

@@ -11,14 +11,12 @@ marks inside; such marks end no sentence here, and what they join moves as one p
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from interlace.core.ragged import Ragged
 from interlace.derived import DerivedText, Transformation
 from interlace.derived.common.characters import traits
 from interlace.derived.common.layout import WordSpans, reorder
@@ -103,16 +101,3 @@ def find_sentences(words: WordSpans, split: Split, *, keep: bool) -> SentenceRun
         stops -= trailing[stops] - trailing[starts]
     full = stops > starts
     return SentenceRuns(starts[full], stops[full], joined)
-
-
-def with_joined_words(text: Text) -> Text:
-    """Return the text with words such as `3.50` and `U.S.` as one word each, whichever word tokenizer split them.
-
-    Then words can be separated by blanks without a mark inside ending a sentence. Text with tags keeps its words.
-    """
-    if text.tags:
-        return text
-    joined = find_sentences(WordSpans.of(text), "marks", keep=True).joined
-    first = ~np.append(False, joined)[:-1]
-    spans = np.stack([text.words.flat[first, 0], text.words.flat[~joined, 1]], axis=1)
-    return replace(text, words=Ragged.from_lengths(spans, np.bincount(text.words.rows()[first], minlength=len(text))))
