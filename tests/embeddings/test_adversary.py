@@ -34,7 +34,7 @@ def pair():
 
 def right(moved, english):
     """Share of the words whose nearest English vector is their own."""
-    best, _ = nearest(unit(moved), unit(english.vectors))
+    best = nearest(unit(moved), unit(english.vectors))
     return float((best == np.arange(COUNT)).mean())
 
 
