@@ -41,7 +41,7 @@ def languages(same=0):
 
 def found_again(vectors):
     """Share of the words of xx whose nearest English vector is their own."""
-    best, _ = nearest(unit(vectors["xx"].vectors), unit(vectors["en"].vectors))
+    best = nearest(unit(vectors["xx"].vectors), unit(vectors["en"].vectors))
     return float((best == np.arange(len(best))).mean())
 
 
@@ -77,7 +77,7 @@ def test_stochastic_induction_leaves_a_poor_start():
         )
         found, history = sides.refine(sides.solve(np.arange(count), paired))
         assert sides.criterion(found) == pytest.approx(max(history))
-        places, _ = nearest(unit(other.vectors @ found), english.vectors)
+        places = nearest(unit(other.vectors @ found), english.vectors)
         correct[drawn] = float((places == np.arange(count)).mean())
     assert correct[1.0] < 0.2
     assert correct[0.1] > 0.99
