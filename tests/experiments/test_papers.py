@@ -169,7 +169,7 @@ def taken(recipe):
 def test_batches_hold_as_much_text_as_in_the_papers(name):
     """XLM's code, of which MASS's is a copy, counts single sentences once; here they are read and, or half, written."""
     recipe, paper = read_recipe(name), 2000 if "unmt" in name else 3000
-    assert f"{paper} " in " ".join(recipe.changes) or "MASS's fragments and batch" in " ".join(recipe.changes)
+    assert f"{paper} " in " ".join(recipe.changes)
     for each in map(recipe.objective, recipe.objectives):
         lengths = np.array([20, 30, 40])
         costs = each.pair_costs(lengths, lengths) if each.reads is Pairs else each.sentence_costs(lengths)
@@ -179,7 +179,6 @@ def test_batches_hold_as_much_text_as_in_the_papers(name):
     assert recipe.train.language_alpha == "0"  # a step of each language in every iteration, however much text it has
     if name in MASS:
         assert set(recipe.objectives) == {"mass"}
-        assert recipe.objective("mass").code_switched == ("switched" in name)
 
 
 def test_every_learned_direction_has_held_out_pairs():

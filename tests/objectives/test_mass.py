@@ -1,4 +1,4 @@
-"""MASS: drawn fragments, decoder inputs, and code-switched sentences."""
+"""MASS: drawn fragments and decoder inputs."""
 
 from dataclasses import replace
 
@@ -8,12 +8,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlace.alignment.phrases import phrase_pairs
-from interlace.core.errors import DataError, SettingsError
-from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
-from interlace.data import Pairs, Sentences
-from interlace.data.vocab import Vocab
 from interlace.models.families import Traits
 from interlace.objectives import Resources
 from interlace.objectives.mass import Mass, draw_spans
@@ -103,79 +98,3 @@ def test_shares_of_masks_and_random_tokens():
     batch = made(Mass(), sentences(["", "the"]), PLAIN)
     assert batch.labels.tolist() == [WORDS.index("the"), VOCAB.end]
     assert batch.at[0].tolist() == [1, 1]
-
-
-@pytest.fixture(scope="module")
-def vocab():
-    text = ["today the old doctor reads three letters", "heute liest der alte Arzt drei Briefe"]
-    return Vocab.learn({"en": text * 5}, size=300).with_target_languages(["en", "de"])
-
-
-def switched_pairs(vocab, rows):
-    source = vocab.encode(["today the old doctor reads three letters"] * rows, language="en")
-    target = vocab.encode(["heute liest der alte Arzt drei Briefe"] * rows, language="de")
-    links = Ragged.of([[(0, 0), (1, 2), (2, 3), (3, 4), (4, 1), (5, 5), (6, 6)]] * rows, width=2)
-    words = np.full(rows, 7)
-    return Pairs(source, target, links, phrase_pairs(words, words, links))
-
-
-def switched(pairs, vocab, objective, key=0):
-    prepared = objective.prepare(Resources(vocab, ROTARY))
-    return objective.batch(pairs, prepared, 0, np.random.default_rng(key))
-
-
-def code_switched(vocab, pairs, max_length=256):
-    rules = {"source_share": 0, "target_share": 0, "switch_fraction": 0.6}
-    return switched(pairs, vocab, Mass(code_switched=True, code_switching=rules, max_length=max_length, **ALL_MASKED))
-
-
-def rows_of(vocab, batch):
-    """By row the tokens before the fragment, the fragment and the tokens after it."""
-    for row, ids in enumerate(batch.inputs["input_ids"]):
-        real = ids[ids != vocab.pad][1:-1]
-        masked = np.flatnonzero(real == vocab.mask)
-        assert masked.tolist() == list(range(masked[0], masked[-1] + 1))
-        written = batch.labels[batch.at[0] == row]
-        yield real[: masked[0]].tolist(), written[written != vocab.end].tolist(), real[masked[-1] + 1 :].tolist()
-
-
-def test_fragment_and_rest_of_a_code_switched_sentence(vocab):
-    """The fragment with the words around it is the matrix sentence except for exchanged phrases."""
-    pairs = switched_pairs(vocab, 60)
-    batch, mixed = code_switched(vocab, pairs), 0
-    originals = [vocab.decode(pairs.source.ids[0]).split(), vocab.decode(pairs.target.ids[0]).split()]
-    languages = vocab.tokens(batch.extra["decoder_ids"][:, 0])
-    for language, parts in zip(languages, rows_of(vocab, batch), strict=True):
-        before, fragment, after = (vocab.decode(part).split() for part in parts)
-        matrix, other = originals if language == "<2en>" else originals[::-1]
-        start = next(place for place in range(7) if matrix[place : place + len(fragment)] == fragment)
-        assert len(fragment) >= 3
-        mixed += any(word in other for word in before + after)
-        for found, expected in ((before, matrix[:start]), (after, matrix[start + len(fragment) :])):
-            assert [word for word in found if word in matrix] == [word for word in expected if word in found]
-    assert mixed > 20
-    assert set(batch.languages) == {"en", "de"}
-    assert sum(batch.languages.values()) == batch.tokens
-
-
-def test_sentences_that_would_be_too_long_are_not_switched(vocab):
-    pairs = switched_pairs(vocab, 200)
-    sides = [side.ids[0].tolist() for side in (pairs.source, pairs.target)]
-    longest = max(map(len, sides)) + 2
-    free, batch = code_switched(vocab, pairs), code_switched(vocab, pairs, longest)
-    fits = (free.inputs["input_ids"] != vocab.pad).sum(axis=1) <= longest
-    rows = rows_of(vocab, batch), rows_of(vocab, free)
-    for (before, fragment, after), expected, same in zip(*rows, fits, strict=True):
-        assert (before, fragment, after) == expected if same else before + fragment + after in sides
-    assert (~fits).sum() > 10
-
-
-def test_code_switching_reads_pairs_with_phrases(vocab):
-    mass = Mass(code_switched=True)
-    assert (mass.reads, mass.needs) == (Pairs, {"phrases"})
-    assert (Mass().reads, Mass().needs) == (Sentences, frozenset())
-    assert Mass(code_switched=True, code_switching={"target_choice": "table_argmax"}).needs == {"phrases", "known"}
-    with pytest.raises(DataError, match="have no phrases"):
-        switched(replace(switched_pairs(vocab, 2), phrases=None), vocab, mass)
-    with pytest.raises(SettingsError, match=r"set code_switched = true too"):
-        Mass(code_switching={"max_phrase_length": 3})

@@ -125,14 +125,11 @@ def _on_pairs(recipe: Recipe, materials: Materials, traits: Traits, max_length: 
 def _sentence_objective(recipe: Recipe, max_length: int) -> Objective | None:
     """Return the objective that evaluates a translation model on monolingual sentences, if it has one.
 
-    MASS alone is evaluated on fragments of sentences without code-switching. Back-translation is evaluated by
-    denoising, because its own input depends on the model.
+    Back-translation is evaluated by denoising, because its own input depends on the model.
     """
     if recipe.objectives.keys() & {"denoise", "back_translation"}:
         return Denoise(max_length=max_length)
-    if "mass" in recipe.objectives:
-        return recipe.objective("mass").model_copy(update={"code_switched": False})
-    return None
+    return recipe.objective("mass") if "mass" in recipe.objectives else None
 
 
 def _monolingual(materials: Materials) -> dict[str, Corpus]:
