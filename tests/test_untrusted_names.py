@@ -17,7 +17,6 @@ from interlace.experiments.mixing import write_dictionaries
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.studies import Study
 from interlace.experiments.studies.folder import StudyFolder
-from interlace.experiments.translation import Shard, resumable
 from interlace.objectives.common.dictionaries import Dictionary
 from interlace.text.lines import write_lines
 
@@ -130,17 +129,6 @@ def test_a_link_at_the_name_of_a_partial_file_is_not_followed(tmp_path, monkeypa
     (tmp_path / name).symlink_to(victim)
     with pytest.raises(OSError, match="File exists"):
         write_lines(tmp_path / "a.txt", ["line"])
-    assert victim.read_text() == "kept"
-
-
-def test_a_link_at_the_name_of_unfinished_lines_is_not_followed(tmp_path):
-    victim = tmp_path / "victim"
-    victim.write_text("kept")
-    (tmp_path / "in.txt").write_text("a line\n")
-    (tmp_path / ".out.txt.partial").symlink_to(victim)
-    source = Shard(1, 1).lines_of(tmp_path / "in.txt")
-    with pytest.raises(DataError, match="symbolic link"), resumable(source, tmp_path / "out.txt", {}):
-        pass
     assert victim.read_text() == "kept"
 
 

@@ -10,7 +10,7 @@ from interlace.cli import application
 from interlace.core.errors import SettingsError
 from interlace.experiments import translation as translate
 from interlace.experiments.translation import Window
-from interlace.models.translator import Hypothesis, LineTranslation
+from interlace.models.translator import LineTranslation
 
 
 @pytest.fixture
@@ -19,16 +19,13 @@ def called(monkeypatch):
     given = {}
 
     class Shouting:
-        def __init__(self, names, source, target, search, **options):
-            given.update(names=names, direction=f"{source}-{target}", search=search, **options)
+        def __init__(self, name, source, target, search, **options):
+            given.update(name=name, direction=f"{source}-{target}", search=search, **options)
             self.translator = SimpleNamespace(source=source, target=target)
-
-        def key(self):
-            return {}
 
         def windows(self, lines, size, first=0):
             taken = list(lines)
-            found = [LineTranslation((Hypothesis(line.upper(), 0.0, 0.0, 1),)) for line in taken]
+            found = [LineTranslation(line.upper()) for line in taken]
             yield Window(first, taken, found)
 
     monkeypatch.setattr(translate, "LineTranslator", Shouting)
@@ -48,7 +45,7 @@ def test_options_are_settings_and_a_summary_is_printed(called, tmp_path):
     text = run(*command, into, *rules, "--json")
     assert json.loads(text) == {"from": "ro", "to": "en", "pairs": 2, "dropped": {"empty": 0, "unfinished": 0}}
     assert (into / "train.en").read_text(encoding="utf-8") == "<BT> UNU DOI\n<BT> TREI PATRU\n"
-    assert (called["names"], called["direction"], called["search"].beam) == (["RUN"], "ro-en", 2)
+    assert (called["name"], called["direction"], called["search"].beam) == ("RUN", "ro-en", 2)
     assert run(*command, into, *rules).strip() == str(into)
     assert [called[key] for key in ("precision", "tokens", "rows")] == ["auto", None, None]
     run(*command, tmp_path / "second", "--shard", "2/2", "--precision", "no", "--tokens", 9, "--batch", 3)

@@ -4,18 +4,14 @@ import gzip
 import json
 import os
 import shutil
-import signal
 import subprocess
-import time
 from contextlib import suppress
 
-import huggingface_hub
 import pytest
 from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
-from interlace.experiments.translation import LineTranslator
 from interlace.models.translator import Translator
 from interlace.text.lines import read_lines, write_lines
 from little_translators import LINES, little_model, little_run, little_vocab
@@ -50,7 +46,7 @@ def expected(run_folder):
 
 def test_translates_line_by_line(run_folder, vocab, expected):
     model = little_model("modernbert", vocab)
-    assert expected == [one.text for one in Translator([model], vocab, "en", "de").lines(LINES)]
+    assert expected == [one.text for one in Translator(model, vocab, "en", "de").lines(LINES)]
     assert len(set(expected)) == len(LINES)
     lines = ["", *LINES[:3], " ", *LINES[3:], ""]
     done = translate(run_folder, *DIRECTION, text=as_text(lines))
@@ -62,28 +58,16 @@ def test_translates_line_by_line(run_folder, vocab, expected):
     assert done.stdout.split("\n")[:-1] == expected
 
 
-def test_n_best_in_moses_format(run_folder, expected):
-    rows = translate(run_folder, *DIRECTION, "--n-best", 3, text=as_text(LINES)).stdout.split("\n")[:-1]
-    cut = [row.rsplit(" ||| ", 1) for row in rows]
-    numbers = [int(left.split(" ||| ")[0]) for left, _ in cut]
-    assert numbers == [number for number in range(len(LINES)) for _ in range(3)]
-    assert [left.split(" ||| ", 1)[1] for left, _ in cut[::3]] == expected
-    scores = [float(score) for _, score in cut]
-    assert all(scores[at] >= scores[at + 1] for at in range(len(scores) - 1) if numbers[at] == numbers[at + 1])
+def test_json_rows_have_scores(run_folder, expected):
+    found = json_rows(translate(run_folder, *DIRECTION, "--json", text=as_text(LINES)))
+    assert [one["text"] for one in found] == expected
+    assert [one["line"] for one in found] == [1, 2, 3, 4, 5, 6]
+    assert [one["source"] for one in found] == LINES
+    for one in found:
+        assert one["score"] == pytest.approx(one["logprob"] / one["length"], abs=1e-3)
 
 
-def test_scores_and_json(run_folder, expected):
-    scored = translate(run_folder, *DIRECTION, "--scores", text=as_text(LINES)).stdout.split("\n")[:-1]
-    assert [row.split("\t", 1)[1] for row in scored] == expected
-    told = json_rows(translate(run_folder, *DIRECTION, "--json", text=as_text(LINES)))
-    assert [one["translations"][0]["text"] for one in told] == expected
-    assert [one["line"] for one in told] == [1, 2, 3, 4, 5, 6]
-    assert [one["source"] for one in told] == LINES
-    for row, one in zip(scored, told, strict=True):
-        assert float(row.split("\t")[0]) == pytest.approx(one["translations"][0]["score"], abs=1e-4)
-
-
-def test_search_settings_and_ensembles(run_folder, vocab, expected, tmp_path):
+def test_search_settings(run_folder, expected):
     def said(*options):
         return translate(run_folder, *DIRECTION, *options, text=as_text(LINES)).stdout.split("\n")[:-1]
 
@@ -93,11 +77,6 @@ def test_search_settings_and_ensembles(run_folder, vocab, expected, tmp_path):
     assert one == same != other
     lengths = [len(" ".join(said("--length-penalty", penalty))) for penalty in (-2, 3)]
     assert lengths[0] < lengths[1]
-    other = little_run(tmp_path / "other", vocab, seed=9)
-    both = translate(run_folder, other, *DIRECTION, text=as_text(LINES)).stdout.split("\n")[:-1]
-    alone = translate(other, *DIRECTION, text=as_text(LINES)).stdout.split("\n")[:-1]
-    assert both != alone
-    assert both != expected
 
 
 def test_long_line_is_translated_sentence_by_sentence(run_folder, caplog):
@@ -106,43 +85,16 @@ def test_long_line_is_translated_sentence_by_sentence(run_folder, caplog):
     rows = json_rows(translate(run_folder, *DIRECTION, "--json", text=f"{first}  {second} {first}\nit\n"))
     apart = json_rows(translate(run_folder, *DIRECTION, "--json", text=as_text([f"{first}  {second}", first])))
     assert [row["pieces"] for row in rows] == [2, 1]
-    assert best(rows[0]) == f"{best(apart[0])} {best(apart[1])}"
-    whole, parts = rows[0]["translations"][0], [row["translations"][0] for row in apart]
+    whole, parts = rows[0], apart
+    assert whole["text"] == f"{parts[0]['text']} {parts[1]['text']}"
     for key in ("logprob", "length"):
         assert whole[key] == pytest.approx(sum(part[key] for part in parts), abs=1e-3)
     assert whole["score"] == pytest.approx(sum(part["score"] for part in parts) / 2, abs=1e-3)
     assert "1 of 2 lines exceed the maximum length" in caplog.text
 
 
-def test_n_best_of_a_line_in_pieces(run_folder):
-    text = as_text(f"the old doctor reads three letters in the {word} house. " * 8 for word in ("big", "young", "red"))
-    alone = json_rows(translate(run_folder, *DIRECTION, "--json", text=text))
-    several = json_rows(translate(run_folder, *DIRECTION, "--json", "--n-best", 4, text=text))
-    assert min(row["pieces"] for row in several) > 1
-    assert [best(row) for row in several] == [best(row) for row in alone]
-    for row in several:
-        scores = [one["score"] for one in row["translations"]]
-        assert len(scores) == 4
-        assert scores == sorted(scores, reverse=True)
-
-
 def json_rows(done):
     return [json.loads(row) for row in done.stdout.split("\n")[:-1]]
-
-
-def best(row):
-    return row["translations"][0]["text"]
-
-
-def test_long_refuse_names_the_line(run_folder, tmp_path):
-    long = " ".join(["cat"] * 80)
-    with pytest.raises(DataError, match=r"^standard input, line 3: 80 tokens, but the model reads at most 62; --long"):
-        translate(run_folder, *DIRECTION, "--long", "refuse", "--window", 2, text=as_text(["a", "b", long]))
-    write_lines(tmp_path / "a.en", ["a", long])
-    files = ("--input", tmp_path / "a.en", "--output", tmp_path / "a.de")
-    with pytest.raises(DataError, match=r"a\.en, line 2: "):
-        translate(run_folder, *DIRECTION, "--long", "refuse", *files)
-    assert not (tmp_path / "a.de").exists()
 
 
 def test_warns_about_unknown_characters_and_translations_at_the_maximum_length(run_folder, caplog):
@@ -170,7 +122,7 @@ def test_translates_file_to_file_but_not_to_itself(run_folder, source, expected)
     assert names(source.parent) == ["a.de", "a.en"]
     assert translate(run_folder, *DIRECTION, "--input", source).stdout == as_text(expected * 3)
     before = source.read_bytes()
-    with pytest.raises(DataError, match=r"a\.en: is the source text"):
+    with pytest.raises(DataError, match=r"a\.en: is also the input"):
         translate(run_folder, *DIRECTION, "--input", source, "--output", source)
     assert source.read_bytes() == before
 
@@ -186,108 +138,34 @@ def test_concatenated_shards_equal_the_whole(into, run_folder, source):
     assert "".join(said(f"{number}/4") for number in (1, 2, 3, 4)) == said("1/1")
 
 
-@pytest.mark.parametrize("suffix", [".de", ".de.gz"])
-def test_interrupted_command_resumes(suffix, run_folder, source, expected, monkeypatch):
-    into = source.with_name(f"a{suffix}")
-    command = (run_folder, *DIRECTION, "--input", source, "--output", into, "--window", 4)
-    translated = stop_after(3, monkeypatch)
-    assert translate(*command).exit_code == 130
-    assert not into.exists()
-    monkeypatch.undo()
-    again = stop_after(100, monkeypatch)
-    translate(*command)
-    assert translated == [0, 4, 8]
-    assert again == [12, 16]
-    opened = gzip.open if suffix.endswith("gz") else open
-    with opened(into, "rt", encoding="utf-8") as file:
-        assert file.read() == as_text(expected * 3)
-    assert names(source.parent) == sorted([into.name, "a.en"])
-
-
 def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def stop_after(windows, monkeypatch):
-    """Ctrl-C behind so many windows; the first lines of those that were begun."""
-    lines, begun = Translator.lines, []
+@pytest.mark.parametrize("suffix", [".de", ".de.gz"])
+def test_an_interrupted_command_leaves_no_file(suffix, run_folder, source, expected, monkeypatch):
+    into = source.with_name(f"a{suffix}")
+    command = (run_folder, *DIRECTION, "--input", source, "--output", into, "--window", 4)
+    lines = Translator.lines
 
-    def stopped(self, text, first=0, *, cut=True):
-        if len(begun) == windows:
+    def stopped(self, text, first=0):
+        if first == 8:
             raise KeyboardInterrupt
-        begun.append(first)
-        return lines(self, text, first, cut=cut)
+        return lines(self, text, first)
 
     monkeypatch.setattr(Translator, "lines", stopped)
-    return begun
-
-
-def test_restarts_with_other_settings_or_text(run_folder, source, expected, monkeypatch, caplog):
-    caplog.set_level("INFO")
-    into = source.with_suffix(".de")
-    command = (run_folder, *DIRECTION, "--input", source, "--output", into, "--window", 4)
-    for change in ("settings", "text"):
-        stop_after(2, monkeypatch)
-        translate(*command, *(["--beam", 2] if change == "settings" else []))
-        monkeypatch.undo()
-        if change == "text":
-            write_lines(source, [LINES[1], *LINES[1:], *LINES * 2])
-        begun = stop_after(100, monkeypatch)
-        translate(*command)
-        monkeypatch.undo()
-        assert begun[0] == 0
-        assert "starting over" in caplog.text
-    assert list(read_lines(into)) == [expected[1], *expected[1:], *expected * 2]
-
-
-def test_hub_models_are_identified_by_their_weights(vocab, tmp_path, monkeypatch):
-    """By name they have no files here, and a file of the one's translations is none of the other's."""
-    for seed, name in enumerate(("one", "two")):
-        little_model("bert", vocab, seed).save_pretrained(tmp_path / "hub" / name, vocab)
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda name, **_: str(tmp_path / name))
-    keys = [LineTranslator([name], "en", "de").key() for name in ("hub/one", "hub/two")]
-    assert all(key["models"] for key in keys)
-    assert keys[0]["models"] != keys[1]["models"]
-
-
-def test_rejects_two_processes_writing_one_file(run_folder, source):
-    from interlace.experiments.translation import Shard, resumable
-
-    into = source.with_suffix(".de")
-    with (
-        resumable(Shard(1, 1).lines_of(source), into, {}),
-        pytest.raises(RunError, match="another process is writing it"),
-    ):
-        translate(run_folder, *DIRECTION, "--input", source, "--output", into)
+    assert translate(*command).exit_code == 130
+    assert names(source.parent) == ["a.en"]
+    monkeypatch.undo()
+    translate(*command)
+    opened = gzip.open if suffix.endswith("gz") else open
+    with opened(into, "rt", encoding="utf-8") as file:
+        assert file.read() == as_text(expected * 3)
 
 
 def start(python, *arguments, **options):
     command = [python, "-m", "interlace", "translate", *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
-
-
-def test_killed_command_resumes(python, run_folder, source, expected):
-    write_lines(source, LINES * 8)
-    into = source.with_suffix(".de")
-    command = (run_folder, *DIRECTION, "--input", source, "--output", into, "--window", 6)
-    begun = start(python, *command)
-    partial, note = into.with_name(".a.de.partial"), into.with_name(".a.de.partial.json")
-    wait_for(lambda: note.exists() or begun.poll() is not None)
-    begun.send_signal(signal.SIGKILL)
-    begun.communicate()
-    assert not into.exists()
-    assert partial.exists()
-    done = start(python, *command)
-    _, told = done.communicate()
-    assert b"resuming after line" in told
-    assert list(read_lines(into)) == expected * 8
-
-
-def wait_for(holds, seconds=60):
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def test_translates_each_line_before_the_next_arrives(python, run_folder, expected):
@@ -350,7 +228,6 @@ def test_rejects_missing_directions_and_shards_of_standard_input(run_folder):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--n-best", 6), r"n_best = 6, but beam = 5 finds no more"),
         (("--set", "max_ration=2"), r"did you mean 'max_ratio'"),
         (("--beam", 3, "--set", "beam=4"), r"--set beam: --beam sets the same"),
         (("--set", "temperature=0"), r"temperature: .*greater than 0"),
@@ -359,7 +236,7 @@ def test_rejects_missing_directions_and_shards_of_standard_input(run_folder):
         (("--set", "seed=3"), r"seed = 3 is for sampling"),
         (("--beam", 3, "--set", "sample=true"), r"beam = 3 is for beam search"),
         (("--length-penalty", 2, "--set", "sample=true"), r"length_penalty = 2\.0 is for beam search"),
-        (("--set", "sample=true", "--set", "stop=full"), r"stop = full is for beam search"),
+        (("--set", "sample=true", "--set", "stop=sure"), r"stop = sure is for beam search"),
     ],
 )
 def test_rejects_invalid_search_settings(run_folder, options, said):
@@ -380,19 +257,6 @@ def test_rejects_unfinished_and_missing_runs(run_folder, vocab, tmp_path):
     (tmp_path / "bare").mkdir()
     with pytest.raises(DataError, match=r"neither a run .* nor a model .*; name the folder of a finished run"):
         translate(tmp_path / "bare", *DIRECTION)
-
-
-def test_rejects_an_ensemble_with_different_normalization(run_folder, vocab, tmp_path):
-    """Whichever comes first, the other would read what it never learnt."""
-    other = little_run(tmp_path / "run", vocab)
-    recipe = json.loads((other / "recipe.json").read_text())
-    (other / "recipe.json").write_text(json.dumps({**recipe, "normalization": {"romanian": "strip"}}))
-    said = r"normalize their text differently: romanian = '{}' and '{}'; the models"
-    with pytest.raises(SettingsError, match=said.format("keep", "strip")):
-        translate(run_folder, other, *DIRECTION)
-    with pytest.raises(SettingsError, match=said.format("strip", "keep")):
-        translate(other, run_folder, *DIRECTION)
-    assert translate(other, other, *DIRECTION, text="a\n").exit_code == 0
 
 
 def test_rejects_a_model_or_run_without_decoder(vocab, tmp_path):

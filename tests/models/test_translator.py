@@ -11,15 +11,13 @@ from hypothesis import strategies as st
 
 from interlace.core.errors import SettingsError
 from interlace.models.search import (
-    EnsembleState,
     TokenConstraints,
     beam_search,
-    check_same_vocabulary,
     encode_source,
     encoder_inputs,
     eval_mode,
 )
-from interlace.models.settings import LengthPenalty, SearchSettings
+from interlace.models.settings import SearchSettings
 from interlace.models.translator import (
     MAX_SCORES,
     SCORES,
@@ -31,7 +29,6 @@ from interlace.models.translator import (
     join_pieces,
     split_line,
 )
-from little_decodings import Little, logprobs_of
 from little_translators import LINES, little_model, little_vocab
 
 FAMILIES = ("bert", "roberta", "modernbert")
@@ -52,7 +49,7 @@ def beams(model, vocab, ids, limits):
         decoding = encode_source(model, encoder_inputs(model, ids, vocab, "en"), "de")
         first = torch.full((len(ids),), vocab.target("de"))
         rules = TokenConstraints.of(vocab, model.vocab_size)
-        return beam_search(decoding, first, limits, rules, 4, penalty=LengthPenalty())
+        return beam_search(decoding, first, limits, rules, 4)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -107,27 +104,11 @@ def test_the_target_language_reaches_the_decoder(vocab):
         encoder_inputs(model, ids, vocab, "fr")
 
 
-def test_an_ensemble_means_probabilities():
-    one, two = Little([1], 5), Little([2], 5)
-    mean = (np.exp(logprobs_of(1, (), 5)) + np.exp(logprobs_of(2, (), 5))) / 2
-    np.testing.assert_allclose(EnsembleState((one, two)).step(torch.tensor([2]))[0].exp(), mean, rtol=1e-5)
-
-
-def test_models_of_other_families_translate_together(models, vocab):
-    both = Translator([models["bert"], models["modernbert"]], vocab, "en", "de", SearchSettings(beam=3)).lines(LINES)
-    singles = [Translator([models[name]], vocab, "en", "de", SearchSettings(beam=3)).lines(LINES) for name in FAMILIES]
-    assert all([one.text for one in both] != [one.text for one in single] for single in singles)
-    other = little_vocab(70)
-    check_same_vocabulary([vocab, vocab], ["a", "b"])
-    with pytest.raises(SettingsError, match=r"^a and b have different vocabularies"):
-        check_same_vocabulary([vocab, other], ["a", "b"])
-
-
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(
     "search",
     [
-        SearchSettings(beam=3, n_best=2, max_ratio=0.5, max_extra=3),
+        SearchSettings(beam=3, max_ratio=0.5, max_extra=3),
         SearchSettings(beam=1, max_ratio=0.5),
         SearchSettings(sample=True, top_k=5, seed=4, max_ratio=0.5),
     ],
@@ -135,17 +116,17 @@ def test_models_of_other_families_translate_together(models, vocab):
 def test_translations_do_not_depend_on_batches(search, family, models, vocab):
     model = models[family]
     lines = [*LINES, "", "  ", *LINES[::-1]]
-    whole = Translator([model], vocab, "en", "de", search).lines(lines)
+    whole = Translator(model, vocab, "en", "de", search).lines(lines)
     assert len({one.text for one in whole}) > 3
     for rows, tokens in ((1, 10_000), (4, 10_000), (100, 40)):
-        found = Translator([model], vocab, "en", "de", search, rows=rows, tokens=tokens).lines(lines)
+        found = Translator(model, vocab, "en", "de", search, rows=rows, tokens=tokens).lines(lines)
         assert texts(found) == texts(whole)
-    halves = Translator([model], vocab, "en", "de", search)
+    halves = Translator(model, vocab, "en", "de", search)
     assert texts(halves.lines(lines[:5]) + halves.lines(lines[5:], 5)) == texts(whole)
 
 
 def texts(translations):
-    return [[one.text for one in translation.hypotheses] for translation in translations]
+    return [one.text for one in translations]
 
 
 def test_batches_hold_rows_of_like_length_within_their_budget():
@@ -169,9 +150,7 @@ def test_memory_budget_by_hand(model):
     assert budget.tokens == 20 * GIB // token == 97_090
     assert budget.scores == 10 * GIB // 16
     assert BatchBudget.within(80 * GIB, token).tokens == 40 * GIB // token
-    both = BatchBudget.within(40 * GIB, 2 * token, models=2)
-    assert (both.tokens, both.scores) == (10 * GIB // token, 5 * GIB // 16)
-    assert BatchBudget.within(0, 1000) == BatchBudget(TOKENS, SCORES) == BatchBudget.of([model])
+    assert BatchBudget.within(0, 1000) == BatchBudget(TOKENS, SCORES) == BatchBudget.of(model)
     assert BatchBudget.within(1000 * GIB, 1000).scores == MAX_SCORES
 
 
@@ -181,8 +160,7 @@ def test_memory_reserved_by_torch_counts_as_free(monkeypatch):
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _device: (30 * GIB, 80 * GIB))
     monkeypatch.setattr(torch.cuda, "memory_reserved", lambda _device: 14 * GIB)
     monkeypatch.setattr(torch.cuda, "memory_allocated", lambda _device: 4 * GIB)
-    assert BatchBudget.of([model]) == BatchBudget.within(40 * GIB, cache_bytes(512, 6))
-    assert BatchBudget.of([model, model]) == BatchBudget.within(40 * GIB, 2 * cache_bytes(512, 6), 2)
+    assert BatchBudget.of(model) == BatchBudget.within(40 * GIB, cache_bytes(512, 6))
 
 
 class Tight(Translator):
@@ -200,8 +178,8 @@ class Tight(Translator):
 
 def test_batches_shrink_when_memory_runs_out(model, vocab):
     lines = [*LINES, "", *LINES[::-1]]
-    tight = Tight([model], vocab, "en", "de")
-    expected = Translator([model], vocab, "en", "de").lines(lines)
+    tight = Tight(model, vocab, "en", "de")
+    expected = Translator(model, vocab, "en", "de").lines(lines)
     assert [one.text for one in tight.lines(lines)] == [one.text for one in expected]
     assert tight.taken[0] > tight.room
     failed = sum(np.array(tight.taken) > tight.room)

@@ -64,7 +64,7 @@ class FinishedRun:
         from interlace.experiments.translation import LineTranslator
         from interlace.models.settings import SearchSettings
 
-        translator = LineTranslator([str(self.path)], source, target, SearchSettings.read(search, "translate"))
+        translator = LineTranslator(str(self.path), source, target, SearchSettings.read(search, "translate"))
         return [one.text for window in translator.windows(lines, 2000) for one in window.translations]
 
     def push_to_hub(self, name: str, *, private: bool = False, license_id: str = "") -> str:

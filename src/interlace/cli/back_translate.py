@@ -32,23 +32,23 @@ def back_translate(
     code: Code = [],
     as_json: Json = False,
 ) -> None:
-    """Translate monolingual text and write both sides as a training corpus for the other direction; resumable."""
+    """Translate monolingual text and write both sides as a training corpus for the other direction."""
     load_plugins(code)
-    from interlace.cli.common.progress import resume_hint, watching
+    from interlace.cli.common.progress import watching
     from interlace.experiments.back_translation import BackTranslationSettings
     from interlace.experiments.back_translation import back_translate as make
     from interlace.experiments.translation import LineTranslator, Shard, check_direction
 
     settings = _settings({"tag": tag} if tag else {}, sets, BackTranslationSettings)
-    check_direction([run], source, target)
+    check_direction(run, source, target)
     lines = Shard.read(shard).lines_of(text)
     interpreter = LineTranslator(
-        [run], source, target, settings.search, force=force, rows=batch, tokens=tokens, precision=precision
+        run, source, target, settings.search, force=force, rows=batch, tokens=tokens, precision=precision
     )
-    with resume_hint(), watching() as watch:
+    with watching() as watch:
         made = make(interpreter, lines, into, settings, watch)
     if as_json:
-        print_json({key: value for key, value in made.items() if key != "key"})
+        print_json(made)
         return
     dropped = ", ".join(f"{count:,} by {rule}" for rule, count in made["dropped"].items() if count)
     notes.print(f"{made['pairs']:,} pairs; dropped: {dropped or 'none'}")

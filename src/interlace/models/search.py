@@ -1,6 +1,6 @@
 """Generation: models that have encoded a batch of sources, and greedy search, sampling and beam search over them.
 
-A search steps through a `DecodingState`: one model, several together, or anything else with `step` and `select`.
+A search steps through a `DecodingState`: a model, or anything else with `step` and `select`.
 Sequences end at different times. Finished ones leave the batch, so none costs more than its own length.
 
 Beam search follows XLM: each source has K live beams and the K best finished hypotheses. At each step the 2K best
@@ -13,7 +13,7 @@ first, then K), K beam size, N hypotheses of a source, T tokens of the longest h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.decoder import KVCache
     from interlace.models.seq2seq import Seq2Seq
-    from interlace.models.settings import LengthPenalty, SearchSettings, Stop
+    from interlace.models.settings import SearchSettings, Stop
 
 NEVER = float("-inf")
 
@@ -114,24 +114,6 @@ class ModelState:
         return ModelState(self.model, self.cache.select(rows), languages)
 
 
-@dataclass(frozen=True)
-class EnsembleState:
-    """States of several models with one vocabulary, whose probabilities are averaged."""
-
-    members: tuple[DecodingState, ...]
-
-    def step(self, tokens: Tensor) -> Tensor:
-        """Return (R, V) logarithms of the mean probabilities, given the (R,) tokens chosen last."""
-        logs = [member.step(tokens).log_softmax(1) for member in self.members]
-        size = max(log.shape[1] for log in logs)  # embeddings may be padded beyond the vocabulary
-        mean = torch.stack([pad(log, (0, size - log.shape[1]), value=NEVER) for log in logs]).logsumexp(0)
-        return mean - torch.tensor(float(len(logs)), device=mean.device).log()
-
-    def select(self, rows: Tensor) -> EnsembleState:
-        """Return the state of the named sequences."""
-        return EnsembleState(tuple(member.select(rows) for member in self.members))
-
-
 def encode_source(model: Seq2Seq, inputs: Mapping[str, Tensor], target: str) -> ModelState:
     """Encode a batch and return the state to generate from.
 
@@ -195,18 +177,6 @@ def eval_mode(*models: nn.Module) -> Iterator[None]:
             part.training = training
 
 
-def check_same_vocabulary(vocabs: Sequence[Vocab], names: Sequence[str]) -> None:
-    """Check that models can form an ensemble.
-
-    Raises:
-        SettingsError: their vocabularies differ; names two of them.
-    """
-    for vocab, name in zip(vocabs[1:], names[1:], strict=True):
-        if vocab.fingerprint != vocabs[0].fingerprint:
-            message = f"{names[0]} and {name} have different vocabularies"
-            raise SettingsError(f"{message}; an ensemble needs models that were trained with the same one")
-
-
 def _language_id(languages: Mapping[str, int], language: str) -> int:
     if language not in languages:
         hint = did_you_mean(language, languages)
@@ -241,7 +211,8 @@ def generate(
         return sample(state, first, limits, constraints, draws, temperature=temperature, top=top)
     if settings.beam == 1:
         return greedy_search(state, first, limits, constraints)
-    return beam_search(state, first, limits, constraints, settings.beam, penalty=settings.ranking, stop=settings.stop)
+    penalty, stop = settings.length_penalty, settings.stop
+    return beam_search(state, first, limits, constraints, settings.beam, penalty=penalty, stop=stop)
 
 
 def greedy_search(state: DecodingState, first: Tensor, limits: Tensor, constraints: TokenConstraints) -> Hypotheses:
@@ -340,16 +311,17 @@ def beam_search(
     constraints: TokenConstraints,
     width: int,
     *,
-    penalty: LengthPenalty,
+    penalty: float = 1.0,
     stop: Stop = "likely",
 ) -> Hypotheses:
     """Return the best `width` hypotheses of each source, ordered by penalized score; fewer where there are no more.
 
     For other arguments and errors see `generate`.
 
-    width: K. penalty: length penalty by which hypotheses are ranked.
-    stop: when a source is finished: with K finished hypotheses (`full`), or once no live beam would be among the best K
-        if it ended next (`likely`), or ever could be (`sure`, as in XLM).
+    width: K. penalty: exponent of the length, with the end token, that divides a log-probability before hypotheses are
+        ranked (XLM: 1; 0 compares sums).
+    stop: when a source is finished: once no live beam would be among the best K if it ended next (`likely`), or ever
+        could be (`sure`, as in XLM).
     """
     count, device = len(first), first.device
     mask = _ConstraintMask(constraints, limits, device)
@@ -364,13 +336,10 @@ def beam_search(
         live, parents = live.extended(candidates)
         row_limits = mask.limits.view(-1, before)[:, 0].to(device)
         best, worst = live.sums[:, 0], finished.scores[:, -1]
-        if stop == "full":
-            done = (worst > NEVER) | (best == NEVER)
-        else:
-            bound = best / penalty.divisors(torch.full_like(row_limits, live.length + 1))
-            if stop == "sure":  # a sum only falls, but its divisor may grow up to the maximum length
-                bound = torch.maximum(bound, best / penalty.divisors(row_limits + 1))
-            done = ~(worst < bound)  # negated, so that a source at its limit is finished whatever its scores are
+        bound = best / torch.full_like(row_limits, live.length + 1).float() ** penalty
+        if stop == "sure":  # a sum only falls, but its divisor may grow up to the maximum length
+            bound = torch.maximum(bound, best / (row_limits + 1).float() ** penalty)
+        done = ~(worst < bound)  # negated, so that a source at its limit is finished whatever its scores are
         if bool(done.any()):
             for part, own in zip(found, finished, strict=True):
                 part[rows[done]] = own[done]
@@ -464,7 +433,7 @@ class _FinishedBeams(NamedTuple):
         lengths = torch.full(shape, -1, device=device)
         return cls(worst, worst.clone(), lengths, torch.zeros((*shape, longest), dtype=torch.int64, device=device))
 
-    def updated(self, candidates: _Candidates, live: _LiveBeams, penalty: LengthPenalty) -> _FinishedBeams:
+    def updated(self, candidates: _Candidates, live: _LiveBeams, penalty: float) -> _FinishedBeams:
         """Return the best of these and of the candidates that end here, with fewer than K better ones that continue."""
         width = self.scores.shape[1]
         finishing = candidates.ends & ((~candidates.ends).cumsum(1) < width)
@@ -474,7 +443,7 @@ class _FinishedBeams(NamedTuple):
         logprobs = candidates.sums.masked_fill(~finishing, NEVER)
         before = live.ids.gather(1, candidates.parents[:, :, None].expand(-1, -1, live.length))
         new = (
-            logprobs / penalty.divisors(length + 1),
+            logprobs / (length + 1).float() ** penalty,
             logprobs,
             length.masked_fill(~finishing, -1),
             pad(before, (0, self.ids.shape[2] - live.length)),

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data.vocab import Vocab
@@ -43,52 +43,30 @@ _LATE = 3  # a mark counts in the last two thirds of a piece
 
 
 @dataclass(frozen=True)
-class Hypothesis:
-    """One translation of a line.
+class LineTranslation:
+    """The translation of a line.
 
     score: log-probability divided by the length penalty; of a line in pieces, the mean of the pieces.
     logprob: sum over all tokens and end tokens. length: their number. full: whether it has the maximum length.
-    """
-
-    text: str
-    score: float
-    logprob: float
-    length: int
-    full: bool = False
-
-
-@dataclass(frozen=True)
-class LineTranslation:
-    """The hypotheses of a line, best first; a line without tokens has one empty hypothesis.
-
     pieces: number of pieces that the line was split into; 0 where there was nothing to translate.
     unknown: number of unknown tokens in the line.
     """
 
-    hypotheses: tuple[Hypothesis, ...]
+    text: str
+    score: float = 0.0
+    logprob: float = 0.0
+    length: int = 0
+    full: bool = False
     pieces: int = 1
     unknown: int = 0
 
-    @property
-    def text(self) -> str:
-        """Text of the best hypothesis."""
-        return self.hypotheses[0].text
-
-
-class LongLineError(DataError):
-    """A line is longer than the model reads; `line` is its number, from 0."""
-
-    def __init__(self, line: int, length: int, limit: int) -> None:
-        super().__init__(f"line {line + 1}: {length} tokens, but the model reads at most {limit}")
-        self.line, self.length, self.limit = line, length, limit
-
 
 class Translator:
-    """One model, or an ensemble of several with one vocabulary, in one direction."""
+    """A model in one direction."""
 
     def __init__(
         self,
-        models: Sequence[Seq2Seq],
+        model: Seq2Seq,
         vocab: Vocab,
         source: str,
         target: str,
@@ -101,7 +79,7 @@ class Translator:
         """Prepare translation.
 
         Args:
-            models: the models; their vocabulary is `vocab`.
+            model: the model; its vocabulary is `vocab`.
             vocab: vocabulary with a token for the target language.
             source: source language.
             target: target language.
@@ -109,46 +87,42 @@ class Translator:
             rows: maximum lines of a batch; None: as `tokens` allows.
             tokens: maximum source tokens of a batch, with padding, times the beam size; None: 16,384, and on a GPU as
                 many as fit into memory.
-            max_length: maximum tokens of a source without specials; None: what the models read.
+            max_length: maximum tokens of a source without specials; None: what the model reads.
 
         Raises:
             DataError: the vocabulary has no token for the target language.
         """
-        self.models, self.vocab, self.source, self.target = tuple(models), vocab, source, target
+        self.model, self.vocab, self.source, self.target = model, vocab, source, target
         self.settings = SearchSettings() if search is None else search
         self.first = vocab.target(target)
         tokenizer = type(vocab.tokenizer).from_str(vocab.tokenizer.to_str())
         tokenizer.encode_special_tokens = True  # `</s>` or `<2de>` in a line is ordinary text
         self._reader = vocab.with_tokenizer(tokenizer, vocab.extension)
-        limit = min(model.traits.max_length - 2 for model in models)
+        limit = model.traits.max_length - 2
         self.max_length = limit if max_length is None else min(limit, max_length)
-        self.max_target = min(model.max_target_length - 1 for model in models)
-        size = max(model.vocab_size for model in models)
+        self.max_target = model.max_target_length - 1
+        size = model.vocab_size
         self.constraints = beam_search.TokenConstraints.of(vocab, size, allow_unk=self.settings.allow_unk)
-        budget = BatchBudget.of(self.models)
+        budget = BatchBudget.of(model)
         self.tokens = max(1, (budget.tokens if tokens is None else tokens) // self.settings.width)
         allowed = max(1, budget.scores // (size * self.settings.width))
         self.rows = allowed if rows is None else min(rows, allowed)
 
-    def lines(self, lines: Sequence[str], first: int = 0, *, cut: bool = True) -> list[LineTranslation]:
-        """Return translations of lines, in order.
+    def lines(self, lines: Sequence[str], first: int = 0) -> list[LineTranslation]:
+        """Return translations of lines, in order; lines longer than the model reads are translated in pieces.
 
-        Args:
-            lines: lines of the source language.
-            first: number of the first of them, from 0; a key of the random numbers of sampling.
-            cut: translate lines longer than the model reads in pieces.
+        first: number of the first of them, from 0; a key of the random numbers of sampling.
 
         Raises:
-            LongLineError: a line is longer, and `cut` is false.
             CheckpointError: the model's scores are NaN.
         """
-        parts, owners = self._parts(lines, first, cut=cut)
+        parts, owners = self._parts(lines)
         made = self._translated(parts, owners + first)
         starts = np.searchsorted(owners, np.arange(len(lines) + 1)).tolist()
         unknown = np.bincount(owners[parts.rows()[parts.flat == self.vocab.unk]], minlength=len(lines)).tolist()
         return [self._joined(made[starts[row] : starts[row + 1]], unknown[row]) for row in range(len(lines))]
 
-    def _parts(self, lines: Sequence[str], first: int, *, cut: bool) -> tuple[Ragged, NDArray[np.int64]]:
+    def _parts(self, lines: Sequence[str]) -> tuple[Ragged, NDArray[np.int64]]:
         """Return the tokens of each non-empty piece of each line, and the line of each piece.
 
         Blanks around a line are removed, because a vocabulary may have tokens for them.
@@ -156,8 +130,6 @@ class Translator:
         lines = [line.strip() for line in lines]
         ids = self._reader.encode(lines, language=self.source).ids
         long = np.flatnonzero(ids.lengths > self.max_length).tolist()
-        if long and not cut:
-            raise LongLineError(first + long[0], int(ids.lengths[long[0]]), self.max_length)
         owners = np.flatnonzero(ids.lengths)
         if not long:
             return ids.take(owners), owners
@@ -178,12 +150,12 @@ class Translator:
             return [line]
         return [part for piece in split_line(line, starts, limit) for part in self._split(piece, max(1, limit - 1))]
 
-    def _translated(self, ids: Ragged, numbers: NDArray[np.int64]) -> list[list[Hypothesis]]:
-        """Return the hypotheses of each piece, generated in batches of similar length."""
-        made: list[list[Hypothesis]] = [[] for _ in range(len(ids))]
+    def _translated(self, ids: Ragged, numbers: NDArray[np.int64]) -> list[LineTranslation]:
+        """Return the translation of each piece, generated in batches of similar length."""
+        made = [LineTranslation("")] * len(ids)
         waiting = batches(ids.lengths, self.tokens, self.rows)
         places = np.arange(len(ids)) - np.searchsorted(numbers, numbers)  # of pieces in their lines
-        with beam_search.eval_mode(*self.models):
+        with beam_search.eval_mode(self.model):
             while waiting:
                 rows = waiting.pop(0)
                 limits = self.settings.limits(ids.lengths[rows], self.max_target)
@@ -196,8 +168,8 @@ class Translator:
                     left = np.concatenate([rows, *waiting])
                     waiting = [left[part] for part in batches(ids.lengths[left], self.tokens, self.rows)]
                     continue
-                for row, hypotheses in zip(rows.tolist(), self._decoded(found, limits), strict=True):
-                    made[row] = hypotheses
+                for row, translation in zip(rows.tolist(), self._decoded(found, limits), strict=True):
+                    made[row] = translation
         return made
 
     def _halve(self, ids: Ragged, rows: NDArray[np.int64]) -> None:
@@ -220,52 +192,31 @@ class Translator:
             keys = zip(lines.tolist(), pieces.tolist(), strict=True)
             drawn = [generator(Purpose.DECODE, seed, line, piece).random(width) for line, piece in keys]
             draws = torch.from_numpy(np.array(drawn, np.float32))
-        states = [
-            beam_search.encode_source(
-                model, beam_search.encoder_inputs(model, ids, self.vocab, self.source), self.target
-            )
-            for model in self.models
-        ]
-        state: beam_search.DecodingState = states[0] if len(states) == 1 else beam_search.EnsembleState(tuple(states))
-        first = torch.full((len(ids),), self.first, device=self.models[0].device)
+        inputs = beam_search.encoder_inputs(self.model, ids, self.vocab, self.source)
+        state = beam_search.encode_source(self.model, inputs, self.target)
+        first = torch.full((len(ids),), self.first, device=self.model.device)
         return beam_search.generate(self.settings, state, first, torch.from_numpy(limits), self.constraints, draws)
 
-    def _decoded(self, found: beam_search.Hypotheses, limits: NDArray[np.int64]) -> Iterator[list[Hypothesis]]:
-        """Yield the hypotheses of each piece as text."""
-        best = slice(self.settings.n_best)
-        lengths, logprobs = found.lengths[:, best].cpu().numpy(), found.logprobs[:, best].cpu().numpy()
-        kept = lengths >= 0
-        rows, ranks = np.nonzero(kept)
-        ids = found.ids.cpu().numpy()
-        tokens = [ids[row, rank, : lengths[row, rank]].tolist() for row, rank in zip(rows, ranks, strict=True)]
+    def _decoded(self, found: beam_search.Hypotheses, limits: NDArray[np.int64]) -> Iterator[LineTranslation]:
+        """Yield the best hypothesis of each piece as text."""
         skip = not self.settings.allow_unk  # the only special token that can occur
-        texts = iter(self.vocab.tokenizer.decode_batch(tokens, skip_special_tokens=skip))
-        for row, limit in enumerate(limits.tolist()):
-            hypotheses = []
-            for rank in np.flatnonzero(kept[row]):
-                logprob, length = float(logprobs[row, rank]), int(lengths[row, rank])
-                line = " ".join(next(texts).split("\n")).strip()
-                score = self.settings.ranking.score(logprob, length + 1)
-                hypotheses.append(Hypothesis(line, score, logprob, length + 1, length >= limit))
-            yield hypotheses
+        ids = [row.tolist() for row in found.ranked()]
+        texts = self.vocab.tokenizer.decode_batch(ids, skip_special_tokens=skip)
+        for text, row, logprob, limit in zip(texts, ids, found.logprobs[:, 0].tolist(), limits.tolist(), strict=True):
+            line, length = " ".join(text.split("\n")).strip(), len(row) + 1
+            score = logprob / length**self.settings.length_penalty
+            yield LineTranslation(line, score, logprob, length, len(row) >= limit)
 
-    def _joined(self, parts: list[list[Hypothesis]], unknown: int) -> LineTranslation:
-        """Return the translation of a line from its pieces, rank by rank; a piece with fewer repeats its last.
-
-        The mean of the pieces' scores falls with the rank as each piece's does; a score of the whole might not.
-        """
+    def _joined(self, parts: list[LineTranslation], unknown: int) -> LineTranslation:
+        """Return the translation of a line from those of its pieces."""
         if not parts:
-            return LineTranslation((Hypothesis("", 0.0, 0.0, 0),), 0)
+            return LineTranslation("", pieces=0)
         if len(parts) == 1:
-            return LineTranslation(tuple(parts[0]), unknown=unknown)
-        hypotheses = []
-        for rank in range(max(map(len, parts))):
-            chosen = [part[min(rank, len(part) - 1)] for part in parts]
-            logprob, length = sum(one.logprob for one in chosen), sum(one.length for one in chosen)
-            text = join_pieces([one.text for one in chosen], self.target)
-            score = fmean(one.score for one in chosen)
-            hypotheses.append(Hypothesis(text, score, logprob, length, any(one.full for one in chosen)))
-        return LineTranslation(tuple(hypotheses), len(parts), unknown)
+            return replace(parts[0], unknown=unknown)
+        logprob, length = sum(one.logprob for one in parts), sum(one.length for one in parts)
+        text = join_pieces([one.text for one in parts], self.target)
+        full = any(one.full for one in parts)
+        return LineTranslation(text, fmean(one.score for one in parts), logprob, length, full, len(parts), unknown)
 
 
 def batches(lengths: NDArray[np.int64], tokens: int, rows: int) -> list[NDArray[np.int64]]:
@@ -289,27 +240,25 @@ class BatchBudget:
     scores: int = SCORES
 
     @classmethod
-    def of(cls, models: Sequence[Seq2Seq]) -> BatchBudget:
-        """Return the budget of models on their device."""
-        device = models[0].device
+    def of(cls, model: Seq2Seq) -> BatchBudget:
+        """Return the budget of a model on its device."""
+        device = model.device
         if device.type != "cuda":
             return cls()
         reserved = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         free = torch.cuda.mem_get_info(device)[0] + reserved
-        token = sum(cache_bytes(model.width, int(model.decoder.config.num_hidden_layers)) for model in models)
-        return cls.within(free, token, len(models))
+        return cls.within(free, cache_bytes(model.width, int(model.decoder.config.num_hidden_layers)))
 
     @classmethod
-    def within(cls, free: int, token: int, models: int = 1) -> BatchBudget:
+    def within(cls, free: int, token: int) -> BatchBudget:
         """Return the budget of free memory; at least that of a CPU, as the estimate for a token is high.
 
         Args:
             free: bytes.
-            token: bytes that a source token takes in a hypothesis, in all models.
-            models: number of models.
+            token: bytes that a source token takes in a hypothesis.
         """
         tokens = free // 2 // token
-        scores = free // 4 // (_FLOAT * _COPIES * models)
+        scores = free // 4 // (_FLOAT * _COPIES)
         return cls(max(TOKENS, tokens), min(max(SCORES, scores), MAX_SCORES))
 
 

@@ -19,7 +19,7 @@ from pydantic import Field, model_validator
 
 from interlace.core.errors import DataError, MissingDependencyError, SettingsError, did_you_mean
 from interlace.data.layout import SPECIALS
-from interlace.models.settings import SearchSettings, SingleBestSearch
+from interlace.models.settings import SearchSettings
 from interlace.scores.examples import Examples, identity_of
 from interlace.scores.examples import bleu as bleu_of
 from interlace.tasks import ProbeTask, Scale, Scores
@@ -83,7 +83,7 @@ class TranslationTask(ProbeTask):
     )
 
     source: str = Field("en", description="The source language of targets that name no direction.")
-    search: SingleBestSearch = Field(
+    search: SearchSettings = Field(
         default_factory=SearchSettings, description="The search for translations (ALM: a beam of 8)."
     )
     max_length: Length | dict[str, Length] | None = Field(
@@ -196,7 +196,7 @@ class TranslationTask(ProbeTask):
         limit = self.max_length
         longest = limit.get(str(direction)) if isinstance(limit, dict) else limit
         translator = Translator(
-            *([backbone], vocab, direction.source, direction.target, self.search),
+            *(backbone, vocab, direction.source, direction.target, self.search),
             tokens=self.tokens_per_batch,
             max_length=None if longest is None else longest - SPECIALS,
         )
