@@ -72,7 +72,7 @@ def unpaired(objectives, **train):
     [
         ({"denoise": {}}, 0.001),
         ({"denoise": {}, "back_translation": {}}, 0.001 + 0.5 * 0.004),
-        ({"back_translation": {"reuse": 8}}, 0.001 + 0.004 / 8),
+        ({"back_translation": {}}, 0.001 + 0.004),
     ],
 )
 def test_hours_include_online_back_translation(monkeypatch, objectives, seconds):
@@ -106,7 +106,7 @@ def test_rejects_invalid_recipes():
 def test_online_back_translation_is_measured_to_full_sentence_length(monkeypatch):
     found = estimate(unpaired({"back_translation": {}})).cost.translating
     assert 0.1 < found < 1  # a step of the decoder a subword
-    recipe = unpaired({"back_translation": {"reuse": 4}})
+    recipe = unpaired({"back_translation": {}})
     vocab = estimating._vocab(recipe)
     backbone = build_model(recipe.model, vocab, recipe.languages, 0, seq2seq=True)
     backbone.decoder.model.get_output_embeddings().bias.data[vocab.end] = 100  # it would end at once

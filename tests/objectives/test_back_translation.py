@@ -97,46 +97,6 @@ def test_second_pass_has_gradients_under_autocast(family):
     assert gradients("bf16") == gradients("no")
 
 
-def test_sampling_depends_on_the_seed(monkeypatch):
-    objective = BackTranslation(search="sampled", temperature=2.0)
-    net, batch = model(), made(objective).to(CPU)
-    read = seen_by(net, monkeypatch)
-    for seed in (5, 5, 6):
-        torch.manual_seed(seed)
-        objective.loss(net, nn.ModuleDict(), batch)
-    one, two, three = (texts(read[place][0]["input_ids"]) for place in (1, 3, 5))
-    assert one == two != three
-
-
-def test_reuses_translations_until_they_are_forgotten(monkeypatch):
-    objective = BackTranslation(reuse=3)
-    net, batch = model(init_std=0.4), made(objective).to(CPU)
-    heads = objective.modules(net)
-    read = seen_by(net, monkeypatch)
-    objective.loss(net, heads, batch)
-    before = texts(read[-1][0]["input_ids"])
-    with torch.no_grad():
-        for weight in net.parameters():
-            weight.mul_(-1)
-    objective.loss(net, heads, batch)
-    assert len(read) == 3  # not translated again
-    assert texts(read[-1][0]["input_ids"]) == before
-    other = made(objective, text=sentences(["drei Briefe"], "de")).to(CPU)
-    objective.loss(net, heads, other)
-    assert len(read) == 5
-    heads["cache"].forget()
-    objective.loss(net, heads, batch)
-    assert len(read) == 7
-    objective.loss(net, heads, batch)
-    objective.loss(net, heads, batch)
-    assert len(read) == 9
-    objective.loss(net, heads, batch)
-    assert len(read) == 11  # the fourth use
-    assert texts(read[6][0]["input_ids"]) != before
-    assert not heads.state_dict()
-    assert not BackTranslation().modules(net)
-
-
 def test_language_ids_of_both_passes(monkeypatch):
     net = model(languages=("en", "de"))
     batch = made(BackTranslation(), net.traits).to(CPU)
@@ -154,17 +114,6 @@ def test_draws_one_of_the_other_languages(monkeypatch):
     assert asked == {ID["<2en>"], 3}
     named = BackTranslation(intermediate_languages=["xx", "de"])
     assert {made(named, key=key).extra["target"][0] for key in range(9)} == {3}
-    kept = {made(BackTranslation(reuse=2), key=key).extra["target"][0] for key in range(30)}
-    assert len(kept) == 1  # the same sentences have the same target, so that their translation is reused
-    ways = {made(BackTranslation(reuse=2), text=sentences([word], "de")).extra["target"][0] for word in WORDS[7:]}
-    assert ways == asked
-
-
-@pytest.mark.parametrize("name", ["temperature", "top_k"])
-def test_rejects_sampling_settings_for_greedy_search(name):
-    with pytest.raises(ValueError, match=f"{name} = .* is for sampling, but search = 'greedy'"):
-        BackTranslation.model_validate({name: 3})
-    assert BackTranslation.model_validate({name: 3, "search": "sampled"})
 
 
 def test_rejects_languages_without_another_or_without_a_target_token(monkeypatch):

@@ -29,8 +29,6 @@ max_length = 32
 weight = "0:1,8:0.5"
 [objectives.back_translation]
 max_length = 32
-search = "sampled"
-reuse = 2
 """
 
 
@@ -46,7 +44,7 @@ def unsupervised(small, tmp_path):
     return small
 
 
-def test_resumed_run_reuses_the_same_translations(unsupervised, tmp_path):
+def test_resumed_run_repeats_the_same_translations(unsupervised, tmp_path):
     recipe = read_recipe(str(unsupervised))
     pretrain(recipe, tmp_path / "whole")
     with pytest.raises(StoppedError):

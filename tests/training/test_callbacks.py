@@ -66,19 +66,6 @@ def test_saves_every_few_steps_at_the_end_and_when_stopped(tmp_path):
     assert checkpoint.steps_in(tmp_path) == [2, 5, 7]
 
 
-@pytest.mark.parametrize("main", [True, False])
-def test_every_process_forgets_unsaved_state_at_each_checkpoint(tmp_path, main):
-    """So that a run which goes on from there is like one that was not stopped."""
-    made, forgotten = saver(tmp_path), []
-    made.training.accelerator.is_main_process = main
-    inner = nn.Module()
-    inner.forget = lambda: forgotten.append(step)
-    made.training.model.add_module("inner", inner)
-    for step in range(1, 8):
-        made(SimpleNamespace(index=step))
-    assert forgotten == [2, 4, 6, 7]
-
-
 @pytest.fixture
 def warnings(caplog):
     def of(shares, ratio=1.0, corpora=("de",), **settings):

@@ -28,15 +28,6 @@ def test_a_run_can_start_anywhere():
     assert rest == whole[25:]
 
 
-def test_sources_can_repeat_batches():
-    repeated = MixtureSource("back_translation", "en", None, None, range(10), repeats=3)
-    mixture = Mixture([repeated, source("mlm")], seed=0)
-    draws = list(mixture.draws(0, 40, (), slots=2))
-    firsts = [draw.first for draw in draws if draw.source == 0]
-    assert firsts[:7] == [0, 0, 0, 2, 2, 2, 4]
-    assert list(mixture.draws(11, 40, draws[10].drawn, slots=2)) == draws[11:]
-
-
 def test_rejects_mixtures_that_cannot_be_drawn():
     with pytest.raises(SettingsError, match="no objective has a corpus"):
         Mixture([], 0)

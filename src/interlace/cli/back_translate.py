@@ -12,7 +12,7 @@ from interlace.core.errors import SettingsError
 _Tag = Annotated[str, typer.Option("--tag", help="A word before each translated sentence, such as <BT>.")]
 _Sets = Annotated[
     list[str],
-    typer.Option("--set", metavar="KEY=VALUE", help="search.beam=1, search.sample=true, filters.ratio.most=2, .."),
+    typer.Option("--set", metavar="KEY=VALUE", help="search.beam=1, filters.ratio.most=2, .."),
 ]
 
 

@@ -47,7 +47,7 @@ _Sets = Annotated[
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
-        help="Search settings: stop, max_ratio, max_extra, allow_unk, sample, temperature, top_k, seed.",
+        help="Search settings: stop, max_ratio, max_extra, allow_unk.",
     ),
 ]
 _Window = Annotated[

@@ -31,7 +31,6 @@ class Purpose(IntEnum):
     )
     STATISTICS = 14  # tests and intervals: step is the unit that is drawn again, slot the comparison
     TRANSFORMATION = 15  # derived languages: step is the transformation, by its name
-    DECODE = 16  # translations that are drawn: step is the line, slot its piece
 
 
 def generator(purpose: Purpose, seed: int, step: int = 0, slot: int = 0) -> Generator:

@@ -1,7 +1,7 @@
 """Offline back-translation: monolingual text and its translations by a run, as a parallel corpus.
 
-Another model learns to translate from the synthetic side to the real one (Sennrich et al. 2016; Edunov et al. 2018 find
-sampling better than beam search with much text). A tag before each synthetic sentence marks it (Caswell et al. 2019).
+Another model learns to translate from the synthetic side to the real one (Sennrich et al. 2016). A tag before each
+synthetic sentence marks it (Caswell et al. 2019).
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ BACK_TRANSLATED = "back-translated.json"
 class BackTranslationSettings(Settings):
     """How text is back-translated, and which pairs are kept."""
 
-    search: SearchSettings = Field(default_factory=SearchSettings, description="Search or sampling of translations.")
+    search: SearchSettings = Field(default_factory=SearchSettings, description="Search of translations.")
     tag: str = Field(
         "",
         description="A word before each synthetic sentence, such as '<BT>' (Caswell et al. 2019). It is "

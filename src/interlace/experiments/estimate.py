@@ -267,7 +267,7 @@ class BackTranslationUpdates:
     """Updates of back-translation on random sentences of maximum length, with translations of the same length."""
 
     def __init__(self, objective: BackTranslation, backbone: Backbone, vocab: Vocab, languages: list[str]) -> None:
-        self._objective = objective.model_copy(update={"reuse": 1, "max_ratio": 1.0, "max_extra": 0})
+        self._objective = objective.model_copy(update={"max_ratio": 1.0, "max_extra": 0})
         prepared = self._objective.prepare(Resources(vocab, backbone.traits, languages=tuple(languages)))
         end = vocab.begin  # in place of the end token, so that no translation ends early
         self._prepared = replace(
@@ -308,4 +308,4 @@ def shares(recipe: Recipe) -> Iterator[tuple[BackTranslation, float]]:
     for name, each in weights.items():
         objective = recipe.objective(name)
         if isinstance(objective, BackTranslation):
-            yield objective, float((each / total).mean()) / objective.reuse
+            yield objective, float((each / total).mean())

@@ -88,8 +88,7 @@ def _sources(recipe: Recipe, name: str, materials: Materials, traits: Traits) ->
         data: Any = materials.readable[corpus]
         size = float(data.lengths.sum() if recipe.train.sampling_unit == "tokens" else len(data))
         plan = _plan(recipe, objective, materials, corpus, list(materials.readable).index(corpus))
-        uses, weights = objective.batch_uses, (entry.weight, entry.loss_weight)
-        yield MixtureSource(name, corpus, objective, prepared, plan, size, *weights, uses)
+        yield MixtureSource(name, corpus, objective, prepared, plan, size, entry.weight, entry.loss_weight)
 
 
 def _corpora_of(objective: Objective, wanted: list[str], materials: Materials) -> list[str]:

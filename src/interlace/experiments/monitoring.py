@@ -186,7 +186,7 @@ def dev_scores(recipe: Recipe, materials: Materials, accelerator: Accelerator) -
     """
     by, learned = recipe.train.stop_by, max_source_lengths(recipe)
     task: Any = recipe.evaluate.task(STOPPING_TASKS[by])
-    search = task.search.model_copy(update={"beam": 1, "sample": False})
+    search = task.search.model_copy(update={"beam": 1})
     quick = {"round_trip": False, "word_tokenizer": "whitespace"} if by == "bleu" else {}
     task = task.with_trained_lengths(learned).model_copy(update={"search": search, **quick})
     sets = {name: task.examples("dev", name, materials.vocab, materials.root) for name in learned}

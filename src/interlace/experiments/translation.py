@@ -122,7 +122,7 @@ class LineTranslator:
         while window := list(islice(lines, size)):
             text = window if self._normalization is None else self._normalization.lines(window, self.source)
             with self._accelerator.autocast():
-                translations = self.translator.lines(text, first)
+                translations = self.translator.lines(text)
             yield Window(first, window, translations)
             first += len(window)
 

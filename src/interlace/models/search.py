@@ -1,4 +1,4 @@
-"""Generation: models that have encoded a batch of sources, and greedy search, sampling and beam search over them.
+"""Generation: models that have encoded a batch of sources, and greedy search and beam search over them.
 
 A search steps through a `DecodingState`: a model, or anything else with `step` and `select`.
 Sequences end at different times. Finished ones leave the batch, so none costs more than its own length.
@@ -13,7 +13,7 @@ first, then K), K beam size, N hypotheses of a source, T tokens of the longest h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
@@ -190,7 +190,6 @@ def generate(
     first: Tensor,
     limits: Tensor,
     constraints: TokenConstraints,
-    draws: Tensor | None = None,
 ) -> Hypotheses:
     """Return hypotheses of each source by the kind of search that settings choose.
 
@@ -200,81 +199,21 @@ def generate(
         first: (B,) first token of each sequence: the target language.
         limits: (B,) maximum length of each sequence.
         constraints: which tokens may be generated.
-        draws: (B, T) random numbers of sampling; None: from torch's generator.
 
     Raises:
         CheckpointError: the model's scores are NaN.
     """
-    if settings.sample:
-        draws = uniform_draws(limits) if draws is None else draws
-        temperature, top = settings.temperature, settings.top_k
-        return sample(state, first, limits, constraints, draws, temperature=temperature, top=top)
     if settings.beam == 1:
         return greedy_search(state, first, limits, constraints)
     penalty, stop = settings.length_penalty, settings.stop
     return beam_search(state, first, limits, constraints, settings.beam, penalty=penalty, stop=stop)
 
 
+@torch.no_grad()
 def greedy_search(state: DecodingState, first: Tensor, limits: Tensor, constraints: TokenConstraints) -> Hypotheses:
     """Return one hypothesis a source, of the most likely token at each step; the lowest id among equals.
 
     For arguments and errors see `generate`.
-    """
-    return _one_by_one(state, first, limits, constraints, lambda scores, _rows, _length: scores.argmax(1))
-
-
-def sample(
-    state: DecodingState,
-    first: Tensor,
-    limits: Tensor,
-    constraints: TokenConstraints,
-    draws: Tensor,
-    *,
-    temperature: float = 1.0,
-    top: int = 0,
-) -> Hypotheses:
-    """Return one hypothesis a source, each token sampled by the model's probability.
-
-    Each sequence and step has a random number of its own, so a sample does not depend on the rest of the batch. For
-    other arguments and errors see `generate`.
-
-    draws: (B, T) numbers from 0 to below 1, T one more than the highest limit; see `uniform_draws`.
-    temperature: divisor of the scores; below 1 likely tokens become likelier.
-    top: sample from this many most likely tokens; 0: from all (Edunov et al. 2018, section 3: 10).
-    """
-    draws = draws.to(first.device, torch.float32)
-
-    def choose(scores: Tensor, rows: Tensor, length: int) -> Tensor:
-        places = None
-        if top:
-            scores, places = top_k(scores, top)
-        sums = (scores / temperature).softmax(1).cumsum(1)
-        total = sums[:, -1:]
-        below = torch.nextafter(total, torch.zeros_like(total))  # a number rounded to 1 would otherwise find no index
-        drawn = torch.minimum(draws[rows, length][:, None] * total, below)
-        found = torch.searchsorted(sums, drawn, right=True)  # where the cumulative probability exceeds the number
-        return (found if places is None else places.gather(1, found))[:, 0]
-
-    return _one_by_one(state, first, limits, constraints, choose)
-
-
-def uniform_draws(limits: Tensor, generator: torch.Generator | None = None) -> Tensor:
-    """Return (B, T) random numbers for sequences of these limits, from a CPU generator; None: torch's own."""
-    width = int(limits.max()) + 1 if len(limits) else 0
-    return torch.rand((len(limits), width), generator=generator)
-
-
-@torch.no_grad()
-def _one_by_one(
-    state: DecodingState,
-    first: Tensor,
-    limits: Tensor,
-    constraints: TokenConstraints,
-    choose: Callable[[Tensor, Tensor, int], Tensor],
-) -> Hypotheses:
-    """Return one hypothesis a source, built by choosing a token at a time until all have ended.
-
-    choose: returns (R,) tokens from (R, V) scores of the sources (R,), after a number of tokens.
     """
     device, count = first.device, len(first)
     mask = _ConstraintMask(constraints, limits, device)
@@ -287,7 +226,7 @@ def _one_by_one(
         scores = state.step(tokens)
         total = _log_normalizer(scores)
         mask.apply(scores, length)
-        tokens = choose(scores, rows, length)
+        tokens = scores.argmax(1)
         logprobs[rows] += scores.gather(1, tokens[:, None])[:, 0] - total
         ids[rows, length] = tokens
         ended = tokens == constraints.end

@@ -203,7 +203,7 @@ Stop = Literal["likely", "sure"]
 
 
 class SearchSettings(Settings):
-    """Settings of beam search, greedy search or sampling."""
+    """Settings of beam search, or of greedy search."""
 
     beam: int = Field(5, ge=1, le=200, description="Beam size; 1: greedy search.")
     length_penalty: float = Field(
@@ -219,25 +219,6 @@ class SearchSettings(Settings):
     )
     max_extra: int = Field(10, ge=0, le=10_000, description="Tokens added to that maximum (XLM: 10).")
     allow_unk: bool = Field(False, description="Allow generating `<unk>`.")
-    sample: bool = Field(False, description="Sample tokens instead of searching.")
-    temperature: float = Field(1.0, gt=0, le=100, description="Divisor of the scores before sampling.")
-    top_k: int = Field(0, ge=0, description="Sample from this many likeliest tokens (Edunov et al. 2018: 10); 0: all.")
-    seed: int = Field(0, ge=0, description="Seed of sampling.")
-
-    def model_post_init(self, _context: Any) -> None:
-        """Check that the settings belong to the chosen kind of search."""
-        of_beam_search, of_sampling = ("beam", "length_penalty", "stop"), ("temperature", "top_k", "seed")
-        for name in of_beam_search if self.sample else of_sampling:
-            if (value := getattr(self, name)) == type(self).model_fields[name].default:
-                continue
-            if self.sample:
-                raise SettingsError(f"{name} = {value} is for beam search, but sample = true; remove one of them")
-            raise SettingsError(f"{name} = {value} is for sampling, but sample = false; set sample = true too")
-
-    @property
-    def width(self) -> int:
-        """Sequences generated at once for each sentence."""
-        return 1 if self.sample else self.beam
 
     def limits(self, lengths: NDArray[Any], limit: int) -> NDArray[np.int64]:
         """Return the maximum lengths of translations from source lengths; `limit` is the model's own maximum."""

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
-from interlace.core.randomness import Purpose, generator
 from interlace.data.vocab import Vocab
 from interlace.models import search as beam_search
 from interlace.models.seq2seq import Seq2Seq
@@ -104,20 +103,18 @@ class Translator:
         size = model.vocab_size
         self.constraints = beam_search.TokenConstraints.of(vocab, size, allow_unk=self.settings.allow_unk)
         budget = BatchBudget.of(model)
-        self.tokens = max(1, (budget.tokens if tokens is None else tokens) // self.settings.width)
-        allowed = max(1, budget.scores // (size * self.settings.width))
+        self.tokens = max(1, (budget.tokens if tokens is None else tokens) // self.settings.beam)
+        allowed = max(1, budget.scores // (size * self.settings.beam))
         self.rows = allowed if rows is None else min(rows, allowed)
 
-    def lines(self, lines: Sequence[str], first: int = 0) -> list[LineTranslation]:
+    def lines(self, lines: Sequence[str]) -> list[LineTranslation]:
         """Return translations of lines, in order; lines longer than the model reads are translated in pieces.
-
-        first: number of the first of them, from 0; a key of the random numbers of sampling.
 
         Raises:
             CheckpointError: the model's scores are NaN.
         """
         parts, owners = self._parts(lines)
-        made = self._translated(parts, owners + first)
+        made = self._translated(parts)
         starts = np.searchsorted(owners, np.arange(len(lines) + 1)).tolist()
         unknown = np.bincount(owners[parts.rows()[parts.flat == self.vocab.unk]], minlength=len(lines)).tolist()
         return [self._joined(made[starts[row] : starts[row + 1]], unknown[row]) for row in range(len(lines))]
@@ -150,17 +147,16 @@ class Translator:
             return [line]
         return [part for piece in split_line(line, starts, limit) for part in self._split(piece, max(1, limit - 1))]
 
-    def _translated(self, ids: Ragged, numbers: NDArray[np.int64]) -> list[LineTranslation]:
+    def _translated(self, ids: Ragged) -> list[LineTranslation]:
         """Return the translation of each piece, generated in batches of similar length."""
         made = [LineTranslation("")] * len(ids)
         waiting = batches(ids.lengths, self.tokens, self.rows)
-        places = np.arange(len(ids)) - np.searchsorted(numbers, numbers)  # of pieces in their lines
         with beam_search.eval_mode(self.model):
             while waiting:
                 rows = waiting.pop(0)
                 limits = self.settings.limits(ids.lengths[rows], self.max_target)
                 try:
-                    found = self._generate(ids.take(rows), limits, numbers[rows], places[rows])
+                    found = self._generate(ids.take(rows), limits)
                 except torch.OutOfMemoryError:
                     found = None  # continue outside of `except`, where the tensors of the search are freed
                 if found is None:
@@ -175,27 +171,19 @@ class Translator:
     def _halve(self, ids: Ragged, rows: NDArray[np.int64]) -> None:
         """Halve the batch size after a batch did not fit into memory; raise an error if it was a single piece."""
         if len(rows) == 1:
-            message = f"a sentence of {ids.lengths[rows[0]]} tokens with a beam of {self.settings.width}"
+            message = f"a sentence of {ids.lengths[rows[0]]} tokens with a beam of {self.settings.beam}"
             raise SettingsError(f"{message} does not fit into the free memory; lower the beam size")
         torch.cuda.empty_cache()
         half = len(rows) // 2
         self.tokens = half * (int(ids.lengths[rows].max()) + 2)
         log.info("batch size reduced from %s to %s sentences: out of memory", f"{len(rows):,}", f"{half:,}")
 
-    def _generate(
-        self, ids: Ragged, limits: NDArray[np.int64], lines: NDArray[np.int64], pieces: NDArray[np.int64]
-    ) -> beam_search.Hypotheses:
-        """Return the hypotheses of a batch of pieces; the random numbers of sampling are keyed by line and piece."""
-        draws = None
-        if self.settings.sample:
-            width, seed = int(limits.max()) + 1, self.settings.seed
-            keys = zip(lines.tolist(), pieces.tolist(), strict=True)
-            drawn = [generator(Purpose.DECODE, seed, line, piece).random(width) for line, piece in keys]
-            draws = torch.from_numpy(np.array(drawn, np.float32))
+    def _generate(self, ids: Ragged, limits: NDArray[np.int64]) -> beam_search.Hypotheses:
+        """Return the hypotheses of a batch of pieces."""
         inputs = beam_search.encoder_inputs(self.model, ids, self.vocab, self.source)
         state = beam_search.encode_source(self.model, inputs, self.target)
         first = torch.full((len(ids),), self.first, device=self.model.device)
-        return beam_search.generate(self.settings, state, first, torch.from_numpy(limits), self.constraints, draws)
+        return beam_search.generate(self.settings, state, first, torch.from_numpy(limits), self.constraints)
 
     def _decoded(self, found: beam_search.Hypotheses, limits: NDArray[np.int64]) -> Iterator[LineTranslation]:
         """Yield the best hypothesis of each piece as text."""

@@ -187,7 +187,6 @@ class Objective(RegistryEntry, ABC):
     drops_long: ClassVar[bool] = False  # examples longer than max_length are dropped, not truncated
     term: ClassVar[str] = "loss"  # name of the default loss term
     stochastic: ClassVar[bool] = True  # whether a batch depends on the step and the generator
-    batch_uses: ClassVar[int] = 1  # number of consecutive updates that use the same examples
     # Data required with its pairs: "links", "phrases", "known" (translations from the phrase table); or "lexicon",
     # together with a field `dictionary: Dictionary`.
     needs: ClassVar[frozenset[str]] = frozenset()

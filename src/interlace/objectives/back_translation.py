@@ -13,8 +13,7 @@ text. Only the second pass has gradients.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,38 +66,15 @@ class BackTranslation(Seq2SeqObjective):
         [],
         description="Languages to translate into, one drawn for each batch; none: all other languages of the recipe.",
     )
-    search: Literal["greedy", "sampled"] = Field(
-        "greedy", description="Generate the most probable token (XLM) or sample (Edunov et al. 2018)."
-    )
-    temperature: float = Field(1.0, gt=0, le=100, description="Sampling temperature.")
-    top_k: int = Field(0, ge=0, description="Sample only from this many most probable tokens; 0: from all.")
     max_ratio: float = Field(
         1.3, gt=0, description="A translation of n tokens has at most max_ratio x n + max_extra tokens (XLM: 1.3)."
     )
     max_extra: int = Field(5, ge=0, description="See max_ratio (XLM: 5).")
-    reuse: int = Field(
-        1,
-        ge=1,
-        description="Number of updates that use the same translations, which take most of the time. They are generated "
-        "again after each checkpoint, so that a resumed run is identical. The last step counts as a checkpoint: a "
-        "finished run that is given more steps differs from one that had them from the start.",
-    )
-
-    def model_post_init(self, _context: Any) -> None:
-        """Reject sampling settings for greedy search."""
-        for name in ("temperature", "top_k"):
-            if self.search == "greedy" and (value := getattr(self, name)) != type(self).model_fields[name].default:
-                raise ValueError(f"{name} = {value} is for sampling, but search = 'greedy'; set search = 'sampled' too")
 
     @property
     def stochastic(self) -> bool:  # type: ignore[override]
         """False: the first pass reads the sentence as it is."""
         return False
-
-    @property
-    def batch_uses(self) -> int:  # type: ignore[override]
-        """Examples repeat as often as their translations are used."""
-        return self.reuse
 
     def prepare(self, resources: Resources) -> PreparedBackTranslation:
         """Check the intermediate languages; collect the tokens that must not be generated.
@@ -131,30 +107,19 @@ class BackTranslation(Seq2SeqObjective):
         if not others:
             message = f"back_translation: there is no language to translate {language!r} into"
             raise SettingsError(f"{message}; name one in intermediate_languages")
-        digest = int.from_bytes(blake2b(layout.ids.tobytes(), digest_size=8).digest()) >> 1
-        other = others[digest % len(others) if self.reuse > 1 else int(rng.integers(len(others)))]
+        other = others[int(rng.integers(len(others)))]
         lengths = layout.lengths - SPECIALS
         limits = np.minimum((self.max_ratio * lengths).astype(np.int64) + self.max_extra, self.max_length - SPECIALS)
         target = np.array([vocab.target(other)], np.int64)
         batch.extra |= {"target": target, "limits": limits, "roles": prepared.roles, "banned_ids": prepared.banned_ids}
-        if self.reuse > 1:
-            batch.extra["batch_key"] = np.array([digest], np.int64)
         if prepared.language_ids:
             batch.extra["target_language"] = np.array([language_id(prepared.traits, other)], np.int64)
         batch.counts |= {COPIED: len(examples), LENGTH: int(lengths.sum())}
         return batch
 
-    def modules(self, backbone: Backbone) -> nn.ModuleDict:  # noqa: ARG002
-        """Return a cache for translations that are reused; it has no weights."""
-        from torch import nn
-
-        from interlace.objectives.common.online_translation import TranslationCache
-
-        return nn.ModuleDict({"cache": TranslationCache(self.reuse)} if self.reuse > 1 else {})
-
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
         """Translate without gradients, then return the loss of translating back."""
-        translations = self._translations(backbone, heads, batch)
+        translations = self._translations(backbone, batch)
         begin, end, pad, _ = batch.extra["roles"].tolist()
         feed = None
         if "target_language" in batch.extra:
@@ -173,31 +138,18 @@ class BackTranslation(Seq2SeqObjective):
         note = f"first pass: the model translates what it reads, after {target}, into at most {limit} tokens"
         return Preview(super().preview(batch, vocab).lines, [note])
 
-    def _translations(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> OnlineTranslations:
-        """Return the model's translations of the batch, cached ones if they are reused."""
+    def _translations(self, backbone: Backbone, batch: Batch) -> OnlineTranslations:
+        """Return the model's translations of the batch."""
         from interlace.models.search import TokenConstraints
-        from interlace.models.settings import SearchSettings
         from interlace.objectives.common.online_translation import translate_online
 
         extra: dict[str, Any] = batch.extra
-        cache: Any = heads["cache"] if self.reuse > 1 else None
-        translations: OnlineTranslations | None = cache.take(int(extra["batch_key"])) if cache is not None else None
-        if translations is not None:
-            return translations
         model = require_decoder(backbone, self.term)
         rows = len(extra["limits"])
         _, end, pad, size = extra["roles"].tolist()
         languages = None
         if "target_language" in extra and model.decoder_language_input is not None:
             languages = extra["target_language"].expand(rows)
-        search = SearchSettings(beam=1)
-        if self.search == "sampled":
-            search = SearchSettings(sample=True, temperature=self.temperature, top_k=self.top_k)
         rules = TokenConstraints(end, pad, (*extra["banned_ids"].tolist(), *range(size, model.vocab_size)))
         first, limits = extra["target"].expand(rows), extra["limits"]
-        translations = translate_online(
-            model, batch.inputs, search, rules, first=first, languages=languages, limits=limits
-        )
-        if cache is not None:
-            cache.store(int(extra["batch_key"]), translations)
-        return translations
+        return translate_online(model, batch.inputs, rules, first=first, languages=languages, limits=limits)

@@ -140,9 +140,6 @@ class CheckpointCallback:
             model = accelerator.unwrap_model(self.training.model)
             checkpoint.save(self.folder, step.index, model, self.training.optimizer, state)
             checkpoint.prune(self.folder, self.keep, best)
-        for module in self.training.model.modules():  # a run that resumes here starts without their caches
-            if callable(forget := getattr(module, "forget", None)):
-                forget()
         accelerator.wait_for_everyone()
 
     def resume(self) -> int:

@@ -73,7 +73,6 @@ class MixtureSource:
     size: sequences or tokens that it counts for among the sources of its objective (language sampling).
     weight: how often the objective is drawn, a number or a schedule over steps; the same in all its sources.
     loss_weight: factor of its loss, likewise; while it is 0, the objective is not drawn.
-    repeats: number of consecutive draws that get the same batches.
     """
 
     objective: str
@@ -84,7 +83,6 @@ class MixtureSource:
     size: float = 1.0
     weight: str = "1"
     loss_weight: str = "1"
-    repeats: int = 1
 
     @property
     def name(self) -> str:
@@ -158,9 +156,7 @@ class Mixture:
             weights = self.shares(step, limits) * [objectives[source.objective] for source in self.sources]
             rng = generator(Purpose.MIX, self.seed, step)  # the same in every process
             source = int(rng.choice(len(weights), p=weights / weights.sum()))
-            first, repeats = counters[source], self.sources[source].repeats
-            if repeats > 1:  # each batch serves `repeats` draws, in the same slot
-                first = first // slots // repeats * slots
+            first = counters[source]
             counters[source] += slots
             yield MixtureDraw(step, source, first, tuple(counters))
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from interlace.models.search import ModelState, TokenConstraints, add_specials, eval_mode, generate
-from interlace.models.settings import SearchSettings
+from interlace.models.search import ModelState, TokenConstraints, add_specials, eval_mode, greedy_search
 
 
 @dataclass(frozen=True)
@@ -39,53 +38,20 @@ class OnlineTranslations:
         return ((so_far <= in_source) & real).sum(dim=1) / self.lengths.clamp(min=1)
 
 
-class TranslationCache(nn.Module):
-    """Translations by batch key that are used `uses` times. It has no weights and is not saved.
-
-    Checkpoints cannot contain what each process caches. So the cache is cleared whenever a checkpoint is written:
-    a resumed run and an uninterrupted one then generate the same translations.
-    """
-
-    def __init__(self, uses: int) -> None:
-        super().__init__()
-        self._uses = uses
-        self._cached: dict[int, tuple[OnlineTranslations, int]] = {}
-
-    def take(self, key: int) -> OnlineTranslations | None:
-        """Return the translations of a batch, or None; the last use removes them."""
-        if key not in self._cached:
-            return None
-        translations, left = self._cached.pop(key)
-        if left > 1:
-            self._cached[key] = translations, left - 1
-        return translations
-
-    def store(self, key: int, translations: OnlineTranslations) -> None:
-        """Store translations that are used for the first time now."""
-        if self._uses > 1:
-            self._cached[key] = translations, self._uses - 1
-
-    def forget(self) -> None:
-        """Clear the cache."""
-        self._cached.clear()
-
-
 def translate_online(
     model: Any,
     inputs: dict[str, Tensor],
-    search: SearchSettings,
     rules: TokenConstraints,
     *,
     first: Tensor,
     languages: Tensor | None,
     limits: Tensor,
 ) -> OnlineTranslations:
-    """Return the model's best translations, without dropout; the model's mode is restored.
+    """Return the model's greedy translations, without dropout; the model's mode is restored.
 
     Args:
         model: with a decoder.
         inputs: of the encoder.
-        search: how to generate.
         rules: which tokens are allowed.
         first: (B,) target language tokens.
         languages: (B,) target language ids, or None if none are fed.
@@ -93,6 +59,6 @@ def translate_online(
     """
     with eval_mode(model), torch.no_grad():
         decoding = ModelState(model, model.start(model.encode(inputs), inputs.get("attention_mask")), languages)
-        found = generate(search, decoding, first, limits, rules)
+        found = greedy_search(decoding, first, limits, rules)
     torch.clear_autocast_cache()  # weights cast without gradients must not be reused in the pass with gradients
     return OnlineTranslations(found.ids[:, 0], found.lengths[:, 0])
