@@ -107,12 +107,6 @@ def test_the_surest_pair_of_subwords_speaks_for_two_words():
     assert confidence[0] > 0.9
 
 
-def test_distortion_draws_links_to_the_diagonal():
-    """Both a are x; the second stands nearer to x once standing apart counts."""
-    assert links("a a", "y x", method="argmax")[0] == [(0, 1)]
-    assert links("a a", "y x", method="argmax", distortion=0.5)[0] == [(1, 1)]
-
-
 def test_unknown_words_are_linked_and_words_without_subwords_are_not():
     found, _ = links("\x01 zzz a", "qqq x", method="argmax")
     assert found == [(1, 0), (2, 1)]
@@ -224,7 +218,6 @@ def test_the_model_sees_the_language_of_each_side(start):
     [
         ({"layer": 4}, SettingsError, "layer = 4, but .* has the layers 0 to 3"),
         ({"device": "abacus"}, SettingsError, "device = 'abacus' cannot be used"),
-        ({"distortion": 0.5, "method": "softmax"}, SettingsError, "distortion = 0"),
         ({"start": "./nowhere"}, DataError, "nowhere"),
     ],
 )

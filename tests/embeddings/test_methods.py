@@ -5,14 +5,14 @@ import pytest
 from scipy.linalg import expm
 
 from interlace.alignment.lexicon import Lexicon
-from interlace.core.errors import DataError, MissingDependencyError, SettingsError
+from interlace.core.errors import DataError, MissingDependencyError
 from interlace.core.neighbors import nearest, unit
 from interlace.embeddings import EmbeddingSources, WordVectors
 from interlace.embeddings.common.mapping import MappedPair, Mapping, procrustes
 from interlace.embeddings.common.skipgram import SkipGram, vectors_of
 from interlace.embeddings.concat import Concat
 from interlace.embeddings.identical import Identical
-from interlace.embeddings.muse import Adversary, Muse, has_converged
+from interlace.embeddings.muse import Muse, has_converged
 from interlace.embeddings.procrustes import Procrustes
 
 WIDTH, COUNT = 4, 400
@@ -134,13 +134,6 @@ def test_warns_about_languages_with_nothing_in_common(caplog):
         )
     assert not learnt.about["mappings"]["xx"]["converged"]
     assert "xx onto en" in caplog.text
-
-
-def test_label_smoothing():
-    assert Adversary().wrong_label == pytest.approx(0.1)
-    assert Adversary(smoothing_kind="flipped").wrong_label == pytest.approx(0.2)
-    with pytest.raises(SettingsError, match="makes both labels equal"):
-        Adversary(smoothing=0.6, smoothing_kind="flipped")
 
 
 @pytest.mark.parametrize(

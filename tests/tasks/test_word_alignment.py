@@ -82,8 +82,6 @@ def test_rejects_bad_input(root, vocab, model):
     examples = WordAlignment().examples("test", "de", vocab, root)
     with pytest.raises(SettingsError, match="layer = 9, but the model has the layers 0 to 3"):
         WordAlignment(layer=9).measure(model(), vocab, examples)
-    with pytest.raises(SettingsError, match="does not support distortion"):
-        WordAlignment(method="softmax", distortion=0.5).measure(model(), vocab, examples)
     with pytest.raises(SettingsError, match="there is no alignment format 'pharao'; did you mean 'pharaoh'"):
         TASKS.build({"name": "word_alignment", "format": "pharao"}).examples("test", "de", vocab, root)
 

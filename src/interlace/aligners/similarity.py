@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from interlace.aligners import Aligner, Alignments, FittedAligner
 from interlace.aligners.common.inputs import check_usable
@@ -58,12 +58,6 @@ class SimilaritySettings(Settings):
         description="Factor of 'itermax' if one word is aligned already (Jalili Sabet et al. 2020: 0.9).",
     )
     iterations: int = Field(2, ge=1, description="Iterations of 'itermax' (Jalili Sabet et al. 2020: 2).")
-    distortion: float = Field(
-        0.0,
-        ge=0,
-        le=1,
-        description="How much distance from the diagonal lowers similarity; not for 'softmax' (2.3 there).",
-    )
     max_length: int = Field(
         512,
         ge=8,
@@ -90,13 +84,6 @@ class Similarity(SimilaritySettings, Aligner):
         "(Jalili Sabet et al. 2020, section 2.2).",
     )
     device: str = Field("auto", description="Device of the encoder: 'cpu', 'cuda:0'; 'auto': a GPU if available.")
-
-    @model_validator(mode="after")
-    def _supports_distortion(self) -> Self:
-        if self.distortion and self.method == "softmax":
-            message = "'softmax' does not support distortion; set distortion = 0"
-            raise ValueError(message)
-        return self
 
     def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedAligner:  # noqa: ARG002
         """Load the encoder; the pairs are only checked, and priors are not used.
@@ -214,10 +201,9 @@ class FittedSimilarity(FittedAligner):
             products = source.vectors @ target.vectors.transpose(1, 2)
             return softmax(products, real, settings.threshold)
         alike = cosines(source.vectors, target.vectors)
-        compared = distort(alike, source.real, target.real, settings.distortion)
         if settings.method == "itermax":
-            return itermax(compared, real, settings.alpha, settings.iterations), alike
-        return (argmax if settings.method == "argmax" else match)(compared, real), alike
+            return itermax(alike, real, settings.alpha, settings.iterations), alike
+        return (argmax if settings.method == "argmax" else match)(alike, real), alike
 
 
 def _alignments(places: NDArray[np.int64], confidence: NDArray[np.float32], rows: int) -> Alignments:
@@ -325,15 +311,6 @@ def cosines(source: Tensor, target: Tensor) -> Tensor:
 
     products: Tensor = normalize(source, dim=2) @ normalize(target, dim=2).transpose(1, 2)
     return ((1 + products) / 2).clamp(0, 1)
-
-
-def distort(similarity: Tensor, source: Tensor, target: Tensor, strength: float) -> Tensor:
-    """Return similarities lowered by the distance of two units from the diagonal (the same, section 2.3).
-
-    source, target: (B, I) and (B, J) which units exist.
-    """
-    places = [real.cumsum(1) / real.sum(1, keepdim=True).clamp(min=1) for real in (source, target)]
-    return similarity * (1 - strength * (places[0][:, :, None] - places[1][:, None, :]) ** 2)
 
 
 def argmax(similarity: Tensor, real: Tensor) -> Tensor:

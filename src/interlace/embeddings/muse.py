@@ -14,7 +14,7 @@ Legend: B words of each language in a batch, H width. A mapping W is (H, H); x i
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import Field
@@ -44,11 +44,8 @@ class Adversary(Settings):
     discriminator_steps: int = Field(5, ge=1, description="Discriminator updates per mapping update (MUSE: 5).")
     hidden: int = Field(2048, ge=1, description="Width of the discriminator's two hidden layers (3.1).")
     dropout: float = Field(0.1, ge=0, lt=1, description="Dropout on the discriminator's input (3.1).")
-    smoothing: float = Field(0.2, ge=0, lt=1, description="Label smoothing s of the discriminator (3.1: 0.2).")
-    smoothing_kind: Literal["spread", "flipped"] = Field(
-        "spread",
-        description="Meaning of s, which the paper leaves open. 'spread': labels are 1 - s/2 and s/2 (0.9 and 0.1, as "
-        "in MUSE's code); 'flipped': 1 - s and s (0.8 and 0.2).",
+    smoothing: float = Field(
+        0.2, ge=0, lt=1, description="Label smoothing s of the discriminator: labels 1 - s/2 and s/2 (3.1: 0.2; MUSE)."
     )
     learning_rate: float = Field(0.1, gt=0, description="SGD learning rate of both players (3.1).")
     decay: float = Field(0.95, gt=0, le=1, description="Factor of the learning rate after each epoch (3.1).")
@@ -57,17 +54,6 @@ class Adversary(Settings):
     restarts: int = Field(
         2, ge=1, description="Independent runs; the best by the criterion counts, if another one agrees with it."
     )
-
-    def model_post_init(self, _context: Any) -> None:
-        """Check that the labels differ after smoothing."""
-        if self.wrong_label >= 0.5:
-            message = f"smoothing = {self.smoothing} makes both labels equal; with 'flipped' it must be below 0.5"
-            raise ValueError(message)
-
-    @property
-    def wrong_label(self) -> float:
-        """The label of the wrong class; that of the right class is 1 minus it."""
-        return self.smoothing / 2 if self.smoothing_kind == "spread" else self.smoothing
 
     def run(self, pair: MappedPair, seed: int, number: int, progress: Progress) -> tuple[Floats, list[float]]:
         """Return the best rotation of one run by the criterion, and the criterion after each epoch."""
@@ -160,7 +146,7 @@ class _Players:
             nn.Linear(rules.hidden, 1),
         ).to(device)
         truth = torch.cat([torch.full((rules.batch,), value, device=device) for value in (1.0, 0.0)])
-        self._labels = truth * (1 - 2 * rules.wrong_label) + rules.wrong_label  # whether a vector was mapped
+        self._labels = truth * (1 - rules.smoothing) + rules.smoothing / 2  # whether a vector was mapped
         self.accuracy = 0.5  # running accuracy of the discriminator
 
     def update(self, rate: float) -> None:
