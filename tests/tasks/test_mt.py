@@ -66,8 +66,8 @@ def says(monkeypatch):
     asked = []
 
     class Stub:
-        def __init__(self, models, vocab, source, target, search, **settings):
-            assert all(isinstance(model, Seq2Seq) for model in models)
+        def __init__(self, model, vocab, source, target, search, **settings):
+            assert isinstance(model, Seq2Seq)
             asked.append({"direction": f"{source}-{target}", "search": search, "lines": [], **settings})
             self.source, self.target = source, target
 
