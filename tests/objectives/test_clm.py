@@ -83,27 +83,3 @@ def test_loss_equals_that_of_truncated_rows(family, vocab):
         )
     assert len(batch.labels) == 3 * 14
     torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
-
-
-def test_chunks_give_the_same_loss_and_gradient(vocab, monkeypatch):
-    backbone = from_shape(Shape(layers=1, width=16, heads=2, max_length=16, dropout=0, attention_dropout=0), vocab)
-    clm = Clm(max_length=16)
-    batch = clm.batch(stream(vocab, 3), clm.prepare(Resources(vocab, backbone.traits)), 0, None)
-    batch = batch.to(torch.device("cpu"))
-
-    def step():
-        backbone.zero_grad()
-        total = clm.loss(backbone, torch.nn.ModuleDict(), batch)["clm"].total
-        total.backward()
-        return total, [p.grad.clone() for p in backbone.parameters() if p.grad is not None]
-
-    whole = step()
-    calls = []
-    logits = backbone.logits
-    monkeypatch.setattr(backbone, "logits", lambda states: calls.append(len(states)) or logits(states))
-    monkeypatch.setattr("interlace.objectives.common.losses.MAX_LOGITS", 20 * vocab.size + 1)
-    parts = step()
-    assert calls[:3] == [20, 20, 2]
-    torch.testing.assert_close(whole, parts, rtol=1e-4, atol=1e-5)
-    with torch.inference_mode():
-        torch.testing.assert_close(clm.loss(backbone, torch.nn.ModuleDict(), batch)["clm"].total, parts[0].detach())

@@ -1,8 +1,9 @@
 """Estimate the cost of a recipe before training: tokens, memory and hours on this machine.
 
 Time is measured by a few updates of the recipe's model on random tokens, and by an update of back-translation, which
-first generates its input. Memory is counted: weights, gradients, Adam's two moments and saved activations. Excluded:
-heads and further passes of objectives (see docs/results/speed.md), evaluation, fine-tuning and data preparation.
+first generates its input. Memory is counted: weights, gradients, Adam's two moments, saved activations and logits.
+Excluded: heads and further passes of objectives (see docs/results/speed.md), evaluation, fine-tuning and data
+preparation.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.nn.functional import cross_entropy
 
 from interlace.core.errors import DataError, InterlaceError, SettingsError
 from interlace.core.files import must_exist
@@ -32,6 +32,7 @@ from interlace.models.build import build_model
 from interlace.models.token_embeddings import read_vectors
 from interlace.objectives import Resources
 from interlace.objectives.back_translation import BackTranslation
+from interlace.objectives.common.losses import MAX_LOGITS, vocabulary_loss
 from interlace.objectives.common.seq2seq import Seq2SeqObjective
 from interlace.training.device import resolved
 
@@ -145,7 +146,9 @@ def _cost(recipe: Recipe, tokens: int) -> ModelCost:
         decoder=parameters - sum(parameter.numel() for parameter in backbone.model.parameters()),
         device=torch.cuda.get_device_name(device) if cuda else f"{torch.get_num_threads()} CPU threads",
         speed=speed,
-        memory=round(4 * parameters + 12 * trainable + kept * recipe.train.micro_batch_tokens),  # gradient, two moments
+        memory=round(  # with a gradient, two moments, and the logits and softmax of a chunk
+            4 * parameters + 12 * trainable + kept * recipe.train.micro_batch_tokens + benchmark.logits_memory
+        ),
         hours=tokens / speed / 3600,
         translating=written * speed,
         trainable=trainable,
@@ -199,6 +202,12 @@ class _Benchmark:
         self._rows = rows
         return rows * self._row / sorted(times)[len(times) // 2], kept.bytes / self._row
 
+    @property
+    def logits_memory(self) -> int:
+        """Bytes of the logits and their softmax that the loss holds at once in a micro-batch."""
+        predictions = round(self._most * (self._target or self._length) * self._predicted)
+        return 8 * int(min(predictions * self._vocab, MAX_LOGITS))
+
     def seconds(self, translating: BackTranslationUpdates) -> float:
         """Return the seconds per token of a back-translation update, in batches of the size of `run`."""
         self._timed(translating.loss(1, self._device))
@@ -215,8 +224,7 @@ class _Benchmark:
             if self._target:
                 model: Any = self._backbone
                 states = model.decode(states, None, {"input_ids": ids[:, : self._target]})
-            logits = self._backbone.logits(states.flatten(0, 1)[at])
-            return cross_entropy(logits, ids.flatten()[at])
+            return vocabulary_loss(self._backbone, states.flatten(0, 1)[at], ids.flatten()[at])[0] / len(at)
 
         return self._timed(loss)
 

@@ -17,7 +17,7 @@ from interlace.data.tokenizer_files import without_code
 from interlace.data.vocab import Vocab
 from interlace.models.attention import attention_arguments
 from interlace.models.checkpoint_files import CONFIG, quiet, write_config
-from interlace.models.families import Traits, family_of, traits_of
+from interlace.models.families import Traits, VocabularyHead, family_of, traits_of
 from interlace.models.languages import FOLDED_KEY, fold_weights
 
 Pooling = Literal["first", "mean", "max"]
@@ -80,7 +80,13 @@ class Backbone(nn.Module):
 
     def logits(self, states: Tensor) -> Tensor:
         """Return the (N, V) scores of the vocabulary from (N, H) states, by the checkpoint's own head."""
-        return self.family.logits(self.model, states)
+        head = self.vocabulary_head()
+        scores: Tensor = head.decoder(head.features(states))
+        return scores
+
+    def vocabulary_head(self) -> VocabularyHead:
+        """Return the parts of the checkpoint's own head."""
+        return self.family.vocabulary_head(self.model)
 
     @property
     def input_embeddings(self) -> Tensor:

@@ -115,10 +115,6 @@ class CrossAttentionDecoder(nn.Module, ABC):
         """Number of layers."""
         return len(self.layers)
 
-    def logits(self, states: Tensor) -> Tensor:
-        """Return (N, V) scores from (N, H) states by the model's own head."""
-        return self.family.logits(self.model, states)
-
     def forward(
         self, source: Tensor, mask: Tensor | None, ids: Tensor, languages: Tensor | None, first: Tensor | None = None
     ) -> Tensor:

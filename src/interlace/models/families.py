@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from interlace.core.errors import CheckpointError, did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from torch import Tensor, nn
 
 LANGUAGES_KEY = "interlace_languages"  # of a configuration: language -> row of its embedding
@@ -35,6 +37,22 @@ class Traits:
 
 
 @dataclass(frozen=True)
+class VocabularyHead:
+    """The parts of a vocabulary head, applied in turn.
+
+    dense: a square layer, or None (XLM). finish: activation and norm. decoder: the projection to the vocabulary.
+    """
+
+    dense: nn.Linear | None
+    finish: Callable[[Tensor], Tensor]
+    decoder: nn.Linear
+
+    def features(self, states: Tensor) -> Tensor:
+        """Return what the decoder reads, from (N, H) states."""
+        return self.finish(states if self.dense is None else self.dense(states))
+
+
+@dataclass(frozen=True)
 class Family:
     """A kind of encoder.
 
@@ -48,15 +66,21 @@ class Family:
     language_input: str | None = None
     language_path: str = ""
 
-    def logits(self, model: Any, states: Tensor) -> Tensor:
-        """Return (N, V) scores from (N, H) states by the checkpoint's own head."""
+    def vocabulary_head(self, model: Any) -> VocabularyHead:
+        """Return the parts of the checkpoint's own vocabulary head."""
+        from torch.nn.functional import gelu
+
         if self.name == "bert":
-            return model.cls(states)  # type: ignore[no-any-return]
+            change, decoder = model.cls.predictions.transform, model.cls.predictions.decoder
+            finish = change.transform_act_fn
+            return VocabularyHead(change.dense, lambda states: change.LayerNorm(finish(states)), decoder)
         if self.name == "roberta":
-            return model.lm_head(states)  # type: ignore[no-any-return]
+            head = model.lm_head
+            return VocabularyHead(head.dense, lambda states: head.layer_norm(gelu(states)), head.decoder)
         if self.name == "modernbert":
-            return model.decoder(model.head(states))  # type: ignore[no-any-return]
-        return model.pred_layer(states)[0]  # type: ignore[no-any-return]
+            head = model.head
+            return VocabularyHead(head.dense, lambda states: head.norm(head.act(states)), model.decoder)
+        return VocabularyHead(None, lambda states: states, model.pred_layer.proj)
 
     def language_embedding(self, model: Any) -> nn.Embedding | None:
         """Return the language embedding, or None where the model has none."""

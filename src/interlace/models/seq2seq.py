@@ -31,7 +31,7 @@ from interlace.models.attention import install_kernels
 from interlace.models.backbone import Backbone, cpu_copies, freeze_unused_bias
 from interlace.models.checkpoint_files import CONFIG, WEIGHTS, quiet, write_config
 from interlace.models.decoder import BertDecoder, CrossAttentionDecoder, KVCache, ModernBertDecoder
-from interlace.models.families import SEQ2SEQ, family_of, language_ids
+from interlace.models.families import SEQ2SEQ, VocabularyHead, family_of, language_ids
 from interlace.models.languages import equalize_segments
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ _HEADS = {"bert": ("cls",), "roberta": ("lm_head",), "modernbert": ("head", "dec
 class Seq2Seq(Backbone):
     """A backbone with a decoder of the same width and vocabulary.
 
-    model: the encoder's transformers model; everything that a `Backbone` does, except `logits`, uses it.
+    model: the encoder's transformers model; everything that a `Backbone` does, except its vocabulary head, uses it.
     decoder: layers with cross-attention, and the vocabulary head.
     max_target_length: maximum length of a target in tokens, the target language included.
     decoder_languages: language -> id of its embedding in the decoder; empty without language embeddings.
@@ -98,9 +98,9 @@ class Seq2Seq(Backbone):
         decoded: Tensor = self.decoder(states, mask, inputs["input_ids"], languages, first)
         return decoded
 
-    def logits(self, states: Tensor) -> Tensor:
-        """Return the (N, V) scores of the vocabulary from (N, H) states, by the decoder's head."""
-        return self.decoder.logits(states)
+    def vocabulary_head(self) -> VocabularyHead:
+        """Return the parts of the decoder's head."""
+        return self.decoder.family.vocabulary_head(self.decoder.model)
 
     @torch.no_grad()
     def start(self, states: Tensor, mask: Tensor | None = None) -> KVCache:

@@ -222,11 +222,10 @@ class Objective(RegistryEntry, ABC):
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:  # noqa: ARG002
         """Return the summed cross-entropy at `batch.at`."""
-        from torch.nn.functional import cross_entropy
+        from interlace.objectives.common.losses import vocabulary_loss
 
-        states = backbone.encode(batch.inputs)  # (B, L, H)
-        logits = backbone.logits(states[batch.at])  # (N, V)
-        return {self.term: Term(cross_entropy(logits.float(), batch.labels, reduction="sum"))}
+        states = backbone.encode(batch.inputs)[batch.at]  # (N, H)
+        return {self.term: Term(vocabulary_loss(backbone, states, batch.labels)[0])}
 
     def notes(self, examples: Any, prepared: Any) -> list[str]:  # noqa: ARG002 - subclasses use it
         """Return remarks on these examples that are logged once before training."""

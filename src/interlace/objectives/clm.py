@@ -80,8 +80,8 @@ class Clm(Objective):
         return Batch.of(layout, (examples.language,), prepared, at=(rows, before), labels=labels, counts=counts)
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:  # noqa: ARG002
-        """Return the cross-entropy of the tokens to the right of `batch.at`, in chunks."""
-        from interlace.objectives.common.losses import chunked_cross_entropy
+        """Return the cross-entropy of the tokens to the right of `batch.at`."""
+        from interlace.objectives.common.losses import vocabulary_loss
 
         states = backbone.encode(batch.inputs, causal=True)[batch.at]  # (N, H)
-        return {self.term: Term(chunked_cross_entropy(backbone, states, batch.labels)[0])}
+        return {self.term: Term(vocabulary_loss(backbone, states, batch.labels)[0])}

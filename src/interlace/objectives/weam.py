@@ -43,7 +43,7 @@ from interlace.objectives.common.masking import Masking, PreparedMasked
 from interlace.objectives.word_aligned import one_to_one, require_links
 
 if TYPE_CHECKING:
-    from torch import Tensor, nn
+    from torch import nn
 
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
@@ -155,7 +155,7 @@ class Weam(Objective):
 
         from torch import nn
 
-        from interlace.objectives.common.losses import identity_layer, split_head
+        from interlace.objectives.common.losses import identity_layer
 
         if self.segment_ids:
             table = backbone.family.language_embedding(backbone.model)
@@ -165,27 +165,23 @@ class Weam(Objective):
         if not self.cross_lingual_weight:
             return nn.ModuleDict()
         layers: dict[str, nn.Module] = {"exchanged": identity_layer(backbone.width)}
-        dense, _ = split_head(backbone)
+        dense = backbone.vocabulary_head().dense
         return nn.ModuleDict(layers if dense is None else {**layers, "dense": deepcopy(dense).requires_grad_()})
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
         """Return both cross-entropies from one pass of the encoder."""
-        from torch.nn.functional import cross_entropy
-
-        from interlace.objectives.common.losses import split_head, weighted_sums
-
-        def summed(logits: Tensor, labels: Tensor, weight: float = 1.0) -> Term:
-            return Term(cross_entropy(logits.float(), labels, reduction="sum"), weight)
+        from interlace.objectives.common.losses import linear_cross_entropy, vocabulary_loss, weighted_sums
 
         states, extra = backbone.encode(batch.inputs), batch.extra  # (B, L, H)
-        terms = {self.term: summed(backbone.logits(states[batch.at]), batch.labels)}
+        terms = {self.term: Term(vocabulary_loss(backbone, states[batch.at], batch.labels)[0])}
         if self.cross_lingual_weight:  # eq. 5 to 8
             which = extra["which"]
             swapped = weighted_sums(states, extra["places"], extra["to"], extra["weights"], len(which))
             changed = heads["exchanged"](swapped)
-            _, rest = split_head(backbone)
-            logits = rest(heads["dense"](changed) if "dense" in heads else changed)  # (A, V)
-            terms[CROSS] = summed(logits, batch.labels[which], self.cross_lingual_weight)
+            head = backbone.vocabulary_head()
+            features = head.finish(heads["dense"](changed) if "dense" in heads else changed)  # (A, H)
+            total, _ = linear_cross_entropy(features, head.decoder, batch.labels[which])
+            terms[CROSS] = Term(total, self.cross_lingual_weight)
             terms[SHARE] = Term(extra["aligned"].sum(), 0.0)
         return terms
 

@@ -36,6 +36,7 @@ import torch
 from numpy.typing import NDArray
 
 from interlace.objectives.common.dictionaries import Dictionaries, dictionary_scores
+from interlace.objectives.common.losses import MAX_LOGITS
 from interlace.objectives.common.seq2seq import Seq2SeqObjective
 from interlace.tasks.common.likelihood import HeldOutBatches, perplexity, summed_loss
 from interlace.tasks.common.vectors import layer_vectors
@@ -53,7 +54,6 @@ KIND = "diagnosis"  # of a line in `metrics.jsonl`
 PAIR_MEASURES = ("retrieval", "gap", "cka")
 MEASURES = ("alignment", *PAIR_MEASURES, "accuracy")
 BITS = "bits_per_character"
-MAX_LOGITS = 1 << 24  # scores in memory at once: 64 MiB
 
 _ZERO = 1e-12
 

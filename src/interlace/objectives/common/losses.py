@@ -1,54 +1,105 @@
-"""Torch building blocks of losses: chunked cross-entropy, sums of states, the vocabulary head, a frozen encoder.
+"""Torch building blocks of losses: cross-entropy over a vocabulary, sums of states, a frozen encoder.
 
 Legend: N predictions, B sequences, L tokens of the longest, H width, V vocabulary, E gathered states.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import deepcopy
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
-from torch.utils.checkpoint import checkpoint
 
 from interlace.models.backbone import Backbone
 
-MAX_LOGITS = 1 << 28  # logits in memory at once; the backward pass peaks at four times their four bytes each
+MAX_LOGITS = 1 << 27  # logits in memory at once, in float32; their softmax takes the same memory again
 
 
-def chunked_cross_entropy(
+def vocabulary_loss(
     backbone: Backbone, states: Tensor, labels: Tensor, smoothing: float = 0.0
 ) -> tuple[Tensor, Tensor]:
-    """Return the summed cross-entropy with label smoothing, and the sum without.
+    """Return `linear_cross_entropy` of the predictions of a backbone's vocabulary head from (N, H) states."""
+    head = backbone.vocabulary_head()
+    return linear_cross_entropy(head.features(states), head.decoder, labels, smoothing)
 
-    If not all logits fit into memory they are computed in chunks, and recomputed in the backward pass.
+
+def linear_cross_entropy(
+    features: Tensor, decoder: nn.Linear, labels: Tensor, smoothing: float = 0.0
+) -> tuple[Tensor, Tensor]:
+    """Return the summed cross-entropy of a linear layer's predictions, and (N,) unsmoothed ones without a gradient.
+
+    Logits are computed in chunks of `MAX_LOGITS` and never kept: the forward pass also computes the gradients, which
+    takes as long as computing them later (recomputing logits takes a third longer). Products have autocast's precision;
+    all sums are float32. The gradient can be computed once.
 
     Args:
-        backbone: its vocabulary head is used.
-        states: (N, H).
+        features: (N, H).
+        decoder: the projection to the vocabulary.
         labels: (N,).
         smoothing: share of a label's weight that is spread over the vocabulary (Szegedy et al. 2016, section 7;
             Vaswani et al. 2017, section 5.4).
     """
-    if len(states) * backbone.vocab_size <= MAX_LOGITS:
-        total, plain = _cross_entropies(backbone, states, labels, smoothing)
-        return total, plain
-    size = max(1, MAX_LOGITS // backbone.vocab_size)
-    chunks = zip(torch.split(states, size), torch.split(labels, size), strict=True)
-    sums = [checkpoint(_cross_entropies, backbone, *chunk, smoothing, use_reentrant=False) for chunk in chunks]
-    totals, plains = zip(*sums, strict=True)
-    return torch.stack(totals).sum(), torch.stack(plains).sum()
+    apply: Any = _LinearCrossEntropy.apply
+    total, nll = apply(features, decoder.weight, decoder.bias, labels, smoothing, torch.is_grad_enabled())
+    return total, nll
 
 
-def _cross_entropies(backbone: Backbone, states: Tensor, labels: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    """Compute both sums from one softmax; torch's own smoothing would take a second one."""
-    logs = functional.log_softmax(backbone.logits(states).float(), dim=1)  # (N, V)
-    plain = functional.nll_loss(logs, labels, reduction="sum")
-    if not smoothing:
-        return plain, plain.detach()
-    return (1 - smoothing) * plain - smoothing / logs.shape[1] * logs.sum(), plain.detach()
+class _LinearCrossEntropy(torch.autograd.Function):
+    """The cross-entropy of `linear_cross_entropy` with its gradients, chunk by chunk."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, features: Tensor, weight: Tensor, bias: Tensor | None, labels: Tensor, smoothing: float, learn: bool
+    ) -> tuple[Tensor, Tensor]:
+        """Return the total and its parts; if `learn`, keep the gradients of the total."""
+        kind, share, size = features.device.type, smoothing / len(weight), max(1, MAX_LOGITS // len(weight))
+        dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else features.dtype
+        inputs = zip((features, weight, bias), ctx.needs_input_grad, strict=False)
+        gradients = [torch.zeros_like(each) if learn and need and each is not None else None for each, need in inputs]
+        nll = features.new_empty(len(labels), dtype=torch.float32)
+        spread = nll.new_zeros(())
+        with torch.autocast(kind, enabled=False):
+            read, table, offset = features.to(dtype), weight.to(dtype), None if bias is None else bias.to(dtype)
+            for start in range(0, len(labels), size):
+                rows = slice(start, start + size)
+                at = torch.arange(len(labels[rows]), device=labels.device), labels[rows]
+                logs = functional.log_softmax(functional.linear(read[rows], table, offset), 1, dtype=torch.float32)
+                nll[rows] = -logs[at]
+                if share:
+                    spread -= share * logs.sum()
+                if learn:
+                    errors = logs.exp_().sub_(share) if share else logs.exp_()
+                    errors[at] -= 1 - smoothing
+                    _add_gradients(gradients, errors, read[rows], table, rows)
+                    del errors
+                del logs  # before the next chunk
+        ctx.gradients = gradients
+        ctx.mark_non_differentiable(nll)
+        return (1 - smoothing) * nll.sum() + spread, nll
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, outer: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        """Return the kept gradients, scaled in place."""
+        gradients, ctx.gradients = ctx.gradients, None  # the only reference, so autograd need not copy them
+        return *(each if each is None else each.mul_(outer) for each in gradients), None, None, None
+
+
+def _add_gradients(gradients: list[Tensor | None], errors: Tensor, read: Tensor, table: Tensor, rows: slice) -> None:
+    """Add the gradients of a chunk: errors (n, V) of the logits, which read (n, H) with the table (V, H) has made."""
+    features, weight, bias = gradients
+    if bias is not None:
+        bias += errors.sum(0)
+    errors = errors.to(table.dtype)
+    if features is not None:
+        features[rows] = errors @ table
+    if weight is not None and weight.dtype == errors.dtype:
+        weight.addmm_(errors.T, read)  # without a second (V, H)
+    elif weight is not None:
+        weight += errors.T @ read
 
 
 def weighted_sums(states: Tensor, places: Tensor, to: Tensor, weights: Tensor, rows: int) -> Tensor:
@@ -67,25 +118,6 @@ def identity_layer(width: int) -> nn.Linear:
     nn.init.eye_(layer.weight)
     nn.init.zeros_(layer.bias)
     return layer
-
-
-def split_head(backbone: Backbone) -> tuple[nn.Linear | None, Callable[[Tensor], Tensor]]:
-    """Return the dense layer of a vocabulary head, and the rest (activation, norm, tied decoder, bias).
-
-    Applied in turn they are `backbone.logits`. XLM's head has no dense layer: None and the whole head.
-    """
-    model, name = backbone.model, backbone.family.name
-    if name == "bert":
-        head = model.cls.predictions
-        change = head.transform
-        return change.dense, lambda states: head.decoder(change.LayerNorm(change.transform_act_fn(states)))
-    if name == "roberta":
-        head = model.lm_head
-        return head.dense, lambda states: head.decoder(head.layer_norm(functional.gelu(states)))
-    if name == "modernbert":
-        head = model.head
-        return head.dense, lambda states: model.decoder(head.norm(head.act(states)))
-    return None, backbone.logits
 
 
 class FrozenEncoder(nn.Module):

@@ -124,12 +124,12 @@ class Seq2SeqObjective(Objective):
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:  # noqa: ARG002
         """Return the (smoothed) cross-entropy of the decoder's predictions."""
-        from interlace.objectives.common.losses import chunked_cross_entropy
+        from interlace.objectives.common.losses import vocabulary_loss
 
         states = self.decoder_states(backbone, batch)
-        total, nll = chunked_cross_entropy(backbone, states, batch.labels, self.label_smoothing)
+        total, nll = vocabulary_loss(backbone, states, batch.labels, self.label_smoothing)
         terms = {self.term: Term(total)}
-        return terms | {NLL: Term(nll, weight=0.0)} if self.label_smoothing else terms
+        return terms | {NLL: Term(nll.sum(), weight=0.0)} if self.label_smoothing else terms
 
     def decoder_states(self, backbone: Backbone, batch: Batch) -> Tensor:
         """Return the (N, H) decoder states that the labels are predicted from.

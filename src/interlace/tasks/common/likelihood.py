@@ -193,20 +193,12 @@ def running_text(text: Sentences, length: int, context: int, separator: int) -> 
 
 
 def _nats(backbone: Backbone, batch: Batch, *, causal: bool | None = None) -> NDArray[np.float64]:
-    """(N,) the loss of each prediction; logits are computed in parts to save memory."""
-    import torch
-    from torch.nn.functional import cross_entropy
-
-    from interlace.objectives.common.losses import MAX_LOGITS
+    """(N,) the loss of each prediction."""
+    from interlace.objectives.common.losses import vocabulary_loss
 
     batch = batch.to(backbone.device)
     states = backbone.encode(batch.inputs, causal=causal)[batch.at]
-    size = max(1, MAX_LOGITS // backbone.vocab_size)
-    parts = [
-        cross_entropy(backbone.logits(some).float(), labels, reduction="none")
-        for some, labels in zip(torch.split(states, size), torch.split(batch.labels, size), strict=True)
-    ]
-    return np.asarray(torch.cat(parts).double().cpu().numpy())
+    return np.asarray(vocabulary_loss(backbone, states, batch.labels)[1].double().cpu().numpy())
 
 
 @dataclass(frozen=True)
