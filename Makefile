@@ -9,6 +9,7 @@ ARGS ?=
 
 BIN := .venv/bin
 INSTALLED := .venv/.installed
+DOCS_INSTALLED := .venv/.docs
 
 # Real data for the tests and recipes that ask for it; they are skipped where there is none.
 ifndef INTERLACE_DATA
@@ -40,8 +41,14 @@ bench: $(INSTALLED) ## run the benchmarks, one after the other
 		if [ -f "$$script" ]; then echo "== $$script"; $(BIN)/python "$$script" $(ARGS) || exit 1; fi; \
 	done
 
-docs: $(INSTALLED) ## check that every link between the pages leads somewhere
-	@$(BIN)/python -m pytest -q tests/test_links.py
+docs: $(DOCS_INSTALLED) ## build the site in docs/_build/html; run its notebooks, check its links and generated pages
+	@$(BIN)/python -m pytest -q tests/test_links.py tests/test_docs.py tests/test_objective_pages.py \
+		tests/test_tutorials.py -k 'not test_the_tutorial_on and not test_quickstart'  # the site runs the notebooks
+	@HF_HUB_OFFLINE=1 $(BIN)/python -m sphinx -q -E -n -W --keep-going -d docs/_build/doctrees docs docs/_build/html
+
+$(DOCS_INSTALLED): $(INSTALLED)
+	@$(BIN)/python -m pip install -qq $(PIP_FLAGS) --constraint constraints.txt --editable '.[docs]'
+	@touch $@
 
 $(INSTALLED): pyproject.toml constraints.txt
 	@command -v "$(PYTHON)" >/dev/null || { \

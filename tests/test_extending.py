@@ -18,11 +18,12 @@ from interlace.experiments.preview import PreviewPair
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import OBJECTIVES, Objective, Resources
+from interlace.readers import READERS
 from interlace.tasks import TASKS, FineTuneTask, ProbeTask
 from little_checkpoints import save
 
 PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")
-OBJECTIVE, TASK, PROBE, TRANSFORMATION = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+OBJECTIVE, VARIANT, TASK, PROBE, TRANSFORMATION, READER = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 COMMANDS = re.findall(r"\$ interlace (.*)", PAGE)
 EXAMPLE = PreviewPair()
 VOCAB = EXAMPLE.vocab()
@@ -60,6 +61,18 @@ def test_the_page_shows_what_the_command_prints(guest):
     assert done.stdout == shown
     listed = CliRunner().invoke(application(), ["list", "objectives", "one_sided", "--code", str(guest)])
     assert "The side whose tokens are predicted." in " ".join(listed.stdout.split())
+
+
+def test_a_variant_of_a_built_in_objective_keeps_its_settings(tmp_path, monkeypatch):
+    monkeypatch.setattr(registry, "_PLUGINS", {})
+    (tmp_path / "shielded.py").write_text(f'"""Mine."""\n{VARIANT}')
+    load_plugins([tmp_path / "shielded.py"])
+    objective = OBJECTIVES.build({"name": "shielded", "max_length": 32, "masking": {"rate": 0.9}})
+    backbone = from_shape(Shape(layers=1, width=16, heads=2, max_length=32), VOCAB, seed=0)
+    prepared = objective.prepare(Resources(VOCAB, backbone.traits))
+    batch = objective.batch(EXAMPLE.pairs(VOCAB, rows=8).source, prepared, 1, np.random.default_rng(0))
+    assert batch.counts["shielded"] == len(batch.labels) > 0
+    assert (batch.at[1] > 1).all()
 
 
 def test_the_page_names_existing_attributes_and_building_blocks():
@@ -124,3 +137,12 @@ def test_the_probe_on_the_page_scores_a_checkpoint(tmp_path, monkeypatch):
     scores = {row["language"]: row["score"] for row in json.loads((tmp_path / "scores/scores.json").read_text())}
     assert scores["de"] == pytest.approx(100)
     assert scores["fr"] < 99.9
+
+
+def test_the_reader_on_the_page_reads_a_corpus(tmp_path, monkeypatch):
+    (tmp_path / "text.csv").write_text('1,"the old, old doctor"\n2,a cat\n' * 9)
+    group = '[corpora.text]\nlanguages = ["en"]\nreader = "quoted"\ntrain = "text.csv"\n'
+    (tmp_path / "recipe.toml").write_text(f'name = "mine"\ndata_root = "."\n{group}[objectives.mlm]\nmax_length = 8\n')
+    run("quoted", READER, tmp_path, monkeypatch)
+    (text,) = READERS.build("quoted").read_chunks([tmp_path / "text.csv"], ["en"])
+    assert list(text.lines) == ["the old, old doctor", "a cat"] * 9

@@ -1,7 +1,5 @@
 """What the README shows runs."""
 
-import ast
-import json
 import re
 import subprocess
 import tomllib
@@ -10,15 +8,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from interlace.api import runs
 from interlace.cli import application
 from interlace.experiments.recipe import Recipe
 from toy_settings import TOY, VOCAB
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-SCREEN, OBJECTIVE = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-COMMANDS = re.findall(r"^    interlace (\w+) ([^#\n]*)", README, re.MULTILINE)
+DOCS = ROOT / "docs"
+(SCREEN,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+COMMANDS = re.findall(r"^(?:    |\$ )interlace (\w+) ([^#\n]*)", README, re.MULTILINE)
 
 # The same code over a smaller world, so that the test is quick.
 SMALLER = f"SMALL = {TOY | VOCAB | {'train.threads': '1'}}"
@@ -30,44 +28,30 @@ interlace.experiments.recipe.read_recipe = lambda name, changes=None: _read(name
 
 
 def test_python_example_runs(python, tmp_path):
+    english = "the house is old\nthe garden is big\na house in the garden\n"
+    german = "das Haus ist alt\nder Garten ist groß\nein Haus in dem Garten\n"
+    (tmp_path / "train.en").write_text(english * 8)
+    (tmp_path / "train.de").write_text(german * 8)
     done = subprocess.run([python, "-c", SMALLER + SCREEN], cwd=tmp_path, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    words, *scores = done.stdout.splitlines()
-    assert words == "0-0 1-1 2-2 3-3 {'Haus': 16.0}"
-    assert [line.split()[1] for line in scores] == ["de", "es", "hi"]
-    assert (tmp_path / "runs/readme/report.html").read_text().startswith("<!doctype html>")
+    assert "house\tHaus" in (tmp_path / "en-de.tsv").read_text()
+    assert "retrieval" in done.stdout
 
 
-def test_notebook_runs(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    small = {**TOY, **VOCAB, "train.threads": "1", "train.steps": "20"}
-    read = runs.read_recipe
-    monkeypatch.setattr(runs, "read_recipe", lambda name, changes=None: read(name, {**(changes or {}), **small}))
-    cells = json.loads((ROOT / "docs" / "quickstart.ipynb").read_text(encoding="utf-8"))["cells"]
-    shown, names = [], {}
-    for cell in (cell for cell in cells if cell["cell_type"] == "code"):
-        *lines, last = ast.parse("".join(cell["source"]).replace("steps=200", "steps=20")).body
-        exec(compile(ast.Module(lines, []), "notebook", "exec"), names)  # noqa: S102 - our own notebook
-        shown.append(eval(compile(ast.Expression(last.value), "notebook", "eval"), names))  # noqa: S307 - as above
-    drawn, (words, tags), scores, similarity, _ = shown
-    assert drawn._repr_svg_().startswith("<svg")
-    assert words == {"Haus": 16.0}
-    assert tags == [["DET", "NOUN", "AUX", "ADJ"]]
-    assert "retrieval" in scores._repr_html_()
-    assert similarity.shape == (3, 3)
-    assert (tmp_path / "runs/quickstart/report.html").is_file()
+def test_figures_are_those_of_the_results():
+    def rows(page):
+        lines = re.findall(r"^\| ([A-Z+-]+) (\|.*)\|$", page.replace("**", ""), re.MULTILINE)
+        return {name: [cell.strip() for cell in rest.split("|")[1:]] for name, rest in lines}
 
-
-def test_own_objective_can_be_registered(python, tmp_path):
-    (tmp_path / "mine.py").write_text('"""Mine."""\n' + OBJECTIVE)
-    command = [python, "-m", "interlace", "list", "objectives", "mine", "--code", str(tmp_path / "mine.py")]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "masking" in done.stdout
+    measured = rows((DOCS / "results/toy.md").read_text(encoding="utf-8"))
+    shown = {name: cells[1:] for name, cells in rows(README).items() if "±" in cells[-1]}
+    assert len(shown) == 7
+    assert shown == {name: [measured[name][place] for place in (2, 8, 9)] for name in shown}
 
 
 def test_recipe_is_valid():
-    block, more = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+    page = (DOCS / "training.md").read_text(encoding="utf-8")
+    block, more = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     recipe = Recipe.read(tomllib.loads(block) | tomllib.loads(more))
     assert list(recipe.filters) == ["length", "ratio", "duplicates"]
     assert recipe.train.optimizer.learning_rate == 5e-5
@@ -81,6 +65,7 @@ def test_commands_have_the_options(command, rest):
         assert option in shown
 
 
-def test_tree_names_every_package():
-    rooms = {path.parent.name for path in (Path(__file__).parents[1] / "src/interlace").glob("*/__init__.py")}
-    assert rooms == set(re.findall(r"^      (\w+)/ ", README, re.MULTILINE))
+def test_the_architecture_names_every_package():
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8").split("## Packages")[1]
+    packages = {path.parent.name for path in (ROOT / "src/interlace").glob("*/__init__.py")}
+    assert packages == set(re.findall(r"^    (\w+) +\S", page.split("## A training step")[0], re.MULTILINE))

@@ -1,0 +1,73 @@
+"""Settings of the documentation site: `make docs` builds it into `docs/_build/html`."""
+
+import hashlib
+import inspect
+import re
+from pathlib import Path
+
+import interlace
+
+HERE = Path(__file__).parent
+
+project = "interlace"
+version = release = interlace.__version__
+author = copyright = "The interlace authors"  # noqa: A001 - Sphinx's name
+html_title = "interlace"
+html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_copy_source = False
+exclude_patterns = ["_build"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_copybutton"]
+copybutton_prompt_text = "$ "
+copybutton_only_copy_prompt_lines = True
+suppress_warnings = ["misc.highlighting_failure"]  # blocks that show output after a command
+
+myst_enable_extensions = ["deflist"]
+myst_heading_anchors = 3
+myst_links_external_new_tab = False
+
+# Notebooks are executed again when they or the source changed.
+SOURCE = sorted((HERE.parent / "src").rglob("*.py")) + sorted((HERE.parent / "src").rglob("*.toml"))
+DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCE)).hexdigest()[:16]
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(HERE / "_build" / "notebooks" / DIGEST)
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_output_stderr = "remove"  # progress and log lines
+nb_merge_streams = True
+
+default_role = "literal"  # docstrings write names in single backticks
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_class_signature = "mixed"
+nitpick_ignore_regex = [("py:.*", ".*")]  # types of other libraries; there is no network to look them up
+
+
+def format_docstring(_app, what, _name, documented, _options, lines) -> None:
+    """Turn plain-text docstrings into reStructuredText: `name: meaning` sentences into lists, `Raises:` into bold."""
+    if what == "module":
+        return
+    try:
+        names = {*inspect.signature(documented).parameters, *getattr(documented, "__annotations__", {})}
+    except (TypeError, ValueError):
+        names = set()
+    blocks = [_formatted(block, names) for block in "\n".join(lines).strip().split("\n\n")]
+    lines[:] = "\n\n".join(blocks).split("\n")
+
+
+def _formatted(block: str, names: set[str]) -> str:
+    """Return a paragraph; code, doctests and lists stay as they are."""
+    if block.startswith((" ", ">>>", "- ", "..")):
+        return block
+    text = " ".join(block.split())
+    if names:
+        text = re.sub(rf"(?:^|(?<=[.)] ))({'|'.join(sorted(names))}): ", r"\n- ``\1``: ", text)
+        text = re.sub(r"(?<!\n)\n- ", "\n\n- ", text, count=1)
+    return re.sub(r"^(Raises|Returns|Yields): ", r"**\1:** ", text).strip("\n")
+
+
+def setup(app) -> None:
+    """Connect the hook."""
+    app.connect("autodoc-process-docstring", format_docstring)

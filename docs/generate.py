@@ -1,0 +1,231 @@
+"""Write the generated parts of the pages: the reference of commands and recipe keys, published tables, error messages.
+
+    python docs/generate.py
+
+Blocks between `<!-- generated: NAME -->` and `<!-- end of generated -->` are replaced, and so is the output of the
+commands in `docs/faq.md`. `tests/test_docs.py` fails if a page is out of date.
+"""
+
+import os
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, get_args, get_origin
+
+import click
+import typer
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from typer.testing import CliRunner
+
+from interlace.aligners import ALIGNERS
+from interlace.cli import application, registries
+from interlace.core.settings import type_name
+from interlace.data.filters import FILTERS
+from interlace.embeddings import EMBEDDING_METHODS
+from interlace.experiments.recipe import RECIPES, Recipe
+from interlace.experiments.sections import CorpusGroup, DerivedLanguage
+from interlace.experiments.template import toml_value
+from interlace.readers import READERS
+from interlace.scores.published import paper, papers
+from interlace.tasks import TASKS
+
+DOCS = Path(__file__).parent
+PAGES = ["reference/cli.md", "reference/recipe.md", "reference/entries.md", "papers.md", "faq.md"]
+BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end of generated -->)", re.DOTALL)
+COMMAND = re.compile(r"(?<=^```console\n)\$ ([^\n]*\n).*?(?=^```)", re.DOTALL | re.MULTILINE)
+KINDS = {int: "INTEGER", float: "FLOAT", Path: "PATH"}
+BOUNDS = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<", "min_length": "length ≥", "max_length": "length ≤"}
+
+
+def up_to_date(page: str) -> str:
+    """The page as it should be."""
+    page = BLOCK.sub(lambda found: f"{found[1]}\n{GENERATED[found[2]]()}\n{found[3]}", page)
+    if "```console\n$ " in page:
+        with TemporaryDirectory() as folder:
+            write_examples(Path(folder))
+            page = COMMAND.sub(lambda found: f"$ {found[1]}{printed(found[1], folder)}", page)
+    return page
+
+
+def cell(text: Any) -> str:
+    """Text in a cell of a table."""
+    return " ".join(str(text).replace("|", "\\|").replace("<", "&lt;").split())
+
+
+# Commands
+
+
+def commands() -> str:
+    """Every command with its arguments and options, from the command line's own definitions."""
+    group: Any = typer.main.get_command(application())
+    context = click.Context(group)
+    parts = []
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        parts.append(f"## `interlace {name}`\n\n{paragraphs(command.help)}\n\n{parameters(command)}")
+    return "\n".join(parts)
+
+
+def paragraphs(text: str | None) -> str:
+    """Help as Markdown; indented examples stay as they are."""
+    return re.sub(r"[\b\f]\n?", "", text or "").strip()
+
+
+def parameters(command: Any) -> str:
+    """The table of a command's arguments and options."""
+    rows = ["| argument or option | value | default | meaning |", "|---|---|---|---|"]
+    for one in command.params:
+        if one.name == "help":
+            continue
+        flag = getattr(one, "is_flag", False)
+        names = [*one.opts, *one.secondary_opts] if one.opts[0].startswith("-") else [one.metavar or one.name.upper()]
+        annotation = one.type_descriptor.annotation
+        kind = (get_args(annotation) or (annotation,))[0]
+        value = "" if flag else one.metavar or KINDS.get(kind, "TEXT")
+        default = "" if one.default in (None, "", [], False, ()) or callable(one.default) else f"`{one.default}`"
+        default = "required" if one.required else default
+        rows.append(
+            f"| {', '.join(f'`{name}`' for name in names)} | {cell(value)} | {default} | {cell(one.help or '')} |"
+        )
+    return "\n".join(rows) + "\n"
+
+
+# Recipe keys
+
+
+def recipe_keys() -> str:
+    """Every key of a recipe by section."""
+    parts = [table(Recipe.model_fields)]
+    for name, field in Recipe.model_fields.items():
+        section = section_of(field)
+        if section is not None and name != "objectives":
+            parts += sections(f"[{name}]", section, field.description)
+    parts += sections("[corpora.GROUP]", CorpusGroup, "A group of corpora.")
+    parts += sections("[derived.LANGUAGE]", DerivedLanguage, "A derived language.")
+    objective = Recipe.model_fields["objectives"].annotation
+    parts += sections("[objectives.NAME]", get_args(objective)[1], "Keys of every objective, besides its own.")
+    return "\n".join(parts)
+
+
+def sections(path: str, model: type[BaseModel], about: str | None) -> Iterator[str]:
+    """The table of a section, then those inside it."""
+    yield f"## `{path}`\n\n{cell(about or '')}\n\n{table(model.model_fields)}"
+    for name, field in model.model_fields.items():
+        inner = section_of(field)
+        if inner is not None:
+            yield from sections(f"{path[:-1]}.{name}]", inner, field.description)
+
+
+def section_of(field: FieldInfo) -> type[BaseModel] | None:
+    """The settings class of a key that is a table."""
+    if get_origin(field.annotation) in {list, tuple, dict}:
+        return None
+    kinds = (field.annotation, *get_args(field.annotation))
+    return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
+
+
+def table(fields: dict[str, FieldInfo]) -> str:
+    """Key, type, default, range and meaning."""
+    rows = ["| key | type | default | range | meaning |", "|---|---|---|---|---|"]
+    for key, field in fields.items():
+        kind = "section" if section_of(field) else type_name(field.annotation).replace(" | None", "")
+        default = "required" if field.is_required() else field.get_default(call_default_factory=True)
+        plain = "" if isinstance(default, BaseModel) or default is None else f"`{cell(toml_value(default))}`"
+        shown = "required" if field.is_required() else plain
+        rows.append(f"| `{key}` | {cell(kind)} | {shown} | {cell(bounds(field))} | {cell(field.description or '')} |")
+    return "\n".join(rows) + "\n"
+
+
+def bounds(field: FieldInfo) -> str:
+    """The range of a key."""
+    found = [
+        f"{sign} {getattr(rule, name)}"
+        for rule in field.metadata
+        for name, sign in BOUNDS.items()
+        if hasattr(rule, name)
+    ]
+    return ", ".join(found)
+
+
+def entries() -> str:
+    """The settings of all entries that have no page of their own."""
+    kinds = {"Aligners, `[align]`": ALIGNERS, "Tasks, `[evaluate.tasks.NAME]`": TASKS, "Readers": READERS}
+    kinds |= {"Filters, `[filters.NAME]`": FILTERS, "Embedding methods, `[embeddings]`": EMBEDDING_METHODS}
+    kinds["Transformations, `[derived.LANGUAGE.settings.NAME]`"] = registries()["transformations"]
+    parts = []
+    for title, registry in kinds.items():
+        parts.append(f"## {title}\n")
+        for name in sorted(registry.own_names()):
+            fields = registry.get(name).model_fields
+            keys = table(fields) if fields else "No settings.\n"
+            parts.append(f"### `{name}`\n\n{registry.summary(name)}\n\n{keys}")
+    return "\n".join(parts)
+
+
+# Papers
+
+
+def published() -> str:
+    """The published tables of each paper, their errata and the recipes that reproduce rows of them."""
+    recipes: dict[str, Counter[str]] = {}
+    for name in RECIPES.names():
+        cited = {row["where"].split(", ")[0] for row in RECIPES.read(name).get("published", [])}
+        for cite in cited:
+            recipes.setdefault(cite, Counter())[name.partition(":")[0]] += 1
+    parts = []
+    for name in papers():
+        one = paper(name)
+        own = recipes.get(one.cite, Counter())
+        parts.append(f"## {one.cite}\n\n*{one.title}.* All figures: `interlace list published {name}`.\n")
+        if own:
+            listed = ", ".join(f"`{each}` ({count})" for each, count in own.items())
+            parts.append(f"Recipe files, with the number of variants that reproduce a row: {listed}.\n")
+        rows = ["| table | what it shows | task | metric | printing errors |", "|---|---|---|---|---|"]
+        rows += [
+            f"| {each.number} | {cell(each.about)} | {cell(each.task)} | {cell(each.measured)} | {cell(each.errata)} |"
+            for each in one.tables
+        ]
+        parts.append("\n".join(rows) + "\n")
+        parts += [f"- Not stored, figure {figure.number}: {figure.about}" for figure in one.figures] + [""]
+    return "\n".join(parts)
+
+
+# Error messages
+
+
+def write_examples(folder: Path) -> None:
+    """The files that the commands of the page on errors read."""
+    files = {"train.en": "one\ntwo\n", "train.de": "eins\n", "latin.en": "", "gold.links": "0-0 9-9\n1-1\n"}
+    files["mine.toml"] = 'name = "mine"\n[objectives.mlm]\nmax_len = 128\n'
+    files["missing.toml"] = (
+        'name = "mine"\ndata_root = "."\n[objectives.mlm]\n'
+        '[corpora.text]\nlanguages = ["en"]\ntrain = "tran.{language}"\n'
+    )
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "latin.en").write_bytes("eins\nschön\n".encode("latin-1"))
+
+
+def printed(command: str, folder: str) -> str:
+    """What a command prints."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        done = CliRunner().invoke(application(), shlex.split(command)[1:], env={"COLUMNS": "120"})
+    finally:
+        os.chdir(before)
+    error = done.exception
+    told = f"error: {error}\n" if error is not None and not isinstance(error, SystemExit) else ""
+    return re.sub(r"^\d\d:\d\d:\d\d .*\n", "", done.output, flags=re.MULTILINE) + told
+
+
+GENERATED = {"commands": commands, "recipe": recipe_keys, "entries": entries, "published": published}
+
+if __name__ == "__main__":
+    for name in PAGES:
+        path = DOCS / name
+        path.write_text(up_to_date(path.read_text(encoding="utf-8")), encoding="utf-8")

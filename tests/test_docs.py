@@ -1,0 +1,127 @@
+"""Generated parts of the pages are up to date, the site's pages are in its navigation, and its notebooks run."""
+
+import ast
+import importlib.util
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from interlace.api import runs
+from interlace.cli import application
+from toy_settings import TOY, VOCAB
+
+DOCS = Path(__file__).parents[1] / "docs"
+MARKDOWN, NOTEBOOKS = (
+    sorted(path for path in DOCS.glob(f"**/*{suffix}") if "_build" not in path.parts) for suffix in (".md", ".ipynb")
+)
+specification = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+generate = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(generate)
+
+
+def names_of(path):
+    return path.relative_to(DOCS).as_posix()
+
+
+def code(notebook):
+    """The source of each code cell; outputs are not stored."""
+    cells = [cell for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
+    assert all(not cell["outputs"] for cell in cells)
+    return ["".join(cell["source"]) for cell in cells]
+
+
+@pytest.mark.parametrize("name", generate.PAGES)
+def test_generated_pages_are_up_to_date(name):
+    page = (DOCS / name).read_text(encoding="utf-8")
+    assert page == generate.up_to_date(page), "run: python docs/generate.py"
+
+
+def test_an_outdated_page_is_updated():
+    page = "<!-- generated: commands -->\nold\n<!-- end of generated -->\n"
+    page += "```console\n$ interlace list objectives alt\n```\n"
+    fresh = generate.up_to_date(page)
+    assert "| `--dry-run` |" in fresh
+    assert "did you mean 'alm'?" in fresh
+    assert "old\n" not in fresh
+
+
+def test_the_navigation_has_every_page():
+    pages = {names_of(path).rpartition(".")[0] for path in [*MARKDOWN, *NOTEBOOKS]}
+    listed = {"index"}
+    for path in MARKDOWN:
+        page = path.read_text(encoding="utf-8")
+        for block in re.findall(r"^```\{toctree\}\n(.*?)^```", page, re.DOTALL | re.MULTILINE):
+            entries = [line for line in block.splitlines() if line and not line.startswith(":")]
+            listed |= {(path.parent / line).relative_to(DOCS).as_posix() for line in entries}
+    assert listed == pages
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=names_of)
+def test_links_of_notebooks_lead_to_pages(path):
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    text = "".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    for link in re.findall(r"\]\(([^)#\s]+)", text):
+        assert link.startswith("https:") or (path.parent / link).is_file(), link
+
+
+def run(notebook, monkeypatch, folder, **replaced):
+    """Run the cells; return what notebooks would show: the last value of each cell."""
+    monkeypatch.chdir(folder)
+    values, names = [], {}
+    for source in code(notebook):
+        for old, new in replaced.items():
+            source = source.replace(old, new)  # noqa: PLW2901
+        body = ast.parse(source).body
+        last = body.pop() if isinstance(body[-1], ast.Expr) else None
+        exec(compile(ast.Module(body, []), notebook.name, "exec"), names)  # noqa: S102 - our own notebooks
+        if last is not None:
+            values.append(eval(compile(ast.Expression(last.value), notebook.name, "eval"), names))  # noqa: S307
+    return [value for value in values if value is not None]
+
+
+def test_quickstart(tmp_path, monkeypatch):
+    small = {**TOY, **VOCAB, "train.threads": "1", "train.steps": "20"}
+    read = runs.read_recipe
+    monkeypatch.setattr(runs, "read_recipe", lambda name, changes=None: read(name, {**(changes or {}), **small}))
+    values = run(DOCS / "quickstart.ipynb", monkeypatch, tmp_path, **{"steps=100, ": "", ", settings=small": ""})
+    drawn, (words, tags), scores, similarity, _ = values
+    assert drawn._repr_svg_().startswith("<svg")
+    assert words == {"Haus": 16.0}
+    assert tags == [["DET", "NOUN", "AUX", "ADJ"]]
+    assert "retrieval" in scores._repr_html_()
+    assert similarity.shape == (3, 3)
+    assert (tmp_path / "runs/quickstart/report.html").is_file()
+
+
+def test_the_tutorial_on_lexicons(tmp_path, monkeypatch):
+    drawn, translations, entries, links = run(DOCS / "tutorials/lexicon.ipynb", monkeypatch, tmp_path)
+    assert drawn._repr_svg_().startswith("<svg")
+    assert "Haus" in translations
+    assert len(entries) == 5
+    assert links == ["0-0 1-1 2-2 3-3 4-4"]
+    assert (tmp_path / "en-de.tsv").is_file()
+
+
+def test_the_tutorial_on_a_new_language(tmp_path, monkeypatch, capsys):
+    _, subwords = run(DOCS / "tutorials/continue.ipynb", monkeypatch, tmp_path, **{"steps=60": "steps=2"})
+    assert "retrieval sw p@1" in capsys.readouterr().out
+    assert "".join(subwords).replace("▁", " ").strip() == "mwalimu ananunua kitabu leo"
+    assert (tmp_path / "runs/swahili/model/README.md").is_file()
+
+
+COMMANDS = [
+    (path, *found)
+    for path in [*MARKDOWN, *NOTEBOOKS]
+    for found in re.findall(r'^ {4}"?(?: {4})?interlace ([\w-]+) ([^#\n]*)', path.read_text("utf-8"), re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize(("path", "command", "rest"), COMMANDS)
+def test_commands_of_pages_have_the_options(path, command, rest):
+    shown = CliRunner().invoke(application(), [command, "--help"], env={"COLUMNS": "200"})
+    assert shown.exit_code == 0, path
+    for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", rest):
+        assert option in shown.stdout, path
