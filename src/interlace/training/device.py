@@ -47,7 +47,7 @@ def accelerator_for(
         log_with=list(trackers) or None,
         project_dir=str(folder / TRACKERS) if folder else None,
         # heads of objectives that a step does not draw get no gradient
-        kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
+        kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True, gradient_as_bucket_view=True)],
     )
 
 
