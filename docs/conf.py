@@ -2,6 +2,7 @@
 
 import hashlib
 import inspect
+import os
 import re
 from pathlib import Path
 
@@ -31,6 +32,7 @@ myst_links_external_new_tab = False
 SOURCE = sorted((HERE.parent / "src").rglob("*.py")) + sorted((HERE.parent / "src").rglob("*.toml"))
 DIGEST = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCE)).hexdigest()[:16]
 nb_execution_mode = "cache"
+os.environ["INTERLACE_CACHE"] = str(HERE / "_build" / "cache" / DIGEST)  # of the notebooks; not the user's
 nb_execution_cache_path = str(HERE / "_build" / "notebooks" / DIGEST)
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
