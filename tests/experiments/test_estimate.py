@@ -59,6 +59,16 @@ def test_cost_of_translation_counts_both_sides():
     )  # half of the tokens are predicted, each of 502, by logits and softmax
 
 
+def test_memory_counts_both_gradients_of_the_table_of_weam():
+    masked = read_recipe("tiny/mlm", SMALL).dump()
+    pairs = {"corpora": {"pairs": {"pairs": ["en-de"], "train": ["{source}", "{target}"]}}, **TOY}
+    memory = []
+    for objective in ("tlm", "weam"):
+        objectives = {objective: {"max_length": 64, "masking": {"rate": 0.3}}}
+        memory.append(estimate(Recipe.read({**masked, **pairs, "objectives": objectives}, "here")).cost.memory)
+    assert memory[1] - memory[0] == 4 * 500 * 32
+
+
 TOY = {"toy": {"languages": ["en", "de"]}, "vocab": {"size": 500}}
 UNPAIRED = {"corpora": {"text": {"languages": ["en", "de"], "train": "{language}"}}, **TOY}
 

@@ -146,8 +146,8 @@ def _cost(recipe: Recipe, tokens: int) -> ModelCost:
         decoder=parameters - sum(parameter.numel() for parameter in backbone.model.parameters()),
         device=torch.cuda.get_device_name(device) if cuda else f"{torch.get_num_threads()} CPU threads",
         speed=speed,
-        memory=round(  # with a gradient, two moments, and the logits and softmax of a chunk
-            4 * parameters + 12 * trainable + kept * recipe.train.micro_batch_tokens + benchmark.logits_memory
+        memory=round(  # with a gradient and two moments
+            4 * parameters + 12 * trainable + kept * recipe.train.micro_batch_tokens + benchmark.head_memory
         ),
         hours=tokens / speed / 3600,
         translating=written * speed,
@@ -174,6 +174,7 @@ class _Benchmark:
     def __init__(self, recipe: Recipe, backbone: Backbone, vocab: int, device: torch.device) -> None:
         objectives: list[Any] = [recipe.objective(name) for name in recipe.objectives]
         self._length = max(objective.max_length for objective in objectives)
+        self._passes = max(objective.vocabulary_passes for objective in objectives)
         masking = [getattr(objective, "masking", None) for objective in objectives]  # maximum share of predicted tokens
         rates = [1.0 if rule is None else max(values_of(str(rule.rate))) for rule in masking]
         self._predicted = 1.0 if recipe.seq2seq else max(rates)
@@ -203,10 +204,11 @@ class _Benchmark:
         return rows * self._row / sorted(times)[len(times) // 2], kept.bytes / self._row
 
     @property
-    def logits_memory(self) -> int:
-        """Bytes of the logits and their softmax that the loss holds at once in a micro-batch."""
+    def head_memory(self) -> int:
+        """Bytes of logits and softmax that a loss holds at once, and of the table's gradients beyond the first."""
         predictions = round(self._most * (self._target or self._length) * self._predicted)
-        return 8 * int(min(predictions * self._vocab, MAX_LOGITS))
+        table: int = self._backbone.input_embeddings.numel()
+        return int(8 * min(predictions * self._vocab, MAX_LOGITS) + 4 * table * (self._passes - 1))
 
     def seconds(self, translating: BackTranslationUpdates) -> float:
         """Return the seconds per token of a back-translation update, in batches of the size of `run`."""
