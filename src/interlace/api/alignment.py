@@ -111,13 +111,7 @@ class ParallelText:
 
     @classmethod
     def from_dataset(
-        cls,
-        dataset: Any,
-        source: str,
-        target: str,
-        *,
-        column: str = "translation",
-        word_tokenizer: str = AUTO,
+        cls, dataset: Any, source: str, target: str, *, column: str = "translation", word_tokenizer: str = AUTO
     ) -> ParallelText:
         """Return pairs of a `datasets.Dataset`, or of `hub:OWNER/NAME/CONFIGURATION/SPLIT`.
 

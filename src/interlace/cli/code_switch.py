@@ -31,10 +31,7 @@ _Fraction = Annotated[
 ]
 _Monolingual = Annotated[
     float,
-    typer.Option(
-        "--monolingual",
-        help="Share of unchanged source lines, and of target lines, below 0.5 (ALM: 0.1).",
-    ),
+    typer.Option("--monolingual", help="Share of unchanged source lines, and of target lines, below 0.5 (ALM: 0.1)."),
 ]
 _Table = Annotated[
     bool,

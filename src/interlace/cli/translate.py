@@ -44,11 +44,7 @@ _Penalty = Annotated[
 ]
 _Sets = Annotated[
     list[str],
-    typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="Search settings: stop, max_ratio, max_extra, allow_unk.",
-    ),
+    typer.Option("--set", metavar="KEY=VALUE", help="Search settings: stop, max_ratio, max_extra, allow_unk."),
 ]
 _Window = Annotated[
     int | None,

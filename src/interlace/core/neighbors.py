@@ -101,11 +101,7 @@ def nearest_among_sample(
 
 
 def ranks(
-    queries: Floats,
-    candidates: Floats,
-    gold: Ragged,
-    scorer: Csls | None = None,
-    excluded: Ragged | None = None,
+    queries: Floats, candidates: Floats, gold: Ragged, scorer: Csls | None = None, excluded: Ragged | None = None
 ) -> Places:
     """(n,) the rank, from 1, of the best correct candidate of each query; ties rank wrong candidates first.
 

@@ -217,11 +217,7 @@ class PhraseStore(ColumnFolder):
 
     @classmethod
     def write(
-        cls,
-        folder: Path | str,
-        alignments: WordAlignments,
-        table: PhraseTable,
-        rules: TableRules,
+        cls, folder: Path | str, alignments: WordAlignments, table: PhraseTable, rules: TableRules
     ) -> PhraseStore:
         """Find the phrases of all pairs that are in the table, in one pass, and open the result.
 
@@ -249,10 +245,7 @@ class PhraseStore(ColumnFolder):
                 spans = phrase_pairs(*lengths, found.links, rules, confidence=found.confidence.flat)
                 kept, rows = table.select(words.source, words.target, spans)
                 meta["counts"]["phrases"] += len(kept.flat)
-                yield {
-                    "phrases.spans": kept,
-                    "phrases.entries": Ragged(rows.astype(np.int32), kept.offsets),
-                }
+                yield {"phrases.spans": kept, "phrases.entries": Ragged(rows.astype(np.int32), kept.offsets)}
 
         folder = Path(folder)
         write_columns(folder, columns(), meta, PhraseTableColumns.of(table).write)

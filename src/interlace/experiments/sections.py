@@ -128,8 +128,7 @@ class VocabSettings(Settings):
     """The vocabulary: learned from the recipe's training text, or an existing tokenizer, optionally extended."""
 
     start: str | None = Field(
-        None,
-        description="Folder or hub name of a tokenizer; default: that of model.start, or of model.vectors.",
+        None, description="Folder or hub name of a tokenizer; default: that of model.start, or of model.vectors."
     )
     size: int = Field(8000, ge=300, description="Size to learn, with special tokens (XLM: 95k for 15 languages).")
     alpha: float = Field(0.5, ge=0, le=1, description="Exponent of language sampling for the vocabulary (XLM: 0.5).")

@@ -185,11 +185,7 @@ def _language_id(languages: Mapping[str, int], language: str) -> int:
 
 
 def generate(
-    settings: SearchSettings,
-    state: DecodingState,
-    first: Tensor,
-    limits: Tensor,
-    constraints: TokenConstraints,
+    settings: SearchSettings, state: DecodingState, first: Tensor, limits: Tensor, constraints: TokenConstraints
 ) -> Hypotheses:
     """Return hypotheses of each source by the kind of search that settings choose.
 

@@ -24,10 +24,7 @@ _DISC = 1  # the style whose marker is a filled circle
 
 
 def _value_axis(
-    values: Sequence[float],
-    up: Callable[[float], float],
-    ends: tuple[float, float],
-    shown: Callable[[float], str],
+    values: Sequence[float], up: Callable[[float], float], ends: tuple[float, float], shown: Callable[[float], str]
 ) -> list[Markup]:
     """Return a horizontal line between `ends` with its number for each value."""
     left, right = ends

@@ -404,11 +404,7 @@ def _over_languages(results: Results, pairs: Sequence[tuple[System, System]]) ->
 
 
 def _over_examples(
-    outcomes: _Outcomes,
-    pairs: Sequence[tuple[System, System]],
-    unit: Unit,
-    draws: int,
-    untested: list[Untested] | None,
+    outcomes: _Outcomes, pairs: Sequence[tuple[System, System]], unit: Unit, draws: int, untested: list[Untested] | None
 ) -> list[Comparison]:
     found = []
     for number, measure in enumerate(one for one in outcomes.results if one.main):

@@ -107,9 +107,7 @@ AlignerChanges = Annotated[
 SymmetrizationName = Annotated[
     str,
     typer.Option(
-        "--symmetrization",
-        help="Heuristic, such as grow-diag-final-and. Default: the aligner's.",
-        metavar="NAME",
+        "--symmetrization", help="Heuristic, such as grow-diag-final-and. Default: the aligner's.", metavar="NAME"
     ),
 ]
 Extra = Annotated[

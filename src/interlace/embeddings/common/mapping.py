@@ -59,9 +59,7 @@ class Mapping(Settings):
     patience: int = Field(50, ge=1, description="Iterations of stochastic induction without improvement (there: 50).")
     refinement_words: int = Field(15_000, ge=2, description="Most frequent words for refinement (MUSE: 15,000).")
     criterion_words: int = Field(
-        10_000,
-        ge=1,
-        description="Most frequent words for the criterion (Conneau et al. 2018, section 2.4: 10,000).",
+        10_000, ge=1, description="Most frequent words for the criterion (Conneau et al. 2018, section 2.4: 10,000)."
     )
     criterion_candidates: int = Field(
         15_000,

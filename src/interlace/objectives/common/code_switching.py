@@ -166,11 +166,7 @@ class SwitchCandidates:
 
     @classmethod
     def extracted(
-        cls,
-        pairs: Pairs,
-        rules: PhraseRules,
-        inside: NDArray[np.bool_] | None = None,
-        texts: Ragged | None = None,
+        cls, pairs: Pairs, rules: PhraseRules, inside: NDArray[np.bool_] | None = None, texts: Ragged | None = None
     ) -> SwitchCandidates:
         """Return all phrases that are consistent with the pairs' word alignments.
 
