@@ -23,7 +23,7 @@ def called(monkeypatch):
             given.update(name=name, direction=f"{source}-{target}", search=search, **options)
             self.translator = SimpleNamespace(source=source, target=target)
 
-        def windows(self, lines, size, first=0):
+        def windows(self, lines, size, first=0, keep=None):
             taken = list(lines)
             found = [LineTranslation(line.upper()) for line in taken]
             yield Window(first, taken, found)

@@ -141,25 +141,33 @@ def names(folder):
 
 
 @pytest.mark.parametrize("suffix", [".de", ".de.gz"])
-def test_an_interrupted_command_leaves_no_file(suffix, run_folder, source, expected, monkeypatch):
+@pytest.mark.parametrize("options", [(), ("--beam", 1)])
+def test_an_interrupted_command_resumes(suffix, options, run_folder, source, monkeypatch):
     into = source.with_name(f"a{suffix}")
+    text = [*LINES, *(f"{line} {LINES[0]}" for line in LINES)]
+    write_lines(source, text)
+    windows = -(-len(text) // 4)
     command = (run_folder, *DIRECTION, "--input", source, "--output", into, "--window", 4)
+    whole = translate(run_folder, *DIRECTION, *options, "--input", source).stdout
     lines, begun = Translator.lines, []
 
-    def stopped(self, text):
+    def counted(self, text):
         begun.append(text)
-        if len(begun) > 2:
+        if len(begun) == windows:
             raise KeyboardInterrupt
         return lines(self, text)
 
-    monkeypatch.setattr(Translator, "lines", stopped)
+    monkeypatch.setattr(Translator, "lines", counted)
     assert translate(*command).exit_code == 130
-    assert names(source.parent) == ["a.en"]
-    monkeypatch.undo()
-    translate(*command)
+    assert names(source.parent) == [f".{into.name}.windows", "a.en"]
+    begun.clear()
+    windows += 1  # so that all of them may be translated
+    assert translate(*command, *options).exit_code == 0
+    assert len(begun) == (windows - 1 if options else 1)  # other settings translate all again
+    assert names(source.parent) == [into.name, "a.en"]
     opened = gzip.open if suffix.endswith("gz") else open
     with opened(into, "rt", encoding="utf-8") as file:
-        assert file.read() == as_text(expected * 3)
+        assert file.read() == whole
 
 
 def start(python, *arguments, **options):

@@ -26,7 +26,7 @@ class Backwards:
         self.say = say or (lambda line: " ".join(reversed(line.upper().split())))
         self.stop, self.numbers = stop, []
 
-    def windows(self, lines, size, first=0):
+    def windows(self, lines, size, first=0, keep=None):
         for line in lines:
             if first == self.stop:
                 raise KeyboardInterrupt

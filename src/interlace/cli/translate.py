@@ -71,9 +71,12 @@ def translate(
     code: Code = [],
     as_json: _AsJson = False,
 ) -> None:
-    """Translate text line by line: interlace translate RUN --from en --to de < in > out."""
+    """Translate text line by line: interlace translate RUN --from en --to de < in > out.
+
+    With --output, rerun the command to resume.
+    """
     load_plugins(code)
-    from interlace.experiments.translation import LineTranslator, Shard, check_direction
+    from interlace.experiments.translation import LineTranslator, Shard, check_direction, kept_windows
 
     taken = Shard.read(shard)
     if taken.of > 1 and input_ is None:
@@ -91,8 +94,8 @@ def translate(
     first, total = (0, 0) if text is None else (text.first, len(text))
     done, counts = 0, dict[str, int]()
     seen = into is not None or not sys.stdout.isatty()  # a bar would be drawn between lines on a terminal
-    with lines_to(into) as write, watching() if seen else nullcontext(None) as watch:
-        for translated in interpreter.windows(lines, size, first):
+    with kept_windows(into) as keep, lines_to(into) as write, watching() if seen else nullcontext(None) as watch:
+        for translated in interpreter.windows(lines, size, first, keep):
             write(_rows(translated) if as_json else [one.text for one in translated.translations])
             if into is None:
                 sys.stdout.buffer.flush()

@@ -17,7 +17,7 @@ from interlace.core.names import file_in
 from interlace.core.progress import Progress, no_progress
 from interlace.core.settings import Settings
 from interlace.data.filters import FilterChain, build_filters
-from interlace.experiments.translation import LineRange, LineTranslator
+from interlace.experiments.translation import LineRange, LineTranslator, kept_windows
 from interlace.models.settings import SearchSettings
 from interlace.readers.common.text import plain_pairs
 from interlace.text.lines import writing
@@ -92,12 +92,12 @@ def back_translate(
     chain = FilterChain(build_filters(settings.filters))
     prefix = f"{settings.tag} " if settings.tag else ""
     done = 0
-    with atomic_folder(into) as folder:
+    with kept_windows(into) as keep, atomic_folder(into) as folder:
         with (
             writing(file_in(folder, f"train.{source}")) as write,
             writing(file_in(folder, f"train.{target}")) as write_made,
         ):
-            for window in translator.windows(text, settings.window, text.first):
+            for window in translator.windows(text, settings.window, text.first, keep):
                 real, made = window.lines, [one.text for one in window.translations]
                 full = np.array([bool(line.strip() and row.strip()) for line, row in zip(real, made, strict=True)])
                 ended = np.array([settings.unfinished or not one.full for one in window.translations])

@@ -1,15 +1,22 @@
-"""Translate with trained models: learned directions, and shards of a file."""
+"""Translate with trained models: learned directions, shards of a file, and what an interrupted command leaves."""
 
 from __future__ import annotations
 
+import json
+import logging
 import re
+import shutil
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from hashlib import blake2b
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.data.cache import content_key
 from interlace.data.vocab import Vocab
 from interlace.experiments.evaluate import target_of
 from interlace.experiments.records import ModelMetadata
@@ -17,7 +24,9 @@ from interlace.models.checkpoint_files import find_checkpoint
 from interlace.models.settings import SearchSettings
 from interlace.models.translator import LineTranslation
 from interlace.text.lines import count_lines, read_lines
-from interlace.training.run_folder import RECIPE
+from interlace.training.run_folder import RECIPE, read_json, write_json
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -99,6 +108,7 @@ class LineTranslator:
             model.metadata.check_direction(source, target)
         self._normalization = None if model.metadata is None else model.metadata.normalization
         self._accelerator = accelerator_for(precision)
+        self._folder = model.folder
         vocab = Vocab.load(model.folder)
         loaded: Any = load(model.folder, vocab)
         if not isinstance(loaded, Seq2Seq):
@@ -110,21 +120,55 @@ class LineTranslator:
         )  # fmt: skip
         self.source = source
 
-    def windows(self, lines: Iterable[str], size: int, first: int = 0) -> Iterator[Window]:
+    def windows(self, lines: Iterable[str], size: int, first: int = 0, keep: Path | None = None) -> Iterator[Window]:
         """Yield translations of `size` lines at a time; only one window is in memory.
 
         Args:
             lines: of the source language.
             size: lines in a window; larger windows give batches of more even length.
             first: the number of the first line, from 0.
+            keep: a folder of `kept_windows`: windows that it has are not translated again, the others are added.
         """
         lines = iter(lines)
         while window := list(islice(lines, size)):
-            text = window if self._normalization is None else self._normalization.lines(window, self.source)
-            with self._accelerator.autocast():
-                translations = self.translator.lines(text)
+            kept = None if keep is None else keep / f"{self._digest(window)}.json"
+            if kept is not None and (found := read_json(kept)) is not None:
+                translations = [LineTranslation(**row) for row in found]
+            else:
+                text = window if self._normalization is None else self._normalization.lines(window, self.source)
+                with self._accelerator.autocast():
+                    translations = self.translator.lines(text)
+                if kept is not None:
+                    write_json(kept, [asdict(one) for one in translations])
             yield Window(first, window, translations)
             first += len(window)
+
+    @cached_property
+    def _key(self) -> list[Any]:
+        """Everything that translations depend on except the lines."""
+        translator, folder = self.translator, find_checkpoint(self._folder)
+        weights = [content_key(path) for path in sorted(folder.rglob("*.safetensors"))]
+        direction = [translator.source, translator.target, translator.max_length]
+        normalization = None if self._normalization is None else self._normalization.dump()
+        search = [translator.settings.dump(), self._accelerator.mixed_precision]
+        return [weights, translator.vocab.fingerprint, direction, normalization, search]
+
+    def _digest(self, window: list[str]) -> str:
+        return blake2b(json.dumps([self._key, window]).encode(), digest_size=16).hexdigest()
+
+
+@contextmanager
+def kept_windows(output: Path | None) -> Iterator[Path | None]:
+    """Yield the folder beside an output in which translated windows are kept until the output is finished.
+
+    So the same command resumes after an interruption. Without an output there is none.
+    """
+    folder = None if output is None else output.with_name(f".{output.name}.windows")
+    if folder is not None and folder.is_dir():
+        log.info("%s: using the translations of an interrupted command", output)
+    yield folder
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(frozen=True)
