@@ -18,7 +18,7 @@ from interlace.core.files import atomic, atomic_folder, must_exist, remove_parti
 from interlace.readers import is_hub
 from interlace.readers.dataset import stored_files
 
-FORMAT = 1  # of cached data; raise it to rebuild everything
+FORMAT = 2  # of cached data; raise it to rebuild everything
 KEY = "key.json"
 
 
