@@ -209,8 +209,8 @@ def test_workers_prepare_the_same_bytes(spread):
 
 def test_an_interrupted_preparation_resumes_with_its_parts(spread, monkeypatch):
     built = []
-    plain = preparing._build
-    monkeypatch.setattr(preparing, "_build", lambda *given: (built.append(given[2:4]), plain(*given)))
+    plain = preparing._Source._build
+    monkeypatch.setattr(preparing._Source, "_build", lambda *given: (built.append(given), plain(*given)))
 
     def interrupt(_what, done, _total):
         if done == 9:

@@ -103,11 +103,11 @@ def prepare(recipe: Recipe, vocab: Vocab | None = None, *, dev: bool = True) -> 
             key = f"{name}:{corpus}" if corpus in train or corpus in held_out else corpus
             groups[name].append(key)
             if group.train:
-                train[key] = built = _corpus(recipe, group, corpus, "train", root, vocab)
+                train[key] = built = _Source(recipe, group, corpus, "train", root, vocab).built()
                 if isinstance(built, ParallelCorpus) and (wanted := needs(recipe, name, key)):
                     train[key] = with_alignments(recipe, group, corpus, root, built, wanted)
             if group.dev and dev:
-                held_out[key] = _corpus(recipe, group, corpus, "dev", root, vocab)
+                held_out[key] = _Source(recipe, group, corpus, "dev", root, vocab).built()
     return Materials(root, vocab, train, held_out, groups, derived_subwords(recipe, vocab, root))
 
 
@@ -272,41 +272,55 @@ def _lines(recipe: Recipe, sources: list[tuple[CorpusGroup, str, int]], root: Pa
             yield from recipe.normalization.lines(text.lines, text.language)
 
 
-def _corpus(
-    recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: Path, vocab: Vocab, parts: Sequence[Path] = ()
-) -> AnyCorpus:
-    """Return a corpus from the cache, or build it, of the folders of its parts if there are any."""
-    kind = ParallelCorpus if "-" in corpus else Corpus
+@dataclass(frozen=True)
+class _Source:
+    """The text of one corpus in a split, and the vocabulary that encodes it."""
 
-    def build(into: Path) -> None:
-        log.info("building the corpus %s (%s)", corpus, split)
-        if parts:
-            join_parts([kind.open(part, vocab) for part in parts], into)
-        else:
-            _build(recipe, group, corpus, split, root, vocab, into)
+    recipe: Recipe
+    group: CorpusGroup
+    corpus: str
+    split: str
+    root: Path
+    vocab: Vocab
 
-    return kind.open(cached("corpus", _corpus_key(recipe, group, corpus, split, root, vocab), build), vocab)
+    @property
+    def key(self) -> dict[str, Any]:
+        text = text_key(self.recipe, self.group, self.corpus, self.split, self.root)
+        return {**text, "vocab": self.vocab.fingerprint}
 
+    @property
+    def files(self) -> list[Path]:
+        return self.group.files(self.split, self.corpus, self.root)
 
-def _corpus_key(
-    recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: Path, vocab: Vocab
-) -> dict[str, Any]:
-    return {**text_key(recipe, group, corpus, split, root), "vocab": vocab.fingerprint}
+    def built(self, parts: Sequence[Path] = ()) -> AnyCorpus:
+        """Return the corpus from the cache, or build it, of the folders of its parts if there are any."""
+        kind = ParallelCorpus if "-" in self.corpus else Corpus
 
+        def build(into: Path) -> None:
+            log.info("building the corpus %s (%s)", self.corpus, self.split)
+            if parts:
+                join_parts([kind.open(part, self.vocab) for part in parts], into)
+            else:
+                self._build(self.files, into)
 
-def _build(
-    recipe: Recipe,
-    group: CorpusGroup,
-    corpus: str,
-    split: str,
-    root: Path,
-    vocab: Vocab,
-    into: Path,
-    part: list[FileLines] | None = None,
-) -> None:
-    reader, paths = group.reading(split), part or group.files(split, corpus, root)
-    word_tokenizer, filters = WORD_TOKENIZERS.build(recipe.word_tokenizer), filters_of(recipe, split)
-    build_corpus(reader, paths, corpus.split("-"), vocab, word_tokenizer, recipe.normalization, into, filters)
+        return kind.open(cached("corpus", self.key, build), self.vocab)
+
+    def cut(self) -> list[list[FileLines]]:
+        """Return the parts of the corpus; none if it is in the cache already or can only be built as a whole."""
+        if is_cached("corpus", self.key) or any(rule.compares_rows for rule in filters_of(self.recipe, self.split)):
+            return []
+        return self.group.reading(self.split).cut(self.files, self.corpus.split("-"), PART_ROWS)
+
+    def part(self, part: list[FileLines]) -> Path:
+        """Return the folder of a part from the cache, or build it."""
+        lines = [str(part[0].path), [[each.start, each.end] for each in part]]
+        return cached("corpus-part", {**self.key, "part": lines}, lambda into: self._build(part, into))
+
+    def _build(self, paths: list[Path] | list[FileLines], into: Path) -> None:
+        reader, normalization = self.group.reading(self.split), self.recipe.normalization
+        word_tokenizer = WORD_TOKENIZERS.build(self.recipe.word_tokenizer)
+        rules, languages = filters_of(self.recipe, self.split), self.corpus.split("-")
+        build_corpus(reader, paths, languages, self.vocab, word_tokenizer, normalization, into, rules)
 
 
 # ---- by several workers ----
@@ -328,35 +342,24 @@ def prepare_with(recipe: Recipe, workers: Callable[[], Executor], progress: Prog
     """
     root, dumped = data_root(recipe), json.dumps(recipe.dump())
     vocab = prepare_vocab(recipe)
-    corpora = [
-        (name, corpus, split)
+    corpora = {
+        (name, corpus, split): _Source(recipe, group, corpus, split, root, vocab)
         for name, group in recipe.corpora.items()
         for split in ("train", "dev")
         for corpus in group.corpora_in(split)
-    ]
-    parts = {each: _parts(recipe, *each, root, vocab) for each in corpora}
-    aligned = [(name, corpus) for name, corpus, split in corpora if split == "train" and needs(recipe, name, corpus)]
-    first: list[Any] = [("align", name, corpus, "train", None) for name, corpus in aligned]
+    }
+    parts = {each: source.cut() for each, source in corpora.items()}
+    aligned = [each for each in corpora if each[2] == "train" and needs(recipe, *each[:2])]
+    tasks: list[Any] = [("align", *each, None) for each in aligned]
+    tasks += [("build", *each, part) for each, cut in parts.items() for part in [*cut, *([] if cut else [None])]]
+    _run_all(dumped, tasks, workers, progress)
     for each, cut in parts.items():
-        whole_or_parts: list[Any] = [*cut] or [None]
-        first += [("part", *each, part) for part in whole_or_parts]
-    _run_all(dumped, first, workers, progress)
-    for (name, corpus, split), cut in parts.items():
-        folders = [_build_part(recipe, name, corpus, split, part, root, vocab) for part in cut]  # from the cache
-        _corpus(recipe, recipe.corpora[name], corpus, split, root, vocab, folders)
+        folders = [corpora[each].part(part) for part in cut]  # from the cache
+        corpora[each].built(folders)
         for folder in folders:
             shutil.rmtree(folder)
-    _run_all(dumped, [("annotate", name, corpus, "train", None) for name, corpus in aligned], workers, progress)
+    _run_all(dumped, [("annotate", *each, None) for each in aligned], workers, progress)
     return prepare(recipe)
-
-
-def _parts(recipe: Recipe, name: str, corpus: str, split: str, root: Path, vocab: Vocab) -> list[list[FileLines]]:
-    """Return the parts of a corpus; none if it is in the cache already or can only be built as a whole."""
-    group = recipe.corpora[name]
-    known = is_cached("corpus", _corpus_key(recipe, group, corpus, split, root, vocab))
-    if known or any(rule.compares_rows for rule in filters_of(recipe, split)):
-        return []
-    return group.reading(split).cut(group.files(split, corpus, root), corpus.split("-"), PART_ROWS)
 
 
 def _run_all(dumped: str, tasks: list[Any], workers: Callable[[], Executor], progress: Progress) -> None:
@@ -372,7 +375,6 @@ def _run_all(dumped: str, tasks: list[Any], workers: Callable[[], Executor], pro
                     progress("preparing", len(tasks) - len(left), len(tasks))
             except BrokenExecutor:
                 log.warning("a worker was killed; running its task again")
-                left = {number: left[number] for future, number in running.items() if number in left}
                 continue
             except BaseException:
                 executor.shutdown(wait=False, cancel_futures=True)
@@ -385,19 +387,18 @@ def _run_all(dumped: str, tasks: list[Any], workers: Callable[[], Executor], pro
 def run_task(dumped: str, what: str, name: str, corpus: str, split: str, part: list[FileLines] | None) -> None:
     """Do one task of `prepare_with` in a worker; its result is in the cache.
 
-    dumped: the recipe as JSON. what: `part`, build a part of a corpus (None: all of it); `align` its words; `annotate`
-        it with what the objectives need.
+    dumped: the recipe as JSON. what: `build` the corpus, or a part of it; `align` its words; `annotate` it with what
+        the objectives need.
     """
     recipe, root, vocab = _opened(dumped)
     group = recipe.corpora[name]
+    source = _Source(recipe, group, corpus, split, root, vocab)
     if what == "align":
         align_corpus(recipe, group, corpus, root)
     elif part is not None:
-        _build_part(recipe, name, corpus, split, part, root, vocab)
-    else:
-        built = _corpus(recipe, group, corpus, split, root, vocab)
-        if what == "annotate" and isinstance(built, ParallelCorpus):
-            with_alignments(recipe, group, corpus, root, built, needs(recipe, name, corpus))
+        source.part(part)
+    elif isinstance(built := source.built(), ParallelCorpus) and what == "annotate":
+        with_alignments(recipe, group, corpus, root, built, needs(recipe, name, corpus))
 
 
 @lru_cache(maxsize=1)
@@ -405,16 +406,3 @@ def _opened(dumped: str) -> tuple[Recipe, Path, Vocab]:
     recipe = Recipe.read(json.loads(dumped))
     root = data_root(recipe)
     return recipe, root, prepare_vocab(recipe)
-
-
-def _build_part(
-    recipe: Recipe, name: str, corpus: str, split: str, part: list[FileLines], root: Path, vocab: Vocab
-) -> Path:
-    group = recipe.corpora[name]
-    lines = [[each.start, each.end] for each in part]
-    key = {**_corpus_key(recipe, group, corpus, split, root, vocab), "part": [str(part[0].path), lines]}
-
-    def build(into: Path) -> None:
-        _build(recipe, group, corpus, split, root, vocab, into, part)
-
-    return cached("corpus-part", key, build)
