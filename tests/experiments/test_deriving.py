@@ -253,8 +253,8 @@ def test_derived_files_can_be_named(root):
             r"derived\.en_x: settings\.overlap: share: .* less than or equal to 1",
         ),
         (
-            {"settings": {"transliterate": {"scritp": "georgian"}}},
-            r"derived\.en_x: settings\.transliterate: unknown key 'scritp'; did you mean 'script'",
+            {"settings": {"transliterate": {"keep_digts": "georgian"}}},
+            r"derived\.en_x: settings\.transliterate: unknown key 'keep_digts'; did you mean 'keep_digits'",
         ),
         ({"of": "en_x"}, r"derived\.en_x\.of: 'en_x' cannot be derived from itself"),
     ],
