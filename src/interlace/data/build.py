@@ -91,9 +91,7 @@ def join_parts(parts: Sequence[Corpus | ParallelCorpus], into: Path | str) -> Co
         notes.update(part.meta["notes"])
     about = {"sources": [path for side in sources for path in dict.fromkeys(side)], **about}
     about |= {"skipped": sum(part.meta["skipped"] for part in parts), "notes": dict(sorted(notes.items()))}
-    chunks: Any = (
-        part.take(range(start, min(start + CHUNK, len(part)))) for part in parts for start in range(0, len(part), CHUNK)
-    )
+    chunks = (chunk for part in parts for chunk in part.slices(CHUNK))
     languages, word_tokenizer = first.languages, first.word_tokenizer
     vocab: Any = first.vocab
     return type(first).write(into, chunks, languages=languages, vocab=vocab, word_tokenizer=word_tokenizer, about=about)

@@ -126,6 +126,15 @@ class _StoredCorpus(ColumnFolder):
                 total += np.bincount(ids[start : start + _BLOCK], minlength=size)
         return total
 
+    def slices(self, rows: int) -> Iterator[Any]:
+        """Yield ids and words of at most `rows` rows at a time, as views of the mapped files."""
+        for start in range(0, len(self), rows):
+            sides = []
+            for group, language in zip(self._groups, self.languages, strict=True):
+                columns = (self._columns[f"{group}.{name}"].slice(start, start + rows) for name in ("ids", "words"))
+                sides.append(Sentences(*columns, language))
+            yield sides[0] if len(sides) == 1 else Pairs(*sides)
+
     def _side(self, number: int, rows: RowNumbers) -> Sentences:
         group = self._groups[number]
         ids, words = self._take(rows, f"{group}.ids", f"{group}.words")

@@ -43,7 +43,7 @@ from interlace.toy import toy_version, write_toy
 from interlace.toy.languages import LANGUAGES
 
 log = logging.getLogger(__name__)
-PART_ROWS = 200_000  # lines of a part that a worker builds
+PART_ROWS = 50_000  # lines of a part that a worker builds
 _ATTEMPTS = 5  # to finish tasks of killed workers
 GENERATED_VERSION = (
     1  # of the text of toy corpus and derived languages in keys of scores; raised when that text changes
