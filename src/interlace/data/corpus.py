@@ -131,9 +131,9 @@ class _StoredCorpus(ColumnFolder):
         for start in range(0, len(self), rows):
             sides = []
             for group, language in zip(self._groups, self.languages, strict=True):
-                columns = (self._columns[f"{group}.{name}"].slice(start, start + rows) for name in ("ids", "words"))
-                sides.append(Sentences(*columns, language))
-            yield sides[0] if len(sides) == 1 else Pairs(*sides)
+                ids, words = (self._columns[f"{group}.{name}"].slice(start, start + rows) for name in ("ids", "words"))
+                sides.append(Sentences(ids, words, language))
+            yield sides[0] if len(sides) == 1 else Pairs(sides[0], sides[1])
 
     def _side(self, number: int, rows: RowNumbers) -> Sentences:
         group = self._groups[number]
