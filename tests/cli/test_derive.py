@@ -44,12 +44,12 @@ def run(*arguments):
 
 def test_the_record_of_transformations(files, tmp_path):
     path = files / "a.en.txt"
-    settings = ["--set", "transliterate.script=cherokee", "--seed", 3, "--json"]
+    settings = ["--set", "transliterate.keep_digits=true", "--seed", 3, "--json"]
     done = run(path, "--transformations", "invert,transliterate", "-o", tmp_path / "out", *settings)
     about = json.loads((tmp_path / "out" / "meta.json").read_text())
     assert json.loads(done.stdout) == about
     assert [change["name"] for change in about["transformations"]] == ["invert", "transliterate"]
-    assert about["transformations"][1]["script"] == "cherokee"
+    assert about["transformations"][1]["keep_digits"] is True
     assert (about["of"], about["language"], about["seed"], about["invertible"]) == ("en", "en_x", 3, True)
     (file,) = about["files"]
     assert (file["lines"], file["words"], file["notes"]) == (3, 8, {})

@@ -70,13 +70,15 @@ def called(*arguments):
 @pytest.mark.slow
 def test_reports_failed_cells_and_resumes(two, python, monkeypatch):
     monkeypatch.setattr(running.sys, "executable", python)
+    for language in ("en", "xx"):
+        (two / f"more.{language}").write_bytes(b"\xff\n")
     command = (two / "two.toml", "--output", two / "out", "--jobs", "2")
     done = called(*command)
     assert done.exit_code == 1
     assert "whole" in done.stdout
     assert "1 of 2 cells failed" in done.stderr
     assert "broken,seed=0: error:" in done.stderr
-    assert "more.en: no such file" in done.stderr
+    assert "more.en, line 1: not valid UTF-8" in done.stderr
     finished = (two / "out" / "cells" / "whole,seed=0" / "cell.json").read_text()
     for language in ("en", "xx"):
         (two / f"more.{language}").write_text((two / f"train.{language}").read_text())

@@ -11,7 +11,6 @@ from interlace.data import Pairs
 from interlace.data.alignments import PhraseStore, PhraseTableColumns, WordAlignments, all_spans
 from interlace.data.corpus import ParallelCorpus
 from interlace.text import Text
-from interlace.text.lines import write_lines
 
 EN = ["the cat", "the cat", "the dog", "a cat", "cat"]
 DE = ["die Katze", "die Katze", "der Hund", "eine Katze", "Kater"]
@@ -72,18 +71,15 @@ def test_rare_phrase_pairs_are_left_out(tmp_path):
     assert store.counts == {"rows": 5, "links": 9, "phrases": 7, "table": 3}
 
 
-def test_ties_are_broken_by_count_then_lexical_weight_then_order(tmp_path):
-    write_lines(tmp_path / "table", [
-        "u ||| a ||| 0.4 0.9 1 1 ||| 0-0 ||| 9 1 1",
-        "v ||| a ||| 0.4 0.1 1 1 ||| 0-0 ||| 9 1 2",
-        "u ||| b ||| 0.4 0.1 1 1 ||| 0-0 ||| 9 1 2",
-        "v ||| b ||| 0.4 0.3 1 1 ||| 0-0 ||| 9 1 2",
-        "u ||| c ||| 0.4 0.3 1 1 ||| 0-0 ||| 9 1 2",
-        "v ||| c ||| 0.4 0.3 1 1 ||| 0-0 ||| 9 1 2",
-    ])  # fmt: skip
-    table = PhraseTable.read(tmp_path / "table")
-    best = [table[row].source + table[row].target for row in PhraseTableColumns.of(table).best[1]]
-    assert best == [("v", "a"), ("v", "b"), ("u", "c")]
+def test_ties_are_broken_by_count_then_lexical_weight_then_order():
+    entries = np.array([(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)], np.int32)  # u, v with a, b, c
+    lexical = [0.9, 0.1, 0.3, 0.1, 0.3, 0.3]
+    scores = np.array([(0.4, weight, 1, 1) for weight in lexical], np.float32)
+    counts = np.array([(9, 1, 1), *[(9, 1, 2)] * 5], np.float64)
+    words = Ragged.of([[0], [1]]), Ragged.of([[0], [1], [2]])
+    links = Ragged.of([[(0, 0)]] * 6, width=2)
+    table = PhraseTable(*words, ["u", "v"], ["a", "b", "c"], entries, scores, links, counts)
+    assert entries[PhraseTableColumns.of(table).best[1]].tolist() == [[1, 0], [1, 1], [0, 2]]
 
 
 def test_known_phrases_need_no_link_in_the_pair(tmp_path, vocab):

@@ -22,7 +22,6 @@ from interlace.tasks.mlqa import (
     compare_all,
     compare_answers,
     encode_questions,
-    n_best,
 )
 from interlace.text import Text, TextPairs
 
@@ -189,12 +188,7 @@ NONE = (-1, -1, -np.inf)
 PREDICTIONS = np.array([[(0, 3, 2.0), (10, 13, 1.0), (4, 9, 0.0)], [NONE] * 3, [(4, 9, 1.0), NONE, NONE]], SPAN)
 
 
-def test_the_n_best_are_different_texts_with_probabilities():
-    first, second, third = n_best(QUESTIONS, PREDICTIONS)
-    assert [(one["text"], one["start"]) for one in first] == [("red", 0), ("green", 4)]
-    assert [one["probability"] for one in first] == pytest.approx([1 / (1 + np.exp(-2)), 1 / (1 + np.exp(2))])
-    assert second == []
-    assert third == [{"text": "green", "start": 4, "score": 1.0, "probability": 1.0}]
+def test_the_best_span_of_each_question_becomes_its_text():
     assert best_texts(QUESTIONS, PREDICTIONS) == ["red", "", "green"]
 
 

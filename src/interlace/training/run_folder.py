@@ -15,7 +15,8 @@ from interlace.core.files import atomic
 RECIPE, RUN, METRICS, SAMPLES, SCORES = "recipe.json", "run.json", "metrics.jsonl", "samples.json", "scores.json"
 ALIGNMENTS, WORDS, VECTORS = "alignments.json", "words.safetensors", "vectors"
 EVALUATION, RUN_STATE, CELL = "evaluate.json", "run_state.json", "cell.json"
-_FIRST = {RECIPE, RUN_STATE, "dictionaries", "predictions", "tuning"}  # all that a failed start leaves
+_STARTED = {"predictions", "tuning"}  # folders that a failed start leaves empty
+_FIRST = {RECIPE, RUN_STATE, "dictionaries", *_STARTED}  # all that a failed start leaves
 _OWN = {*_FIRST, "text", "trackers", "contamination.json"} - {RECIPE}  # what may precede the marks of a folder
 
 
@@ -60,7 +61,8 @@ def locked(folder: Path, *marks: str) -> Iterator[None]:
         yield
     except BaseException:
         lock.release()
-        if made and {path.name for path in folder.iterdir()} <= {*_FIRST, ".lock"}:
+        kept = {path.name for path in folder.iterdir() if path.name not in _STARTED or any(path.iterdir())}
+        if made and kept <= {*_FIRST, ".lock"} - _STARTED:
             shutil.rmtree(folder, ignore_errors=True)
         raise
     finally:
