@@ -2,17 +2,19 @@
 
 import json
 import os
+import resource
 import signal
 import tomllib
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 from random import Random
 
 import pytest
 from typer.testing import CliRunner
 
 from interlace.cli import application
-from interlace.core.errors import MissingDependencyError, RunError, SettingsError
+from interlace.core.errors import DataError, MissingDependencyError, RunError, SettingsError
 from interlace.experiments import prepare as preparing
 from interlace.experiments.checking import training_text
 from interlace.experiments.prepare import prepare, prepare_with
@@ -207,6 +209,17 @@ def test_workers_prepare_the_same_bytes(spread):
     assert ("preparing", 11 + 2 + 11 + 2 + 11 + 1, 38) in seen  # parts of train and more: de, en-de, de-en; alignment
 
 
+def test_parts_are_opened_one_at_a_time(spread, monkeypatch):
+    monkeypatch.setattr("interlace.experiments.prepare.PART_ROWS", 5)
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    opened = len(list(Path("/proc/self/fd").iterdir()))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (opened + 100, limits[1]))  # of 106 parts, each has 6 files
+    try:
+        spread("many", prepare_with, lambda: ThreadPoolExecutor(1))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
 def test_an_interrupted_preparation_resumes_with_its_parts(spread, monkeypatch):
     built = []
     plain = preparing._Source._build
@@ -254,5 +267,9 @@ def test_the_command_prepares_on_a_dask_cluster(spread, tmp_path):
         assert "train en-de: " in result.output
 
     assert _differing(spread("cluster", run), spread("alone", prepare)) == []
+    with (tmp_path / "train.de").open("a") as file:
+        file.write("noch eine\n")
+    with pytest.raises(DataError, match=r"530 lines and .*train.de has 531"):
+        spread("cluster", run)
     with pytest.raises(RunError, match="no Dask scheduler answers there"):
         CliRunner().invoke(application(), [*command, "tcp://127.0.0.1:9"], catch_exceptions=False)

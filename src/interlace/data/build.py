@@ -12,6 +12,7 @@ from interlace.core.ragged import Ragged
 from interlace.data import Pairs
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.filters import Filter, FilterChain, sides
+from interlace.data.store import read_meta
 from interlace.data.vocab import Vocab
 from interlace.readers import CHUNK, Reader
 from interlace.text import Text, TextPairs
@@ -78,23 +79,25 @@ def build_corpus(
     )
 
 
-def join_parts(parts: Sequence[Corpus | ParallelCorpus], into: Path | str) -> Corpus | ParallelCorpus:
-    """Write the corpus of all parts, byte for byte what `build_corpus` writes of the whole input.
+def join_parts(
+    folders: Sequence[Path], kind: type[Corpus | ParallelCorpus], vocab: Vocab, into: Path | str
+) -> Corpus | ParallelCorpus:
+    """Write the corpus of all parts, byte for byte what `build_corpus` writes of the whole input; opens one at a time.
 
     Raises:
         DataError: no part has a row.
     """
-    first, notes = parts[0], Counter[str]()
-    about = {name: first.meta[name] for name in ("reader", "normalization", "package_versions", "filters")}
-    sources = zip(*(part.meta["sources"] for part in parts), strict=True)  # of each side
-    for part in parts:
-        notes.update(part.meta["notes"])
+    metas = [read_meta(folder, kind.KIND, vocab) for folder in folders]
+    first, notes = metas[0], Counter[str]()
+    about = {name: first[name] for name in ("reader", "normalization", "package_versions", "filters")}
+    sources = zip(*(meta["sources"] for meta in metas), strict=True)  # of each side
+    for meta in metas:
+        notes.update(meta["notes"])
     about = {"sources": [path for side in sources for path in dict.fromkeys(side)], **about}
-    about |= {"skipped": sum(part.meta["skipped"] for part in parts), "notes": dict(sorted(notes.items()))}
-    chunks = (chunk for part in parts for chunk in part.slices(CHUNK))
-    languages, word_tokenizer = first.languages, first.word_tokenizer
-    vocab: Any = first.vocab
-    return type(first).write(into, chunks, languages=languages, vocab=vocab, word_tokenizer=word_tokenizer, about=about)
+    about |= {"skipped": sum(meta["skipped"] for meta in metas), "notes": dict(sorted(notes.items()))}
+    chunks: Any = (chunk for folder in folders for chunk in kind.open(folder, vocab).slices(CHUNK))
+    languages, word_tokenizer = first["languages"], first["word_tokenizer"]
+    return kind.write(into, chunks, languages=languages, vocab=vocab, word_tokenizer=word_tokenizer, about=about)
 
 
 def filtered_text(

@@ -299,7 +299,7 @@ class _Source:
         def build(into: Path) -> None:
             log.info("building the corpus %s (%s)", self.corpus, self.split)
             if parts:
-                join_parts([kind.open(part, self.vocab) for part in parts], into)
+                join_parts(parts, kind, self.vocab, into)
             else:
                 self._build(self.files, into)
 
@@ -377,7 +377,8 @@ def _run_all(dumped: str, tasks: list[Any], workers: Callable[[], Executor], pro
                 log.warning("a worker was killed; running its task again")
                 continue
             except BaseException:
-                executor.shutdown(wait=False, cancel_futures=True)
+                for future in running:
+                    future.cancel()
                 raise
         return
     if left:
