@@ -1,0 +1,130 @@
+"""Reading JSON and TOML that may be damaged or hostile: limits of size, depth and numbers, and a schema for each file.
+
+A schema is any type that pydantic knows: a settings class, a dataclass, or a `TypedDict` with the decorator
+`json_record`, which describes a file that stays plain data.
+"""
+
+import json
+import tomllib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+
+from interlace.core.errors import DataError, InterlaceError
+from interlace.core.files import must_exist
+
+MAX_BYTES = 1 << 30
+MAX_DEPTH = 100  # lists and tables inside of each other
+_MAX_DIGITS = 40  # of an integer; `model_max_length` of tokenizers has 31
+_REQUIRED: Any = object()
+
+json_record = with_config(ConfigDict(extra="allow", strict=True))  # keys that a TypedDict lacks are kept, unchecked
+
+
+def read_json(
+    path: Path | str,
+    schema: Any = Any,
+    default: Any = _REQUIRED,
+    *,
+    remedy: str = "",
+    error: type[InterlaceError] = DataError,
+) -> Any:
+    """Return the data of a JSON file as its schema.
+
+    default: returned if there is no file. remedy: what to do about a damaged one. error: class of errors of content.
+
+    Raises:
+        DataError: there is no such file, and no default. `error`: it is damaged; names the key, what was found and what
+            is expected.
+    """
+    if default is not _REQUIRED and not Path(path).exists():
+        return default
+    return checked(read_limited(path, parse_json, error, "damaged", remedy), schema, str(path), remedy, error)
+
+
+def read_limited(
+    path: Path | str, parse: Callable[[bytes], Any], error: type[InterlaceError], fault: str, remedy: str = ""
+) -> Any:
+    """Return what `parse` makes of a file's content; its ValueErrors become `error` that names the path and `fault`."""
+    path = must_exist(path)
+    if (size := path.stat().st_size) > MAX_BYTES:
+        raise error(f"{path}: {size:,} bytes; at most {MAX_BYTES:,} are read")
+    try:
+        return parse(path.read_bytes())
+    except ValueError as invalid:
+        what = f"not UTF-8 at byte {invalid.start}" if isinstance(invalid, UnicodeDecodeError) else str(invalid)
+        raise error(f"{path}: {fault}: {what}{f'; {remedy}' if remedy else ''}") from invalid
+
+
+def parse_json(text: str | bytes, *, surrogates: bool = False) -> Any:
+    """Parse JSON; raise a ValueError if it is invalid or exceeds a limit.
+
+    surrogates: allow lone surrogates, which JSON can escape and UTF-8 cannot encode.
+    """
+    text = text.decode("utf-8") if isinstance(text, bytes) else text
+    data = _parsed(text, lambda whole: json.loads(whole, parse_int=_integer))
+    if not surrogates and "\\u" in text:
+        try:
+            json.dumps(data, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            message = f"holds {error.object[error.start]!r}, which is not a character"
+            raise ValueError(message) from None
+    return data
+
+
+def parse_toml(text: str | bytes) -> dict[str, Any]:
+    """Parse TOML; raise a ValueError if it is invalid or exceeds a limit."""
+    found: dict[str, Any] = _parsed(text, tomllib.loads)
+    return found
+
+
+def checked(data: Any, schema: Any, where: str, remedy: str = "", error: type[InterlaceError] = DataError) -> Any:
+    """Return data as a schema; raise `error` that names the key, what was found and what is expected."""
+    try:
+        return _adapter(schema).validate_python(data)
+    except ValidationError as invalid:
+        first = invalid.errors(include_url=False)[0]
+        keys = [f"entry {part + 1}" if isinstance(part, int) else f"key {part!r}" for part in first["loc"]]
+        message = first["msg"].removeprefix("Value error, ")
+        missing = first["type"] in {"missing", "value_error"}
+        found = "" if missing else f", found {repr(first['input'])[:80]}"
+        what = ": ".join(filter(None, [", ".join(keys), f"{message[:1].lower()}{message[1:]}{found}"]))
+        raise error(f"{where}: damaged: {what}{f'; {remedy}' if remedy else ''}") from None
+
+
+@cache
+def _adapter(schema: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(schema)
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _MAX_DIGITS:
+        message = f"an integer of {len(digits)} digits; at most {_MAX_DIGITS} are read"
+        raise ValueError(message)
+    return int(digits)
+
+
+def _parsed(text: str | bytes, parse: Callable[[str], Any]) -> Any:
+    """Parse; check the depth where the text is long enough to exceed the limit."""
+    text = text.decode("utf-8") if isinstance(text, bytes) else text
+    try:
+        data = parse(text)
+        deep = text.count("[") + text.count("{") + text.count(".") >= MAX_DEPTH and _is_deep(data)
+    except RecursionError:
+        deep = True
+    if deep:
+        message = f"nested deeper than {MAX_DEPTH} levels"
+        raise ValueError(message)
+    return data
+
+
+def _is_deep(data: Any) -> bool:
+    level = [data]
+    for _ in range(MAX_DEPTH):
+        inner = [each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list)]
+        if not (level := [value for values in inner for value in values]):
+            return False
+    return True
