@@ -1,6 +1,6 @@
 """Run eflomal and systran-align (fast_align) as external programs and read their links.
 
-Both get lower-cased words as numbers, without pairs that have an empty side.
+Both get lower-cased words as numbers, so that no spelling can confuse them, without pairs that have an empty side.
 """
 
 from __future__ import annotations
@@ -13,11 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from interlace.aligners.common.program import NumberedText, run
+import numpy as np
+
+from interlace.aligners.common.inputs import Vocabularies
+from interlace.alignment.formats import read_alignments
+from interlace.core.ragged import Ragged
+from interlace.text.lines import write_lines
 
 if TYPE_CHECKING:
     from interlace.alignment import WordPairs
-    from interlace.core.ragged import Ragged
 
 SYSTRAN = """
 import sys, systran_align
@@ -53,12 +57,12 @@ class Eflomal:
 
     def links(self, pairs: WordPairs) -> tuple[Ragged, Ragged]:
         """Return the links of the forward and of the backward direction."""
-        text = numbered_text(pairs)
+        text = NumberedText(pairs)
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             text.write(folder / "source", folder / "target")
-            run("eflomal", self.command(folder))
-            return text.read_links("eflomal", folder / "forward"), text.read_links("eflomal", folder / "backward")
+            subprocess.run(self.command(folder), check=True, capture_output=True)
+            return text.read_links(folder / "forward"), text.read_links(folder / "backward")
 
 
 @dataclass(frozen=True)
@@ -76,13 +80,33 @@ class Systran:
         return None if done.returncode else cls(python)
 
     def links(self, pairs: WordPairs) -> Ragged:
-        text = numbered_text(pairs)
+        text = NumberedText(pairs)
         with tempfile.TemporaryDirectory() as name:
             files = [Path(name, file) for file in ("text", "forward", "backward", "links")]
-            text.write_joined(files[0])
-            run("systran-align", [self.python, "-c", SYSTRAN, *map(str, files[:3])], files[3])
-            return text.read_links("systran-align", files[3])
+            write_lines(files[0], map(" ||| ".join, zip(*text.lines, strict=True)))
+            with files[3].open("wb") as output:
+                subprocess.run([self.python, "-c", SYSTRAN, *map(str, files[:3])], check=True, stdout=output)
+            return text.read_links(files[3])
 
 
-def numbered_text(pairs: WordPairs) -> NumberedText:
-    return NumberedText(pairs, (pairs.source.lengths > 0) & (pairs.target.lengths > 0), "lower")
+class NumberedText:
+    """The pairs with words on both sides as lines of numbers, by side."""
+
+    def __init__(self, pairs: WordPairs) -> None:
+        self._usable = (pairs.source.lengths > 0) & (pairs.target.lengths > 0)
+        self._sides = [side.take(self._usable) for side in (pairs.source, pairs.target)]
+        numbered = zip(Vocabularies.of("lower").renumber(pairs), self._sides, strict=True)
+        self.lines = [[" ".join(map(str, row)) for row in number(side, grow=True)] for number, side in numbered]
+
+    def write(self, *paths: Path) -> None:
+        """Write one file per side."""
+        for path, lines in zip(paths, self.lines, strict=True):
+            write_lines(path, lines)
+
+    def read_links(self, path: Path) -> Ragged:
+        """Read the `i-j` links that a program wrote, as a row for every pair."""
+        lengths = (self._sides[0].lengths, self._sides[1].lengths)
+        found = read_alignments(path, lengths, base=0, kind="pharaoh").possible
+        rows = np.zeros(len(self._usable), np.int64)
+        rows[self._usable] = found.lengths
+        return Ragged.from_lengths(found.flat, rows)

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from _alignment_peers import Eflomal, numbered_text
+from _alignment_peers import Eflomal, NumberedText
 from _common import (
     Target,
     caption_pairs,
@@ -85,8 +85,8 @@ def compare_with_eflomal(eflomal: Eflomal | None, rounds: int) -> float | None:
     pairs = caption_pairs()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        numbered_text(pairs).write(folder / "source", folder / "target")
-        numbered_text(pairs.slice(0, 100)).write(folder / "few.source", folder / "few.target")
+        NumberedText(pairs).write(folder / "source", folder / "target")
+        NumberedText(pairs.slice(0, 100)).write(folder / "few.source", folder / "few.target")
         align = [sys.executable, "-m", "interlace", "align"]
         Seconds.of([*align, str(folder / "few.source"), str(folder / "few.target")], folder / "few")  # compiles
         commands = {"gibbs": [*align, str(folder / "source"), str(folder / "target")]}

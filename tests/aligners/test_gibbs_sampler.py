@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interlace.aligners.common.inputs import Prior
 from interlace.aligners.gibbs import kernels, sampler
 from interlace.aligners.gibbs.kernels import Found, Posteriors, Words
 from interlace.aligners.gibbs.model import (
@@ -19,7 +20,7 @@ from interlace.aligners.gibbs.model import (
     links_of,
     tables_of,
 )
-from interlace.aligners.gibbs.sampler import Sampler, SamplerPriors, View, first_counts
+from interlace.aligners.gibbs.sampler import LazyView, Sampler, SamplerPriors, View, first_counts
 from interlace.alignment import WordPairs
 from interlace.alignment.symmetrization import symmetrize
 from interlace.core.ragged import Ragged
@@ -96,7 +97,7 @@ def test_the_probability_of_one_word_by_hand(model, factors):
     # Two pairs, "a b" - "x y" and "a" - "x". Links: a-x in the second; y has b; x of the first is drawn.
     view = view_of([[0, 1], [0]], [[0, 1], [0]], types=(2, 2))
     chosen = np.array([kernels.NONE, 1, 0], np.int32)
-    counts = first_counts(view, 0, np.zeros(0), chosen, 10)
+    counts = first_counts(view, 0, np.zeros(0), np.zeros(1), chosen, 10)
     fertility = np.ones((2, FERTILITIES), np.float32)
     fertility[1, 1] = 0.3
     tables = tables_of(jump_table({1: 0.5, 2: 0.2, 0: 0.1}), fertility, 4, 0.2)._replace(model=model)
@@ -118,7 +119,7 @@ def test_a_sweep_counts_jumps_fertilities_and_posteriors(way, model):
     view = view_of(*(sides := random_rows(rng)), types=(5, 6))
     words, by = view.ways[way], sides[way]
     chosen = np.full(len(words.to), kernels.NONE, np.int32)
-    counts = first_counts(view, way, np.zeros(0), chosen, 1000)
+    counts = first_counts(view, way, np.zeros(0), np.zeros(1), chosen, 1000)
     tables = tables_of(rng.dirichlet(np.ones(2 * MAX_JUMP + 1)).astype(np.float32), np.ones((6, 1), np.float32), 8, 0.2)
     found = Found(
         np.zeros(17, np.int64), np.zeros((6, FERTILITIES), np.int32), np.zeros(len(words.cells), np.float32), True
@@ -144,9 +145,9 @@ def test_counts_equal_those_of_the_links(seed, sweeps, alpha):
     rng = np.random.default_rng(seed)
     view = view_of(*random_rows(rng), types=(5, 6))
     prior = rng.integers(0, 3, len(view.entries)).astype(float)
-    chain = Sampler(view, 0, prior, SamplerPriors(0.2, alpha, 0.5, 0.5), rng)
-    learned = chain.run([sweeps, 1, sweeps + 1], lambda: None)
-    again = first_counts(view, 0, prior, chain.chosen, round(1 / alpha))
+    chain = Sampler(view, 0, prior, None, SamplerPriors(0.2, alpha, 0.5, 0.5), rng)
+    learned = chain.run([sweeps, 1, sweeps + 1], lambda: None).direction
+    again = first_counts(view, 0, prior, np.zeros(1), chain.chosen, round(1 / alpha))
     for own, counted in zip(chain.counts, again, strict=True):
         assert np.array_equal(own, counted)
     links = learned.pairs.sum() - len(learned.pairs) / round(1 / alpha) - prior.sum()
@@ -158,13 +159,38 @@ def test_counts_equal_those_of_the_links(seed, sweeps, alpha):
 
 def test_parameters_are_means_over_the_second_half_of_the_last_sweeps():
     view = view_of([[0]] * 4, [[0]] * 4, types=(1, 1))
-    chain = Sampler(view, 0, np.zeros(0), SamplerPriors(0.2, 1.0, 0.5, 0.5), np.random.default_rng(3))
+    chain = Sampler(view, 0, np.zeros(0), None, SamplerPriors(0.2, 1.0, 0.5, 0.5), np.random.default_rng(3))
     states = []
-    learned = chain.run([2, 1, 5], lambda: states.append([part.copy() for part in chain.counts[:3]]))
+    learned = chain.run([2, 1, 5], lambda: states.append([part.copy() for part in chain.counts[:3]])).direction
     last = [np.mean([state[part] for state in states[-2:]], axis=0) for part in range(3)]
     for own, mean in zip((learned.pairs, learned.words, learned.alone), last, strict=True):
         assert own == pytest.approx(mean)
     assert len(states) == 8
+
+
+@pytest.mark.parametrize("way", [0, 1], ids=["forward", "backward"])
+def test_a_part_adds_its_counts_to_those_of_the_parts_before(way):
+    rng, priors = np.random.default_rng(5), SamplerPriors(0.2, 0.01, 0.5, 0.5)
+    texts = [random_rows(rng, types) for types in ((4, 5), (5, 6))]  # new types in the second part
+    prior = Prior(np.array([[1, 2]], np.int32), np.array([3.0]))
+    before = None
+    for sides in texts:
+        source, target = (Ragged.of(rows, dtype=np.int32) for rows in sides)
+        types = (5, 6) if before else (4, 5)
+        cuts = tuple(Cut(np.arange(many, dtype=np.int32), many) for many in types)
+        view = LazyView(source, target, cuts, prior, before)
+        starts = [view.get(each) for each in (0, 1)]
+        chains = [
+            Sampler(text, way, links, before and before[way], priors, rng) for way, (text, links) in enumerate(starts)
+        ]
+        before = tuple(chain.run([2, 1, 3], lambda: None) for chain in chains)
+    own, words = before[way], sum(len(row) for sides in texts for row in sides[1 - way])
+    links = own.direction.pairs.sum() - len(own.direction.pairs) * own.direction.unseen - 3
+    assert links + own.direction.alone.sum() == pytest.approx(words, rel=1e-3)
+    assert len(own.direction.alone) == (6, 5)[way]
+    drawing = sum(many * np.arange(FERTILITIES) for many in own.fertility).sum()
+    assert drawing <= words
+    assert own.jumps.sum() > len(chains[way].chosen)  # of both parts
 
 
 # ---- new pairs ----

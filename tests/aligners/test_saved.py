@@ -45,9 +45,9 @@ def test_reports_other_languages_and_word_tokenizers(fitted, tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[]", "expected a JSON object, found \\[\\]"),
-        ('"x"', "expected a JSON object, found 'x'"),
-        ("{", "damaged aligner: Expecting property name"),
+        ("[]", "damaged: input should be a valid dictionary, found \\[\\]"),
+        ('"x"', "damaged: input should be a valid dictionary, found 'x'"),
+        ("{", "damaged: Expecting property name"),
         ("{}", "key 'aligner' is required"),
         ('{"aligner": 3, "settings": {}}', "aligner: input should be a valid string"),
         ('{"format": 2, "aligner": "gibbs", "settings": {}}', "format 2 of a newer interlace"),

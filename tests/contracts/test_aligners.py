@@ -1,7 +1,6 @@
 """What every aligner of the room must keep, found by listing the room: links for every line, whatever stands in it."""
 
 import logging
-import shutil
 
 import numpy as np
 import pytest
@@ -42,8 +41,6 @@ CASES = {
     "a language and itself": (PLAIN[0], PLAIN[0]),
     "numbers and marks": (["1 , 2 .", "3 - 4", "#1 5-6 0-0"], ["1 , 2 .", "3 - 4", "#1 5-6 0-0"]),
 }
-OUTSIDE = {"eflomal": "eflomal-align", "fast_align": "fast_align"}
-DRAWS_ANEW = {"eflomal"}  # the program takes no seed
 FLOOR = 0.7  # F1 against the toy corpus's gold links, in every language
 
 
@@ -67,12 +64,9 @@ def file_of_links(pairs, path):
 def build(request, start, tmp_path):
     """Makes the aligner for given pairs."""
     name = request.param
-    if name in OUTSIDE and shutil.which(OUTSIDE[name]) is None:
-        pytest.skip(f"the program {OUTSIDE[name]} is not installed")
 
     def make(pairs, **changes):
         needed = {"start": start} if name == "similarity" else {}
-        needed |= {"length": 0.02} if name == "eflomal" else {}  # it takes minutes for pairs of hundreds of words
         needed |= {"links": file_of_links(pairs, tmp_path / "made.links")} if name == "pharaoh" else {}
         return ALIGNERS.build({"name": name, **needed, **changes})
 
@@ -110,8 +104,6 @@ def test_aligns_every_pair_of_two_words(build):
 
 
 def test_alignment_is_deterministic(build):
-    if build.name in DRAWS_ANEW:
-        pytest.skip("takes no seed")
     pairs = word_pairs(*CASES["duplicated lines"])
     same(*(build(pairs).fit(pairs).align(pairs) for _ in range(2)))
 
@@ -173,7 +165,7 @@ def test_lexicon_prior_is_used_or_rejected(build, caplog):
     with caplog.at_level(logging.WARNING):
         found = build(pairs).fit(pairs, priors).align(pairs)
     check_alignments(found, pairs)
-    if build.name in {"similarity", "pharaoh", "fast_align"}:
+    if build.name in {"similarity", "pharaoh"}:
         assert "priors" in caplog.text
 
 
@@ -211,7 +203,7 @@ def scenes():
 
 @pytest.mark.parametrize("language", sorted(set(world.LANGUAGES.names()) - {"en"}))
 def test_aligns_the_toy_corpus(build, scenes, language):
-    if not ALIGNERS.get(build.name).can_save and build.name not in OUTSIDE:
+    if not ALIGNERS.get(build.name).can_save:
         pytest.skip("has no model to save from text")
     text = world.pairs("en", language, scenes)
     pairs = WordPairs.of([text])

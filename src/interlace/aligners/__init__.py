@@ -20,6 +20,7 @@ from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError
 from interlace.core.files import atomic_folder, must_be_replaceable, must_exist
+from interlace.core.json_files import read_json
 from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
 from interlace.core.registry import Registry
@@ -219,9 +220,7 @@ def load_aligner(folder: Path | str) -> FittedAligner:
     folder = Path(folder)
     file = must_exist(folder / ALIGNER_FILE, "saved aligner")
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-        if not isinstance(found, dict):
-            raise DataError(f"{file}: damaged aligner: expected a JSON object, found {found!r}"[:300])
+        found = read_json(file, dict[str, Any], remedy="expected a saved aligner")
         if isinstance(found.get("format"), int) and found["format"] > FORMAT:
             raise DataError(f"{file}: format {found['format']} of a newer interlace; this one reads {FORMAT}")
         metadata = _Metadata.read(found, str(file))

@@ -8,7 +8,7 @@ of all posteriors.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -63,9 +63,9 @@ class Gibbs(Aligner):
     max_training_cells: int = Field(
         100_000_000,
         ge=1000,
-        description="Maximum cells (source words x target words, summed over pairs) used for training, 28 bytes each "
-        "and 9 more per thread beyond the first (at most two threads per view). A larger text is "
-        "sampled evenly for training; all its pairs are aligned.",
+        description="Maximum cells (source words x target words, summed over pairs) in memory while training, 28 bytes "
+        "each and 9 more per thread beyond the first (at most two threads per view). A larger text is trained on in "
+        "parts of this size, each starting from the counts of those before it.",
     )
     seed: int = Field(0, ge=0, description="Seed of the samplers.")
     threads: Threads = 0
@@ -79,7 +79,7 @@ class Gibbs(Aligner):
         return views
 
     def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedGibbs:
-        """Train on all pairs.
+        """Train on all pairs, in parts if they exceed `max_training_cells`.
 
         priors: their counts times `prior_weight` are links that samplers start with.
 
@@ -94,25 +94,37 @@ class Gibbs(Aligner):
         if not sampler.cells_of(pairs).any():
             raise DataError(f"{self.name}: all pairs with words on both sides are too long: {TOO_LONG}")
         sampler.warn_about_long(pairs)
-        part = sampler.sample(pairs, self.max_training_cells)
-        text = sampler.usable(pairs) if part is None else part
         vocabularies = Vocabularies.of(self.fold)
-        renumber = vocabularies.renumber(text)
-        source, target = renumber[0](text.source, grow=True), renumber[1](text.target, grow=True)
-        prior = Prior.of(priors, self.prior_weight, vocabularies)
-        types = vocabularies.types
-        cuts = [(Cut.of(types[0], letters), Cut.of(types[1], letters)) for letters in self.views]
-        posteriors, directions = sampler.run_samplers(
-            [sampler.LazyView(source, target, cut, prior) for cut in cuts],
-            sampler.SamplerPriors(self.null, self.unseen, self.jump_alpha, self.fertility_alpha),
-            self.sweeps_for(len(source)), self.seed, self.threads, progress or no_progress,
-        )  # fmt: skip
-        model = GibbsModel(cuts, directions, self.null, self.seed)
-        if part is not None:
+        renumber = vocabularies.renumber(pairs)
+        priors_of = sampler.SamplerPriors(self.null, self.unseen, self.jump_alpha, self.fertility_alpha)
+        count = sampler.count_parts(pairs, self.max_training_cells)
+        schedule = self.sweeps_for(-(-len(pairs) // count))
+        learned: Sequence[sampler.LearnedView | None] = [None] * len(self.views)
+        for number in range(count):
+            text = sampler.part(pairs, number, count)
+            source, target = renumber[0](text.source, grow=True), renumber[1](text.target, grow=True)
+            prior = Prior.of(None if number else priors, self.prior_weight, vocabularies)
+            types = vocabularies.types
+            cuts = [(Cut.of(types[0], letters), Cut.of(types[1], letters)) for letters in self.views]
+            views = [
+                sampler.LazyView(source, target, cut, prior, before) for cut, before in zip(cuts, learned, strict=True)
+            ]
+            report = _of_part(progress or no_progress, number, count)
+            posteriors, found = sampler.run_samplers(
+                views, priors_of, schedule, self.seed, self.threads, report, number
+            )
+            learned = found
+            if count > 1:  # free the cells before the next part
+                posteriors.clear()
+                del source, target, text, views
+        model = GibbsModel(
+            cuts, [(forward.direction, backward.direction) for forward, backward in found], self.null, self.seed
+        )
+        if count > 1:
             return FittedGibbs(self, model, vocabularies)
         whole = Posteriors(source.offsets, target.offsets, cell_starts(source, target), *posteriors)
-        found = links_of(whole, self.symmetrization, self.threshold)
-        own = StoredAlignments.of(self, pairs, found.links, found.confidence)
+        links = links_of(whole, self.symmetrization, self.threshold)
+        own = StoredAlignments.of(self, pairs, links.links, links.confidence)
         return FittedGibbs(self, model, vocabularies, own)
 
     def restore(
@@ -176,3 +188,8 @@ class FittedGibbs(FittedAligner):
     def types(self) -> tuple[list[str], list[str]]:
         """Return the folded spellings that the arrays refer to."""
         return self._vocabularies.types
+
+
+def _of_part(progress: Progress, number: int, count: int) -> Progress:
+    """Return a callback for the steps of one part, which reports those of all parts."""
+    return lambda what, done, steps: progress(what, number * steps + done, count * steps)
