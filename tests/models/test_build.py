@@ -63,7 +63,7 @@ def folder(vocab, tmp_path):
 def test_a_missing_folder_a_file_and_a_run_folder_are_named(folder, tmp_path):
     with pytest.raises(CheckpointError, match=r"no such folder; did you mean 'base'"):
         load(tmp_path / "bsae")
-    with pytest.raises(CheckpointError, match=r"no such folder; did you mean 'base'"):
+    with pytest.raises(CheckpointError, match=r"bsae does not exist; did you mean 'base'"):
         load(tmp_path / "bsae" / "model")
     with pytest.raises(CheckpointError, match="is a file"):
         load(folder / "config.json")
@@ -93,6 +93,11 @@ def test_reports_names_missing_on_the_hub(tmp_path, monkeypatch):
     ("text", "message"),
     [
         *((text, r"config\.json: damaged") for text in ("{", "[]", '{"hidden_size": 8}')),
+        ('{"model_type": "bert", "num_hidden_layers": 100000000}', r"config\.json: damaged: key 'num_hidden_layers'"),
+        ('{"model_type": "bert", "vocab_size": "many"}', r"key 'vocab_size': input should be a valid integer"),
+        ('{"model_type": "bert", "quantization_config": {"quant_method": "gptq"}}', "its weights are quantised"),
+        ('{"model_type": "bert", "hidden_act": "__import__"}', r"cannot be opened"),
+        ('{"model_type": "bert", "initializer_range": []}', r"cannot be opened"),
         ('{"model_type": "gpt2"}', r"'gpt2' model cannot be a backbone; there are: bert"),
     ],
 )

@@ -168,3 +168,19 @@ def test_rejects_folding_a_language(vocab, tmp_path):
     with pytest.raises(SettingsError, match=r"export\.fold_language: a translation model reads one language"):
         made(vocab).save_pretrained(tmp_path / "model", vocab, fold_language="en")
     assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize(
+    ("family", "spoil"),
+    [
+        ("bert", {"encoder": None}),
+        ("bert", {"encoder": {"model_type": "gpt2"}}),
+        ("bert", {"interlace_seq2seq": "x"}),
+        ("modernbert", {"interlace_seq2seq": "x"}),
+    ],
+)
+def test_names_the_folder_of_a_spoiled_configuration(family, spoil, vocab, tmp_path):
+    path = made(vocab, family).save_pretrained(tmp_path / "model", vocab) / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **spoil}))
+    with pytest.raises(CheckpointError, match=str(tmp_path / "model")):
+        load(tmp_path / "model", vocab)

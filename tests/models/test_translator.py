@@ -236,3 +236,13 @@ def test_splitting_takes_linear_time():
     begun = time.process_time()
     assert len(cut('"' * 120_000, 60)) == 2000
     assert time.process_time() - begun < 5
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("beam", [1, 4])
+def test_a_gpu_translates_as_a_cpu(models, vocab, beam):
+    search = SearchSettings(beam=beam)
+    expected = Translator(models["bert"], vocab, "en", "de", search).lines(LINES)
+    found = Translator(little_model("bert", vocab).cuda(), vocab, "en", "de", search).lines(LINES)
+    assert [each.text for each in found] == [each.text for each in expected]

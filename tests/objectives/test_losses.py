@@ -89,3 +89,22 @@ def test_frozen_encoder_does_not_change():
     assert "decoder" not in " ".join(name for name, _ in start.named_parameters())
     states = torch.randn(3, 8)
     torch.testing.assert_close(identity_layer(8)(states), states)
+
+
+def test_half_precision_keeps_small_probabilities_and_large_sums():
+    """In half precision 1/V of a large vocabulary is subnormal, and the gradient of a frequent token overflows."""
+    torch.manual_seed(0)
+    layer, states = torch.nn.Linear(8, 60_000), (60 * torch.randn(3000, 8)).requires_grad_()
+    with torch.no_grad():
+        layer.weight.mul_(1e-3)
+        states.abs_()
+    labels = torch.zeros(3000, dtype=torch.long)
+    linear_cross_entropy(states, layer, labels)[0].backward()
+    expected = [each.grad.clone() for each in (states, layer.weight, layer.bias)]
+    states.grad = None
+    layer.zero_grad()
+    with torch.autocast("cpu", torch.float16):
+        linear_cross_entropy(states, layer, labels)[0].backward()
+    assert layer.weight.grad.abs().max() > 70_000
+    for found, each in zip((states.grad, layer.weight.grad, layer.bias.grad), expected, strict=True):
+        torch.testing.assert_close(found, each, rtol=5e-3, atol=1e-4 * float(each.abs().median()))

@@ -1,6 +1,8 @@
 """Two processes with one micro-batch each equal one process with two, dropout on, with all objectives."""
 
 import json
+import os
+import socket
 import subprocess
 
 import pytest
@@ -99,3 +101,37 @@ def test_two_processes_score_like_one(python, small, tmp_path):
     subprocess.run([python, *TORCHRUN, "--no-python", python, *arguments], check=True, capture_output=True)
     rows = json.loads((tmp_path / "two" / "scores.json").read_text())
     assert [(row["language"], row["n"], row["scores"]["unread"]) for row in rows] == [("en", 31, 0), ("xx", 7, 0)]
+
+
+@pytest.mark.slow
+@pytest.mark.distributed
+def test_a_lost_process_ends_the_other_with_a_message(python, small, tmp_path):
+    """The driver starts both without torchrun, which would end the second one itself."""
+    driver = """
+import os, pathlib, sys
+def watch(step):
+    if step.index == 6 and os.environ["RANK"] == "1":
+        os._exit(1)
+from interlace.__main__ import main
+from interlace.cli.common import progress
+from contextlib import contextmanager
+progress.training_bar = contextmanager(lambda *_: (yield watch))
+sys.argv[1:] = ["pretrain", sys.argv[1], "--output", sys.argv[2]]
+main()
+"""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    command = [python, "-c", driver, str(small), str(tmp_path / "run")]
+    common = {**os.environ, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+    started = [
+        subprocess.Popen(command, env={**common, "RANK": rank, "LOCAL_RANK": rank}, stderr=subprocess.PIPE, text=True)
+        for rank in "01"
+    ]
+    messages = [process.communicate(timeout=200)[1] for process in started]
+    assert [process.returncode for process in started] == [2, 1], messages
+    assert "process 0 of 2 has lost another one" in messages[0]
+    assert "Traceback" not in messages[0]
+    again = ["-m", "interlace", "pretrain", str(small), "--output", str(tmp_path / "run")]
+    resumed = subprocess.run([python, *TORCHRUN, *again], check=True, capture_output=True, text=True)
+    assert "resuming from step 4" in resumed.stderr

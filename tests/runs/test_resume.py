@@ -131,3 +131,28 @@ def test_early_stopping_exports_the_best_weights_after_an_interruption_too(small
     run(cut, [6.0, 7.0])  # from step 4 on, where the newest checkpoint stands
     assert about(cut)["steps"] == 8
     assert torch.equal(table(weights(cut)), table(weights(whole)))
+
+
+TERMINATED = """
+def watch(step):
+    if step.index == 7:
+        os.kill(os.getpid(), signal.SIGTERM)
+"""
+
+
+@pytest.mark.slow
+def test_a_terminated_run_saves_and_resumes_with_wrapped_layers_and_half_precision(python, pretrain, small, tmp_path):
+    text = small.read_text().replace('precision = "no"', 'precision = "fp16"\ngradient_checkpointing = true')
+    small.write_text(text.replace("checkpoint_every = 4", "checkpoint_every = 0"))
+    run, whole = tmp_path / "run", tmp_path / "whole"
+    driver = [python, "-c", DRIVER.format(killer=TERMINATED), str(small), str(run)]
+    stopped = subprocess.run(driver, check=False, capture_output=True, text=True)
+    assert stopped.returncode == 128 + signal.SIGTERM, stopped.stderr
+    assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-00000008"]
+    assert "resuming from step 8" in pretrain(run).stderr
+    pretrain(whole)
+    assert (run / "model" / "model.safetensors").read_bytes() == (whole / "model" / "model.safetensors").read_bytes()
+    assert not [name for name in weights(run, 12) if "_orig_mod" in name]
+    speed = about(run)["speed"]
+    assert speed["tokens_per_second"] > 0 < speed["tflops"]
+    assert speed["memory"] > 10**7

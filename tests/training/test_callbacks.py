@@ -1,17 +1,21 @@
 """Callbacks: evaluation, early stopping, checkpoints, and the warning of copying."""
 
+import json
 import logging
 import math
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 import torch
 from torch import nn
 
+from interlace.core.errors import RunError
+from interlace.experiments.records import speed_of
 from interlace.training import checkpoint
-from interlace.training.callbacks import CheckpointCallback, CopyingWarning, HeldOutEvaluation
-from interlace.training.loop import Progress
+from interlace.training.callbacks import CheckpointCallback, CopyingWarning, HeldOutEvaluation, MetricsWriter
+from interlace.training.loop import Progress, TrainingStep
 
 
 def evaluation(values, every=2, patience=2, last=10):
@@ -50,9 +54,11 @@ def test_evaluation_state_is_restored(values):
 
 def saver(folder, every=2, keep=2):
     model = nn.Linear(2, 2)
-    accelerator = SimpleNamespace(is_main_process=True, unwrap_model=lambda m: m, wait_for_everyone=lambda: None)
+    accelerator = SimpleNamespace(
+        is_main_process=True, num_processes=1, unwrap_model=lambda m: m, wait_for_everyone=lambda: None
+    )
     optimizer = torch.optim.AdamW(model.parameters())
-    training = SimpleNamespace(model=model, optimizer=optimizer, accelerator=accelerator, last=7)
+    training = SimpleNamespace(model=model, optimizer=optimizer, accelerator=accelerator, last=7, loss_scale=None)
     return CheckpointCallback(folder, every, keep, training, Progress(drawn=(3,)))
 
 
@@ -66,6 +72,59 @@ def test_saves_every_few_steps_at_the_end_and_when_stopped(tmp_path):
     assert checkpoint.steps_in(tmp_path) == [2, 5, 7]
 
 
+def test_saves_when_the_run_is_told_to_end(tmp_path):
+    made = saver(tmp_path, every=0)
+    made.progress.ended = True
+    run(made, [3])
+    assert checkpoint.steps_in(tmp_path) == [3]
+    again = saver(tmp_path)
+    assert again.resume() == 3
+    assert not again.progress.stop  # it goes on
+
+
+def test_processes_resume_only_from_the_same_checkpoint(tmp_path, monkeypatch):
+    made = saver(tmp_path)
+    run(made, [2])
+    content = checkpoint.content_of(checkpoint.path_of(tmp_path, 2))
+    made.training.accelerator.num_processes = 2
+    monkeypatch.setattr("accelerate.utils.broadcast_object_list", lambda values: values)
+    for other in ("", content.replace("hashes", "hash")):  # a folder of its own, or one with another run
+        monkeypatch.setattr("accelerate.utils.gather_object", lambda mine, other=other: [*mine, other])
+        with pytest.raises(RunError, match=r"step-00000002: process 0 resumes .* different for process 1;"):
+            made.resume()
+    monkeypatch.setattr("accelerate.utils.gather_object", lambda mine: [*mine, content])
+    assert made.resume() == 2
+
+
+def test_half_precision_resumes_with_its_loss_scale(tmp_path):
+    made, again = saver(tmp_path), saver(tmp_path)
+    for each in (made, again):
+        each.training.loss_scale = torch.amp.GradScaler("cpu")
+    made.training.loss_scale.load_state_dict(
+        {**made.training.loss_scale.state_dict(), "scale": 4.0, "_growth_tracker": 17}
+    )
+    run(made, [2])
+    again.resume()
+    found = again.training.loss_scale.state_dict()
+    assert (found["scale"], found["_growth_tracker"]) == (4.0, 17)
+
+
+def test_records_speed_and_skipped_updates(tmp_path):
+    write = MetricsWriter(tmp_path / "metrics.jsonl")
+    step = TrainingStep(1, "mlm", "en", {"mlm": 2.0}, {"mlm": 5}, 100, 0.1, 0.5, seconds=0.5, waited=0.25, flops=3e12)
+    write(replace(step, peak_share=0.4, memory=1000))
+    write(replace(step, index=2, losses={"mlm": math.nan}, gradient_norm=math.inf))
+    rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    one, two = ({name: row.get(name) for name in ("tflops", "peak_share", "memory", "skipped")} for row in rows)
+    assert one == {"tflops": 6, "peak_share": 0.4, "memory": 1000, "skipped": None}
+    assert two == {"tflops": 6, "peak_share": None, "memory": 0, "skipped": True}
+    assert (rows[1]["losses"], "gradient_norm" in rows[1]) == ({}, False)
+    found = speed_of(rows)
+    assert found == {
+        "tokens_per_second": 200, "tflops": 6, "peak_share": 0.2, "waited_share": 0.5, "memory": 1000, "skipped": 1,
+    }  # fmt: skip
+
+
 @pytest.fixture
 def warnings(caplog):
     def of(shares, ratio=1.0, corpora=("de",), **settings):
@@ -74,7 +133,8 @@ def warnings(caplog):
         with caplog.at_level(logging.WARNING):
             for index, share in enumerate(shares, 1):
                 losses = {"copied_share": share, "length_ratio": ratio} if share is not None else {"mlm": 1.0}
-                observer(SimpleNamespace(index=index, corpus=corpora[index % len(corpora)], losses=losses))
+                corpus = corpora[index % len(corpora)]
+                observer(SimpleNamespace(index=index, corpus=corpus, losses=losses, skipped=False))
         return [record.getMessage() for record in caplog.records]
 
     return of

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from interlace.core.errors import RunError
 from interlace.core.ragged import Ragged
@@ -18,7 +19,7 @@ from interlace.models.settings import Shape
 from interlace.objectives import Batch, Resources
 from interlace.objectives.mlm import Mlm
 from interlace.training.device import accelerator_for
-from interlace.training.loop import Progress, StepCounts, Training, TrainingModel, steps
+from interlace.training.loop import Progress, StepCounts, Training, TrainingModel, steps, uses_all_parameters
 from interlace.training.mixture import Mixture, MixtureSource
 from interlace.training.optimizer import OptimizerSettings
 
@@ -40,7 +41,7 @@ def vocab():
     return Vocab.learn({"en": ["a few words to learn the alphabet from"] * 20}, size=300)
 
 
-def training(vocab, size, micro_batches, dropout=0.0, last=4):
+def training(vocab, size, micro_batches, dropout=0.0, last=4, precision="no"):
     rng = np.random.default_rng(0)
     lengths = rng.integers(3, 9, size=64)
     ids = Ragged.from_lengths(rng.choice(vocab.regular_ids, size=lengths.sum()).astype(np.int32), lengths)
@@ -50,7 +51,7 @@ def training(vocab, size, micro_batches, dropout=0.0, last=4):
     shape = Shape(layers=1, width=16, heads=2, max_length=32, dropout=dropout, attention_dropout=dropout)
     backbone = from_shape(shape, vocab, seed=1)
     source = MixtureSource("mlm", "en", mlm, mlm.prepare(Resources(vocab, backbone.traits)), Rows(rows, size))
-    accelerator = accelerator_for("no", threads=1)
+    accelerator = accelerator_for(precision, threads=1)
     model = accelerator.prepare(TrainingModel(backbone, {"mlm": mlm}, 0))
     settings = OptimizerSettings(learning_rate=0.01, warmup=0)
     return Training(model, Mixture([source], 0), settings.build(model), settings, accelerator, last, micro_batches)
@@ -76,7 +77,7 @@ def test_the_loss_weight_scales_the_gradient_and_not_the_loss(vocab):
     for schedule in ("1", "0:0.25,100:0.25"):
         made = training(vocab, 4, 1, last=1)
         made.mixture.sources[0] = replace(made.mixture.sources[0], loss_weight=schedule)
-        made = replace(made, optimizer=torch.optim.SGD(made.model.parameters(), lr=0.01))
+        made = replace(made, optimizer=torch.optim.SGD(made.model.parameters(), lr=0.01, fused=True))
         made = replace(made, settings=OptimizerSettings(learning_rate=0.01, warmup=0, clip=1e9))
         before = weights(made)
         losses += [step.losses["mlm"] for step in steps(made, Progress())]
@@ -91,17 +92,147 @@ def test_the_loop_starts_where_progress_stands(vocab):
     assert found == [3, 4]
 
 
+def spoil(made, *steps):
+    """Make the loss of these steps infinite."""
+    inner, seen = made.model.forward, []
+
+    def forward(*arguments):
+        seen.append(0)
+        loss, parts = inner(*arguments)
+        bad = torch.tensor(torch.inf if len(seen) - 1 in steps else 0.0)  # the first call counts operations
+        return loss + bad, {name: part + bad for name, part in parts.items()}
+
+    made.model.forward = forward
+    return made
+
+
 def test_divergence_stops_before_the_weights_change(vocab):
-    made = training(vocab, 4, 1)
+    made = training(vocab, 4, 1, last=9)
     run = steps(made, Progress())
     next(run)
     with torch.no_grad():
         made.model.backbone.input_embeddings[:] = torch.inf
     before = weights(made)
-    with pytest.raises(RunError, match=r"step 2, mlm/en: the (mlm|gradient norm) is nan.*learning rate"):
-        next(run)
+    skipped = []
+    with pytest.raises(RunError, match=r"step 4, mlm/en: the (mlm|gradient norm) is nan, as in 3 .*learning rate"):
+        skipped.extend(run)
+    assert skipped == [] or all(step.skipped for step in skipped)
     for name, value in weights(made).items():
         assert torch.equal(value, before[name]), name
+
+
+def test_an_update_with_an_infinite_loss_is_skipped(vocab):
+    """The others give the weights and moments of a run without it, though losses are read later."""
+    runs = []
+    for made in (spoil(training(vocab, 4, 1, last=5), 3), training(vocab, 4, 1, last=5)):
+        found, before = [], None
+        for step in steps(made, Progress(), due=lambda index: index in {2, 3}):
+            found.append(step.skipped)
+            if step.index == 2:
+                before = weights(made)
+            if step.index == 3:
+                unchanged = all(torch.equal(value, before[name]) for name, value in weights(made).items())
+                counted = {int(state["step"]) for state in made.optimizer.state.values()}
+        runs.append((found, unchanged, counted))
+    assert runs == [([False, False, True, False, False], True, {2}), ([False] * 5, False, {3})]
+
+
+@pytest.mark.parametrize("every", [1, 3, 100])
+def test_steps_are_the_same_however_often_they_are_read(vocab, every):
+    made = replace(training(vocab, 4, 2, dropout=0.1, last=7), read_every=every)
+    progress, seen, done = Progress(), [], []
+    for step in steps(made, progress, due=lambda index: index == 5):
+        seen.append((step.index, step.losses["mlm"], step.gradient_norm, step.learning_rate, step.tokens))
+        done.append((progress.done, progress.drawn))
+    plain = training(vocab, 4, 2, dropout=0.1, last=7)
+    assert seen == [
+        (step.index, step.losses["mlm"], step.gradient_norm, step.learning_rate, step.tokens)
+        for step in steps(plain, Progress())
+    ]
+    assert done == [(number, (2 * number,)) for number in range(1, 8)]
+    for name, value in weights(made).items():
+        assert torch.equal(value, weights(plain)[name]), name
+
+
+def test_a_request_to_end_stops_the_loop_for_a_checkpoint(vocab):
+    made, progress = replace(training(vocab, 4, 1, last=20), read_every=4), Progress()
+    seen = []
+    for step in steps(made, progress):
+        progress.ending |= step.index == 6
+        seen.append((step.index, progress.ended))
+    assert seen == [*((number, False) for number in range(1, 12)), (12, True)]
+    assert (progress.done, progress.stop) == (12, False)
+
+
+class Waiting(TorchDispatchMode):
+    """Counts what would wait for a GPU: reads of a number, and indices whose number depends on values."""
+
+    READS = ("aten._local_scalar_dense", "aten.nonzero", "aten.masked_select", "aten.unique", "aten._unique2")
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        at = args[1] if str(func).startswith("aten.index.") else []
+        masks = any(each is not None and each.dtype == torch.bool for each in at)
+        if str(func).startswith(self.READS) or masks:
+            self.found.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.fixture
+def waiting(monkeypatch):
+    """Reads on the training thread; copies to the host do not pass the dispatcher where the device is the CPU."""
+    mode = Waiting()
+    for name in ("tolist", "cpu", "numpy", "__array__", "item"):
+        inner = getattr(torch.Tensor, name)
+
+        def counted(tensor, *arguments, inner=inner, name=name):
+            mode.found.append(name)
+            return inner(tensor, *arguments)
+
+        monkeypatch.setattr(torch.Tensor, name, counted)
+    return mode
+
+
+@pytest.mark.parametrize("precision", ["no", "fp16"])
+def test_updates_wait_for_the_device_only_to_be_read(vocab, waiting, precision):
+    made = replace(training(vocab, 4, 2, dropout=0.1, last=100, precision=precision), read_every=5)
+    run = steps(made, Progress())
+    next(run)  # and four more, the first of which measures
+    for _ in range(4):
+        next(run)
+    waiting.found.clear()
+    with waiting:
+        next(run)
+    assert waiting.found == ["tolist"]
+
+
+def test_the_count_of_reads_finds_each_kind(waiting):
+    number, many = torch.ones(()), torch.ones(3)
+    kinds = [lambda: float(number), lambda: bool(number > 0), number.item, many.cpu, many.tolist, many.nonzero]
+    with waiting:
+        for kind in [*kinds, lambda: many[many > 0]]:
+            before = len(waiting.found)
+            kind()
+            assert len(waiting.found) > before
+
+
+def test_half_precision_learns_as_single_precision(vocab):
+    """Half has 11 bits; a loss scale that is too large skips updates, is halved, and leaves no trace."""
+    made = training(vocab, 8, 1, last=24, precision="fp16")
+    made.loss_scale.load_state_dict({**made.loss_scale.state_dict(), "scale": 2.0**32})
+    found = [step.skipped for step in steps(made, Progress())]
+    first = sum(found)
+    assert 0 < first < 20
+    assert found == [True] * first + [False] * (24 - first)
+    found = made.loss_scale.state_dict()
+    assert (found["scale"], found["_growth_tracker"]) == (2.0 ** (32 - first), 24 - first)
+    half, single = training(vocab, 8, 1, last=6, precision="fp16"), training(vocab, 8, 1, last=6)
+    for one, other in zip(steps(half, Progress()), steps(single, Progress()), strict=True):
+        assert one.losses["mlm"] == pytest.approx(other.losses["mlm"], rel=5e-3)
+        assert one.gradient_norm == pytest.approx(other.gradient_norm, rel=2e-2)
 
 
 class Forgetful(Mlm):
@@ -173,18 +304,72 @@ def test_rejects_batches_with_other_counts_than_the_first(later, named):
 
 
 def test_counts_of_processes_are_summed_by_place(monkeypatch):
-    counting = two(monkeypatch, [7, 1, 2, 7, 0], ("tokens", "rows", "mlm", "tokens in en"))
-    assert counting.of(SOURCE, [batch({"mlm": 3})]) == {"tokens": 17, "rows": 3, "mlm": 5, "tokens in en": 12}
-    counting = two(monkeypatch, [0] * 5, ("tokens", "rows", "mlm", "other", "tokens in en"))
+    counting = two(monkeypatch, [7, 1, 2, 7, 0, 1], ("tokens", "rows", "mlm", "tokens in en"))
+    found, differing = counting.of(SOURCE, [batch({"mlm": 3})])
+    sums = {"tokens": 17, "rows": 3, "mlm": 5, "tokens in en": 12, "differs": 0, "ending": 1}
+    assert ({name: float(count) for name, count in found.items()}, differing) == (sums, None)
+    counting = two(monkeypatch, [0] * 6, ("tokens", "rows", "mlm", "other", "tokens in en"))
     with pytest.raises(RunError, match="counts 'mlm', 'en', another one 'mlm', 'other', 'en'; mine"):
         counting.of(SOURCE, [batch({"mlm": 3})])
 
 
 def test_all_processes_stop_when_one_counts_differently(monkeypatch):
     names = ("tokens", "rows", "mlm", "tokens in en")
-    counting = two(monkeypatch, [0, 0, 0, 0, 0], names)
-    counting.of(SOURCE, [batch({"mlm": 3})])
-    counting._accelerator.sends[-1] = 1
+    counting = two(monkeypatch, [0, 0, 0, 0, 1, 0], names)
+    found, differing = counting.of(SOURCE, [batch({"mlm": 3})])
+    assert (float(found["differs"]), differing) == (1, None)
     monkeypatch.setattr("accelerate.utils.gather_object", lambda mine: [*mine, ("tokens", "rows", "mood")])
     with pytest.raises(RunError, match="counts 'mlm', 'en', another one 'mood'; mine"):
-        counting.of(SOURCE, [batch({"mlm": 3})])
+        counting.raise_difference(SOURCE, differing)
+
+
+class Changing(Mlm):
+    """Counts a term more, or none, in its second batch."""
+
+    later: tuple[str, ...] = ()
+
+    def batch(self, examples, prepared, step, rng):
+        batch = super().batch(examples, prepared, step, rng)
+        return batch if step < 2 else replace(batch, counts=dict.fromkeys(self.later, 3.0))
+
+    def loss(self, backbone, heads, batch):
+        term = super().loss(backbone, heads, batch)["mlm"]
+        return dict.fromkeys(batch.counts, term)
+
+
+class Joined:
+    """An accelerator that another process, which does the same, has joined."""
+
+    num_processes = 2
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+    def reduce(self, values, _how):
+        return 2 * values
+
+
+@pytest.mark.parametrize("later", [("mlm", "other"), ("other",)])
+def test_a_step_whose_batch_counts_differently_ends_in_all_processes_alike(vocab, monkeypatch, later):
+    """The update itself exchanges as much as in the other processes, so none waits for this one."""
+    monkeypatch.setattr("accelerate.utils.gather_object", lambda mine: mine * 2)
+    made, learner = training(vocab, 4, 2), Changing(later=later)
+    made.mixture.sources[0] = replace(made.mixture.sources[0], learner=learner)
+    made.model.objectives["mlm"] = learner
+    run = steps(replace(made, accelerator=Joined(made.accelerator)), Progress())
+    first = next(run)
+    assert first.tokens == sum(first.languages.values())
+    named = ", ".join(f"'{name}'" for name in later)
+    with pytest.raises(RunError, match=f"its first batch counts 'mlm', 'en', another one {named}, 'en'"):
+        next(run)
+
+
+@pytest.mark.parametrize(("head", "expected"), [(False, True), (True, False)])
+def test_unused_parameters_are_searched_only_where_there_are_any(vocab, head, expected):
+    made = training(vocab, 4, 1)
+    if head:
+        made.model.heads["other"] = torch.nn.Linear(2, 2)
+    assert uses_all_parameters(made.model, made.mixture, made.accelerator) is expected

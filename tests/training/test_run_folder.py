@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from interlace.core.errors import RunError
-from interlace.training.run_folder import append_line, cut_metrics, locked, read_json
+from interlace.core.errors import DataError, RunError
+from interlace.training.run_folder import append_line, cut_metrics, locked, read_run
 
 
 def test_rejects_a_folder_in_use(tmp_path):
@@ -57,10 +57,21 @@ def test_metrics_are_cut_back_to_the_checkpoint(tmp_path):
     assert [json.loads(line)["step"] for line in path.read_text().splitlines()] == [1, 2]
 
 
+def test_metrics_keep_their_text_and_damaged_lines_name_the_remedy(tmp_path):
+    path, line = tmp_path / "metrics.jsonl", b'{"loss": 1.50,  "scores": {"b": 1}, "step": 1, "kind": "evaluation"}\n'
+    path.write_bytes(line)
+    cut_metrics(path, 1)
+    assert path.read_bytes() == line
+    for damaged in (b'{"step": 2, "l\n', b'{"stop": 2}\n'):
+        path.write_bytes(line + damaged + line)
+        with pytest.raises(DataError, match=r"metrics\.jsonl, line 2: damaged: .*; delete this line"):
+            cut_metrics(path, 1)
+
+
 def test_damaged_json_names_file_and_line(tmp_path):
     (tmp_path / "run.json").write_text('{\n"a": 1,,\n}')
-    with pytest.raises(RunError, match=r"run\.json: damaged.*line 2"):
-        read_json(tmp_path / "run.json")
+    with pytest.raises(DataError, match=r"run\.json: damaged.*line 2"):
+        read_run(tmp_path)
 
 
 @pytest.mark.parametrize("below", ["", "/run"])

@@ -80,12 +80,21 @@ def install_kernels(model: Any, *, own_attention: bool) -> None:
     """Put both kernels into a transformers model, in place; `own_attention` has effect where the model takes sdpa."""
     if own_attention and model._supports_sdpa:  # noqa: SLF001 - transformers has no public name for it
         from transformers import AttentionInterface, AttentionMaskInterface
-        from transformers.masking_utils import sdpa_mask
 
         AttentionInterface.register(NAME, attention)
-        AttentionMaskInterface.register(NAME, sdpa_mask)
+        AttentionMaskInterface.register(NAME, _attention_mask)
         model.set_attn_implementation(NAME)
     _replace_dropout(model)
+
+
+def _attention_mask(*arguments: Any, **options: Any) -> Tensor | None:
+    """Return transformers' mask for sdpa; one is passed only where something is padded, so its values are not read."""
+    from transformers.masking_utils import sdpa_mask
+
+    if options.get("attention_mask") is not None:
+        options["allow_is_bidirectional_skip"] = False
+    found: Tensor | None = sdpa_mask(*arguments, **options)
+    return found
 
 
 def _replace_dropout(module: nn.Module) -> None:

@@ -3,7 +3,6 @@
 Legend: B sequences, L tokens of the longest sequence, H width, N predictions, V vocabulary.
 """
 
-import json
 import re
 from pathlib import Path
 from typing import Any, Literal
@@ -13,6 +12,7 @@ from torch import Tensor, nn
 
 from interlace.core.errors import CheckpointError, SettingsError
 from interlace.core.files import atomic_folder, must_be_replaceable
+from interlace.core.json_files import read_json
 from interlace.data.tokenizer_files import without_code
 from interlace.data.vocab import Vocab
 from interlace.models.attention import attention_arguments
@@ -159,7 +159,7 @@ class Backbone(nn.Module):
             changes |= {"is_decoder": True, "architectures": [kind.__name__]}
         with quiet():
             model.save_pretrained(folder, state_dict=tensors)
-        config = without_code(json.loads((folder / CONFIG).read_text(encoding="utf-8")))
+        config = without_code(read_json(folder / CONFIG))
         write_config(folder / CONFIG, {**config, **changes})
 
     def _encoder(self, inputs: dict[str, Tensor], causal: bool | None, **options: Any) -> Any:

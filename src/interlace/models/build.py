@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -14,7 +15,7 @@ from interlace.core.errors import CheckpointError, MissingDependencyError, Setti
 from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.models.attention import NAME, install_kernels
 from interlace.models.backbone import Backbone, encoder_weight_name, freeze_unused_bias, parts_of, to_encoder_form
-from interlace.models.checkpoint_files import find_checkpoint, quiet, read_config, read_weights, weight_files
+from interlace.models.checkpoint_files import find_checkpoint, opening, quiet, read_config, read_weights, weight_files
 from interlace.models.families import DECODER, LANGUAGES_KEY, MODEL_TYPES, SEQ2SEQ, family_of
 from interlace.models.languages import LanguageMapping, add_languages, equalize_segments, map_languages
 from interlace.models.seq2seq import (
@@ -257,8 +258,15 @@ def _random_model(config: Any, attention: str | None, seed: int | None) -> Any:
 
 
 def encoder_config(shape: Shape, vocab: Vocab) -> Any:
-    """Return the transformers configuration of a fresh encoder."""
+    """Return the transformers configuration of a fresh encoder; raise a SettingsError if memory cannot hold it."""
     import transformers
+
+    size = 4 * (vocab.size * shape.width + shape.layers * (4 * shape.width**2 + 2 * shape.width * shape.inner))
+    if size > (memory := os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")):
+        raise SettingsError(
+            f"[model.shape]: weights of {size / 2**30:,.0f} GiB, but this machine has {memory / 2**30:,.0f} GiB of "
+            "memory; lower layers or width"
+        )
 
     common: dict[str, Any] = {
         "vocab_size": vocab.size, "hidden_size": shape.width, "num_hidden_layers": shape.layers,
@@ -320,7 +328,8 @@ def load(
             extend_embeddings(model, vocab.extension, new_tokens, seed)
 
     if config["model_type"] in SEQ2SEQ:
-        return _load_seq2seq(folder, config, vocab, adapt, attention)
+        with opening(folder):
+            return _load_seq2seq(folder, config, vocab, adapt, attention)
     if vocab is not None:
         check_vocab(config, vocab, folder)
     files = weight_files(folder)
@@ -358,12 +367,11 @@ def check_vocab(config: dict[str, Any], vocab: Vocab, folder: Path) -> None:
 def _open(folder: Path, config: dict[str, Any], attention: Attention, seed: int) -> tuple[Any, dict[str, Any]]:
     """Return the transformers model of a checkpoint, and transformers' report about its weights."""
     import transformers
-    from safetensors import SafetensorError
 
     decoder = config["model_type"] == DECODER
     opener: Any = transformers.AutoModelForCausalLM if decoder else transformers.AutoModelForMaskedLM
     bidirectional = {key: False for key in _CAUSAL_KEYS if config.get(key) is True}
-    try:
+    with opening(folder):
         own = transformers.CONFIG_MAPPING[config["model_type"]].from_dict({**config, **bidirectional})
         with quiet(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(torch_seed(Purpose.INIT, seed))
@@ -371,11 +379,6 @@ def _open(folder: Path, config: dict[str, Any], attention: Attention, seed: int)
                 folder, config=own, dtype=torch.float32, attn_implementation=None if attention == "auto" else attention,
                 use_safetensors=True, local_files_only=True, trust_remote_code=False, output_loading_info=True,
             )  # fmt: skip
-    except (RuntimeError, OSError, ValueError, SafetensorError) as error:
-        reason = str(error).partition("\n")[0]
-        if attention != "auto" and "attention" in reason:
-            raise SettingsError(f"attention = {attention!r}: not supported by {folder}: {reason}") from error
-        raise CheckpointError(f"{folder}: cannot be opened: {reason}") from error
     if decoder:
         missing = {encoder_weight_name(key) for key in info["missing_keys"]}
         return to_encoder_form(model), {**info, "missing_keys": missing}
@@ -455,7 +458,8 @@ def _side_config(data: Mapping[str, Any], folder: Path) -> Any:
     if kind not in MODEL_TYPES:
         known = ", ".join(MODEL_TYPES)
         raise CheckpointError(f"{folder}: a translation model with a {kind!r} side; supported are {known}")
-    config: Any = AutoConfig.for_model(**data)
+    with opening(folder):
+        config: Any = AutoConfig.for_model(**data)
     return config
 
 

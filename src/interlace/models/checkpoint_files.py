@@ -7,9 +7,14 @@ import logging
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Required
 
-from interlace.core.errors import CheckpointError, DataError, did_you_mean
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from interlace.core.errors import CheckpointError, DataError, InterlaceError, did_you_mean
+from interlace.core.json_files import json_record, read_json
+from interlace.core.names import file_in
 from interlace.data.tokenizer_files import download, no_prompts, without_code
 from interlace.models.families import MODEL_TYPES, SEQ2SEQ
 
@@ -31,18 +36,36 @@ def find_checkpoint(start: str | Path) -> Path:
         return path
     if path.exists():
         raise CheckpointError(f"{path}: is a file; a checkpoint is a folder with {CONFIG} and {WEIGHTS}")
-    parts, below = str(start).split("/"), path
-    while not below.parent.is_dir():
-        below = below.parent
-    folders = [folder.name for folder in below.parent.iterdir() if folder.is_dir() and folder.name[0] != "."]
-    nearest = did_you_mean(below.name, folders)
-    # no hub name looks like it, or its parent exists
-    if str(start).startswith((".", "/", "~")) or len(parts) > 2 or (len(parts) > 1 and path.parent.is_dir()):
-        raise CheckpointError(f"{path}: no such folder{nearest}")
     try:
         return download(str(start), ["*.json", "*.safetensors", "*.txt", "*.model"])
     except DataError as error:
-        raise CheckpointError(f"{error}{nearest if 'did you mean' in nearest else ''}") from error
+        raise CheckpointError(str(error)) from error
+
+
+_Size = Annotated[int, Field(ge=1, le=1 << 24)]
+_Layers = Annotated[int, Field(ge=1, le=1000)]
+
+
+@json_record
+class ModelConfig(TypedDict, total=False):
+    """The keys of `config.json` by which weights are allocated, in the terms of all families."""
+
+    model_type: Required[str]
+    num_hidden_layers: _Layers
+    n_layers: _Layers
+    vocab_size: _Size
+    n_words: _Size
+    hidden_size: _Size
+    emb_dim: _Size
+    intermediate_size: _Size
+    max_position_embeddings: _Size
+    num_attention_heads: _Size
+    n_heads: _Size
+
+
+@json_record
+class _Index(TypedDict):
+    weight_map: dict[str, str]
 
 
 def read_config(folder: Path) -> dict[str, Any]:
@@ -56,11 +79,10 @@ def read_config(folder: Path) -> dict[str, Any]:
         inner = folder / "model" / CONFIG
         hint = f"; did you mean {inner.parent}?" if inner.is_file() else ""
         raise CheckpointError(f"{folder}: not a checkpoint, it has no {CONFIG}{hint}")
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-        kind = str(config["model_type"])
-    except (ValueError, TypeError, KeyError) as error:
-        raise CheckpointError(f"{path}: damaged, or not a model's configuration ({error!r})") from error
+    config = read_json(path, ModelConfig, remedy="expected a model's configuration", error=CheckpointError)
+    kind = config["model_type"]
+    if config.get("quantization_config"):
+        raise CheckpointError(f"{path}: its weights are quantised; start from the original checkpoint")
     if kind not in MODEL_TYPES and kind not in SEQ2SEQ:
         raise CheckpointError(f"{path}: a {kind!r} model cannot be a backbone{did_you_mean(kind, MODEL_TYPES)}")
     return dict(without_code(config))
@@ -104,6 +126,18 @@ def read_weights(files: Mapping[str, Path], names: Collection[str]) -> dict[str,
 
 
 @contextmanager
+def opening(folder: Path) -> Iterator[None]:
+    """Convert any error of transformers about a folder to a CheckpointError that names it."""
+    try:
+        yield
+    except (InterlaceError, MemoryError):
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+        raise CheckpointError(f"{folder}: cannot be opened: {reason}") from error
+
+
+@contextmanager
 def quiet() -> Iterator[None]:
     """Suppress progress bars, reports, warnings and prompts of transformers within the context."""
     from transformers.utils import logging as theirs
@@ -125,11 +159,8 @@ def _shards(folder: Path) -> list[Path]:
     if (folder / WEIGHTS).is_file():
         return [folder / WEIGHTS]
     if (folder / INDEX).is_file():
-        try:
-            shards = json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"].values()
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise CheckpointError(f"{folder / INDEX}: damaged ({error!r})") from error
-        return [folder / shard for shard in sorted(set(shards))]
+        shards = read_json(folder / INDEX, _Index, error=CheckpointError)["weight_map"].values()
+        return [file_in(folder, shard) for shard in sorted(set(shards))]
     found = "its weights are pickles (*.bin), which are never read" if list(folder.glob("*.bin")) else f"no {WEIGHTS}"
     raise CheckpointError(
         f"{folder}: {found}; convert a checkpoint of pickles with transformers' AutoModelForMaskedLM.from_pretrained "

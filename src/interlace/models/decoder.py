@@ -127,14 +127,20 @@ class CrossAttentionDecoder(nn.Module, ABC):
         positions = self._rotations(states, 0)
         visible = None if mask is None else mask.bool()[:, None, None]
         for layer in range(self.depth):
-            inputs = self._self_attention_inputs(layer, states, positions)
             window = self._window(layer)
             local = None if window is None or ids.shape[1] <= window else causal_mask(ids, window, additive=False)
-            states = self._add_self_attention(layer, states, self._attend(*inputs, local, causal=local is None))
-            key, value = self._source_keys_values(layer, source)
-            attended = self._attend(self._source_query(layer, states), key, value, visible, causal=False)
-            states = self._add_feed_forward(layer, self._add_cross_attention(layer, states, attended))
+            states = self.run_layer(layer, states, positions, local, source, visible)
         return self._final_norm(states)
+
+    def run_layer(
+        self, layer: int, states: Tensor, positions: Any, local: Tensor | None, source: Tensor, visible: Tensor | None
+    ) -> Any:
+        """Return the (B, T, H) states after a layer; `local` and `visible` are masks of both attentions, or None."""
+        inputs = self._self_attention_inputs(layer, states, positions)
+        states = self._add_self_attention(layer, states, self._attend(*inputs, local, causal=local is None))
+        key, value = self._source_keys_values(layer, source)
+        attended = self._attend(self._source_query(layer, states), key, value, visible, causal=False)
+        return self._add_feed_forward(layer, self._add_cross_attention(layer, states, attended))
 
     def _attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
         dropout = self.attention_dropout if self.training else 0.0

@@ -24,13 +24,18 @@ class Shape(Settings):
     family: Literal["bert", "roberta", "modernbert"] = Field(
         "bert", description="Architecture; modernbert has rotary positions, gated layers and no language embeddings."
     )
-    layers: int = Field(6, ge=1, description="Transformer layers (XLM: 12; for translation 6).")
-    width: int = Field(256, ge=8, description="Hidden size (XLM: 1024).")
+    layers: int = Field(6, ge=1, le=1000, description="Transformer layers (XLM: 12; for translation 6).")
+    width: int = Field(256, ge=8, le=65_536, description="Hidden size (XLM: 1024).")
     heads: int = Field(4, ge=1, description="Attention heads; must divide the width (XLM: 8).")
     feed_forward: int | None = Field(
-        None, ge=8, description="Inner size of a layer; none: 4 x width, 8/3 x width in modernbert's gated layers."
+        None,
+        ge=8,
+        le=262_144,
+        description="Inner size of a layer; none: 4 x width, 8/3 x width in modernbert's gated layers.",
     )
-    max_length: int = Field(256, ge=8, description="Maximum sequence length in tokens, specials included (XLM: 256).")
+    max_length: int = Field(
+        256, ge=8, le=1 << 20, description="Maximum sequence length in tokens with specials (XLM: 256)."
+    )
     dropout: float = Field(0.1, ge=0, lt=1, description="Share of states dropped in training (XLM: 0.1).")
     attention_dropout: float = Field(0.1, ge=0, lt=1, description="Share of attention weights dropped (XLM: 0.1).")
     init_std: float = Field(
@@ -66,7 +71,7 @@ class DecoderSettings(Settings):
         "('embeddings'), or none. Cross-attention is always random.",
     )
     shape: Shape | None = Field(None, description="Shape of a fresh decoder; none: that of the start or the encoder.")
-    layers: int | None = Field(None, ge=1, description="Number of layers, the lowest of the start; none: all.")
+    layers: int | None = Field(None, ge=1, le=1000, description="Number of layers, the lowest of the start; none: all.")
     embeddings: Literal["shared", "own"] = Field(
         "shared", description="Whether encoder and decoder share input embeddings, or the decoder has its own."
     )

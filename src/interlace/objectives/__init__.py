@@ -10,7 +10,7 @@ Legend: B sequences of a batch, L tokens of the longest sequence, N predictions.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
@@ -98,17 +98,21 @@ class Batch:
 
     def to(self, device: torch.device) -> Batch:
         """Return the batch with tensors on `device` instead of arrays."""
-        import torch
+        return self._mapped(lambda tensor: tensor.to(device, non_blocking=True))
 
-        def move(array: Any) -> Tensor:
-            return torch.from_numpy(array).to(device, non_blocking=True)
+    def pinned(self) -> Batch:
+        """Return the batch with tensors in page-locked memory, from which a GPU copies without waiting."""
+        return self._mapped(lambda tensor: tensor.pin_memory())
+
+    def _mapped(self, move: Callable[[Tensor], Tensor]) -> Batch:
+        from torch import as_tensor
 
         return replace(
             self,
-            inputs={name: move(array) for name, array in self.inputs.items()},
-            at=(move(self.at[0]), move(self.at[1])),
-            labels=move(self.labels),
-            extra={name: move(array) for name, array in self.extra.items()},
+            inputs={name: move(as_tensor(array)) for name, array in self.inputs.items()},
+            at=(move(as_tensor(self.at[0])), move(as_tensor(self.at[1]))),
+            labels=move(as_tensor(self.labels)),
+            extra={name: move(as_tensor(array)) for name, array in self.extra.items()},
         )
 
 

@@ -60,6 +60,7 @@ class BackTranslation(Seq2SeqObjective):
         sentence.
     """
 
+    stochastic = False
     term: ClassVar[str] = "back_translation"
 
     intermediate_languages: list[str] = Field(
@@ -70,11 +71,6 @@ class BackTranslation(Seq2SeqObjective):
         1.3, gt=0, description="A translation of n tokens has at most max_ratio x n + max_extra tokens (XLM: 1.3)."
     )
     max_extra: int = Field(5, ge=0, description="See max_ratio (XLM: 5).")
-
-    @property
-    def stochastic(self) -> bool:  # type: ignore[override]
-        """False: the first pass reads the sentence as it is."""
-        return False
 
     def prepare(self, resources: Resources) -> PreparedBackTranslation:
         """Check the intermediate languages; collect the tokens that must not be generated.

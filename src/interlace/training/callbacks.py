@@ -9,8 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NotRequired, Protocol
 
+from typing_extensions import TypedDict
+
+from interlace.core.errors import RunError
+from interlace.core.json_files import checked, json_record
 from interlace.objectives.back_translation import COPIED, LENGTH
 from interlace.training import checkpoint
 from interlace.training.run_folder import append_line
@@ -39,12 +43,14 @@ class MetricsWriter:
 
     def __call__(self, step: TrainingStep) -> None:
         """Append the step's record."""
-        losses = {key: round(loss, 6) for key, loss in step.losses.items()}
+        losses = {key: round(loss, 6) for key, loss in step.losses.items() if math.isfinite(loss)}
         record = {
             "kind": "step", "step": step.index, "objective": step.objective, "corpus": step.corpus, "losses": losses,
             "tokens": step.tokens, "rows": step.rows, "languages": step.languages, "learning_rate": step.learning_rate,
-            "seconds": round(step.seconds, 5), "waited": round(step.waited, 5),
-            "gradient_norm": round(step.gradient_norm, 5),
+            "seconds": round(step.seconds, 5), "waited": round(step.waited, 5), "memory": step.memory,
+            "tflops": round(step.flops / step.seconds / 1e12, 4),
+            **({} if step.peak_share is None else {"peak_share": round(step.peak_share, 4)}),
+            **({"skipped": True} if step.skipped else {"gradient_norm": round(step.gradient_norm, 5)}),
         }  # fmt: skip
         append_line(self.path, record)
 
@@ -82,9 +88,13 @@ class HeldOutEvaluation:
     best_step: int = 0
     bad: int = 0
 
+    def due(self, step: int) -> bool:
+        """Return whether the weights of a step are evaluated: every `every` steps and after the last."""
+        return bool(self.every) and (step % self.every == 0 or step == self.last)
+
     def __call__(self, step: TrainingStep) -> None:
-        """Evaluate every `every` steps and after the last."""
-        if not self.every or (step.index % self.every and step.index != self.last):
+        """Evaluate if it is due."""
+        if not self.due(step.index):
             return
         scores = self.measure()
         self.record({"kind": "evaluation", "step": step.index, "scores": scores})
@@ -112,9 +122,25 @@ class HeldOutEvaluation:
         self.best_step, self.bad = state["best_step"], state["bad"]
 
 
+@json_record
+class _StoppingState(TypedDict):
+    best: float | None
+    best_step: int | None
+    bad: int
+
+
+@json_record
+class _LoopState(TypedDict):
+    drawn: list[int]
+    stop: bool
+    reason: str
+    evaluation: _StoppingState | None
+    loss_scale: NotRequired[dict[str, int | float] | None]
+
+
 @dataclass
 class CheckpointCallback:
-    """Saves checkpoints periodically, at the end, and when the run stops; must be last, to see the others' states."""
+    """Saves checkpoints periodically, and when the run stops or ends; must be last, to see the others' states."""
 
     folder: Path
     every: int
@@ -123,11 +149,14 @@ class CheckpointCallback:
     progress: Progress
     evaluation: HeldOutEvaluation | None = None
 
+    def due(self, step: int) -> bool:
+        """Return whether a checkpoint of a step is saved in any case."""
+        return (bool(self.every) and step % self.every == 0) or step == self.training.last
+
     def __call__(self, step: TrainingStep) -> None:
         """Save a checkpoint if one is due."""
         best = self.evaluation.best_step if self.evaluation and self.evaluation.patience else None
-        regular = bool(self.every) and step.index % self.every == 0
-        if not (best == step.index or regular or step.index == self.training.last or self.progress.stop):
+        if not (best == step.index or self.due(step.index) or self.progress.stop or self.progress.ended):
             return
         accelerator = self.training.accelerator
         if accelerator.is_main_process:
@@ -136,6 +165,7 @@ class CheckpointCallback:
                 "stop": self.progress.stop,
                 "reason": self.progress.reason,
                 "evaluation": self.evaluation.state() if self.evaluation else None,
+                "loss_scale": self.training.loss_scale.state_dict() if self.training.loss_scale else None,
             }
             model = accelerator.unwrap_model(self.training.model)
             checkpoint.save(self.folder, step.index, model, self.training.optimizer, state)
@@ -143,17 +173,42 @@ class CheckpointCallback:
         accelerator.wait_for_everyone()
 
     def resume(self) -> int:
-        """Load the newest checkpoint, if there is one, and return its step (0: none)."""
-        found = checkpoint.steps_in(self.folder)
+        """Load the newest checkpoint that the first process finds, and return its step (0: none).
+
+        Raises:
+            RunError: another process does not find the same checkpoint. CheckpointError: it is damaged.
+        """
+        found = self._newest()
         if not found:
             return 0
-        model = self.training.accelerator.unwrap_model(self.training.model)
-        state = checkpoint.load(checkpoint.path_of(self.folder, found[-1]), model, self.training.optimizer)
+        accelerator = self.training.accelerator
+        path, model = checkpoint.path_of(self.folder, found), accelerator.unwrap_model(self.training.model)
+        state = checkpoint.load(path, model, self.training.optimizer)
+        checked(state, _LoopState, str(path / checkpoint.STATE))
         self.progress.done, self.progress.drawn = state["step"], tuple(state["drawn"])
         self.progress.stop, self.progress.reason = state["stop"], state["reason"]
-        if self.evaluation is not None:
+        if self.evaluation is not None and state["evaluation"] is not None:
             self.evaluation.restore(state["evaluation"])
-        return found[-1]
+        if self.training.loss_scale is not None and (scale := state.get("loss_scale")) is not None:
+            self.training.loss_scale.load_state_dict(scale)
+        return found
+
+    def _newest(self) -> int:
+        """Return the step of the first process's newest checkpoint, whose content all processes must see; 0: none."""
+        from accelerate.utils import broadcast_object_list, gather_object
+
+        accelerator, step = self.training.accelerator, max(checkpoint.steps_in(self.folder), default=0)
+        if accelerator.num_processes == 1:
+            return step
+        step = int(broadcast_object_list([step])[0])
+        contents = gather_object([checkpoint.content_of(checkpoint.path_of(self.folder, step)) if step else ""])
+        others = [str(rank) for rank, content in enumerate(contents) if content != contents[0]]
+        if others:
+            raise RunError(
+                f"{checkpoint.path_of(self.folder, step)}: process 0 resumes from this checkpoint, but it is missing "
+                f"or different for process {', '.join(others)}; all processes must see the same folder of the run"
+            )
+        return step
 
 
 @dataclass
@@ -177,7 +232,7 @@ class CopyingWarning:
 
     def __call__(self, step: TrainingStep) -> None:
         """Check a step of back-translation."""
-        if COPIED not in step.losses:
+        if COPIED not in step.losses or step.skipped:
             return
         seen = self.seen[step.corpus]
         seen.append((step.losses[COPIED], step.losses[LENGTH]))

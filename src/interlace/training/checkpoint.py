@@ -8,23 +8,39 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Required
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from typing_extensions import TypedDict
 
 from interlace.core.errors import CheckpointError
-from interlace.core.files import atomic_folder, remove_partials
+from interlace.core.files import atomic_folder
+from interlace.core.json_files import json_record, read_json
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
 WEIGHTS, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.json"
+
+
+@json_record
+class CheckpointState(TypedDict, total=False):
+    """The content of `state.json`; keys from `drawn` on are what a training loop resumes from."""
+
+    step: Required[int]
+    hashes: Required[dict[str, str]]
+    drawn: list[int]
+    stop: bool
+    reason: str
+    evaluation: dict[str, Any] | None
+    loss_scale: dict[str, int | float] | None
 
 
 def save(folder: Path, step: int, model: nn.Module, optimizer: Optimizer, state: dict[str, Any]) -> Path:
@@ -35,7 +51,6 @@ def save(folder: Path, step: int, model: nn.Module, optimizer: Optimizer, state:
     """
     final = path_of(folder, step)
     folder.mkdir(parents=True, exist_ok=True)
-    remove_partials(final)
     with atomic_folder(final) as partial:
         save_file(dict(_weights(model)), partial / WEIGHTS)
         moments = {
@@ -51,7 +66,8 @@ def save(folder: Path, step: int, model: nn.Module, optimizer: Optimizer, state:
 
 def steps_in(folder: Path) -> list[int]:
     """Return the steps of the checkpoints in `folder`, ascending."""
-    return sorted(int(path.name.removeprefix("step-")) for path in folder.glob("step-*") if path.is_dir())
+    names = [path.name.removeprefix("step-") for path in folder.glob("step-*") if path.is_dir()]
+    return sorted(int(name) for name in names if re.fullmatch("[0-9]{1,15}", name))
 
 
 def path_of(folder: Path, step: int) -> Path:
@@ -59,13 +75,13 @@ def path_of(folder: Path, step: int) -> Path:
     return folder / f"step-{step:08d}"
 
 
-def load(path: Path, model: nn.Module, optimizer: Optimizer | None = None) -> dict[str, Any]:
+def load(path: Path, model: nn.Module, optimizer: Optimizer | None = None) -> CheckpointState:
     """Load a checkpoint into the model (and the optimizer), and return its state.
 
     Raises:
         CheckpointError: a file is missing or damaged, or the checkpoint belongs to another model.
     """
-    state = _state(path)
+    state = read_state(path)
     tensors, saved = dict(_weights(model)), _tensors(path / WEIGHTS, state)
     missing, unknown = sorted(set(tensors) - set(saved)), sorted(set(saved) - set(tensors))
     if missing or unknown:
@@ -84,13 +100,21 @@ def load(path: Path, model: nn.Module, optimizer: Optimizer | None = None) -> di
     return state
 
 
+def content_of(path: Path) -> str:
+    """Return the state of a checkpoint with its hashes as text; empty if there is none."""
+    try:
+        return (path / STATE).read_text()
+    except OSError:
+        return ""
+
+
 def weights_of(path: Path) -> Path:
     """Return the file of a checkpoint's weights, by their names in the model, after checking its hash.
 
     Raises:
         CheckpointError: a file is missing or damaged.
     """
-    _check_hash(path / WEIGHTS, _state(path))
+    _check_hash(path / WEIGHTS, read_state(path))
     return path / WEIGHTS
 
 
@@ -108,17 +132,15 @@ def _weights(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
     yield from ((name, buffer) for name, buffer in model.named_buffers() if name in kept)
 
 
-def _state(path: Path) -> dict[str, Any]:
-    try:
-        state: Any = json.loads((path / STATE).read_text())
-    except (OSError, ValueError) as error:
-        raise CheckpointError(f"{path / STATE}: missing or damaged ({error}); {_cure(path)}") from error
-    if not isinstance(state, dict) or not {"step", "hashes"} <= set(state):
-        raise CheckpointError(f"{path / STATE}: damaged (no step or no hashes); {_cure(path)}")
-    return dict(state)
+def read_state(path: Path) -> CheckpointState:
+    """Return the state of a checkpoint; raise a CheckpointError if it is missing or damaged."""
+    if not (path / STATE).is_file():
+        raise CheckpointError(f"{path / STATE}: missing; {_cure(path)}")
+    found: CheckpointState = read_json(path / STATE, CheckpointState, remedy=_cure(path), error=CheckpointError)
+    return found
 
 
-def _tensors(path: Path, state: dict[str, Any]) -> dict[str, Tensor]:
+def _tensors(path: Path, state: CheckpointState) -> dict[str, Tensor]:
     _check_hash(path, state)
     try:
         return dict(load_file(path))
@@ -126,7 +148,7 @@ def _tensors(path: Path, state: dict[str, Any]) -> dict[str, Tensor]:
         raise CheckpointError(f"{path}: missing or damaged ({error}); {_cure(path.parent)}") from error
 
 
-def _check_hash(path: Path, state: dict[str, Any]) -> None:
+def _check_hash(path: Path, state: CheckpointState) -> None:
     try:
         intact = _hash(path) == state["hashes"].get(path.name)
     except OSError as error:

@@ -2,9 +2,15 @@
 
 import ctypes
 import os
-from collections.abc import Mapping, Sequence
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
 from secrets import token_hex
 from typing import Any
 
@@ -13,7 +19,7 @@ from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from accelerate.utils import DistributedDataParallelKwargs
 
-from interlace.core.errors import MissingDependencyError
+from interlace.core.errors import MissingDependencyError, RunError
 from interlace.core.files import atomic
 
 TRACKERS = "trackers"  # folder of TensorBoard's files in a run's folder
@@ -24,7 +30,8 @@ def accelerator_for(
 ) -> Accelerator:
     """Return an accelerator for a CPU, one GPU, or the processes of `torchrun` or `accelerate launch`.
 
-    precision: `"no"` (float32), `"bf16"` (autocast), or `"auto"`, see `resolved`.
+    precision: `"no"` (float32), `"bf16"` or `"fp16"` (autocast), or `"auto"`, see `resolved`. With autocast, products
+        that stay in float32 have TF32's precision on a GPU.
     trackers: accelerate's names of trackers; they write below `folder` after `start_trackers`.
 
     Raises:
@@ -41,14 +48,19 @@ def accelerator_for(
         torch.set_num_threads(threads)
     if AcceleratorState._shared_state:  # noqa: SLF001 - accelerate allows one precision a process without a reset
         AcceleratorState._reset_state()  # noqa: SLF001
-    return Accelerator(
-        cpu=not torch.cuda.is_available(),
-        mixed_precision=resolved(precision),
+    cuda, precision = torch.cuda.is_available(), resolved(precision)
+    if cuda:
+        torch.set_float32_matmul_precision("highest" if precision == "no" else "high")
+    accelerator = Accelerator(
+        cpu=not cuda,
+        mixed_precision=precision,
         log_with=list(trackers) or None,
         project_dir=str(folder / TRACKERS) if folder else None,
         # heads of objectives that a step does not draw get no gradient
         kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True, gradient_as_bucket_view=True)],
     )
+    accelerator.native_amp = precision != "no"  # accelerate leaves autocast out for fp16 on a CPU
+    return accelerator
 
 
 def start_trackers(accelerator: Accelerator, folder: Path, group: str, config: Mapping[str, Any] | None = None) -> None:
@@ -71,8 +83,24 @@ def start_trackers(accelerator: Accelerator, folder: Path, group: str, config: M
     accelerator.init_trackers(project, flat or None, options)
 
 
+@contextmanager
+def naming_lost_processes(accelerator: Accelerator) -> Iterator[None]:
+    """Turn the errors of an exchange with a process that has ended into a RunError."""
+    try:
+        yield
+    except RuntimeError as error:
+        lost = isinstance(error, torch.distributed.DistError) or re.search(r"gloo|NCCL|by peer", str(error))
+        if accelerator.num_processes == 1 or not lost:
+            raise
+        raise RunError(
+            f"process {accelerator.process_index} of {accelerator.num_processes} has lost another one, whose own "
+            "message says why it ended; rerun the same command to resume from the last checkpoint "
+            f"({str(error).partition(chr(10))[0]})"
+        ) from error
+
+
 def resolved(precision: str) -> str:
-    """Return the precision, `"no"` or `"bf16"`; `"auto"` becomes what is fast on this hardware."""
+    """Return the precision, `"no"`, `"bf16"` or `"fp16"`; `"auto"` becomes what is fast on this hardware."""
     return fast_precision() if precision == "auto" else precision
 
 
@@ -81,3 +109,41 @@ def fast_precision() -> str:
     if torch.cuda.is_available():
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "no"
     return "bf16" if torch.backends.cpu.get_cpu_capability().startswith(("AVX512", "AMX")) else "no"
+
+
+def forward_flops(forward: Callable[[], Any]) -> int:
+    """Return the floating-point operations of the matrix products and attention of a call, without a gradient."""
+    from torch.utils.flop_counter import FlopCounterMode
+
+    with torch.no_grad(), FlopCounterMode(display=False) as counter:
+        forward()
+    return int(counter.get_total_flops())
+
+
+def peak_flops(accelerator: Accelerator) -> float | None:
+    """Return the operations per second of all processes' GPUs in a large matrix product; None on a CPU."""
+    if accelerator.device.type != "cuda":
+        return None
+    kinds = {"bf16": torch.bfloat16, "fp16": torch.float16}
+    dtype = kinds.get(accelerator.mixed_precision, torch.float32)
+    return int(accelerator.num_processes) * _measured_peak(accelerator.device, dtype)
+
+
+@cache
+def _measured_peak(device: torch.device, dtype: torch.dtype, size: int = 8192, rounds: int = 10) -> float:
+    one = torch.randn(size, size, device=device, dtype=dtype)
+    start = 0.0
+    for number in range(rounds + 3):
+        if number == 3:  # the first are slower
+            torch.cuda.synchronize(device)
+            start = time.perf_counter()
+        torch.mm(one, one)
+    torch.cuda.synchronize(device)
+    return float(2 * size**3 * rounds / (time.perf_counter() - start))
+
+
+def peak_memory(device: torch.device) -> int:
+    """Return the peak of this process's memory in bytes: allocated on its GPU, else resident."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    return getrusage(RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -36,7 +36,6 @@ import torch
 from numpy.typing import NDArray
 
 from interlace.objectives.common.dictionaries import Dictionaries, dictionary_scores
-from interlace.objectives.common.losses import MAX_LOGITS
 from interlace.objectives.common.seq2seq import Seq2SeqObjective
 from interlace.tasks.common.likelihood import HeldOutBatches, perplexity, summed_loss
 from interlace.tasks.common.vectors import layer_vectors
@@ -55,6 +54,7 @@ PAIR_MEASURES = ("retrieval", "gap", "cka")
 MEASURES = ("alignment", *PAIR_MEASURES, "accuracy")
 BITS = "bits_per_character"
 
+MAX_SCORES = 1 << 24  # logits in memory at once
 _ZERO = 1e-12
 
 
@@ -111,7 +111,7 @@ def accuracies(backbone: Backbone, held_out: Iterable[HeldOutBatches], device: t
                 else:
                     states = backbone.encode(batch.inputs, causal=causal)[batch.at]
                 # in parts: a causal model has too many predictions for one
-                parts: Sequence[Tensor] = torch.split(states, max(1, MAX_LOGITS // backbone.vocab_size))
+                parts: Sequence[Tensor] = torch.split(states, max(1, MAX_SCORES // backbone.vocab_size))
                 best = torch.cat([backbone.logits(part).argmax(dim=1) for part in parts])
                 correct += (best == batch.labels).sum()
                 count += len(states)
@@ -262,9 +262,13 @@ class DiagnosticsCallback:
     record: Callable[[dict[str, Any]], None]
     origins: Mapping[str, Any] = field(default_factory=dict)
 
+    def due(self, step: int) -> bool:
+        """Return whether the weights of a step are measured."""
+        return step % self.every == 0 or step == self.last
+
     def __call__(self, step: TrainingStep) -> None:
         """Measure if it is due."""
-        if step.index % self.every == 0 or step.index == self.last:
+        if self.due(step.index):
             self._measure(step.index)
 
     def begin(self) -> None:

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import TypedDict
 
 from interlace.core.errors import DataError, RunError, SettingsError
-from interlace.core.files import atomic_folder, remove_partials
+from interlace.core.files import atomic_folder
+from interlace.core.json_files import json_record, read_json
 from interlace.core.ragged import Ragged
 from interlace.models.backbone import freeze_layers
 from interlace.objectives import Prepared, Resources
@@ -27,7 +29,7 @@ from interlace.training.loop import Progress, Training, TrainingModel, steps
 from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource
 from interlace.training.optimizer import OptimizerSettings
 from interlace.training.predictions import write_predictions, write_probe_outcomes
-from interlace.training.run_folder import read_json, write_json
+from interlace.training.run_folder import write_json
 from interlace.training.selection import (
     FineTuneRun,
     Item,
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _MAX_REASONS = 3  # that a message lists
+_SPLITS = ("test", "dev", "train")
 _LATE = 0.75  # of the training: a model that still predicts one label will not recover
 _STATE, _BEST = "state.json", "best.safetensors"
 
@@ -84,10 +87,9 @@ def readable(job: EvaluationJob, run: FineTuneRun) -> tuple[FineTuneRun, DataErr
             errors.setdefault(str(error), set()).add(item[1])
     if not errors:
         return run, None
-    lost = DataError(_listed(errors))
     if not complete:
-        raise lost
-    return replace(run, items=complete, requested=run.items), lost
+        _read(job, _wanted(job, run))  # raises, and names what is missing for training, too
+    return replace(run, items=complete, requested=run.items), DataError(_listed(errors))
 
 
 def score_run(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
@@ -112,14 +114,8 @@ def score_run(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
 
 def _score_fine_tuned(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
     groups = selection_groups(_tuning(job).select, run)
-    dev_languages = dict.fromkeys(language for group in groups for language in group.dev_languages)
-    wanted: list[tuple[str, Any]] = [("test", item) for item in run.items]
-    wanted += [("dev", language) for language in dev_languages]
-    wanted += [("train", language) for language in run.train_languages]
-    read = _read(job, wanted)
-    tests = {item: read["test", item] for item in run.items}
-    devs = {language: read["dev", language] for language in dev_languages}
-    train = {language: read["train", language] for language in run.train_languages}
+    read = _read(job, _wanted(job, run))
+    tests, devs, train = ({what: read[split, what] for split, what in read if split == kind} for kind in _SPLITS)
     _warn_of_unseen_labels(job, train, tests)
     tuner: Any = None
     rates = _tuning(job).rates
@@ -146,6 +142,14 @@ def _score_fine_tuned(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
         rows += tuner.score(group, tests)
     job.accelerator.free_memory()
     return [{**row, "tuning": {**row["tuning"], "diverged": list(diverged)}} for row in rows]
+
+
+def _wanted(job: EvaluationJob, run: FineTuneRun) -> list[tuple[str, Any]]:
+    """Return the splits and languages (of test sets: items) that a run reads."""
+    groups = selection_groups(_tuning(job).select, run)
+    dev_languages = dict.fromkeys(language for group in groups for language in group.dev_languages)
+    languages = {"train": run.train_languages, "dev": dev_languages, "test": run.items}
+    return [(split, what) for split, each in languages.items() for what in each]
 
 
 def _warn_of_unseen_labels(job: EvaluationJob, train: dict[str, Any], tests: dict[Item, Any]) -> None:
@@ -260,7 +264,7 @@ class FineTuner:
         progress, losses, start, tokens = Progress(), [], time.perf_counter(), 0
         for step in steps(self.training, progress):
             self.job.on_step(step)
-            losses.append(fmean(step.losses.values()))
+            losses += [] if step.skipped else [fmean(step.losses.values())]
             tokens += step.tokens
             if step.index != last and (not devs or step.index * checks // last == (step.index - 1) * checks // last):
                 continue
@@ -270,7 +274,7 @@ class FineTuner:
                 "step": step.index,
                 "steps": last,
                 "tokens": tokens,
-                **self._check(devs or {"": next(iter(tests.values()))}, fmean(losses)),
+                **self._check(devs or {"": next(iter(tests.values()))}, fmean(losses or [math.nan])),
                 "seconds": round(time.perf_counter() - start, 3),
             }
             losses = []
@@ -378,7 +382,6 @@ def save_sweep(folder: Path, groups: Sequence[SelectionGroup], done: int, diverg
     from safetensors.torch import save_file
 
     folder.parent.mkdir(parents=True, exist_ok=True)
-    remove_partials(folder)
     states = [{"best": group.best, "best_check": group.best_check, "items": group.items} for group in groups]
     rows = [group.kept if isinstance(group.kept, list) else None for group in groups]
     weights = {
@@ -392,6 +395,23 @@ def save_sweep(folder: Path, groups: Sequence[SelectionGroup], done: int, diverg
         write_json(partial / _STATE, {"done": done, "diverged": list(diverged.items()), "groups": states, "rows": rows})
 
 
+@json_record
+class _StoredGroup(TypedDict):
+    items: list[list[str]]
+    best: float
+    best_check: dict[str, Any]
+
+
+@json_record
+class _Sweep(TypedDict):
+    """The content of the state of a sweep of learning rates."""
+
+    done: int
+    diverged: list[list[Any]]
+    groups: list[_StoredGroup]
+    rows: list[Any]
+
+
 def restore_sweep(folder: Path, groups: Sequence[SelectionGroup]) -> tuple[int, dict[float, str]]:
     """Restore the groups, and return the number of finished learning rates and the diverged ones.
 
@@ -400,7 +420,7 @@ def restore_sweep(folder: Path, groups: Sequence[SelectionGroup]) -> tuple[int, 
     """
     from safetensors.torch import load_file
 
-    state = read_json(folder / _STATE)
+    state = read_json(folder / _STATE, _Sweep, None)
     items = [[list(item) for item in group.items] for group in groups]
     if state is None or [stored["items"] for stored in state["groups"]] != items:
         return 0, {}

@@ -6,26 +6,33 @@ it is split.
 
 Processes sum counts as vectors, by position. So the first batch of each source (an objective on a corpus) defines what
 its batches count; these names are compared between processes once, and later batches with the first of their process.
-One more number in each sum tells all processes about a difference, so that all stop and none waits.
+Two more numbers in each sum tell all processes about a difference or a signal, so that all stop and none waits.
+
+No part of an update waits for the device. An update whose gradient is not finite changes nothing: the optimizer skips
+it on the device, as torch's `GradScaler` lets it do for fp16.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.amp import GradScaler
 
 from interlace.core.errors import RunError
 from interlace.core.randomness import Purpose, torch_seed
 from interlace.core.schedules import value_at
+from interlace.training.device import forward_flops, peak_flops, peak_memory
+from interlace.training.mixture import MixtureDraw
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -33,17 +40,21 @@ if TYPE_CHECKING:
 
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Objective
-    from interlace.training.mixture import Mixture, MixtureDraw, MixtureSource
+    from interlace.training.mixture import Mixture, MixtureSource
     from interlace.training.optimizer import OptimizerSettings
 
+log = logging.getLogger(__name__)
 Counts = dict[str, float]
 Names = tuple[str, ...]
 T = TypeVar("T")
 
 PREFETCH = 2  # steps whose batches are built in the background
+READ_EVERY = 8  # updates between reads from a GPU
+MAX_SKIPPED, MAX_SKIPPED_FP16 = 3, 27  # updates in a row whose gradient is not finite; fp16 halves its scale at each
 
 _LANGUAGE = "tokens in "  # prefix of a language among the counts of a step
-_DIFFERS = "differs"
+_DIFFERS, _ENDING = "differs", "ending"
+_NO_TERMS = {"tokens", "rows", _DIFFERS, _ENDING}
 
 
 @dataclass(frozen=True)
@@ -54,7 +65,11 @@ class TrainingStep:
     losses: mean loss a prediction, by term, over the whole step.
     counts: predictions by term; tokens: real tokens; rows: sequences of the batches.
     languages: real tokens by language, where the objective counts them.
-    seconds: wall-clock time of the step; waited: part of it spent waiting for data.
+    seconds: wall-clock time of the step, or the mean of the updates that were read together; waited: part of it spent
+        waiting for data.
+    flops: floating-point operations of the matrix products, without what gradient checkpointing repeats.
+    peak_share: of the peak that the processes' GPUs reach in a large matrix product; None on a CPU.
+    memory: peak of this process so far, in bytes: of the GPU's, else resident.
     """
 
     index: int
@@ -69,6 +84,14 @@ class TrainingStep:
     waited: float
     rows: int = 0
     languages: dict[str, int] = field(default_factory=dict)
+    flops: float = 0.0
+    peak_share: float | None = None
+    memory: int = 0
+
+    @property
+    def skipped(self) -> bool:
+        """Whether the gradient was not finite, so that the weights stayed as they were."""
+        return not math.isfinite(self.gradient_norm)
 
 
 @dataclass
@@ -77,12 +100,17 @@ class Progress:
 
     drawn: batches that each source of the mixture has given out.
     stop: set by a callback to end the loop after this step; reason: the reason, for the user.
+    ending: set by anyone in one process to end the loop soon, as if it was killed; ended: it yields its last step.
+    skipped: number of updates without effect before this one, without interruption.
     """
 
     done: int = 0
     drawn: tuple[int, ...] = ()
     stop: bool = False
     reason: str = ""
+    ending: bool = False
+    ended: bool = False
+    skipped: int = 0
 
 
 class TrainingModel(nn.Module):
@@ -105,8 +133,27 @@ class TrainingModel(nn.Module):
         if set(terms) != set(batch.counts):
             found, expected = (", ".join(map(repr, sorted(names))) for names in (terms, batch.counts))
             raise RunError(f"{name}: its loss has the terms {found}, but its batch counts {expected}; they must agree")
-        parts = [term.weight * term.total / max(counts[key], 1) for key, term in terms.items()]
+        parts = [term.weight * term.total / _at_least_one(counts[key]) for key, term in terms.items()]
         return torch.stack(parts).sum(), {key: term.total.detach() for key, term in terms.items()}
+
+
+def uses_all_parameters(model: TrainingModel, mixture: Mixture, accelerator: Accelerator) -> bool:
+    """Return whether the loss of every objective reaches all trainable parameters; found by a batch of each."""
+    trained = {parameter for parameter in model.parameters() if parameter.requires_grad}
+    first = {source.objective: number for number, source in reversed(list(enumerate(mixture.sources)))}
+    for name, number in first.items():
+        batch = mixture.batch(MixtureDraw(1, number, 0, ()), 0).to(accelerator.device)
+        with accelerator.autocast():
+            loss, _ = model(name, batch, dict.fromkeys(batch.counts, 1.0))
+        nodes, seen = [loss.grad_fn], set[Any]()
+        while nodes:
+            node = nodes.pop()
+            if node is not None and node not in seen:
+                seen.add(node)
+                nodes += [following for following, _ in node.next_functions]
+        if trained - {node.variable for node in seen if hasattr(node, "variable")}:
+            return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -115,6 +162,8 @@ class Training:
 
     model: a `TrainingModel` as `accelerator.prepare` returned it.
     micro_batches: of an update, over all processes; a multiple of their number.
+    read_every: updates between reads from the device, see `steps`.
+    loss_scale: of fp16 (Micikevicius et al. 2018, section 3.2), else None.
     """
 
     model: nn.Module
@@ -124,25 +173,49 @@ class Training:
     accelerator: Accelerator
     last: int
     micro_batches: int = 1
+    read_every: int = 1
+    loss_scale: GradScaler | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        """Make the scale of the loss for fp16."""
+        if self.accelerator.mixed_precision == "fp16":  # accelerate has none for a CPU
+            object.__setattr__(self, "loss_scale", GradScaler(self.accelerator.device.type))
 
 
-def steps(training: Training, progress: Progress) -> Iterator[TrainingStep]:
+def steps(
+    training: Training, progress: Progress, due: Callable[[int], bool] = lambda _: False
+) -> Iterator[TrainingStep]:
     """Train from `progress.done` to `training.last`, yielding after each update; `progress.stop` ends the loop.
 
+    Reading a number waits for a GPU, so updates on one are yielded in groups of `read_every`, and where one is due.
+
+    due: whether the consumers need the weights of a step, so that it must be yielded before the next update.
+
     Raises:
-        RunError: a loss or the gradient norm is not finite, or the batches of an objective count different things; the
-            weights are those of the step before.
+        RunError: the losses or gradients of several updates in a row are not finite, or the batches of an objective
+            count different things; the weights follow no update whose gradient is not finite.
     """
-    counter = StepCounts(training.accelerator)
+    counter, pending = StepCounts(training.accelerator), list[_Update]()
+    peak, began = peak_flops(training.accelerator), 0.0
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="batches") as background:
-        for draw, pending in _prefetched(training, progress, background):
+        for draw, futures in _prefetched(training, progress, background):
             start = time.perf_counter()
-            batches = [future.result() for future in pending]
+            began = began if pending else start
+            batches = [future.result() for future in futures]
             waited = time.perf_counter() - start
-            step = _update(training, draw, batches, counter)
-            progress.done, progress.drawn = draw.step, draw.drawn
-            yield replace(step, seconds=time.perf_counter() - start, waited=waited)
-            if progress.stop:
+            pending.append(_update(training, draw, batches, counter, waited, ending=progress.ending))
+            if len(pending) < training.read_every and draw.step < training.last and not due(draw.step):
+                continue
+            read = _read(training, pending, counter)
+            seconds = (time.perf_counter() - began) / len(pending)
+            for update, (step, ending) in zip(pending, read, strict=True):
+                _check_finite(training, progress, step)
+                progress.done, progress.drawn = update.draw.step, update.draw.drawn
+                progress.ended = update is pending[-1] and ending
+                share = step.flops / seconds / peak if peak else None
+                yield replace(step, seconds=seconds, peak_share=share, memory=peak_memory(training.accelerator.device))
+            pending.clear()
+            if progress.stop or progress.ended:
                 background.shutdown(wait=False, cancel_futures=True)
                 return
 
@@ -153,58 +226,131 @@ def _prefetched(
     """Yield draws with their batches under construction, a few steps ahead; this process's micro-batches only."""
     accelerator, mixture = training.accelerator, training.mixture
     slots = range(accelerator.process_index, training.micro_batches, accelerator.num_processes)
+    pin = accelerator.device.type == "cuda"
+
+    def build(draw: MixtureDraw, slot: int) -> Batch:
+        batch = mixture.batch(draw, slot)
+        return batch.pinned() if pin else batch
+
     queue: deque[tuple[MixtureDraw, list[Future[Batch]]]] = deque()
     for draw in mixture.draws(progress.done, training.last, progress.drawn, training.micro_batches):
-        queue.append((draw, [background.submit(mixture.batch, draw, slot) for slot in slots]))
+        queue.append((draw, [background.submit(build, draw, slot) for slot in slots]))
         if len(queue) > PREFETCH:
             yield queue.popleft()
     yield from queue
 
 
-def _update(training: Training, draw: MixtureDraw, batches: list[Batch], counter: StepCounts) -> TrainingStep:
-    """Do one optimizer step over this process's micro-batches."""
-    accelerator, settings = training.accelerator, training.settings
+@dataclass
+class _Update:
+    """An update whose numbers are still on the device.
+
+    counts: over all processes. totals: of this process. differing: names of counts that differ from the first's.
+    """
+
+    draw: MixtureDraw
+    source: MixtureSource
+    counts: dict[str, Any]
+    totals: dict[str, Tensor]
+    norm: Tensor
+    rate: float
+    waited: float
+    flops: float
+    differing: Names | None
+
+
+def _update(
+    training: Training, draw: MixtureDraw, batches: list[Batch], counter: StepCounts, waited: float, *, ending: bool
+) -> _Update:
+    """Do one optimizer step over this process's micro-batches, without waiting for the device."""
+    optimizer, settings, scale = training.optimizer, training.settings, training.loss_scale
     source = training.mixture.sources[draw.source]
-    counts = counter.of(source, batches)
-    totals = counter.reduced(_backward(training, draw, batches, counts))
-    norm = float(accelerator.clip_grad_norm_(training.model.parameters(), settings.clip) or 0)
-    tokens, rows = int(counts.pop("tokens")), int(counts.pop("rows"))
-    languages = {key.removeprefix(_LANGUAGE): int(counts.pop(key)) for key in list(counts) if key.startswith(_LANGUAGE)}
-    losses = {key: total / max(counts[key], 1) for key, total in totals.items()}
-    for name, number in {**losses, "gradient norm": norm}.items():
-        if not math.isfinite(number):  # before it reaches the weights; every process sees the same numbers
-            raise RunError(
-                f"step {draw.step}, {source.name}: the {name} is {number}: training has diverged; restart with a "
-                "lower learning rate or a longer warm-up"
-            )
+    counts, differing = counter.of(source, batches, ending=ending)
+    flops = counter.flops(training, source, batches[0], counts)
+    totals = _backward(training, draw, batches, counts)
     rate = settings.rate(draw.step, training.last)
-    for group in training.optimizer.param_groups:
+    for group in optimizer.param_groups:
         group["lr"] = rate
-    training.optimizer.step()
-    training.optimizer.zero_grad()
-    return TrainingStep(
-        draw.step, source.objective, source.corpus, losses, counts, tokens, rate, norm,
-        seconds=0, waited=0, rows=rows, languages=languages,
-    )  # fmt: skip
+    if scale is not None:
+        scale.unscale_(optimizer)
+    norm = torch.as_tensor(training.accelerator.clip_grad_norm_(training.model.parameters(), settings.clip)).detach()
+    if scale is not None:
+        scale.step(optimizer)
+        scale.update()
+    else:  # as the scaler does: a fused optimizer skips its step on the device
+        setattr(optimizer, "found_inf", (~norm.isfinite()).float())  # noqa: B010 - torch declares no such attribute
+        optimizer.step()
+    optimizer.zero_grad()
+    return _Update(draw, source, counts, totals, norm, rate, waited, flops, differing)
 
 
-def _backward(training: Training, draw: MixtureDraw, batches: list[Batch], counts: Counts) -> Counts:
+def _backward(training: Training, draw: MixtureDraw, batches: list[Batch], counts: dict[str, Any]) -> dict[str, Tensor]:
     """Accumulate the gradient of every micro-batch, with dropout keyed by slot; return this process's totals."""
-    accelerator = training.accelerator
+    accelerator, scale = training.accelerator, training.loss_scale
     world, rank = accelerator.num_processes, accelerator.process_index
     source = training.mixture.sources[draw.source]
     factor = world * value_at(source.loss_weight, draw.step)  # DDP averages over processes, but we need the sum
-    totals: dict[str, Any] = {}  # tensors until the end: reading one would wait for the device
+    totals: dict[str, Any] = {}
+    terms = [key for key in counts if key not in _NO_TERMS and not key.startswith(_LANGUAGE)]
     training.model.train()
     for micro, batch in enumerate(batches):
         torch.manual_seed(torch_seed(Purpose.DROPOUT, training.mixture.seed, draw.step, micro * world + rank))
         last = micro == len(batches) - 1  # processes exchange gradients only with the last micro-batch
         with nullcontext() if last else accelerator.no_sync(training.model):
-            loss, parts = training.model(source.objective, batch.to(accelerator.device), counts)
-            accelerator.backward(loss * factor)
-        for key in batch.counts:  # in the same order in all processes
-            totals[key] = totals.get(key, 0.0) + parts[key]
-    return {key: float(total) for key, total in totals.items()}
+            known = {**dict.fromkeys(batch.counts, 1.0), **counts}  # a batch that differs stops all processes later
+            loss, parts = training.model(source.objective, batch.to(accelerator.device), known)
+            one = loss.detach() * 0 + 1  # if the loss is not finite, neither is the gradient, in all processes
+            loss = loss * (factor * one)
+            (loss if scale is None else scale.scale(loss)).backward()
+        for key in terms:  # in the same order in all processes
+            totals[key] = totals.get(key, loss.new_zeros(())) + parts.get(key, 0.0)
+    return totals
+
+
+def _read(training: Training, pending: list[_Update], counter: StepCounts) -> list[tuple[TrainingStep, bool]]:
+    """Wait for the device and return the steps, and whether a process is to end; one transfer for all updates."""
+    device = training.accelerator.device
+    sums = counter.summed(torch.stack([each.double() for update in pending for each in update.totals.values()]))
+    shared = [each for update in pending for each in update.counts.values() if isinstance(each, Tensor)]
+    norms = [update.norm.double() for update in pending]
+    numbers = iter(torch.cat([sums, torch.stack([*norms, *(each.to(device) for each in shared)])]).tolist())
+    totals = [{key: next(numbers) for key in update.totals} for update in pending]
+    found_norms = [next(numbers) for _ in pending]
+    read = []
+    for update, total, norm in zip(pending, totals, found_norms, strict=True):
+        counts = {key: next(numbers) if isinstance(each, Tensor) else each for key, each in update.counts.items()}
+        if counts.pop(_DIFFERS):
+            counter.raise_difference(update.source, update.differing)
+        ending, tokens, rows = (int(counts.pop(name)) for name in (_ENDING, "tokens", "rows"))
+        names = [key for key in counts if key.startswith(_LANGUAGE)]
+        languages = {key.removeprefix(_LANGUAGE): int(counts.pop(key)) for key in names}
+        losses = {key: each / max(counts[key], 1) for key, each in total.items()}
+        step = TrainingStep(
+            update.draw.step, update.source.objective, update.source.corpus, losses, counts, tokens, update.rate, norm,
+            seconds=0, waited=update.waited, rows=rows, languages=languages, flops=update.flops * tokens,
+        )  # fmt: skip
+        read.append((step, bool(ending)))
+    return read
+
+
+def _check_finite(training: Training, progress: Progress, step: TrainingStep) -> None:
+    """Count skipped updates in a row.
+
+    Raises:
+        RunError: there are too many.
+    """
+    progress.skipped = progress.skipped + 1 if step.skipped else 0
+    if not step.skipped:
+        return
+    numbers = {**step.losses, "gradient norm": step.gradient_norm}
+    name, number = next((name, number) for name, number in numbers.items() if not math.isfinite(number))
+    where = f"step {step.index}, {step.objective}/{step.corpus}: the {name} is {number}"
+    most = MAX_SKIPPED if training.loss_scale is None else MAX_SKIPPED_FP16
+    if progress.skipped >= min(most, training.last):
+        raise RunError(
+            f"{where}, as in {progress.skipped} updates in a row: training has diverged; restart with a lower learning "
+            "rate or a longer warm-up"
+        )
+    log.log(logging.WARNING if training.loss_scale is None else logging.INFO, "%s; skipped the update", where)
 
 
 class StepCounts:
@@ -213,12 +359,18 @@ class StepCounts:
     def __init__(self, accelerator: Accelerator) -> None:
         self._accelerator = accelerator
         self._first: dict[str, Names] = {}  # source -> what its batches count
+        self._flops: dict[str, float] = {}  # source -> floating-point operations per token
 
-    def of(self, source: MixtureSource, batches: Sequence[Batch]) -> Counts:
-        """Return predictions by term, `tokens`, `rows` and tokens by language of a step, over all processes.
+    def of(
+        self, source: MixtureSource, batches: Sequence[Batch], *, ending: bool = False
+    ) -> tuple[dict[str, Any], Names | None]:
+        """Return sums over all processes, and the names of a batch of this process that counts other things.
+
+        The sums are predictions by term, `tokens`, `rows` and tokens by language of a step, and how many processes end
+        or have such a batch: numbers, or with several processes tensors that are not read here.
 
         Raises:
-            RunError: a batch counts other things than the first of its source, or than one of another process.
+            RunError: a batch counts other things than the first of its source, and there is no other process.
         """
         each = []
         for batch in batches:
@@ -234,18 +386,43 @@ class StepCounts:
         first = self._first[source.name]
         differing = next((tuple(counts) for counts in each if tuple(counts) != first), None)
         sums = {name: sum(counts.get(name, 0.0) for counts in each) for name in first}
-        total = self.reduced({**sums, _DIFFERS: float(differing is not None)})
-        if total.pop(_DIFFERS):
-            found = next(names for names in self._gathered(differing) if names is not None)
-            raise RunError(_message(source, first, found))
-        return total
+        sums |= {_DIFFERS: float(differing is not None), _ENDING: float(ending)}
+        if self._accelerator.num_processes == 1:
+            if differing is not None:
+                raise RunError(_message(source, first, differing))
+            return dict(sums), None
+        return dict(zip(sums, self._sent(sums).unbind(), strict=True)), differing
+
+    def raise_difference(self, source: MixtureSource, differing: Names | None) -> NoReturn:
+        """Raise the error about a batch that counts other things; all processes must call this."""
+        found = next(names for names in self._gathered(differing) if names is not None)
+        raise RunError(_message(source, self._first[source.name], found))
+
+    def flops(self, training: Training, source: MixtureSource, batch: Batch, counts: dict[str, Any]) -> float:
+        """Return the floating-point operations of matrix products per token of a source, measured by its first batch.
+
+        They are three times those of a forward pass; what gradient checkpointing repeats is not counted.
+        """
+        if source.name not in self._flops:
+            model = self._accelerator.unwrap_model(training.model)
+            moved = batch.to(self._accelerator.device)
+            used = forward_flops(lambda: model(source.objective, moved, counts))
+            self._flops[source.name] = 3 * used / max(batch.tokens, 1)
+        return self._flops[source.name]
 
     def reduced(self, counts: Mapping[str, float]) -> Counts:
         """Return sums over all processes, which must have the same names in the same order."""
-        if self._accelerator.num_processes == 1:
-            return dict(counts)
-        values = torch.tensor(list(counts.values()), dtype=torch.float64, device=self._accelerator.device)
-        return dict(zip(counts, self._accelerator.reduce(values, "sum").tolist(), strict=True))
+        return dict(zip(counts, self._sent(counts).tolist(), strict=True))
+
+    def summed(self, values: Tensor) -> Tensor:
+        """Return the sum over all processes."""
+        alone = self._accelerator.num_processes == 1
+        total: Tensor = values if alone else self._accelerator.reduce(values, "sum")
+        return total
+
+    def _sent(self, counts: Mapping[str, float]) -> Tensor:
+        values, device = torch.tensor(list(counts.values()), dtype=torch.float64), self._accelerator.device
+        return self.summed((values.pin_memory() if device.type == "cuda" else values).to(device, non_blocking=True))
 
     def _gathered(self, value: T) -> list[T]:
         """Return the value of each process; all processes must call this."""
@@ -254,6 +431,10 @@ class StepCounts:
         from accelerate.utils import gather_object
 
         return list(gather_object([value]))
+
+
+def _at_least_one(count: Any) -> Any:
+    return count.clamp(min=1) if isinstance(count, Tensor) else max(count, 1)
 
 
 def _message(source: MixtureSource, first: Names, other: Names) -> str:

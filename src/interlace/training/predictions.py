@@ -21,8 +21,8 @@ n-grams and n-grams. Examples that are sampled together, such as the questions o
     LANGUAGE.predicted, LANGUAGE.gold      int32 class numbers, one an example, or one a word; -1 for none
     LANGUAGE.offsets                       (n + 1,) int64, first word of each example; for words only
 
-The metadata has the names of the classes and, for each language (`about`), the `key` of its score row and the
-`identity` of the examples, a hash of what is correct for them: examples can be paired only if identities agree.
+The metadata has for each language (`about`) the names of the `classes`, the `key` of its score row and the `identity`
+of the examples, a hash of what is correct for them: examples can be paired only if identities agree.
 
 Generated text is in `TASK.SETTING.SEED.LANGUAGE.txt`, a line an example; answers to questions are in
 `...LANGUAGE.answers.json`, by the question's id, as official evaluation programs read them.
@@ -42,6 +42,7 @@ from numpy.typing import NDArray
 
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import atomic
+from interlace.core.json_files import checked, parse_json
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.scores import ORACLE
@@ -167,6 +168,8 @@ def write_outcomes(
     about[language] = {"key": key, "identity": examples.identity}
     if examples.measure != "ratio":
         about[language]["measure"] = examples.measure
+    if classes:
+        about[language]["classes"] = json.dumps(list(classes))
     if examples.counts is not None:
         new["counts"] = examples.counts.astype(np.float32)
     if examples.groups is not None:
@@ -175,7 +178,7 @@ def write_outcomes(
     kept |= {f"{language}.{part}": np.ascontiguousarray(values) for part, values in new.items()}
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic(path) as partial:
-        save_file(kept, partial, {"about": json.dumps(about), "classes": json.dumps(list(classes))})
+        save_file(kept, partial, {"about": json.dumps(about)})  # several entries would be in any order
 
 
 def read_outcomes(path: Path, language: str, key: str | None = None) -> Examples:
@@ -218,7 +221,9 @@ def _is_kept(path: Path, about: dict[str, Any], key: str) -> bool:
 
 
 def _about(metadata: dict[str, str] | None) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = json.loads((metadata or {}).get("about", "{}"))
+    found: dict[str, dict[str, str]] = checked(
+        parse_json((metadata or {}).get("about", "{}")), dict[str, dict[str, str]], "outcomes"
+    )
     return found
 
 

@@ -5,19 +5,87 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Required
 
 from filelock import FileLock, Timeout
+from typing_extensions import TypedDict
 
-from interlace.core.errors import RunError
+from interlace.core.errors import DataError, RunError
 from interlace.core.files import atomic
+from interlace.core.json_files import checked, json_record, parse_json, read_json
 
 RECIPE, RUN, METRICS, SAMPLES, SCORES = "recipe.json", "run.json", "metrics.jsonl", "samples.json", "scores.json"
 ALIGNMENTS, WORDS, VECTORS = "alignments.json", "words.safetensors", "vectors"
-EVALUATION, RUN_STATE, CELL = "evaluate.json", "run_state.json", "cell.json"
+EVALUATION, RUN_STATE, CELL, CODE = "evaluate.json", "run_state.json", "cell.json", "code"
+_REMEDY = "delete this line"  # of a damaged `metrics.jsonl`
 _STARTED = {"predictions", "tuning"}  # folders that a failed start leaves empty
-_FIRST = {RECIPE, RUN_STATE, "dictionaries", *_STARTED}  # all that a failed start leaves
+_FIRST = {RECIPE, RUN_STATE, CODE, "dictionaries", *_STARTED}  # all that a failed start leaves
 _OWN = {*_FIRST, "text", "trackers", "contamination.json"} - {RECIPE}  # what may precede the marks of a folder
+
+
+@json_record
+class FileRecord(TypedDict):
+    """A file in `data` of `run.json`."""
+
+    name: str
+    bytes: int
+    digest: str
+
+
+@json_record
+class CorpusRecord(TypedDict, total=False):
+    """A corpus in `data` of `run.json`."""
+
+    corpus: str
+    split: str
+    languages: list[str]
+    rows: int
+    subwords: int
+    left_out: dict[str, int]
+    files: list[FileRecord]
+
+
+@json_record
+class RunRecord(TypedDict, total=False):
+    """What is read of `run.json`; `finished` is the time."""
+
+    name: str
+    finished: str | bool
+    stopped: str
+    steps: int
+    tokens: int
+    parameters: int
+    perplexity_unit: str
+    seconds: dict[str, float]
+    shares: dict[str, float]
+    mixture: dict[str, dict[str, int]]
+    data: list[CorpusRecord]
+
+
+@json_record
+class MetricsRow(TypedDict, total=False):
+    """A line of `metrics.jsonl`."""
+
+    kind: str
+    step: Required[int]
+    scores: dict[str, float | None]
+
+
+@json_record
+class StepRow(TypedDict, total=False):
+    """A training step in `metrics.jsonl`."""
+
+    objective: Required[str]
+    corpus: Required[str]
+    tokens: Required[int]
+    seconds: Required[float]
+    waited: Required[float]
+    rows: int
+    languages: dict[str, int]
+    tflops: float
+    peak_share: float
+    memory: int
+    skipped: bool
 
 
 def check_folder(folder: Path, *marks: str) -> None:
@@ -60,7 +128,6 @@ def locked(folder: Path, *marks: str) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        lock.release()
         kept = {path.name for path in folder.iterdir() if path.name not in _STARTED or any(path.iterdir())}
         if made and kept <= {*_FIRST, ".lock"} - _STARTED:
             shutil.rmtree(folder, ignore_errors=True)
@@ -75,18 +142,36 @@ def write_json(path: Path, data: Any) -> None:
         partial.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def read_json(path: Path, default: Any = None) -> Any:
-    """Return the file's data, or `default` if there is no file.
+def read_run(folder: Path) -> dict[str, Any]:
+    """Return `run.json`; empty if there is none. Raise a DataError if it is damaged."""
+    found: dict[str, Any] = read_json(
+        folder / RUN, RunRecord, {}, remedy="remove it, and rerun the command to write it again"
+    )
+    return found
+
+
+def read_metrics(path: Path) -> list[dict[str, Any]]:
+    """Return the lines of `metrics.jsonl`, without the incomplete one that a killed process leaves at the end.
 
     Raises:
-        RunError: the file is damaged; names the line.
+        DataError: a line is damaged.
     """
-    if not path.exists():
-        return default
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise RunError(f"{path}: damaged: {error}") from error
+    return [row for row, _ in _metrics_lines(path)]
+
+
+def _metrics_lines(path: Path) -> Iterator[tuple[dict[str, Any], bytes]]:
+    """Yield the rows of `metrics.jsonl`, each with its line."""
+    lines = path.read_bytes().split(b"\n") if path.is_file() else []
+    for number, line in enumerate(lines, 1):
+        where = f"{path}, line {number}"
+        try:
+            row = parse_json(line) if line.strip() else None
+        except ValueError as error:
+            if number == len(lines):
+                break
+            raise DataError(f"{where}: damaged: {error}; {_REMEDY}") from error
+        if row is not None:
+            yield checked(row, MetricsRow, where, _REMEDY), line
 
 
 def append_line(path: Path, row: Mapping[str, Any]) -> None:
@@ -97,15 +182,7 @@ def append_line(path: Path, row: Mapping[str, Any]) -> None:
 
 def cut_metrics(path: Path, step: int) -> None:
     """Remove the lines of steps after `step`, which a resumed run writes again."""
-    if not path.exists():
-        return
-    kept = []
-    for line in path.read_text(encoding="utf-8").split("\n"):
-        try:
-            row = json.loads(line)
-        except ValueError:  # empty, or the incomplete line of a killed process
-            continue
-        if row["step"] <= step:
-            kept.append(line + "\n")
-    with atomic(path) as partial:
-        partial.write_text("".join(kept), encoding="utf-8")
+    if path.exists():
+        kept = [line + b"\n" for row, line in _metrics_lines(path) if row["step"] <= step]
+        with atomic(path) as partial:
+            partial.write_bytes(b"".join(kept))

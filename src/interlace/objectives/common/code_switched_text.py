@@ -34,7 +34,7 @@ _BLOCK = 1_000  # pairs processed at a time
 class CopySettings(Settings):
     """How many sentences are written for each pair."""
 
-    copies: int = Field(20, ge=1, description="Sentences drawn in each direction (ALM: 20, so 40 per pair).")
+    copies: int = Field(20, ge=1, le=10_000, description="Sentences drawn in each direction (ALM: 20, so 40 per pair).")
     monolingual: float = Field(
         0.1, ge=0, lt=0.5, description="Share of unchanged source lines, and of target lines (ALM: 10 % each)."
     )

@@ -106,7 +106,8 @@ class Dictionary(Settings):
     @classmethod
     def _check_pattern(cls, pattern: str | None) -> str | None:
         try:
-            names = [name for _, name, _, _ in Formatter().parse(pattern or "") if name is not None]
+            fields = [(name, width) for _, name, width, _ in Formatter().parse(pattern or "") if name is not None]
+            names = [f"{name}:{width}" if width else name for name, width in fields]
         except ValueError as error:
             raise ValueError(f"{pattern!r} is not a path pattern: {error}") from None
         for name in names:

@@ -16,6 +16,7 @@ from torch.nn import functional
 from interlace.models.backbone import Backbone
 
 MAX_LOGITS = 1 << 27  # logits in memory at once, in float32; their softmax takes the same memory again
+_FP16_SCALE = 2.0**15  # of errors, which are at most 1: below fp16's maximum, and 1e-12 is not yet 0
 
 
 def vocabulary_loss(
@@ -33,7 +34,8 @@ def linear_cross_entropy(
 
     Logits are computed in chunks of `MAX_LOGITS` and never kept: the forward pass also computes the gradients, which
     takes as long as computing them later (recomputing logits takes a third longer). Products have autocast's precision;
-    all sums are float32. The gradient can be computed once.
+    all sums are float32. In fp16 the errors are scaled up, and results of products are float32, because the sum of a
+    frequent token would overflow. The gradient can be computed once.
 
     Args:
         features: (N, H).
@@ -85,14 +87,23 @@ class _LinearCrossEntropy(torch.autograd.Function):
     def backward(ctx: Any, outer: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
         """Return the kept gradients, scaled in place."""
         gradients, ctx.gradients = ctx.gradients, None  # the only reference, so autograd need not copy them
+        if gradients is None:
+            raise RuntimeError("the gradient of linear_cross_entropy can be computed once")
         return *(each if each is None else each.mul_(outer) for each in gradients), None, None, None
 
 
 def _add_gradients(gradients: list[Tensor | None], errors: Tensor, read: Tensor, table: Tensor, rows: slice) -> None:
-    """Add the gradients of a chunk: errors (n, V) of the logits, which read (n, H) with the table (V, H) has made."""
+    """Add the gradients of a chunk: errors (n, V) of the logits, which read (n, H) with the table (V, H) makes."""
     features, weight, bias = gradients
     if bias is not None:
         bias += errors.sum(0)
+    if table.dtype == torch.float16:
+        errors = errors.mul_(_FP16_SCALE).to(table.dtype)
+        if features is not None:
+            features[rows] = _float32_product(errors, table).div_(_FP16_SCALE).to(features.dtype)
+        if weight is not None:
+            weight.add_(_float32_product(errors.T, read), alpha=1 / _FP16_SCALE)
+        return
     errors = errors.to(table.dtype)
     if features is not None:
         features[rows] = errors @ table
@@ -100,6 +111,13 @@ def _add_gradients(gradients: list[Tensor | None], errors: Tensor, read: Tensor,
         weight.addmm_(errors.T, read)  # without a second (V, H)
     elif weight is not None:
         weight += errors.T @ read
+
+
+def _float32_product(one: Tensor, other: Tensor) -> Tensor:
+    """Return the product of half-precision matrices without rounding sums to half precision."""
+    if one.is_cuda and hasattr(torch.ops.aten.mm, "dtype"):  # since torch 2.8
+        return torch.mm(one, other, out_dtype=torch.float32)
+    return one.float() @ other.float()
 
 
 def weighted_sums(states: Tensor, places: Tensor, to: Tensor, weights: Tensor, rows: int) -> Tensor:

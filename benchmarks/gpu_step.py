@@ -1,0 +1,289 @@
+"""Measure training steps on one GPU against Hugging Face's Trainer: real tokens/s, share of the peak, memory.
+
+Targets: 45 % of the measured bf16 peak for `mlm`; 1.3 times the tuned Trainer, 2.5 times its defaults; other objectives
+within 15 % of `mlm`.
+
+    python benchmarks/gpu_step.py [--output gpu_step.json] [--minutes 9] [--tokens 32768] [--cells NAME ..] [--small]
+
+The model has XLM-R base's shape (Conneau et al. 2020) without attention dropout, random weights, and vocabularies of
+20k and 250k tokens; the text is random. Each cell is a process of its own and stores its result, so the same command
+resumes after `--minutes` or a failure. A cell without memory for its batch is a result. Tokens are real ones, without
+padding; `mlm` reads blocks of running text, the Trainer sentences: in random order (defaults), or grouped by length,
+compiled, with worker processes (tuned). Both have fused AdamW, bf16 and sdpa; operations of the Trainer are taken to be
+those of `mlm`.
+`--small` runs all cells in miniature, also on a CPU.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from _common import Target, environment, report
+from transformers import DataCollatorForLanguageModeling, Trainer, TrainerCallback, TrainingArguments, logging
+
+from interlace.alignment.lexicon import Lexicon
+from interlace.core.ragged import Ragged
+from interlace.core.randomness import Purpose, generator
+from interlace.data import Pairs, Sentences
+from interlace.data.packing import Streams
+from interlace.data.sampling import BucketPlan, StreamPlan
+from interlace.data.tokenizer_training import ROLES, word_level_tokenizer
+from interlace.data.vocab import Vocab
+from interlace.models.blocks import wrap_blocks
+from interlace.models.build import from_shape
+from interlace.models.settings import Shape
+from interlace.objectives import OBJECTIVES, Resources
+from interlace.training.device import accelerator_for, fast_precision, peak_flops, peak_memory
+from interlace.training.loop import READ_EVERY, Progress, Training, TrainingModel, steps
+from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource, StreamedBatches
+from interlace.training.optimizer import OptimizerSettings
+
+LARGE, SMALL = 250_000, 20_000
+BASE = Shape(family="roberta", layers=12, width=768, heads=12, max_length=256, attention_dropout=0.0)
+MINIATURE = Shape(family="roberta", layers=1, width=16, heads=2, max_length=64, attention_dropout=0.0)
+WARMUP, UPDATES = 2 * READ_EVERY, 4 * READ_EVERY  # multiples, because steps are read in groups
+FULL = "out of memory"
+OBJECTIVE, DEFAULTS, TUNED = "interlace", "Trainer, defaults", "Trainer, tuned"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is measured: an objective here, or masked language modeling by the Trainer."""
+
+    name: str
+    system: str
+    size: int
+    objective: str = "mlm"
+    compiled: bool = False
+
+
+CELLS = [
+    Cell("mlm-20k", OBJECTIVE, SMALL),
+    Cell("mlm-20k-compiled", OBJECTIVE, SMALL, compiled=True),
+    Cell("trainer-20k", DEFAULTS, SMALL),
+    Cell("trainer-20k-tuned", TUNED, SMALL),
+    Cell("mlm-250k", OBJECTIVE, LARGE),
+    Cell("mlm-250k-compiled", OBJECTIVE, LARGE, compiled=True),
+    Cell("trainer-250k", DEFAULTS, LARGE),
+    Cell("trainer-250k-tuned", TUNED, LARGE),
+    *(Cell(f"{name}-250k", OBJECTIVE, LARGE, name) for name in ("tlm", "alm", "weam", "align_mlm")),
+]
+
+
+def vocabulary(size: int) -> Vocab:
+    """Return a vocabulary of words of one token."""
+    words = (f"w{number}" for number in range(size - len(ROLES)))
+    return Vocab(word_level_tokenizer(words), ROLES, {}, "random words")
+
+
+def random_pairs(vocab: Vocab, count: int, longest: int) -> Pairs:
+    """Return pairs of sentences of equally many words, linked word by word."""
+    rng = generator(Purpose.SAMPLE, 0)
+    lengths = np.clip(rng.gamma(4.0, longest / 24, size=count).astype(int), 4, longest // 2 - 2)
+
+    def side(language: str) -> Sentences:
+        ids = Ragged.from_lengths(rng.choice(vocab.regular_ids, lengths.sum()).astype(np.int32), lengths)
+        return Sentences(ids, Ragged(ids.columns().astype(np.int32), ids.offsets), language)
+
+    source, target = side("en"), side("de")
+    links = np.repeat(source.ids.columns().astype(np.int32)[:, None], 2, axis=1)
+    confidence = Ragged.from_lengths(np.ones(len(links), np.float32), lengths)
+    return Pairs(source, target, Ragged.from_lengths(links, lengths), confidence=confidence)
+
+
+def training_of(
+    name: str, vocab: Vocab, shape: Shape, tokens: int, precision: str = "auto", *, compiled: bool = False
+) -> Training:
+    """Return a training of one objective on random text."""
+    more = {"phrases": "extracted"} if name == "alm" else {}
+    objective: Any = OBJECTIVES.build({"name": name, "max_length": shape.max_length, **more})
+    backbone = from_shape(shape, vocab)
+    pairs = random_pairs(vocab, 40_000 if shape is BASE else 400, shape.max_length)
+    entries = vocab.tokens(vocab.regular_ids[:20_000])
+    lexicon = Lexicon.of((one, other, 1.0) for one, other in zip(entries[::2], entries[1::2], strict=False))
+    resources = Resources(vocab, backbone.traits, lexicons={("en", "de"): lexicon}, languages=("en", "de"))
+    if issubclass(objective.reads, Pairs):
+        plan: Any = BucketedBatches(pairs, BucketPlan(pairs.lengths, tokens, overhead=3, max_length=shape.max_length))
+    else:
+        streams = Streams(pairs.source, shape.max_length - 2, vocab.end)
+        plan = StreamedBatches(streams, StreamPlan(len(streams), tokens, shape.max_length))
+    source = MixtureSource(name, "en-de" if issubclass(objective.reads, Pairs) else "en", objective,
+                           objective.prepare(resources), plan)  # fmt: skip
+    accelerator, settings = accelerator_for(precision), OptimizerSettings(schedule="constant", warmup=0)
+    whole = TrainingModel(backbone, {name: objective}, 0)
+    wrap_blocks(backbone, checkpointing=False, compiled=compiled)
+    model = accelerator.prepare(whole)
+    last = WARMUP + UPDATES
+    return Training(model, Mixture([source], 0), settings.build(model), settings, accelerator, last,
+                    read_every=READ_EVERY)  # fmt: skip
+
+
+class Clock:
+    """Times the updates after a warm-up, when the device has finished them."""
+
+    def __init__(self) -> None:
+        self.start = self.seconds = 0.0
+
+    def __call__(self, update: int) -> None:
+        if update in {WARMUP, WARMUP + UPDATES}:
+            if torch.cuda.is_available():
+                torch.cuda.synchronize()
+            self.seconds, self.start = time.perf_counter() - self.start, time.perf_counter()
+
+
+def measure_objective(cell: Cell, shape: Shape, tokens: int, size: int) -> dict[str, Any]:
+    """Return tokens/s and operations a token of an objective."""
+    training = training_of(cell.objective, vocabulary(size), shape, tokens, compiled=cell.compiled)
+    clock, timed = Clock(), []
+    for step in steps(training, Progress()):
+        clock(step.index)
+        timed += [step] if step.index > WARMUP else []
+    read = sum(step.tokens for step in timed)
+    return {
+        "rate": read / clock.seconds,
+        "flops": sum(step.flops for step in timed) / read,
+        "waited": sum(step.waited for step in timed) / clock.seconds,
+        "peak": peak_flops(training.accelerator),
+    }
+
+
+def measure_trainer(cell: Cell, shape: Shape, tokens: int, size: int) -> dict[str, Any]:
+    """Return tokens/s of the Trainer."""
+    from _alternating import tokenizer_of
+    from transformers import AutoModelForMaskedLM
+
+    vocab, clock, tuned, gpu = vocabulary(size), Clock(), cell.system == TUNED, torch.cuda.is_available()
+    sentences = random_pairs(vocab, 40_000 if shape is BASE else 400, shape.max_length).source
+    rows = [{"input_ids": [vocab.begin, *row.tolist(), vocab.end]} for row in sentences.ids]
+    config = from_shape(shape, vocab).model.config
+    model = AutoModelForMaskedLM.from_config(config, attn_implementation="sdpa", trust_remote_code=False)
+    batch = max(1, round(tokens / (sentences.ids.lengths.mean() + 2)))
+
+    class Timer(TrainerCallback):
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            clock(state.global_step)
+
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = TrainingArguments(
+            folder, per_device_train_batch_size=batch, max_steps=WARMUP + UPDATES, use_cpu=not gpu,
+            bf16=fast_precision() == "bf16", optim="adamw_torch_fused", logging_strategy="no", save_strategy="no",
+            report_to="none", disable_tqdm=True, torch_compile=tuned and gpu,
+            dataloader_num_workers=4 * (tuned and gpu), include_num_input_tokens_seen="non_padding",
+            train_sampling_strategy="group_by_length" if tuned else "random",
+        )  # fmt: skip
+        collate: Any = DataCollatorForLanguageModeling(tokenizer_of(vocab, folder))
+        dataset: Any = rows
+        trainer = Trainer(model, arguments, collate, dataset, callbacks=[Timer()])
+        trainer.train()
+    mean = trainer.state.num_input_tokens_seen / (WARMUP + UPDATES)  # an update
+    return {"rate": mean * UPDATES / clock.seconds}
+
+
+def measure(name: str, tokens: int, *, small: bool) -> dict[str, Any]:
+    """Return the result of one cell; memory is the peak in bytes."""
+    cell = next(cell for cell in CELLS if cell.name == name)
+    shape, size = (MINIATURE, cell.size // 100) if small else (BASE, cell.size)
+    make = measure_objective if cell.system == OBJECTIVE else measure_trainer
+    try:
+        found = make(cell, shape, tokens, size)
+    except torch.OutOfMemoryError:
+        return {"error": FULL}
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return {**found, "memory": peak_memory(device), "environment": environment()}
+
+
+def table(found: dict[str, dict[str, Any]]) -> list[str]:
+    """Return a line a cell: real tokens/s, share of the peak and memory."""
+    lines = [f"{'cell':20} {'tokens/s':>10} {'of peak':>8} {'memory':>10} {'waiting':>8}"]
+    for cell in CELLS:
+        if (result := found.get(cell.name)) is None or "rate" not in result:
+            lines += [f"{cell.name:20} {(result or {}).get('error', 'not measured')}"]
+            continue
+        base = found.get("mlm-20k" if cell.size == SMALL else "mlm-250k", {})
+        flops, peak = result.get("flops", base.get("flops")), result.get("peak", base.get("peak"))
+        share = f"{result['rate'] * flops / peak:.1%}" if flops and peak else "-"
+        waited = f"{result['waited']:.1%}" if "waited" in result else "-"
+        memory = f"{result['memory'] / 1e9:.2f} GB"
+        lines += [f"{cell.name:20} {result['rate']:10,.0f} {share:>8} {memory:>10} {waited:>8}"]
+    return lines
+
+
+def targets(found: dict[str, dict[str, Any]]) -> list[Target]:
+    """Return the targets whose cells are measured."""
+
+    def rate(name: str) -> float | None:
+        return found.get(name, {}).get("rate")
+
+    def ratio(name: str, other: str) -> float | None:
+        one, two = rate(name), rate(other)
+        return one / two if one and two else None
+
+    best = max(("mlm-20k", "mlm-20k-compiled"), key=lambda name: rate(name) or 0)
+    result = found.get(best, {})
+    share = result["rate"] * result["flops"] / result["peak"] if result.get("peak") else None
+    others = [Target(f"{name} / mlm", ratio(f"{name}-250k", "mlm-250k"), 0.85, at_least=True)
+              for name in ("tlm", "alm", "weam", "align_mlm")]  # fmt: skip
+    return [
+        Target("share of the peak", share, 0.45, at_least=True),
+        Target("mlm / tuned Trainer", ratio(best, "trainer-20k-tuned"), 1.3, at_least=True),
+        Target("mlm / Trainer's defaults", ratio(best, "trainer-20k"), 2.5, at_least=True),
+        *others,
+    ]
+
+
+def main() -> int:
+    names = [cell.name for cell in CELLS]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--output", type=Path, default=Path("gpu_step.json"))
+    parser.add_argument("--minutes", type=float, default=9.0)
+    parser.add_argument("--tokens", type=int, default=32_768, help="tokens per update")
+    parser.add_argument("--cells", nargs="+", choices=names, default=names)
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--measure", choices=names, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    logging.set_verbosity_error()
+    if options.measure:
+        print(json.dumps(measure(options.measure, options.tokens, small=options.small)))
+        return 0
+    if not (torch.cuda.is_available() or options.small):
+        print("there is no GPU; --small runs the cells in miniature")
+        return 2
+    end = time.monotonic() + 60 * options.minutes
+    stored = json.loads(options.output.read_text()) if options.output.exists() else {}
+    settings = {"tokens": options.tokens, "small": options.small}
+    found = stored.get("cells", {}) if stored.get("settings") == settings else {}
+    found = {name: cell for name, cell in found.items() if cell.get("error", FULL) == FULL}  # others are repeated
+    for name in (name for name in options.cells if name not in found):
+        command = [sys.executable, __file__, "--measure", name, "--tokens", str(options.tokens)]
+        try:
+            left = max(end - time.monotonic(), 0.01)
+            run = subprocess.run([*command, *["--small"] * options.small], capture_output=True, text=True,
+                                 check=False, timeout=left)  # fmt: skip
+        except subprocess.TimeoutExpired:
+            print(f"stopped in {name} after {options.minutes:g} minutes; rerun the same command to resume")
+            break
+        lines = run.stdout.strip().split("\n")
+        found[name] = (
+            json.loads(lines[-1]) if not run.returncode else {"error": run.stderr.strip().split("\n")[-1][:200]}
+        )
+        partial = options.output.with_suffix(".partial")
+        partial.write_text(json.dumps({"settings": settings, "cells": found}, indent=1) + "\n")
+        partial.replace(options.output)
+    print("\n".join(table(found)))
+    return 0 if options.small else report(targets(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

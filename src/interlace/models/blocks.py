@@ -1,0 +1,56 @@
+"""Gradient checkpointing and compilation of a backbone's layers, in training only.
+
+Both replace a layer's `forward` and leave its weights and their names alone. The rest of a step is not compiled: it is
+short on a GPU, and one compiled layer serves all layers of a kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+from interlace.models.backbone import Backbone
+
+COMPILER = "inductor"  # of torch.compile
+_VARIANTS = 64  # of a layer, by shape, mask and kind: torch's limit of 8 is below what a mixture of objectives has
+
+
+def wrap_blocks(backbone: Backbone, *, checkpointing: bool, compiled: bool) -> None:
+    """Recompute the activations of layers in the backward pass (Chen et al. 2016), compile layers, or both, in place.
+
+    A decoder's layers are included. Evaluation runs the plain layers.
+    """
+    if compiled:
+        torch._dynamo.config.recompile_limit = _VARIANTS  # noqa: SLF001 - torch's documented name
+    decoder: Any = getattr(backbone, "decoder", None)
+    functions = [(block, "forward") for block in blocks_of(backbone.model.base_model)]
+    for module, name in [*functions, *([(decoder, "run_layer")] if decoder is not None else [])]:
+        setattr(module, name, _in_training(module, getattr(module, name), checkpointing, compiled))
+
+
+def blocks_of(model: nn.Module) -> Iterator[nn.Module]:
+    """Yield the members of a model's lists of layers; XLM has a list for each part of a layer."""
+    for child in model.children():
+        if isinstance(child, nn.ModuleList):
+            yield from (block for block in child if not isinstance(block, nn.LayerNorm))
+        else:
+            yield from blocks_of(child)
+
+
+def _in_training(module: nn.Module, plain: Callable[..., Any], checkpointing: bool, compiled: bool) -> Any:
+    inner: Any = torch.compile(plain, backend=COMPILER) if compiled else plain
+
+    def forward(*arguments: Any, **options: Any) -> Any:
+        if not (module.training and torch.is_grad_enabled()):
+            return plain(*arguments, **options)
+        if "cache" in options:  # XLM fills one even in training, and a second pass would append to it
+            options["cache"] = None
+        if checkpointing:
+            return checkpoint(inner, *arguments, use_reentrant=False, **options)
+        return inner(*arguments, **options)
+
+    return forward

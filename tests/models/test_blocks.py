@@ -1,0 +1,76 @@
+"""Recomputed and compiled layers give the gradients of plain ones; weights keep their names."""
+
+import pytest
+import torch
+
+from interlace.data.layout import sentence_layout
+from interlace.data.vocab import Vocab
+from interlace.models import blocks
+from interlace.models.build import build_model, load
+from interlace.models.settings import DecoderSettings, ModelSettings
+from little_checkpoints import KINDS, save
+
+LINES = ["the old doctor reads three letters", "a cat"]
+
+
+def gradients(backbone, vocab, train=True):
+    """Loss and gradients of a batch with padding, with dropout."""
+    rows = sentence_layout(vocab.encode(LINES), vocab, 32)
+    ids, real = torch.from_numpy(rows.ids), torch.from_numpy(rows.real).long()
+    torch.manual_seed(3)
+    backbone.train(train)
+    states = backbone.encode({"input_ids": ids, "attention_mask": real})
+    if hasattr(backbone, "decode"):
+        states = backbone.decode(states, real, {"input_ids": ids})
+    loss = torch.nn.functional.cross_entropy(backbone.logits(states[:, :-1].flatten(0, 1)), ids[:, 1:].flatten())
+    loss.backward()
+    found = {name: each.grad.clone() for name, each in backbone.named_parameters() if each.grad is not None}
+    backbone.zero_grad()
+    return loss.detach(), found
+
+
+@pytest.fixture
+def model(request, tmp_path):
+    kind = "mbert" if request.param == "seq2seq" else request.param
+    folder = str(save(kind, tmp_path / kind))
+    vocab = Vocab.load(folder)
+    if request.param != "seq2seq":
+        return load(folder), vocab
+    vocab = vocab.with_target_languages(["en", "de"])
+    settings = ModelSettings(start=folder, decoder=DecoderSettings())
+    return build_model(settings, vocab, ("en", "de"), 3, seq2seq=True), vocab
+
+
+def check(backbone, vocab, **how):
+    names, plain, expected = (
+        list(backbone.state_dict()),
+        gradients(backbone, vocab, train=False)[0],
+        gradients(backbone, vocab),
+    )
+    blocks.wrap_blocks(backbone, **how)
+    loss, found = gradients(backbone, vocab)
+    torch.testing.assert_close(loss, expected[0])
+    assert set(found) == set(expected[1])
+    for name, gradient in found.items():
+        torch.testing.assert_close(gradient, expected[1][name], rtol=1e-4, atol=1e-6, msg=name)
+    assert list(backbone.state_dict()) == names
+    torch.testing.assert_close(gradients(backbone, vocab, train=False)[0], plain)
+
+
+@pytest.mark.parametrize("model", [*KINDS, "seq2seq"], indirect=True)
+def test_recomputed_layers_learn_the_same(model):
+    backbone, vocab = model
+    calls = []
+    parts = [backbone.model.base_model, *([backbone.decoder.model.base_model] if hasattr(backbone, "decoder") else [])]
+    for part in parts:
+        linear = [each for each in next(iter(blocks.blocks_of(part))).modules() if isinstance(each, torch.nn.Linear)]
+        linear[0].register_forward_hook(lambda *_: calls.append(0))
+    check(backbone, vocab, checkpointing=True, compiled=False)
+    assert len(calls) == 5 * len(parts)  # in four forward passes and one backward pass
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["xlm-r", "seq2seq"], indirect=True)
+def test_compiled_layers_learn_the_same(model, monkeypatch):
+    monkeypatch.setattr(blocks, "COMPILER", "eager")  # traces the layers without minutes of a C++ compiler
+    check(*model, checkpointing=True, compiled=True)
