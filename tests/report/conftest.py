@@ -1,21 +1,8 @@
-"""Run folders of two recipes, and reports without PNG files."""
+"""Run folders of two recipes."""
 
 import pytest
 
-from interlace.report import svg
 from report_runs import write_run
-
-
-@pytest.fixture(autouse=True)
-def no_png(request, monkeypatch):
-    """Drawing every figure as PNG takes a second a page; the tests of these files ask for it."""
-    if "with_png" not in request.fixturenames:
-        monkeypatch.setattr(svg, "_has_resvg", lambda: False)
-
-
-@pytest.fixture
-def with_png():
-    """Figures are written as PNG too."""
 
 
 @pytest.fixture

@@ -252,10 +252,10 @@ def test_words_are_drawn_before_and_after_training(make_run):
     (run,) = read_runs([folder])
     assert run.words.pairs[:2] == [(0, 1), (0, 2)]
     assert re.match(r"Mean cosine of translations 0\.[89]\d, of other words .?0\.[01]", cosines_note(run.words, after))
-    found = section("word_maps", [folder], "before and after")
+    found = section("word_maps", [folder], "Words and")
     assert len(found.figures) == 2
     assert found.body.count('class="on-wide"') == 2
-    assert "components, " in section("word_maps", [folder], "Words and").body
+    assert found.body.index("mlm, before training") < found.body.index("mlm, after training")
 
 
 def parts(tokens, corpus, sides=None):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from interlace.core.errors import DataError, RunError
+from interlace.core.errors import DataError
 from interlace.scores import ScoreTable, table_of_entries
 from study_rows import row, two_systems
 
@@ -62,7 +62,7 @@ def test_json_and_arrow_keep_every_column():
     assert arrow[0]["tuning"] == '{"rule": "last"}'
     assert [one["train.steps"] for one in arrow] == [5, 6]
     assert ScoreTable().to_arrow().num_rows == 0
-    with pytest.raises(RunError, match="here: damaged"):
+    with pytest.raises(DataError, match="here: damaged"):
         ScoreTable.from_json([{"task": "pos"}], "here")
 
 

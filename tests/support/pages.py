@@ -67,7 +67,7 @@ def _toy(command: str, folder: Path) -> str:
     asked = parser.parse_args(shlex.split(command)[2:])
     into = folder / asked.o
     into.mkdir()
-    writer = CorpusWriter(ToyCorpus(languages=asked.languages.split(","), pairs=int(asked.pairs)), into)
+    writer = CorpusWriter(ToyCorpus(languages=asked.languages.split(","), **ToyCorpus.sizes(int(asked.pairs))), into)
     for code in writer.others:
         writer.write_parallel(code)
         writer.write_dictionaries(code)

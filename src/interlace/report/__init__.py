@@ -18,8 +18,9 @@ from interlace.core.errors import DataError
 from interlace.core.files import atomic
 from interlace.report import svg
 from interlace.report.runs import Run, all_scores, first_of_each, read_runs
-from interlace.report.score_tables import TaskScores, summary_entry, task_scores
+from interlace.report.score_tables import TaskScores, summary_table, task_scores, verdict
 from interlace.report.sections import Section, sections_of
+from interlace.report.tables import html_fragment
 from interlace.report.text import BLEU, language_name, language_names, render, style_sheet
 from interlace.scores import ScoreTable
 
@@ -68,12 +69,14 @@ def _page(runs: Sequence[Run], sections: Sequence[Section]) -> str:
         about = str(run.recipe.get("about") or "") if run.recipe else f"Not pre-trained here. Checkpoint: {models}."
         abouts += [(run, svg.key(run.style), about)] * bool(about)
     title, summary, caution = page_head(runs, results)
+    table = summary_table([one for one in results if one.first.setting == "zero-shot"] or results)
     return render(
         "page",
         title=title,
         names=", ".join(run.label for run in firsts),
         summary=summary,
         caution=caution,
+        table=html_fragment(table) if table.columns else "",
         abouts=abouts,
         sections=sections,
         version=runs[0].facts.get("interlace"),
@@ -106,21 +109,15 @@ def page_head(runs: Sequence[Run], results: Sequence[TaskScores]) -> tuple[str, 
 
 
 def _summary(results: Sequence[TaskScores]) -> str:
-    """Return the best systems of the first three tasks, by the mean over the same languages."""
-    with_summary = [one for one in results if one.summary is not None]
-    if not with_summary:
+    """Return where the mean of the first task is over, and what the test of its best two systems supports."""
+    first = next((one for one in results if one.summary is not None), None)
+    if first is None:
         return "No mean over languages that all systems share." if results else "No task has been scored yet."
-    first = with_summary[0]
     where = language_name(first.others[0].language)
     if first.mean:
         without = f" other than {language_name(first.first.source)}" if first.mean.has_source else ""
         where = f"Mean over {len(first.averaged)} {'directions' if first.first.unit == BLEU else 'languages'}{without}"
-    same = [one for one in with_summary if _languages(one) == _languages(first)][:3]
-    return " ".join([f"{where}.", *map(summary_entry, same)])
-
-
-def _languages(one: TaskScores) -> tuple[str, ...]:
-    return (one.first.source, *sorted(one.averaged)) if one.mean else (one.others[0].language,)
+    return f"{where}. {verdict(first)}"
 
 
 class _CallableModule(ModuleType):

@@ -6,21 +6,31 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from interlace.aligners import Alignments
 from interlace.alignment import WordPairs
 from interlace.core.errors import DataError
+from interlace.core.json_files import checked, parse_json, read_json
 from interlace.report.text import short_labels
 from interlace.scores import Scale, ScoreTable, table_of_entries
 from interlace.tasks import TASKS
-from interlace.training.run_folder import ALIGNMENTS, METRICS, RECIPE, RUN, SAMPLES, SCORES, WORDS
+from interlace.training.run_folder import (
+    ALIGNMENTS,
+    METRICS,
+    RECIPE,
+    RUN,
+    SAMPLES,
+    SCORES,
+    WORDS,
+    read_metrics,
+    read_run,
+)
 
 Vectors = NDArray[np.float32]
 
@@ -230,21 +240,21 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
 
 def _read_run(folder: Path) -> Run:
     _check_folder(folder)
-    recipe = _read(folder / RECIPE, dict[str, Any]) or {}
+    recipe = read_json(folder / RECIPE, dict[str, Any], None) or {}
     metrics = list(_read_metrics(folder / METRICS))
-    entries = _read(folder / SCORES, list[dict[str, Any]]) or []
+    entries = read_json(folder / SCORES, list[dict[str, Any]], None) or []
     scores = table_of_entries(entries, str(folder / SCORES), _scale, run=str(folder), pretrained=bool(recipe))
     return Run(
         folder=folder,
         recipe=recipe,
-        facts=_read(folder / RUN, Facts) or Facts(),
+        facts=checked(read_run(folder), Facts, str(folder / RUN)),
         label=str(recipe.get("name") or folder.resolve().name),
         steps=[one for _, one in metrics if isinstance(one, LoggedStep)],
         evaluations=[one for kind, one in metrics if kind == "evaluation" and isinstance(one, LoggedScores)],
         diagnoses=[one for kind, one in metrics if kind == "diagnosis" and isinstance(one, LoggedScores)],
-        samples=_read(folder / SAMPLES, list[Sample]) or [],
+        samples=read_json(folder / SAMPLES, list[Sample], None) or [],
         scores=scores,
-        alignments=_read(folder / ALIGNMENTS, list[AlignmentMatrix]) or [],
+        alignments=read_json(folder / ALIGNMENTS, list[AlignmentMatrix], None) or [],
         words=_read_words(folder / WORDS),
     )
 
@@ -264,12 +274,6 @@ def _check_folder(folder: Path) -> None:
     raise DataError(f"{folder}: not a run folder: it has neither {RECIPE} nor {SCORES}")
 
 
-def _read(path: Path, kind: type[T]) -> T | None:
-    """Read a file as one JSON value of that type; None if there is no file."""
-    found: T | None = None if (text := _text_of(path)) is None else _checked(kind, _json(text, path), str(path))
-    return found
-
-
 def _read_metrics(path: Path) -> Iterator[tuple[str, LoggedStep | LoggedScores]]:
     """Yield (kind, record) of the lines of `metrics.jsonl`; unknown kinds are skipped."""
     kinds: dict[str, type[LoggedStep | LoggedScores]] = {
@@ -277,47 +281,9 @@ def _read_metrics(path: Path) -> Iterator[tuple[str, LoggedStep | LoggedScores]]
         "evaluation": LoggedScores,
         "diagnosis": LoggedScores,
     }
-    for row, line in enumerate((_text_of(path) or "").split("\n"), start=1):
-        if not line.strip():
-            continue
-        data = _json(line, path, row)
-        if not isinstance(data, dict):
-            raise DataError(f"{path}, line {row}: expected an object, found {line[:40]!r}")
-        if (kind := data.get("kind")) in kinds:
-            yield kind, _checked(kinds[kind], data, f"{path}, line {row}")
-
-
-def _text_of(path: Path) -> str | None:
-    if not path.is_file():
-        return None
-    raw = path.read_bytes()
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        raise DataError(f"{path}, line {line}: not valid UTF-8") from None
-
-
-def _json(text: str, path: Path, line: int | None = None) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise DataError(f"{path}, line {line or error.lineno}: damaged JSON: {error.msg}") from None
-
-
-def _checked(kind: Any, data: object, where: str) -> Any:
-    try:
-        return _adapter(kind).validate_python(data)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = "".join(f", entry {part + 1}" if isinstance(part, int) else f", key {part!r}" for part in first["loc"])
-        message = first["msg"].removeprefix("Value error, ")
-        raise DataError(f"{where}{place}: {message[:1].lower()}{message[1:]}") from None
-
-
-@cache
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
+    for number, row in enumerate(read_metrics(path), 1):
+        if (kind := row.get("kind", "")) in kinds:
+            yield kind, checked(row, kinds[kind], f"{path}, row {number}")
 
 
 def _read_words(path: Path) -> ConceptWords | None:
@@ -328,7 +294,7 @@ def _read_words(path: Path) -> ConceptWords | None:
         return None
     try:
         with safe_open(path, "np") as file:
-            concepts = json.loads((file.metadata() or {})["concepts"])
+            concepts = checked(parse_json((file.metadata() or {})["concepts"]), list[dict[str, str]], str(path))
             found = ConceptWords(concepts, file.get_tensor("before"), file.get_tensor("after"))
     except (SafetensorError, KeyError, ValueError) as error:
         raise DataError(f"{path}: damaged: {error}") from error

@@ -1,8 +1,8 @@
 """Scores of one task as a table of languages by systems, and a sentence on its best systems."""
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import stdev
 from typing import Any
@@ -243,18 +243,41 @@ def _mean_entry(result: comparison.Result | None, measure: comparison.Measure) -
     return Entry(measure.format(result.mean), deviation, collapsed=result.collapsed)
 
 
-def summary_entry(scores: TaskScores) -> str:
-    """Return a sentence on the best two systems of a task, such as "Task: A 77.4 %, B 70.1 % (p = 0.02)"."""
+def verdict(scores: TaskScores) -> str:
+    """Return a sentence on the best two systems of a task, with the test of their difference."""
     measure = scores.summary
     by_system = scores.results[measure] if measure else {}
     if measure is None or not by_system:
         return ""
     order = sorted(by_system, key=lambda one: by_system[one].mean, reverse=measure.greater_is_better is not False)[:2]
-    shown = ", ".join(f"{one.label} {number(by_system[one].mean)}{scores.unit}" for one in order)
-    verdict = ""
-    if len(order) > 1:
-        tested = comparison.significance_against(by_system, order[0])[order[1]]
-        few = ", cannot be significant" if tested.min_p >= ALPHA else ""
-        if min(len(by_system[one].sample) for one in order) > 1:  # single runs cannot be tested, which the page says
-            verdict = f" ({p_value(tested.p)}{few})"
-    return f"{scores.name}: {shown}{verdict}."
+    shown = [f"{one.label} {number(by_system[one].mean)}{scores.unit}" for one in order]
+    if len(order) == 1:
+        return f"{scores.name}: {shown[0]}."
+    tested = comparison.significance_against(by_system, order[0])[order[1]]
+    p, word = p_value(tested.p), "better than" if tested.p < ALPHA else "not significantly different from"
+    if min(len(by_system[one].sample) for one in order) == 1:
+        p, word = "one run each, not tested", "and"
+    elif tested.min_p >= ALPHA:
+        p += ", cannot be significant with so few runs"
+    return f"{scores.name}: {shown[0]} {word} {shown[1]} ({p})."
+
+
+def summary_table(results: Sequence[TaskScores]) -> Table:
+    """Return a row a system and a column a task: the mean over the languages that all systems share."""
+    systems = list(dict.fromkeys(system for one in results for system in one.systems))
+    columns, by_task = [], []
+    for one in results:
+        if (measure := one.summary) is None:
+            continue
+        best = comparison.best_of(measure, one.results[measure])
+        tests = {system: one.comparisons.get((measure, system)) for system in systems}
+        by_task.append({
+            system: replace(
+                _entry(result, bold=system == best), significant=bool((test := tests[system]) and test.significant)
+            )
+            for system, result in one.results[measure].items()
+        })  # fmt: skip
+        where = f"mean of {len(one.averaged)}" if one.mean else language_name(measure.language)
+        columns.append(Column(one.name, small=f"{one.first.metric}, {where}"))
+    lines = [Line(system.label, tuple(entries.get(system) for entries in by_task)) for system in systems]
+    return Table("summary", "", tuple(columns), tuple(lines), "", "System")

@@ -10,6 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
+from interlace.core.json_files import read_json
 from interlace.core.randomness import Purpose, generator
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.score_store import outcomes_key
@@ -48,7 +49,7 @@ from interlace.scores.published import PublishedRow
 from interlace.scores.published import rows as published_rows
 from interlace.scores.statistics import ALPHA, mean_interval, rank_correlation
 from interlace.training.predictions import outcomes_file, read_outcomes
-from interlace.training.run_folder import read_json, write_json
+from interlace.training.run_folder import write_json
 
 Recipes = Mapping[str, Recipe]
 
@@ -73,7 +74,7 @@ def summarize(study: Study, folder: Path, into: Path) -> list[Table]:
         SettingsError: `evaluate.metrics` has a metric that a task does not have.
     """
     place = StudyFolder(into)
-    if not read_json(into / RESULTS):
+    if not read_json(into / RESULTS, default=None):
         return []
     table = place.read_scores()
     baseline = study.reference if len(table.filter(system=study.reference)) else None

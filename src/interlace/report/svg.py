@@ -1,10 +1,9 @@
-"""Figures as SVG: elements, scales and ticks; whole drawings on a page, in a notebook, and as SVG and PNG files.
+"""Figures as SVG: elements, scales and ticks; whole drawings on a page, in a notebook, and as files.
 
-Text is escaped. Colours are CSS variables of the page (`figure.css`); files have the light colours filled in. Figures
-are 340 to 400 units wide, as read on a phone. PNG files are drawn by resvg, which shapes Devanagari and Arabic.
+Text is escaped. Colours are CSS variables of the page (`figure.css`); files have those of both themes filled in.
+Figures are 340 to 400 units wide, as read on a phone.
 """
 
-import logging
 import math
 import re
 import unicodedata
@@ -12,15 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 
 from markupsafe import Markup, escape
 
-from interlace.core.errors import DataError, MissingDependencyError, SettingsError
+from interlace.core.errors import SettingsError
 from interlace.core.files import atomic
-
-log = logging.getLogger(__name__)
 
 STYLES = 8  # colours, markers and dashes before they repeat
 _DASHES = ("5 3", "", "1.5 3", "9 3 2 3", "3 2", "12 4", "2 2 6 2", "7 7")
@@ -36,7 +32,6 @@ _SHAPES = (  # outlines within [-1, 1], and whether they are filled: neighbours 
 )
 _FONTS = '"Noto Sans", "DejaVu Sans", "Segoe UI", Helvetica, Arial, sans-serif'
 _MARGIN = 12.0  # of a file
-_DENSITY, _MAX_PIXELS = 2.0, 8000.0  # PNG pixels a unit, and in each direction
 
 
 def element(name: str, *children: object, **attributes: object) -> Markup:
@@ -80,15 +75,18 @@ class Drawing:
         )
 
     def document(self) -> Markup:
-        """Return an SVG document with the page's light colours and the rules for the classes of the drawing."""
+        """Return an SVG document with the page's rules for the drawing, in light and dark colours."""
         used = {self.kind, *re.findall(r"[\w-]+", " ".join(re.findall(r'class="([^"]*)"', "".join(self.parts))))}
-        rules = "\n".join(rule for classes, rule in _rules() if any(each <= used for each in classes))
+        light, night = (
+            [rule for classes, rule in _rules(theme) if any(each <= used for each in classes)] for theme in (0, 1)
+        )
+        rules = "\n".join([*light, "@media (prefers-color-scheme: dark) {", *night, "}"])
         left, width, height = -_MARGIN, self.width + 2 * _MARGIN, self.height + 2 * _MARGIN
         return element(
             "svg",
             element("title", self.label),
             Markup(f"<style>{rules}</style>"),  # noqa: S704 - our own file
-            element("rect", x=left, y=left, width=width, height=height, fill=_colours()["paper"]),
+            element("rect", x=left, y=left, width=width, height=height, class_="paper"),
             *self.parts,
             xmlns="http://www.w3.org/2000/svg",
             class_=self.kind or None,
@@ -101,16 +99,6 @@ class Drawing:
     def _repr_svg_(self) -> str:
         return str(self.document())
 
-    def png(self) -> bytes:
-        """Return a PNG image; raise DataError if it cannot be drawn."""
-        import resvg_py
-
-        density = min(_DENSITY, _MAX_PIXELS / (max(self.width, self.height) + 2 * _MARGIN))
-        try:
-            return bytes(resvg_py.svg_to_bytes(svg_string=str(self.document()), zoom=density))
-        except ValueError as error:
-            raise DataError(f"the figure cannot be drawn as PNG: {error}; write it as .svg") from error
-
 
 def style_sheet() -> str:
     """Return the style sheet of figures."""
@@ -118,17 +106,20 @@ def style_sheet() -> str:
 
 
 @cache
-def _colours() -> dict[str, str]:
-    """Return the colours of the light theme."""
-    return dict(re.findall(r"--(\w+): (#\w+);", style_sheet().partition("}")[0]))
+def _colours(theme: int) -> dict[str, str]:
+    """Return the colours of a theme: 0 light, 1 dark."""
+    return dict(re.findall(r"--(\w+): (#\w+);", style_sheet().split("}")[theme]))
 
 
 @cache
-def _rules() -> list[tuple[list[set[str]], str]]:
-    """Return (classes of each selector, rule) of the style sheet without variables, which resvg does not know."""
+def _rules(theme: int) -> list[tuple[list[set[str]], str]]:
+    """Return (classes of each selector, rule) of the style sheet without variables, which few programs know."""
     sheet = re.sub(r"@media[^{]*\{(?:[^{}]*\{[^{}]*\})*[^{}]*\}", "", style_sheet())
-    colours = _colours()
-    found = [([set[str]()], f"svg {{ font-family: {_FONTS}; }} text {{ fill: {colours['ink']}; }}")]
+    colours = _colours(theme)
+    basic = (
+        f"svg {{ font-family: {_FONTS}; }} text {{ fill: {colours['ink']}; }} .paper {{ fill: {colours['paper']}; }}"
+    )
+    found = [([set[str]()], basic)]
     for selectors, body in re.findall(r"([^{}]+)\{([^{}]*)\}", sheet):
         if ":root" in selectors or "--c:" in body or "font-family" in body:
             continue
@@ -141,50 +132,31 @@ def _rules() -> list[tuple[list[set[str]], str]]:
 
 
 def check_figure_path(path: Path) -> None:
-    """Check that a figure can be written under this name.
-
-    Raises:
-        SettingsError: the suffix is neither `.svg` nor `.png`.
-        MissingDependencyError: PNG needs a package that is not installed.
-    """
-    if path.suffix not in {".svg", ".png"}:
-        raise SettingsError(f"{path}: a figure is FILE.svg or FILE.png")
-    if path.suffix == ".png" and not _has_resvg():
-        raise MissingDependencyError("a figure as PNG", "resvg_py")
+    """Raise a SettingsError if the suffix is not `.svg`."""
+    if path.suffix != ".svg":
+        raise SettingsError(f"{path}: a figure is FILE.svg")
 
 
 def write_figure(drawing: Drawing, path: Path) -> None:
-    """Write a drawing as `.svg` or `.png`; raises as `check_figure_path` does."""
+    """Write a drawing as SVG; raises as `check_figure_path` does."""
     check_figure_path(path)
-    data = str(drawing.document()).encode() if path.suffix == ".svg" else drawing.png()
     with atomic(path) as partial:
-        partial.write_bytes(data)
+        partial.write_text(str(drawing.document()), encoding="utf-8")
 
 
 def write_figures(figures: Mapping[str, Sequence[Drawing]], folder: Path) -> list[Path]:
-    """Write figures as `NAME-NUMBER.svg` and `.png`, in place of those there.
-
-    Without the package resvg_py there are no PNG files, which is logged.
-    """
+    """Write figures as `NAME-NUMBER.svg`, in place of those there."""
     folder.mkdir(parents=True, exist_ok=True)
-    ours = re.compile(f"(?:{'|'.join(map(re.escape, figures))})-\\d+\\.(?:svg|png)")
+    ours = re.compile(f"(?:{'|'.join(map(re.escape, figures))})-\\d+\\.svg")
     for path in folder.iterdir():
         if ours.fullmatch(path.name):
             path.unlink()
-    suffixes = [".svg", ".png"] if _has_resvg() else [".svg"]
-    if len(suffixes) < 2:
-        log.warning("figures are written as SVG only; for PNG: pip install resvg_py")
     written = []
     for name, drawings in figures.items():
         for place, drawing in enumerate(drawings, 1):
-            for suffix in suffixes:
-                written.append(folder / f"{name}-{place}{suffix}")
-                write_figure(drawing, written[-1])
+            written.append(folder / f"{name}-{place}.svg")
+            write_figure(drawing, written[-1])
     return written
-
-
-def _has_resvg() -> bool:
-    return find_spec("resvg_py") is not None
 
 
 def text(x: float, y: float, words: object, class_: str = "", anchor: str | None = None) -> Markup:

@@ -10,9 +10,12 @@ import json
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, overload
+from typing import Any, Required, overload
 
-from interlace.core.errors import DataError, MissingDependencyError, RunError, pandas_for
+from typing_extensions import TypedDict
+
+from interlace.core.errors import MissingDependencyError, pandas_for
+from interlace.core.json_files import checked, json_record
 
 ZERO_SHOT, SUPERVISED = "zero-shot", "supervised"
 ORACLE = ", oracle"  # behind translate-test on human translations
@@ -96,6 +99,38 @@ class Score:
     def fine_tuning(self) -> tuple[Hashable, ...]:
         """Identifies the fine-tuning; scores of several languages may share one."""
         return self.run, self.task, self.setting, self.seed, self.key
+
+
+@json_record
+class ScoreEntry(TypedDict, total=False):
+    """What is read of an entry of `scores.json`; its other keys are columns of `Score`."""
+
+    task: Required[str]
+    language: Required[str]
+    metric: str
+    score: float | None
+    seed: int
+    scores: dict[str, float]
+    setting: str
+    source: str
+    unit: str
+    greater_is_better: bool | None
+    low: float | None
+    high: float | None
+    n: int | None
+    translations: str
+    seconds: float
+    scoring_version: int
+    tuning: dict[str, Any]
+    contamination: dict[str, Any]
+    candidates: dict[str, int]
+    signatures: dict[str, str]
+    examples: str
+    key: str
+    model: str
+    model_key: str
+    settings_key: str
+    files_key: str
 
 
 def setting_name(row: Mapping[str, Any]) -> str:
@@ -211,16 +246,13 @@ class ScoreTable(Sequence[Score]):
 
     @classmethod
     def from_json(cls, data: Any, where: str) -> ScoreTable:
-        """Read what `to_json` returns; raise RunError if it is damaged."""
+        """Read what `to_json` returns; raise DataError if it is damaged."""
         rows = []
-        try:
-            for found in data:
-                kept = {key: value for key, value in found.items() if key in _NAMES}
-                axes = {key: value for key, value in found.items() if key not in _NAMES}
-                score = math.nan if kept["score"] is None else kept["score"]
-                rows.append(Score(**{**kept, "axes": axes, "score": score}))
-        except (AttributeError, KeyError, TypeError) as error:
-            raise RunError(f"{where}: damaged: {error}") from error
+        for found in checked(data, list[dict[str, Any]], where):
+            kept = {key: value for key, value in found.items() if key in _NAMES}
+            axes = {key: value for key, value in found.items() if key not in _NAMES}
+            nan = {"score": math.nan} if found.get("score", 0) is None else {}
+            rows.append(checked({**kept, **nan, "axes": axes}, Score, where))
         return cls(rows)
 
     def to_arrow(self) -> Any:
@@ -264,13 +296,12 @@ def table_of_entries(
     """
     rows: list[Score] = []
     for number, entry in enumerate(entries, 1):
-        try:
-            kept = {key: value for key, value in entry.items() if key in _NAMES and value is not None}
-            kept["setting"] = setting_name(entry)
-            main = Score(**{**kept, **columns, "score": float("nan" if entry["score"] is None else entry["score"])})
-            others = {key: float(value) for key, value in entry.get("scores", {}).items() if key != main.metric}
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise DataError(f"{where}, entry {number}: damaged: {error}") from error
+        known = {key: value for key, value in entry.items() if value is not None or key == "score"}
+        found = checked({"metric": None, "score": "missing", **known}, ScoreEntry, f"{where}, entry {number}")
+        kept = {key: value for key, value in found.items() if key in _NAMES and value is not None}
+        kept["setting"] = setting_name(found)
+        main = Score(**{**kept, **columns, "score": math.nan if found["score"] is None else found["score"]})
+        others = {key: value for key, value in found.get("scores", {}).items() if key != main.metric}
         rows.append(main)
         for metric, value in others.items():
             unit, greater = scale(main.task, metric)

@@ -16,13 +16,14 @@ from interlace.report.text import render
 class Section:
     """A section of the page: a title, a sentence or two on what it shows, and safe HTML.
 
-    figures: the drawings in the body, which are also written as files.
+    figures: the drawings in the body, which are also written as files. folded: whether readers open it first.
     """
 
     title: str
     lead: str
     body: Markup
     figures: Sequence[Drawing] = ()
+    folded: bool = False
 
     @property
     def anchor(self) -> str:

@@ -38,7 +38,7 @@ def setup(runs: Sequence[Run]) -> list[Section]:
     return [
         *_recipe(runs),
         _compute(runs),
-        Section("Reproduction", "Versions, hardware, and the commands that make this page again.", body),
+        Section("Reproduction", "Versions, hardware, and the commands that make this page again.", body, folded=True),
     ]
 
 
@@ -60,7 +60,7 @@ def _recipe(runs: Sequence[Run]) -> list[Section]:
         lead = f"{len(differing)} of {len(rows)} settings differ; they are marked with a dot."
     sources = [(run.label, json.dumps(run.recipe, indent=2, ensure_ascii=False)) for run in shown]
     table = _facts_table("Settings that differ", [run.label for run in shown], differing) if differing else ""
-    return [Section("Recipe", lead, render("recipe", table=table, groups=groups, sources=sources))]
+    return [Section("Recipe", lead, render("recipe", table=table, groups=groups, sources=sources), folded=True)]
 
 
 def _facts_table(title: str, labels: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Any:
@@ -122,7 +122,7 @@ def _compute(runs: Sequence[Run]) -> Section:
         "Not included: learning rates that were not selected, training after the selected checkpoint, data preparation."
     )
     table = Table("compute", "Compute by run", tuple(map(Column, heads)), tuple(lines), note, "Run")
-    return Section("Compute", lead, html_fragment(table, "beside"))
+    return Section("Compute", lead, html_fragment(table, "beside"), folded=True)
 
 
 def _seconds(run: Run) -> tuple[float, float, float]:
