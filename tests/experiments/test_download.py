@@ -167,9 +167,10 @@ PUBLIC = {  # name to download -> files by address, and files expected with thei
         {
             f"{META}/XNLI/XNLI-MT-1.0.zip": zipped(
                 each("XNLI-MT-1.0/multinli/multinli.train.{a}.tsv", "a\tb\n", a=("de", "sw"))
+                | {"XNLI-MT-1.0/xnli/xnli.test.en.tsv": "language\tsentence1\nde\tWe go\nsw\tGo de\n"}
             )
         },
-        {"nli/train.sw.tsv": ["a\tb"]},
+        {"nli/train.sw.tsv": ["a\tb"], "nli/translated.sw.tsv": ["language\tsentence1", "en\tGo de"]},
     ),
     "pawsx:en,ko": (
         {
@@ -178,7 +179,8 @@ PUBLIC = {  # name to download -> files by address, and files expected with thei
                 | {"x-final/en/train.tsv": PAWS, "x-final/ko/translated_train.tsv": PAWS}
             )
         },
-        each("nli/pawsx/{a}-{b}.tsv.gz", ["a b\tb a\t0", "c\tNS\t1"], a=SPLITS, b=("en", "ko")),
+        each("nli/pawsx/{a}-{b}.tsv.gz", ["a b\tb a\t0", "c\tNS\t1"], a=SPLITS, b=("en", "ko"))
+        | each("pawsx/{a}-{b}.tsv", ["a b\tb a\t0", "c\tNS\t1"], a=SPLITS, b=("en", "ko")),
     ),
     "panx:de": (
         {
@@ -186,7 +188,8 @@ PUBLIC = {  # name to download -> files by address, and files expected with thei
                 each("{a}.tar.gz", tarred(each("{a}", PANX, a=(*SPLITS, "extra"))), a=("de", "fr"))
             )
         },
-        each("ner/panx/{a}-de.tsv.gz", ["Ada\tB-PER", ":\tO", "", "Ulm\tB-LOC"], a=SPLITS),
+        each("ner/panx/{a}-de.tsv.gz", ["Ada\tB-PER", ":\tO", "", "Ulm\tB-LOC"], a=SPLITS)
+        | each("ner/{a}.de.tsv", ["Ada\tB-PER", ":\tO", "", "Ulm\tB-LOC"], a=SPLITS),
     ),
     "xquad:el": (
         {f"{RAW}/google-deepmind/xquad/master/xquad.el.json": b"{}"},
@@ -564,10 +567,14 @@ def test_command_downloads_and_lists(server, tmp_path):
         ("dict/muse/en-de.0-5000.txt: no such file", "muse:en-de -o ."),
         ("/a/pos/UD_German-GSD/de_gsd-ud-test.conllu: no such file", "ud/German-GSD -o /a"),
         ("data/mine/test.de.tsv: no such file", ""),
+        (
+            "ner: there is no file ner/test.sw.tsv; nli/dev.de.tsv: no; and 2 more, of sw, tr",
+            "panx:sw xnli:de,sw,tr -o .",
+        ),
     ],
 )
 def test_errors_on_missing_files_name_the_download(message, expected):
-    assert download_hint(message) == (expected and f"; to fetch it: interlace download {expected}")
+    assert download_hint(message) == (expected and f"; to fetch them: interlace download {expected}")
 
 
 def test_existing_files_and_pairs_of_languages(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import stat
 import tarfile
 import tomllib
@@ -30,16 +31,18 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from filelock import FileLock
-from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from interlace import __version__
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.hub import is_reachable
+from interlace.core.json_files import json_record, read_json
 from interlace.core.progress import Progress, no_progress
 from interlace.text.lines import COMPRESSED, lines_of, plain_name, read_blocks, read_lines, writing
-from interlace.training.run_folder import read_json, write_json
+from interlace.training.run_folder import write_json
 
 RECORD = "downloads.json"
+_STAGING = ".download-"  # begins the names of folders of files that are not complete
 ARCHIVES = "archives"  # the folder of what is fetched, until it is converted
 UNTESTED = "untested upstream"  # of every entry: its address was never fetched by the tests
 _TIMEOUT = 30.0  # seconds without a byte
@@ -51,7 +54,8 @@ _FIRST_LINES = {  # how the first line begins, by the end of a file's name
     ".conllu": (re.compile(r"#|\d+(-\d+)?\t"), "CoNLL-U"),
     ".tsv": (re.compile(r"[^\t]*\t"), "columns separated by tabs"),
 }
-_DIVIDED = {"column": "a table with a column 'language'", "question_id": "the JSON of TyDi QA"}
+_TABLE = "a table with a column 'language'"
+_DIVIDED = {"column": _TABLE, "translated": _TABLE, "question_id": "the JSON of TyDi QA"}
 _LANGUAGES = {"language", "context", "question"}  # placeholders
 _TYDIQA = {"arabic": "ar", "bengali": "bn", "english": "en", "finnish": "fi", "indonesian": "id", "korean": "ko"}
 _TYDIQA |= {"russian": "ru", "swahili": "sw", "telugu": "te"}
@@ -90,8 +94,8 @@ class _Source:
     languages: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Recorded:
+@json_record
+class _Recorded(TypedDict):
     """What the record has of an address."""
 
     sha256: str
@@ -140,6 +144,8 @@ def download(
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / f".{RECORD}.lock"):
+        for left in folder.glob(f"{_STAGING}*"):  # of a killed download
+            shutil.rmtree(left)
         return [
             path
             for address, sources in by_address.items()
@@ -223,20 +229,32 @@ def _pattern(member: str, values: dict[str, str], free: dict[str, list[str]]) ->
 def download_hint(message: str) -> str:
     """Return the command that fetches the missing files of the index that an error names, as its end; else "".
 
-    >>> download_hint("xnli: there is no file data/nli/test.de.tsv")
-    '; to fetch it: interlace download xnli:de -o data'
+    >>> download_hint("xnli: there is no file data/nli/test.de.tsv; and 1 more, of sw")
+    '; to fetch them: interlace download xnli:de,sw -o data'
     """
-    entries = [(entry, file["into"]) for entry in download_index().values() for file in entry.files]
-    layout = [(entry, into) for entry, named in entries for into in ([named] if isinstance(named, str) else named)]
-    for word in re.findall(r"[^\s'\"]+/[^\s'\",:;]+", message):
-        for entry, into in layout if not Path(word).exists() else ():
-            free = {"split": entry.splits, **dict.fromkeys(_LANGUAGES, entry.languages)}
+    entries = [(entry, file) for entry in download_index().values() for file in entry.files]
+    layout = [
+        (entry, into, entry.splits or file.get("splits", []))
+        for entry, file in entries
+        for into in ([file["into"]] if isinstance(file["into"], str) else file["into"])
+    ]
+    found: dict[Path, dict[str, dict[str, None]]] = {}  # folder -> name -> languages or pairs
+    last: dict[str, None] = {}
+    for word, more in re.findall(r"([^\s'\"]+/[^\s'\",:;]+)|; and \d+ more, of ([\w, ]+)", message):
+        last |= dict.fromkeys(more.split(", ") if more and last else ())
+        for entry, into, splits in layout if word and not Path(word).exists() else ():
+            free = {"split": splits, **dict.fromkeys(_LANGUAGES, entry.languages)}
             if match := _pattern(into, entry.values, free).fullmatch(word):
-                chosen = match.groupdict().get("pair") or match.groupdict().get("language") or ""
+                chosen = match.groupdict().get("pair") or match.groupdict().get("language")
                 name = "opus/CORPUS" if entry.name.startswith("opus/") else entry.name
-                root = Path(word).parents[into.count("/")]
-                return f"; to fetch it: interlace download {name}{':' * bool(chosen)}{chosen} -o {root}"
-    return ""
+                last = found.setdefault(Path(word).parents[into.count("/")], {}).setdefault(name, {})
+                last |= {chosen: None} if chosen else {}
+                break
+    commands = []
+    for root, named in found.items():
+        names = [f"{name}:{','.join(chosen)}" if chosen else name for name, chosen in named.items()]
+        commands.append(f"interlace download {' '.join(names)} -o {root}")
+    return f"; to fetch them: {' and '.join(commands)}" if found else ""
 
 
 # ---- one address ----
@@ -252,6 +270,7 @@ class _Download:
         if urlsplit(self.url).scheme not in {"http", "https"}:
             raise SettingsError(f"{self.url}: expected an address that begins with http:// or https://")
         self.archive = folder / ARCHIVES / place.netloc / place.path.lstrip("/")
+        self.mark = self.archive.with_name(f"{self.archive.name}.fetched")  # beside archives that are removed later
 
     def files(self, sources: list[_Source]) -> list[Path]:
         """Return the files made of the address; fetch and convert it unless they are there.
@@ -259,15 +278,8 @@ class _Download:
         Raises:
             DataError: one has other contents than recorded.
         """
-        record = read_json(self.folder / RECORD, {})
-        try:
-            TypeAdapter(dict[str, _Recorded]).validate_python(record)
-        except ValidationError as error:
-            first = error.errors()[0]
-            message = (
-                f"damaged: {': '.join(map(str, (*first['loc'], first['msg'])))}; delete it to download everything again"
-            )
-            raise DataError(f"{self.folder / RECORD}: {message}") from None
+        remedy = "delete it to download everything again"
+        record = read_json(self.folder / RECORD, dict[str, _Recorded], {}, remedy=remedy)
         own = record.setdefault(self.address, {"languages": [], "files": {}})
         wanted = {language for source in sources for language in source.languages}
         left = {name: digest for name, digest in own["files"].items() if (self.folder / name).is_file()}
@@ -277,13 +289,13 @@ class _Download:
                 raise DataError(f"{self.folder / name}: {message}")
         known = {*own["languages"]} if left == own["files"] else set()
         if not left or not wanted <= known:
-            given = self.archive.is_file()
-            if not given:
+            given = self.archive.is_file() and not self.mark.is_file()
+            if not self.archive.is_file():
                 self._fetch()
             digest = _digest(self.archive)
             if own.setdefault("sha256", digest) != digest:
                 if not given:
-                    self.archive.unlink()
+                    self._remove()
                 raise DataError(
                     f"{self.address}: SHA-256 {digest}, but {own['sha256']} at the first download ({own['date']}). The "
                     f"file changed or is damaged; delete its entry in {self.folder / RECORD} to accept the new one"
@@ -294,8 +306,12 @@ class _Download:
             own.setdefault("date", datetime.now(UTC).date().isoformat())
             write_json(self.folder / RECORD, record)
             if not given:
-                self.archive.unlink()
+                self._remove()
         return [self.folder / name for name in sorted(own["files"])]
+
+    def _remove(self) -> None:
+        self.archive.unlink()
+        self.mark.unlink()
 
     def _fetch(self) -> None:
         """Fetch the file, from where an interrupted fetch stopped if the server's copy is still the same."""
@@ -338,6 +354,7 @@ class _Download:
             raise DataError(f"{self.url}: {error}; run the same command to resume, or {where}") from error
         if total is not None and done != total:
             raise DataError(f"{self.url}: ended after {done:,} of {total:,} bytes; run the same command to resume")
+        self.mark.touch()
         os.replace(begun, self.archive)
         state.unlink(missing_ok=True)
 
@@ -352,7 +369,7 @@ class _Download:
 
     def _convert(self, sources: list[_Source], own: set[str], others: set[str]) -> dict[str, str]:
         """Write the files and return their SHA-256 by name; all appear at the end."""
-        with TemporaryDirectory(prefix=".download-", dir=self.folder) as staging:
+        with TemporaryDirectory(prefix=_STAGING, dir=self.folder) as staging:
             seen = set[str]()
             try:
                 for source, values, lines in self._texts(sources):
@@ -501,14 +518,15 @@ def _write(lines: Iterable[str], source: _Source, values: dict[str, str], stagin
     return seen
 
 
-def _by_column(lines: Iterable[str]) -> Iterator[tuple[str | None, str]]:
-    """Yield rows with their language, and the header for all."""
+def _by_column(lines: Iterable[str], into: str = "") -> Iterator[tuple[str | None, str]]:
+    """Yield rows with their language, and the header for all. into: the language they were translated into."""
     rows = iter(lines)
     header = next(rows, "")
     column = header.split("\t").index("language")
     yield None, header
     for row in rows:
-        yield row.split("\t")[column], row
+        cells = row.split("\t")
+        yield cells[column], "\t".join([*cells[:column], into or cells[column], *cells[column + 1 :]])
 
 
 def _by_question_id(lines: Iterable[str]) -> Iterator[tuple[str | None, str]]:
@@ -522,4 +540,8 @@ def _by_question_id(lines: Iterable[str]) -> Iterator[tuple[str | None, str]]:
         yield language, json.dumps({**whole, "data": data}, ensure_ascii=False)
 
 
-_DIVIDE = {"column": _by_column, "question_id": _by_question_id}
+_DIVIDE: dict[str, Callable[[Iterable[str]], Iterator[tuple[str | None, str]]]] = {
+    "column": _by_column,
+    "translated": partial(_by_column, into="en"),
+    "question_id": _by_question_id,
+}
