@@ -210,7 +210,7 @@ def test_json_lines(put):
         ("[]", "line 2: no key 'src_words'"),
         ('{"src_words": [], "tgt_word": []}', "line 2: no key 'tgt_words'; did you mean 'tgt_word'"),
         ('{"src_words": [], "tgt_words": 3, "alignment": []}', "line 2: 'tgt_words' must be a list, found 3"),
-        (r'{"src_words": ["a\ud800"], "tgt_words": [], "alignment": []}', r"line 2: a word holds '\\ud800'"),
+        (r'{"src_words": ["a\ud800"], "tgt_words": [], "alignment": []}', r"line 2: invalid JSON: holds '\\ud800'"),
         ('{"src_words": [1], "tgt_words": [], "alignment": []}', "line 2: .* must be lists of words"),
         ('{"src_words": [], "tgt_words": [], "alignment": [[0, true]]}', r"'alignment' holds \[0, True\]"),
         ('{"src_words": [], "tgt_words": [], "alignment": [[0, 1e30]]}', r"'alignment' holds \[0, 1e\+30\]"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import interlace as il
-from interlace.core.errors import SettingsError
+from interlace.core.errors import DataError, SettingsError
 from little_checkpoints import ENGLISH, LONGEST, save
 
 OTHER = [word[::-1] + "o" for word in ENGLISH]
@@ -55,11 +55,15 @@ def test_encodes_sentences(run, pairs):
 def test_evaluates_and_reports(run, pairs, tmp_path):
     for language, lines in zip(("en", "de"), pairs.lines(), strict=True):
         (tmp_path / f"test.{language}").write_text("\n".join(lines[:30]) + "\n")
-    files = {"evaluate": {"tasks": {"retrieval": {"files": str(tmp_path / "test.{language}")}}}}
-    table = il.evaluate(run, ["retrieval"], ["de"], settings=files)
+    files = {"evaluate": {"tasks": {"retrieval": {"files": "test.{language}"}}}}
+    with pytest.raises(DataError, match=r"test\.en"):
+        il.evaluate(run, ["retrieval"], ["de"], settings=files)
+    table = il.evaluate(run, ["retrieval"], ["de"], data=tmp_path, settings=files)
     [score] = table.filter(main=True)
     assert (score.task, score.language, score.metric) == ("retrieval", "de", "p@1")
-    assert il.evaluate(run, "retrieval", "de", settings=files)[0].score == score.score  # stored, not measured again
+    assert (
+        il.evaluate(run, "retrieval", "de", data=tmp_path, settings=files)[0].score == score.score
+    )  # stored, not measured again
     page = il.report([run], tmp_path / "report.html")
     assert "retrieval" in page.read_text(encoding="utf-8")
 

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from interlace.cli import application
-from interlace.core.errors import DataError, MissingDependencyError, SettingsError
+from interlace.core.errors import DataError, SettingsError
 from interlace.text.lines import read_lines, write_lines
 
 WORDS = [f"w{number}" for number in range(12)]
@@ -159,7 +159,7 @@ def test_untokenized_text_is_tokenized_and_the_record_is_picked_up(text, caplog)
         ("--json", "--output FILE"),
         ("--pair 201 --figure x.svg", "200 pairs"),
         ("--pair 2", "add --figure"),
-        ("--figure x.gif", "FILE.svg or FILE.png"),
+        ("--figure x.gif", "FILE.svg"),
         ("--aligner similarity --save-model m", "has no model to save"),
         ("--load-model m --aligner gibbs --set seed=1", "leave out --aligner, --set"),
     ],
@@ -205,12 +205,6 @@ def test_rejects_invalid_files_and_writes_nothing(text, monkeypatch, arguments, 
     with pytest.raises(DataError, match=said):
         run(*arguments.split(" "), "--output", "links", "--confidence", "grades")
     assert sorted(text.iterdir()) == before
-
-
-def test_png_without_its_package_names_the_package(text, monkeypatch):
-    monkeypatch.setitem(sys.modules, "resvg_py", None)
-    with pytest.raises(MissingDependencyError, match="pip install resvg_py"):
-        run(*sides(text), "--figure", text / "pair.png")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["align", "--help"]])

@@ -32,3 +32,10 @@ def test_rejects_an_unknown_command():
     wrong = CliRunner().invoke(application(), ["algin"])
     assert wrong.exit_code == 2
     assert "did you mean 'align'" in wrong.stderr
+
+
+@pytest.mark.parametrize("value", [str(2**31), "9" * 30])
+def test_numbers_of_options_are_bounded(value):
+    done = CliRunner().invoke(application(), ["translate", "run", "--from", "en", "--to", "de", "--window", value])
+    assert done.exit_code == 2
+    assert "--window: expected at most 2147483647" in done.output

@@ -10,7 +10,9 @@ from interlace.cli import application
 from interlace.core.errors import SettingsError
 from interlace.experiments import translation as translate
 from interlace.experiments.translation import Window
-from interlace.models.translator import LineTranslation
+from interlace.models.translator import LineTranslation, Translator
+from interlace.text.lines import write_lines
+from little_translators import LINES, little_run, little_vocab
 
 
 @pytest.fixture
@@ -65,3 +67,24 @@ def test_a_wrong_setting_is_named(called, tmp_path, options, message):
     with pytest.raises(SettingsError, match=message):
         run("RUN", tmp_path / "mono", "--from", "ro", "--to", "en", "--output", tmp_path / "made", *options)
     assert called == {}
+
+
+def test_an_interrupted_command_resumes(tmp_path, monkeypatch):
+    folder, lines, begun = little_run(tmp_path / "run", little_vocab()), Translator.lines, []
+    write_lines(tmp_path / "mono", LINES)
+    command = [folder, tmp_path / "mono", "--from", "en", "--to", "de", "--set", "window=1", "--output"]
+    run(*command, tmp_path / "whole")
+
+    def counted(self, text):
+        begun.append(text)
+        if begun == [[line] for line in LINES]:
+            raise KeyboardInterrupt
+        return lines(self, text)
+
+    monkeypatch.setattr(Translator, "lines", counted)
+    run(*command, tmp_path / "made")
+    assert not (tmp_path / "made").exists()
+    run(*command, tmp_path / "made")
+    assert begun == [[line] for line in [*LINES, LINES[-1]]]  # only the interrupted window again
+    for name in ("train.en", "train.de"):
+        assert (tmp_path / "made" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()

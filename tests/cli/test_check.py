@@ -140,3 +140,12 @@ def test_text_shorter_than_one_sequence(recipe, length, level, corpora):
 def test_three_files_are_too_many(tmp_path):
     with pytest.raises(SettingsError, match="found 3"):
         check("a.txt", "b.txt", "c.txt")
+
+
+def test_questions_are_no_recipe(tmp_path):
+    answer = {"text": "cat", "answer_start": 4}
+    question = {"id": "1", "question": "Who sees two dogs?", "answers": [answer]}
+    paragraph = {"context": "The cat sees two dogs.", "qas": [question]}
+    (tmp_path / "a.en.json").write_text(json.dumps({"data": [{"title": "t", "paragraphs": [paragraph]}]}))
+    code, found = checked(tmp_path / "a.en.json")
+    assert (code, found["reports"][0]["facts"]["rows"]) == (0, 1)

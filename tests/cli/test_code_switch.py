@@ -1,6 +1,8 @@
 """`interlace code-switch`: what it writes, what it says of it, and what it refuses."""
 
 import json
+import shutil
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -83,3 +85,11 @@ def test_rejects_invalid_options(text):
         run(*text)
     with pytest.raises(DataError, match="no such"):
         run(text[0], text[1], text[0].parent / "missing")
+
+
+def test_refuses_more_copies_than_the_disk_has_space_for(text, tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=10_000))
+    with pytest.raises(DataError, match=r"out/mixed: 1000 copies are about .*lower --copies"):
+        run(*text, "--copies", 1000, "--output", tmp_path / "out" / "mixed")
+    assert not (tmp_path / "out").exists()
+    assert run(*text, "--copies", 2, "--output", tmp_path / "out" / "mixed").exit_code == 0

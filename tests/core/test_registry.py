@@ -153,6 +153,8 @@ def test_plugins_are_found_by_entry_point(entries, tmp_path, monkeypatch):
         ("from greetings import Greeting\n", "--code {path}: defines no subclass of Greeting"),
         ("x = 1\n\ndef f():\n    return 1 / 0\n\nf()\n", "--code {path}:4: ZeroDivisionError: division by zero"),
         ("x = 1\nx = = 2\n", "--code {path}:2: SyntaxError: invalid syntax (mine.py, line 2)"),
+        ("import sys\nsys.exit(3)\n", "--code {path}:2: SystemExit: 3"),
+        ("raise KeyboardInterrupt\n", "--code {path}:1: KeyboardInterrupt: "),
         ("import not_there\n", "--code {path}:1: ModuleNotFoundError: No module named 'not_there'"),
     ],
 )

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import Field, ValidationError, field_validator
 
 from interlace.core.errors import SettingsError
-from interlace.core.settings import Settings, fields_of
+from interlace.core.settings import MAX_INTEGER, Settings, fields_of
 
 
 class Warmup(Settings):
@@ -96,10 +96,18 @@ def test_settings_are_frozen():
         Warmup().steps = 3
 
 
-WARMUPS = st.builds(Warmup, steps=st.integers(0), start=st.floats(0, 1))
+WARMUPS = st.builds(Warmup, steps=st.integers(0, MAX_INTEGER), start=st.floats(0, 1))
 
 
-@given(st.builds(Training, seed=st.integers(), stages=st.lists(WARMUPS), schedule=WARMUPS, last=st.none() | WARMUPS))
+@given(
+    st.builds(
+        Training,
+        seed=st.integers(-MAX_INTEGER, MAX_INTEGER),
+        stages=st.lists(WARMUPS),
+        schedule=WARMUPS,
+        last=st.none() | WARMUPS,
+    )
+)
 def test_what_is_dumped_reads_back(settings):
     assert Training.read(settings.dump()) == settings
 
@@ -135,3 +143,15 @@ def test_a_missing_key_is_named():
 
 def test_several_mistakes_are_told_at_once():
     assert complaint({"sed": 1, "name": "a b"}).count("\n") == 1
+
+
+@pytest.mark.parametrize("value", [MAX_INTEGER + 1, -(10**20)])
+def test_integers_that_arrays_cannot_hold_are_rejected(value):
+    with pytest.raises(SettingsError, match=f"steps: .*(at most {MAX_INTEGER}|greater)"):
+        Warmup(steps=value)
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("nan")])
+def test_numbers_are_finite(value):
+    with pytest.raises(SettingsError, match="start: input should be a finite number"):
+        Warmup(start=value)

@@ -3,10 +3,12 @@ import os
 import subprocess
 import sys
 from hashlib import blake2b
+from pathlib import Path
 
 import pytest
 
-from interlace.core.errors import DataError
+from interlace.core import files
+from interlace.core.errors import DataError, SettingsError
 from interlace.data import cache
 from interlace.data.cache import cache_folder, cached, content_key
 
@@ -57,8 +59,8 @@ def test_a_failed_build_leaves_nothing(folder):
 
 def test_leftovers_of_a_killed_build_are_removed(folder):
     name = cached("thing", {}, _build([])).name
-    (folder / "thing" / name).rename(folder / "thing" / f".{name}.1-ab.partial")
-    (folder / "thing" / f"..{name}.1-ab.partial.1-cd.partial.partial").mkdir()
+    (folder / "thing" / name).rename(folder / "thing" / f".{name}.{2**30}-{files._HOST}-ab.partial")
+    (folder / "thing" / f"..{name}.{2**30}-{files._HOST}-ab.partial.{2**30}-{files._HOST}-cd.partial.partial").mkdir()
     cached("thing", {}, _build([]))
     assert sorted(path.name for path in (folder / "thing").iterdir()) == [f".{name}.lock", name]
 
@@ -106,3 +108,33 @@ print((cached("thing", {"shared": True}, build) / "data").read_text())
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     assert [process.communicate()[0] for process in processes] == ["whole\n", "whole\n"]
     assert log.read_text() == "built\n"
+
+
+def test_an_edit_that_keeps_size_and_time_is_noticed(tmp_path):
+    path = tmp_path / "a"
+    path.write_text("one")
+    first, times = content_key(path), path.stat()
+    path.write_text("two")
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert content_key(path) != first
+
+
+def test_a_damaged_digest_and_a_cache_that_takes_no_files_are_passed_over(tmp_path, folder):
+    path = tmp_path / "a"
+    path.write_text("one")
+    first = content_key(path)
+    for memo in (folder / "digests").iterdir():
+        memo.write_bytes(b"\xff[" * 1000)
+    assert content_key(path) == first
+    for memo in list((folder / "digests").iterdir()):
+        memo.unlink()
+        memo.mkdir()  # cannot be replaced, also by root
+    assert content_key(path) == first
+
+
+def test_a_cache_without_a_home_folder_is_an_error(monkeypatch):
+    monkeypatch.delenv("INTERLACE_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", lambda: Path("~unknown-user").expanduser())
+    with pytest.raises(SettingsError, match="INTERLACE_CACHE="):
+        cache.cache_folder()

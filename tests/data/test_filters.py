@@ -164,3 +164,7 @@ def test_hash_set_agrees_with_a_set(chunks):
             known.add(key)
         assert seen.add(keys).tolist() == expected
         assert len(seen) == len(known)
+
+
+def test_a_filter_with_a_pass_of_its_own_compares_rows():
+    assert [name for name in FILTERS.names() if FILTERS.build({"name": name}).compares_rows] == ["duplicates"]

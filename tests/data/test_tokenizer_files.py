@@ -1,6 +1,7 @@
 """Tokenizers from folders and the hub, and of XLM's own files."""
 
 import json
+from pathlib import Path
 
 import huggingface_hub
 import pytest
@@ -40,6 +41,16 @@ def test_without_a_network_names_the_remedy(opens, kind):
     message = str(caught.value)
     assert message.startswith(f"'{NAME}': no such folder, not in the cache (HF_HOME), and the hub cannot be reached")
     assert f"`hf download {NAME} --local-dir FOLDER` (huggingface-cli in old versions), and give FOLDER" in message
+
+
+@pytest.mark.usefixtures("downloads")
+@pytest.mark.parametrize(("opens", "kind"), [(Vocab.load, DataError), (load, CheckpointError)])
+def test_a_mistyped_folder_is_not_looked_for_on_the_hub(opens, kind):
+    Path("runs/x").mkdir(parents=True)
+    with pytest.raises(kind, match=r"^runs/xx: no such folder( or tokenizer)?; did you mean 'x'\?$"):
+        opens("runs/xx")
+    with pytest.raises(kind, match=r"^'runz/x': no such folder; did you mean 'runs'\?, not in the cache"):
+        opens("runz/x")
 
 
 @pytest.mark.parametrize(

@@ -147,15 +147,33 @@ def test_loads_a_file_with_the_usual_special_tokens(vocab, tmp_path):
         Vocab.load(tmp_path)
 
 
+@pytest.mark.parametrize("kind", ["byte-bpe", "bpe", "wordpiece", "unigram"])
+def test_a_word_of_a_megabyte_is_learned_in_pieces(kind, caplog):
+    lines = ["a cat sees the dog", "[{:" * 400_000]
+    assert Vocab.learn({"en": lines}, size=300, kind=kind).size <= 300
+    assert "a word of more than 1000 characters is learned in pieces: [{:[{:" in caplog.text
+
+
+@pytest.mark.parametrize("number", [10**9, 4_294_967_290])
+def test_rejects_ids_that_no_table_of_embeddings_has(tmp_path, vocab, number):
+    vocab.save(tmp_path / "v")
+    path = tmp_path / "v" / "tokenizer.json"
+    state = json.loads(path.read_text())
+    state["model"]["vocab"][next(reversed(state["model"]["vocab"]))] = number
+    path.write_text(json.dumps(state))
+    with pytest.raises(DataError, match=f"has the id {number}; at most"):
+        Vocab.load(tmp_path / "v")
+
+
 def test_rejects_damaged_tokenizers(tmp_path, vocab):
     vocab.save(tmp_path / "v")
     (tmp_path / "v" / "tokenizer_config.json").write_text("{")
     (tmp_path / "empty").mkdir()
     (tmp_path / "tokenizer.json").write_text('{"version": "1.0", "model":')
     for folder, message in (
-        ("vocabb", "no such tokenizer"),
+        ("vocabb", "no such folder or tokenizer"),
         ("", r"tokenizer\.json: not a tokenizer"),
-        ("v", r"tokenizer_config\.json: damaged JSON"),
+        ("v", r"tokenizer_config\.json: damaged: Expecting"),
         ("empty", r"holds no tokenizer\.json"),
     ):
         with pytest.raises(DataError, match=message):

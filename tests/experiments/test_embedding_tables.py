@@ -175,7 +175,7 @@ def test_dry_run_checks_vectors(data, monkeypatch):
     for name in (vectors, data / "some.vec"):
         found = estimate(model_of(data, name))
         assert (found.notes, found.cost is None) == ([], False)
-    for name, message in ((data / "none/vectors", "no such tokenizer"), (data / "none.vec", "no such file")):
+    for name, message in ((data / "none/vectors", "no such folder or tokenizer"), (data / "none.vec", "no such file")):
         found = estimate(model_of(data, name))
         assert found.cost is None
         assert message in found.notes[0]

@@ -69,6 +69,35 @@ def test_memory_counts_both_gradients_of_the_table_of_weam():
     assert memory[1] - memory[0] == 4 * 500 * 32
 
 
+def test_memory_counts_the_table_that_later_micro_batches_add_to():
+    memory = []
+    for update in ("1024", "3072"):
+        train = {"train.tokens_per_update": update, "train.tokens_per_micro_batch": "1024"}
+        memory.append(estimate(read_recipe("tiny/mlm", SMALL | train)).cost.memory)
+    assert memory[1] - memory[0] == 4 * 500 * 32
+
+
+def test_gradient_checkpointing_keeps_one_layer_and_the_inputs_of_all():
+    shape = under("model.shape", layers="6", width="32", heads="2")
+    plain, fewer = (
+        estimate(read_recipe("tiny/mlm", SMALL | shape | {"train.gradient_checkpointing": each})).cost
+        for each in ("false", "true")
+    )
+    held, tokens = (each.memory - 16 * each.parameters for each in (plain, fewer)), 1024
+    whole, part = held
+    head = 8 * round(tokens * 0.3) * 500
+    assert part - head == pytest.approx((whole - head) / 6 + 6 * 32 * 4 * tokens, rel=0.02)
+
+
+def test_operations_are_those_of_matrix_products():
+    """Two operations a weight and token, thrice; the head reads 30 % of the tokens; scores and sums of attention."""
+    cost = estimate(read_recipe("tiny/mlm", SMALL)).cost
+    length = read_recipe("tiny/mlm", SMALL).objective("mlm").max_length
+    layer = 4 * 32 * 32 + 3 * 32 * 88
+    operations = 6 * (layer + 0.3 * (32 * 32 + 500 * 32)) + 12 * 32 * length
+    assert cost.tflops * 1e12 / cost.speed == pytest.approx(operations, rel=0.02)
+
+
 TOY = {"toy": {"languages": ["en", "de"]}, "vocab": {"size": 500}}
 UNPAIRED = {"corpora": {"text": {"languages": ["en", "de"], "train": "{language}"}}, **TOY}
 

@@ -136,15 +136,15 @@ def test_stored_scores_are_recomputed_for_another_model_only(target, made, tmp_p
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{}", "expected a list of scores"),
-        ('[{"task": "pos"}]', "entry 1 lacks seed, language"),
-        ("[3]", "entry 1 lacks task"),
+        ("{}", "input should be a valid list, found {}"),
+        ('[{"task": "pos"}]', "entry 1, key 'language': field required"),
+        ("[3]", "entry 1: input should be a valid dictionary, found 3"),
     ],
 )
 def test_rejects_and_keeps_a_damaged_score_file(target, made, text, said):
     (target.into).mkdir()
     (target.into / "scores.json").write_text(text)
-    with pytest.raises(RunError, match=f"scores.json: damaged: {said}.*; move (it|the file) away to score again"):
+    with pytest.raises(RunError, match=f"scores.json: damaged: {said}.*; move the file away to score again"):
         run(target, ["retrieval"])
     assert not made
     assert (target.into / "scores.json").read_text() == text

@@ -4,6 +4,9 @@ import json
 import os
 import resource
 import signal
+import subprocess
+import sys
+import time
 import tomllib
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
@@ -15,6 +18,7 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.core.errors import DataError, MissingDependencyError, RunError, SettingsError
+from interlace.core.processors import processors
 from interlace.experiments import prepare as preparing
 from interlace.experiments.checking import training_text
 from interlace.experiments.prepare import prepare, prepare_with
@@ -182,9 +186,9 @@ def spread(tmp_path, monkeypatch):
         write_lines(tmp_path / f"train.{language}", lines[:530])
         write_lines(tmp_path / f"more.{language}", lines[530:])
     monkeypatch.setattr("interlace.experiments.prepare.PART_ROWS", 50)
-    recipe = Recipe.read({**tomllib.loads(WORKERS), "data_root": str(tmp_path)})
 
-    def run(name, prepare, *more):
+    def run(name, prepare, *more, text=WORKERS):
+        recipe = Recipe.read({**tomllib.loads(text), "data_root": str(tmp_path)})
         monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / name))
         prepare(recipe, *more)
         files = {path.relative_to(tmp_path / name): path for path in sorted((tmp_path / name).rglob("*"))}
@@ -207,6 +211,13 @@ def test_workers_prepare_the_same_bytes(spread):
     assert {name.partition("/")[0] for name in alone} == {"vocab", "corpus", "alignments", "phrases"}
     assert _differing(together, alone) == []
     assert ("preparing", 11 + 2 + 11 + 2 + 11 + 1, 38) in seen  # parts of train and more: de, en-de, de-en; alignment
+
+
+def test_objectives_of_all_corpora_align_the_parallel_ones(spread):
+    text = WORKERS.replace('corpora = ["en-de"]\n', "")
+    alone = spread("alone", prepare, text=text)
+    together = spread("together", prepare_with, lambda: ThreadPoolExecutor(1), text=text)
+    assert _differing(together, alone) == []
 
 
 def test_parts_are_opened_one_at_a_time(spread, monkeypatch):
@@ -253,6 +264,64 @@ def test_a_killed_worker_costs_its_task_only(spread):
     files = spread("killed", prepare_with, workers, kill)
     assert len(pools) == 3  # of parts, again, and of phrases
     assert _differing(files, spread("alone", prepare)) == []
+
+
+class LosesWorkers(ThreadPoolExecutor):
+    """Fails as a Dask cluster does whose workers are killed."""
+
+    def submit(self, *_):
+        def lose():
+            raise sys.modules["distributed"].KilledWorker("task", None, 3)
+
+        return super().submit(lose)
+
+
+def test_lost_workers_of_a_dask_cluster_are_an_error_of_the_run(spread):
+    pytest.importorskip("distributed")
+    kinds = iter([LosesWorkers, LosesWorkers, ThreadPoolExecutor, ThreadPoolExecutor])
+    files = spread("lost", prepare_with, lambda: next(kinds)(1))
+    assert _differing(files, spread("alone", prepare)) == []
+    with pytest.raises(RunError, match="workers were killed 5 times"):
+        spread("always", prepare_with, lambda: LosesWorkers(1))
+
+
+def test_threads_of_workers_are_limited(monkeypatch):
+    usable = processors()
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "1")
+    assert processors() == 1
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "999")
+    assert processors() == usable
+
+
+WORKER = """
+import os, sys, time
+from multiprocessing import get_context
+from pathlib import Path
+from interlace.cli.prepare import start_worker
+
+def work(path):
+    start_worker([])
+    path.write_text(str(os.getpid()))
+    time.sleep(60)
+
+if __name__ == "__main__":
+    path = Path(sys.argv[1])
+    get_context("spawn").Process(target=work, args=(path,)).start()
+    while not (path.is_file() and path.read_text()):
+        time.sleep(0.01)
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_workers_end_with_a_killed_command(tmp_path):
+    (tmp_path / "worker.py").write_text(WORKER)
+    killed = subprocess.run([sys.executable, tmp_path / "worker.py", tmp_path / "pid"], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    worker = Path("/proc", (tmp_path / "pid").read_text())
+    deadline = time.monotonic() + 20
+    while worker.exists() and "Z" not in (worker / "stat").read_text().rpartition(")")[2].split():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_the_command_prepares_on_a_dask_cluster(spread, tmp_path, monkeypatch):

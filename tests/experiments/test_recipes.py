@@ -100,6 +100,7 @@ def test_missing_data_root_error_says_how_to_set_it(tmp_path, monkeypatch):
         ({"corpora.text.train": "train.{lang}"}, r"corpora\.text\.train.*{lang}.*'language'"),
         ({"corpora.text.languages": '["pt-BR"]'}, "write 'pt_BR'"),
         ({"evaluate.dictionary": "dict/{from}.txt"}, r"evaluate\.dictionary.*unknown placeholder {from}"),
+        ({"align.settings": "0.5"}, "align: settings: expected a table, found 0.5"),
         ({"objectives.mlm.weight": "-1"}, r"weight.*must lie in \[0, "),
         ({"objectives.mlm.weight": '"0:1,10:nan"'}, r"weight.*must lie in"),
         ({"train.optimizer.betas": "[0.9, 1.5]"}, r"betas\.1.*less than 1"),

@@ -1,15 +1,18 @@
 """Recommendations: what fits which data, evidence that is on its page, and a study that runs."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.core.errors import DataError, SettingsError
-from interlace.experiments.recipe import read_recipe
+from interlace.experiments.mixing import with_limited_lengths
+from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.experiments.recommend import evidence, recommend, text_files, write_study
 from interlace.scores.published import find_rows
+from little_checkpoints import LONGEST, save
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -59,6 +62,13 @@ def test_what_fits_depends_on_pairs_dictionary_and_checkpoint(files, tmp_path):
         text_files([tmp_path / "none.en"], ["en"])
     with pytest.raises(SettingsError, match=r"more: the language is unknown"):
         text_files([files[2].rename(tmp_path / "more")], [""])
+
+
+def test_lengths_fit_checkpoints_with_few_positions(files, tmp_path):
+    start = save("xlm-r", tmp_path / "start")
+    recipe = recommend(text_files(files[:2], ["en", "de"]), start=str(start), measure=False).recipes["tlm"]
+    limited = with_limited_lengths(Recipe.read(recipe), SimpleNamespace(max_length=LONGEST))
+    assert [limited.objective(name).max_length for name in ("mlm", "tlm")] == [LONGEST, LONGEST]
 
 
 def test_writes_a_study_that_runs_on_text_it_does_not_test_on(files, tmp_path, monkeypatch, caplog):

@@ -110,7 +110,7 @@ def wrong(change):
         ),
         (document(), r"there is no question in it"),
         ('{"data":\n [1,]}', r"line 2: invalid JSON"),
-        ("[" * 100_000, r"nested too deeply"),
+        ("[" * 100_000, r"nested deeper than 100"),
     ],
 )
 def test_names_the_place_of_wrong_values(read, content, message):

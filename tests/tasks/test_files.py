@@ -85,6 +85,7 @@ def test_finds_passages_and_questions_of_two_languages(root):
 @pytest.mark.parametrize(
     ("files", "message"),
     [
+        ("pos/{language:>1000000000}.txt", "unknown placeholder {language:>1000000000}"),
         ("pos/{lang}.txt", "unknown placeholder {lang}; did you mean 'language'"),
         ("pos/{language.txt", "not a pattern of a path"),
         ({"tset.en": "a"}, "'tset.en': expected a split, .*did you mean 'test'"),

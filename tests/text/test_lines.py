@@ -2,13 +2,16 @@ import errno
 import gzip
 import io
 import os
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlace.core import files
 from interlace.core.errors import DataError
-from interlace.core.files import atomic, atomic_folder, remove_partials
+from interlace.core.files import atomic, atomic_folder
 from interlace.text.lines import count_lines, cut_file, lines_of, read_lines, write_lines
 
 
@@ -63,13 +66,29 @@ def test_invalid_utf8_names_line_and_byte(tmp_path, monkeypatch, block):
         list(read_lines(path))
 
 
-def test_rejects_utf16_and_damaged_gzip_files(tmp_path):
-    (tmp_path / "a.txt").write_bytes("hello\n".encode("utf-16"))
-    with pytest.raises(DataError, match=r"line 1: .*looks like UTF-16"):
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (gzip.compress(b"hello"), "gzip: its name must end in .gz"),
+        ("hello\n".encode("utf-16"), "UTF-16: iconv -f utf-16 -t"),
+        ("hello\n".encode("utf-16-le"), "UTF-16: iconv -f utf-16le -t"),
+        ("hello\n".encode("utf-16-be"), "UTF-16: iconv -f utf-16be -t"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image$"),
+        (b"\1\0\0\0\0\0\2\0\0\0\0\0", "binary$"),
+    ],
+)
+def test_says_what_a_file_is_that_is_no_text(tmp_path, content, message):
+    (tmp_path / "a.txt").write_bytes(content)
+    with pytest.raises(DataError, match=rf"a\.txt: expected UTF-8 text, but it seems to be {message}"):
         list(read_lines(tmp_path / "a.txt"))
+
+
+def test_rejects_damaged_gzip_files(tmp_path):
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"some text\n" * 1000)[:-9])
     with pytest.raises(DataError, match="damaged gzip"):
         list(read_lines(tmp_path / "a.txt.gz"))
+    (tmp_path / "a.txt").write_bytes(b"one \0 NUL in a long enough line is kept\n")
+    assert list(read_lines(tmp_path / "a.txt")) == ["one \0 NUL in a long enough line is kept"]
 
 
 def test_a_line_feed_inside_a_line_is_refused_and_nothing_is_written(tmp_path):
@@ -129,12 +148,21 @@ def test_a_folder_takes_the_place_of_the_old_one(tmp_path):
     ]
 
 
-def test_leftovers_of_killed_writers_can_be_removed(tmp_path):
-    for name in (".a.txt.123-ab.partial.txt", ".a.txt.7-cd.partial"):
-        (tmp_path / name).mkdir()
-    (tmp_path / "a.txt").touch()
-    remove_partials(tmp_path / "a.txt")
-    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+def write_folder(path):
+    with atomic_folder(path) as partial:
+        (partial / "new").touch()
+
+
+@pytest.mark.parametrize("write", [lambda path: write_lines(path, ["new"]), write_folder])
+def test_leftovers_of_killed_writers_are_removed_by_the_next(tmp_path, write):
+    dead = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    mine = files._beside(tmp_path / "a.txt").name
+    left = mine.replace(str(os.getpid()), dead.stdout.decode().strip())
+    (tmp_path / left).touch()
+    (tmp_path / f".{left}").mkdir()  # of a writer inside a temporary folder
+    (tmp_path / mine).touch()  # of another writer, which lives
+    write(tmp_path / "a.txt")
+    assert {path.name for path in tmp_path.iterdir()} == {"a.txt", mine}
 
 
 def test_an_open_file_gives_each_line_as_soon_as_it_is_there():
@@ -175,3 +203,9 @@ def test_parts_of_a_file_are_the_file(tmp_path_factory, text, end, lines, block)
         assert [line for part in read for line in part] == list(read_lines(path))
     assert {len(part) for part in read[:-1]} <= {lines}
     assert [part.line for part in parts] == [1 + lines * number for number in range(len(parts))]
+
+
+def test_compressed_bytes_do_not_depend_on_the_name(tmp_path):
+    for name in ("a.gz", "b.gz"):
+        write_lines(tmp_path / name, ["one", "two"])
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()

@@ -1,5 +1,8 @@
 """Word types: numbering must agree with slicing the lines by hand."""
 
+import subprocess
+import sys
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,3 +48,12 @@ def test_a_slice_of_words_is_numbered_alone():
     types = WordTypes()
     assert types.number(part).to_lists() == [[0], [1, 2]]
     assert types.spellings == ["three", "four", "five"]
+
+
+def test_pandas_is_not_imported_where_interrupts_would_be_lost():
+    code = "import sys; from interlace.text.types import distinct; from interlace.text import Text\n"
+    code += "from interlace.text.word_tokenizers import WORD_TOKENIZERS as known\n"
+    code += "distinct(Text('en', ['a b'], known.build('unicode').split(['a b']), 'unicode'))\n"
+    code += "print('pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

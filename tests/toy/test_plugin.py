@@ -62,3 +62,13 @@ def test_the_command_takes_plugins(plugin, tmp_path, monkeypatch):
     done = CliRunner().invoke(application(), arguments)
     assert done.exit_code == 0, done.output
     assert written == [(["en", "xb"], 1.5)]
+
+
+def test_the_number_of_pairs_sets_the_size_of_all_kinds_of_data(tmp_path, monkeypatch):
+    written = []
+    monkeypatch.setattr("interlace.toy.write_toy", lambda toy, _into: written.append(toy))
+    for pairs in ("80", "4000"):
+        assert CliRunner().invoke(application(), ["toy", "--pairs", pairs, "-o", str(tmp_path)]).exit_code == 0
+    small, half = ([toy.sentences, toy.pairs, toy.labelled, toy.nli, toy.questions, toy.dev] for toy in written)
+    assert small == [120, 80, 20, 30, 10, 80]
+    assert half == [6000, 4000, 1000, 1500, 500, 250]

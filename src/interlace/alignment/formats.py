@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from interlace.alignment.links import reverse_links, select_links
 from interlace.alignment.pharaoh import MAX_WORDS, LinkColumns, parse_pharaoh
 from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.json_files import parse_json
 from interlace.core.ragged import Ragged
 from interlace.text.lines import read_lines
 
@@ -124,17 +124,12 @@ def json_rows(path: Path) -> Iterator[tuple[list[str], list[str], list[list[int]
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            row = parse_json(line)
+        except ValueError as error:
             raise DataError(f"{path}, line {number}: invalid JSON: {error}") from None
         source, target, links = (_list_of(row, key, f"{path}, line {number}") for key in _KEYS)
         if not all(isinstance(word, str) for word in [*source, *target]):
             raise DataError(f"{path}, line {number}: 'src_words' and 'tgt_words' must be lists of words")
-        try:
-            "".join([*source, *target]).encode()
-        except UnicodeEncodeError as error:  # JSON can spell lone surrogates
-            found = error.object[error.start]
-            raise DataError(f"{path}, line {number}: a word holds {found!r}, which is not a character") from None
         for link in links:
             if not (
                 isinstance(link, list)

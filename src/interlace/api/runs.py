@@ -148,20 +148,21 @@ def evaluate(
     seeds: int | None = None,
     recipe: str | None = None,
     output: Path | str | None = None,
+    data: Path | str | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> ScoreTable:
     """Return the scores of a run, or of any checkpoint; a row has attributes, and `to_pandas()` gives a data frame.
 
     tasks: names of tasks; default: the recipe's. languages: to score; default: the recipe's. recipe: settings of the
-    tasks; default: the run's. output: folder of the scores; default: the run's, or `evaluations/NAME`. settings:
-    further keys of the recipe.
+    tasks; default: the run's. output: folder of the scores; default: the run's, or `evaluations/NAME`. data: folder of
+    the tasks' files; default: the recipe's. settings: further keys of the recipe.
 
     Raises:
         DataError: test files are missing.
     """
     into = None if output is None else Path(output)
     target = target_of(str(model), read_recipe(recipe) if recipe else None, into)
-    changes = dict(settings or {})
+    changes = dict(settings or {}) | ({} if data is None else {"data_root": str(data)})
     tasks, languages = ([each] if isinstance(each, str) else each for each in (tasks, languages))
     if languages:
         changes = merged(changes, {"evaluate": {"targets": list(languages)}})

@@ -20,6 +20,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from interlace.core.errors import did_you_mean
 from interlace.core.registry import Registry
+from interlace.core.settings import MAX_INTEGER
 
 COMMANDS: Registry[Any] = Registry(__name__, "command")
 
@@ -63,7 +64,12 @@ class _Command(TyperCommand):
             if (option in _OUTPUTS and not value) or option in {f"{name}=" for name in _OUTPUTS}:
                 message = f"{option.rstrip('=')}: expected a path, found an empty one"
                 raise typer.BadParameter(message)
-        return super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, args)
+        for name, value in ctx.params.items():
+            if isinstance(value, int) and abs(value) > MAX_INTEGER:
+                message = f"--{name.replace('_', '-')}: expected at most {MAX_INTEGER}, found {len(str(value))} digits"
+                raise typer.BadParameter(message)
+        return rest
 
 
 class _Commands(TyperGroup):

@@ -10,7 +10,9 @@ from interlace.cli.common.options import Batch, Force, Precision, ShardOfText, T
 from interlace.core.errors import SettingsError
 
 _Tag = Annotated[str, typer.Option("--tag", help="A word before each translated sentence, such as <BT>.")]
-_Sets = Annotated[list[str], typer.Option("--set", metavar="KEY=VALUE", help="search.beam=1, filters.ratio.most=2, ..")]
+_Sets = Annotated[
+    list[str], typer.Option("--set", metavar="KEY=VALUE", help="search.beam=1, filters.ratio.max_ratio=2")
+]
 
 
 def back_translate(

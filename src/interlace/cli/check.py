@@ -12,6 +12,7 @@ from interlace.cli import Code, Json, load_plugins, output, print_json
 from interlace.cli.common.options import Changes, comma_separated, language_of, parse_changes
 from interlace.cli.common.output import print_rows
 from interlace.core.errors import SettingsError
+from interlace.core.json_files import parse_json
 from interlace.core.progress import Progress
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def check(
             reports, volume = checked.reports, checked.volume
         else:
             codes = comma_separated(languages)
+            reader = "squad" if reader == "lines" and Path(what[0]).suffix == ".json" else reader
             reports, volume = check_files([Path(name) for name in what], codes, reader, word_tokenizer, watch), None
     if as_json:
         found = {"reports": [report.dump() for report in reports], "volume": volume and volume.dump()}
@@ -61,7 +63,18 @@ _FACTS = ("words", "characters", "p50", "p99", "max_words", "tokenization")
 def is_recipe(what: list[str]) -> bool:
     """Return whether the only argument is a recipe."""
     path = Path(what[0])
+    if len(what) == 1 and path.suffix == ".json" and path.is_file():
+        return not is_squad(path)
     return len(what) == 1 and (path.suffix in {".toml", ".json"} or not (path.suffix or path.exists()))
+
+
+def is_squad(path: Path) -> bool:
+    """Return whether a JSON file has questions in the format of SQuAD."""
+    try:
+        found = parse_json(path.read_bytes(), surrogates=True)
+    except ValueError:  # the error of a recipe names the fault
+        return False
+    return isinstance(found, dict) and isinstance(found.get("data"), list)
 
 
 def check_files(
@@ -92,7 +105,7 @@ def show(reports: list[InspectionReport], volume: TrainingVolume | None) -> None
             output.print(f"\n[bold]{escape(report.name)}[/]", highlight=False)
             for finding in sorted(report.findings, key=lambda finding: list(_COLOUR).index(finding.level)):
                 _show_finding(finding)
-    if volume is not None:
+    if volume is not None and volume.text:
         output.print(
             f"\ncost: {volume.steps:,} steps read at most {volume.tokens:,} tokens; the training text holds about "
             f"{volume.text:,} (estimated from its characters): about {volume.passes:.1f} passes",

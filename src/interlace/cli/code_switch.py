@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -12,6 +14,9 @@ import typer
 
 from interlace.cli import Code, load_plugins, notes, print_line
 from interlace.cli.common import options
+from interlace.core.errors import DataError
+
+log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from interlace.alignment import WordPairs
@@ -22,7 +27,9 @@ if TYPE_CHECKING:
 
 _MAX_SHAPES = 8  # reported phrase lengths, most frequent first
 
-_Copies = Annotated[int, typer.Option("--copies", min=1, help="Sentences drawn per pair and direction (ALM: 20).")]
+_Copies = Annotated[
+    int, typer.Option("--copies", min=1, max=10_000, help="Sentences drawn per pair and direction (ALM).")
+]
 _Fraction = Annotated[
     str,
     typer.Option(
@@ -80,6 +87,7 @@ def code_switch(
         text, words, links, _ = linked(
             files, (confidence, min_confidence), languages, word_tokenizer, reader, Path(spool)
         )
+        _check_space(text, copies, into)
         drawn = CodeSwitchedText(PhraseTable.count(words, links, rules, Path(counts)), rules, switching, amount)
         with lines_to(into) as write:
             for lines in _lines(text, words, links, drawn, into):
@@ -99,6 +107,18 @@ def code_switch(
     ):
         print_line(line, notes)
     print_summary(into, as_json, summary)
+
+
+def _check_space(text: Source, copies: int, into: Path | None) -> None:
+    """Announce the size of the output, and raise a DataError if the disk has less space."""
+    if into is None:
+        return
+    size = copies * sum(path.stat().st_size for path in text.files)
+    free = shutil.disk_usage(next(folder for folder in into.resolve().parents if folder.is_dir())).free
+    if size > free:
+        found = f"about {size / 2**30:,.1f} GiB of text, but {free / 2**30:,.1f} GiB are free"
+        raise DataError(f"{into}: {copies} copies are {found}; lower --copies")
+    log.info("at most about %s MB of text", f"{size / 2**20:,.0f}")
 
 
 def _switching(fraction: str, longest: int, least: float, *, from_table: bool) -> CodeSwitching:

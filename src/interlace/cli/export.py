@@ -1,12 +1,12 @@
 """Export a finished run as a Hugging Face checkpoint."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from interlace.cli import Code, Json, load_plugins, print_json, print_line
+from interlace.core.json_files import read_json
 
 
 def export(
@@ -39,7 +39,7 @@ def export(
     found: dict[str, Any] = {"model": str(run / "model" if into is None else into)}
     if into is not None and average is not None:
         run = average_checkpoints(run, into, average)
-        found = {"model": str(into / "model"), **json.loads((into / AVERAGED).read_text(encoding="utf-8"))}
+        found = {"model": str(into / "model"), **read_json(into / AVERAGED, dict[str, Any])}
     elif into is not None:
         export_model(run, into)
     if push:

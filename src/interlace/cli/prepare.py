@@ -4,8 +4,9 @@ import os
 from collections.abc import Callable
 from concurrent.futures import Executor, ProcessPoolExecutor
 from importlib import import_module
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
+from threading import Thread
 from typing import Annotated, Any
 
 import typer
@@ -48,8 +49,16 @@ def prepare(
             print_line(f"{split:<5} {name}: {counts['rows']:,} rows, {sum(counts['subwords'].values()):,} subwords")
 
 
+def _end_with_parent() -> None:
+    """Wait for the process that started this one, and exit; a killed one cannot tell its workers."""
+    if (parent := parent_process()) is not None:
+        parent.join()
+        os._exit(1)
+
+
 def start_worker(code: list[Path], threads: int | None = None) -> None:
-    """Register plugins in a worker process, and limit the threads of what it calls."""
+    """Register plugins in a worker process, limit the threads of what it calls, and end it when its parent ends."""
+    Thread(target=_end_with_parent, daemon=True).start()
     if threads is not None:
         for name in ("RAYON_NUM_THREADS", "OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
             os.environ[name] = str(threads)

@@ -15,7 +15,8 @@ def toy(
         str, typer.Option("--languages", help="Language codes, separated by commas. Default: all.")
     ] = "",
     pairs: Annotated[
-        int | None, typer.Option("--pairs", min=1, help="Translation pairs with English per language.")
+        int | None,
+        typer.Option("--pairs", min=1, help="Translation pairs with English per language; other text in proportion."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the scenes.")] = 0,
     habits: Annotated[
@@ -28,9 +29,9 @@ def toy(
     from interlace.toy import ToyCorpus, write_toy
 
     chosen: dict[str, Any] = {"seed": seed, "habits": habits}
+    if pairs:
+        chosen |= ToyCorpus.sizes(pairs)
     if languages:
         chosen["languages"] = comma_separated(languages)
-    if pairs:
-        chosen["pairs"] = pairs
     write_toy(ToyCorpus(**chosen), into)
     print_line(into)

@@ -3,10 +3,13 @@
 import contextlib
 import errno
 import os
+import platform
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import blake2b
 from pathlib import Path
 
 from interlace.core.errors import DataError, InterlaceError, did_you_mean
@@ -46,9 +49,9 @@ def atomic(path: Path | str) -> Iterator[Path]:
         DataError: `path` is not a writable file, or the disk is full; no partial file remains.
     """
     path = Path(path)
-    partial = _beside(path)
     with _disk_errors(path):
         must_take_a_file(path)
+        partial = _beside(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK, 0o666))
@@ -84,8 +87,8 @@ def atomic_folder(path: Path | str) -> Iterator[Path]:
         DataError: the disk is full; no partial folder remains.
     """
     path = Path(path)
-    partial = _beside(path)
     with _disk_errors(path):
+        partial = _beside(path)
         try:
             partial.mkdir(parents=True)
             yield partial
@@ -106,20 +109,31 @@ def atomic_folder(path: Path | str) -> Iterator[Path]:
             shutil.rmtree(partial, ignore_errors=True)
 
 
-def remove_partials(path: Path) -> None:
-    """Remove partial files that killed writers of `path` left; the caller must hold the lock."""
-    for left in path.parent.iterdir():
-        name = left.name.lstrip(".")  # writers inside a temporary folder add a second dot
-        if left.name == name or not name.startswith(f"{path.name}.") or ".partial" not in name:
-            continue
-        if left.is_dir():
-            shutil.rmtree(left, ignore_errors=True)
-        else:
-            left.unlink(missing_ok=True)
+_HOST = blake2b(platform.node().encode(), digest_size=4).hexdigest()
 
 
 def _beside(path: Path) -> Path:
-    return path.parent / f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.partial{path.suffix}"
+    """Return a temporary name in the same folder, after removing what killed processes of this machine left there."""
+    pattern = re.compile(rf"\.+{re.escape(path.name)}\.(\d+)-{_HOST}-.*\.partial.*")
+    left = path.parent.iterdir() if path.parent.is_dir() else ()
+    for each in left:
+        if (found := pattern.fullmatch(each.name)) and not _is_alive(int(found[1])):
+            if each.is_dir() and not each.is_symlink():
+                shutil.rmtree(each, ignore_errors=True)
+            else:
+                each.unlink(missing_ok=True)
+    return path.parent / f".{path.name}.{os.getpid()}-{_HOST}-{secrets.token_hex(4)}.partial{path.suffix}"
+
+
+def _is_alive(process: int) -> bool:
+    """Return whether a process of this machine runs; true where that is unknown."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # of another user
+        return True
+    return True
 
 
 def _sync(path: Path) -> None:

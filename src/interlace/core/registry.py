@@ -122,7 +122,7 @@ def register_plugin(path: Path, registries: Mapping[str, Registry[Any]]) -> None
     sys.modules[spec.name] = module  # pydantic resolves field types there
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # any error of the plugin's own code
+    except BaseException as error:  # of the plugin's own code; also sys.exit
         del sys.modules[spec.name]
         raise DataError(f"--code {path}{_line(error, path)}: {type(error).__name__}: {error}") from error
     found = [each for each in registries.values() if each.contract and _contract_classes(module, each.contract)]
@@ -135,7 +135,13 @@ def register_plugin(path: Path, registries: Mapping[str, Registry[Any]]) -> None
         _PLUGINS.setdefault(registry.name, {})[path.stem] = module
 
 
-def _line(error: Exception, path: Path) -> str:
+def plugin_files() -> dict[str, Path]:
+    """Return the files of registered plugins by file name."""
+    modules = (module for entries in _PLUGINS.values() for module in entries.values())
+    return {path.name: path for path in (Path(inspect.getfile(module)) for module in modules)}
+
+
+def _line(error: BaseException, path: Path) -> str:
     """Return `":12"`, the line of the plugin file where the error occurred, or `""` if it has none."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
     if isinstance(error, SyntaxError):

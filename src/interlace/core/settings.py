@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from interlace.core.errors import SettingsError, did_you_mean
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 else:
     _ModelKind = type(BaseModel)  # pydantic does not export its metaclass's name
 
+
+MAX_INTEGER = (1 << 31) - 1
 
 # Names of plain types in the path of a pydantic error; a union tries them one after the other.
 _PLAIN = re.compile(r"(constrained-)?(str|int|float|bool)|[\w-]*\[.*\]")
@@ -38,6 +40,7 @@ _SYNONYMS = {
     **dict.fromkeys(("report_to", "log_with"), "trackers"),
     **dict.fromkeys(("hidden_size", "emb_dim"), "width"),
     **dict.fromkeys(("num_hidden_layers", "n_layers"), "layers"),
+    "torch_compile": "compile",
     "lr_scheduler_type": "schedule",
     "adam_betas": "betas",
     "model_name_or_path": "start",
@@ -59,7 +62,16 @@ class _Kind(_ModelKind):
 class Settings(BaseModel, metaclass=_Kind):
     """Frozen settings. Unknown keys and invalid values raise `SettingsError` with the path of the key."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @field_validator("*")
+    @classmethod
+    def _check_limit(cls, value: Any) -> Any:
+        """Reject integers that arrays and compiled libraries cannot hold."""
+        for number in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(number, int) and abs(number) > MAX_INTEGER:
+                raise ValueError(f"expected an integer of at most {MAX_INTEGER}")
+        return value
 
     @classmethod
     def read(cls, data: Mapping[str, Any], where: str = "") -> Self:

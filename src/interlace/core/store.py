@@ -11,7 +11,6 @@ A file that describes several rows of a table holds what they share, and one tab
 `FILE:short` then names the first row. Sections of a variant merge into the file key by key.
 """
 
-import json
 import re
 import tomllib
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.json_files import parse_json, parse_toml, read_limited
 
 
 @dataclass(frozen=True)
@@ -130,11 +130,8 @@ class ConfigStore:
         return [name for name in data.get("variants", {}) if not name.startswith("_")]
 
     def _load(self, path: Path) -> dict[str, Any]:
-        try:
-            text = path.read_text(encoding="utf-8")
-            data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-        except (json.JSONDecodeError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise SettingsError(f"{path}: not a valid {self.kind}: {error}") from error
+        parse = parse_json if path.suffix == ".json" else parse_toml
+        data = read_limited(path, parse, SettingsError, f"not a valid {self.kind}")
         if not isinstance(data, dict):
             raise SettingsError(f"{path}: not a valid {self.kind}: expected a table of settings")
         return data
@@ -154,11 +151,17 @@ def _tables(*values: Any) -> bool:
 
 
 def change(data: dict[str, Any], key: str, value: str) -> None:
-    """Set `a.b.c` to a TOML value; anything that is not valid TOML is taken as a string."""
+    """Set `a.b.c` to a TOML value; anything that is not valid TOML is taken as a string.
+
+    Raises:
+        SettingsError: as `put`, or the value is nested too deep or an integer too long.
+    """
     try:
-        parsed = tomllib.loads(f"value = {value}")["value"]
+        parsed = parse_toml(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
         parsed = value
+    except ValueError as error:
+        raise SettingsError(f"--set {key}: {error}") from None
     put(data, key, parsed)
 
 

@@ -42,11 +42,11 @@ def build_corpus(
     Raises:
         DataError: the reader finds an error, or nothing is left to write; nothing incomplete is left behind.
     """
-    part = [path for path in paths if isinstance(path, FileLines)]
-    files = [path.path if isinstance(path, FileLines) else Path(path) for path in paths]
+    files: list[Any] = [path if isinstance(path, FileLines) else Path(path) for path in paths]
+    is_part = any(isinstance(path, FileLines) for path in paths)
     skipped: Counter[str] = Counter()
     about: dict[str, Any] = {
-        "sources": [str(path) for path in files],
+        "sources": [str(getattr(file, "path", file)) for file in files],
         "reader": reader.dump(),
         "normalization": normalization.dump(),
         "package_versions": {language: word_tokenizer.of(language).package_versions for language in languages},
@@ -59,7 +59,7 @@ def build_corpus(
 
     if len(languages) not in {1, 2}:
         raise DataError(f"a corpus has one language or two, found {len(languages)}: {', '.join(languages)}")
-    chunks = reader.read_part(part, list(languages)) if part else reader.read_chunks(files, list(languages))
+    chunks = reader.read_chunks(files, list(languages))
     kept = (
         text.where(text.words.lengths > 0)
         for texts in filtered_text(chunks, len(languages), word_tokenizer, normalization, skipped, filters)
@@ -75,7 +75,7 @@ def build_corpus(
         vocab=vocab,
         word_tokenizer=word_tokenizer.name,
         about=about,
-        can_be_empty=bool(part),
+        can_be_empty=is_part,
     )
 
 

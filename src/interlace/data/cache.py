@@ -8,13 +8,16 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from hashlib import blake2b, file_digest
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock
 
-from interlace.core.files import atomic, atomic_folder, must_exist, remove_partials
+from interlace.core.errors import DataError, SettingsError
+from interlace.core.files import atomic, atomic_folder, must_exist
+from interlace.core.json_files import read_json
 from interlace.readers import is_hub
 from interlace.readers.dataset import stored_files
 
@@ -26,9 +29,13 @@ def cache_folder() -> Path:
     """Return `INTERLACE_CACHE`, or `interlace` in the platform's cache folder."""
     if named := os.environ.get("INTERLACE_CACHE"):
         return Path(named).expanduser()
+    try:
+        home = Path.home()
+    except RuntimeError:  # an unknown user without HOME
+        raise SettingsError("no home folder; name a folder for prepared data: INTERLACE_CACHE=/path") from None
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "interlace"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "interlace"
+        return home / "Library" / "Caches" / "interlace"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "interlace"
 
 
 def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -> Path:
@@ -39,31 +46,28 @@ def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -
         key: JSON data with everything that the result depends on; files by `content_key`.
         build: fills the empty folder it is given. If it raises, nothing is kept.
     """
-    folder, text = _entry(kind, key)
+    folder = folder_of(kind, key)
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(folder.parent / f".{folder.name}.lock"):
             if not folder.is_dir():  # another process may have built it meanwhile
-                remove_partials(folder)
                 with atomic_folder(folder) as partial:
                     build(partial)
-                    (partial / KEY).write_text(text + "\n", encoding="utf-8")
+                    (partial / KEY).write_text(_text_of(kind, key) + "\n", encoding="utf-8")
     return folder
 
 
-def is_cached(kind: str, key: Mapping[str, Any]) -> bool:
-    """Return whether the cache holds the folder of a key."""
-    return _entry(kind, key)[0].is_dir()
+def folder_of(kind: str, key: Mapping[str, Any]) -> Path:
+    """Return the folder of a key in the cache; it exists if it was built."""
+    return cache_folder() / kind / blake2b(_text_of(kind, key).encode("utf-8"), digest_size=16).hexdigest()
 
 
-def _entry(kind: str, key: Mapping[str, Any]) -> tuple[Path, str]:
-    """Return the folder of a key in the cache, and the key as text."""
-    text = json.dumps({"format": FORMAT, "kind": kind, **key}, sort_keys=True, ensure_ascii=False, indent=1)
-    return cache_folder() / kind / blake2b(text.encode("utf-8"), digest_size=16).hexdigest(), text
+def _text_of(kind: str, key: Mapping[str, Any]) -> str:
+    return json.dumps({"format": FORMAT, "kind": kind, **key}, sort_keys=True, ensure_ascii=False, indent=1)
 
 
 def content_key(path: Path | str) -> str:
-    """Return a hash of a file's contents; it is stored, and computed again if the file's size or time changes.
+    """Return a hash of a file's contents; it is stored, and computed again if the file's size, times or inode change.
 
     Of a data set of the hub, those of its files in the cache of `datasets`.
 
@@ -76,16 +80,17 @@ def content_key(path: Path | str) -> str:
     path = must_exist(path).resolve()
     state = path.stat()
     seen = {"path": str(path), "size": state.st_size, "mtime": state.st_mtime_ns}
+    seen |= {"ctime": state.st_ctime_ns, "inode": state.st_ino}  # an edit can restore the time of modification
     name = blake2b(str(path).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
     memo = cache_folder() / "digests" / f"{name}.json"
     try:
-        known = json.loads(memo.read_text(encoding="utf-8"))
-        if {field: known.get(field) for field in seen} == seen:
+        known = read_json(memo, dict[str, Any], {})
+        if {field: known.get(field) for field in seen} == seen and isinstance(known.get("digest"), str):
             return str(known["digest"])
-    except (OSError, ValueError, KeyError, AttributeError):
-        pass  # not stored yet, or damaged
+    except (OSError, DataError):
+        pass  # damaged
     with path.open("rb") as file:
         digest = file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()
-    with atomic(memo) as partial:
+    with suppress(OSError, DataError), atomic(memo) as partial:  # a cache may be read-only
         partial.write_text(json.dumps({**seen, "digest": digest}), encoding="utf-8")
     return digest

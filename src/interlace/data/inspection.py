@@ -25,7 +25,7 @@ from interlace.data.filters.ratio import Ratio
 from interlace.data.filters.script import Script
 from interlace.readers import Reader, reader_for
 from interlace.text import Text, TextPairs
-from interlace.text.lines import read_blocks
+from interlace.text.lines import binary_format, read_blocks
 from interlace.text.scripts import UNSPACED, is_unspaced
 from interlace.text.word_tokenizers import WordTokenizer
 from interlace.text.word_tokenizers.common.characters import CharacterClasses
@@ -241,7 +241,7 @@ class _Bytes:
     start: bytes = b""
 
     def add(self, data: bytes, name: str) -> None:
-        self.start = self.start or data[:4]
+        self.start = self.start or data[:1024]
         if not _is_utf8(data):
             lines = enumerate(data.split(b"\n"), self.lines + 1)
             bad = [(number, line) for number, line in lines if not _is_utf8(line)]
@@ -253,8 +253,8 @@ class _Bytes:
         self.lines += data.count(b"\n") + (not data.endswith(b"\n"))
 
     def findings(self, name: str) -> Iterator[Finding]:
-        if self.start.startswith((b"\xff\xfe", b"\xfe\xff")):
-            yield Finding("error", "UTF-16", 1, 1, f"convert it: iconv -f UTF-16 -t UTF-8 {name}")
+        if kind := binary_format(self.start):
+            yield Finding("error", "no text", 1, 1, f"{name} seems to be {kind}")
         elif self.bad.count:
             about = "not UTF-8, shown as Latin-1; if that is readable: iconv -f LATIN1 -t UTF-8"
             yield Finding("error", "bad UTF-8", self.bad.count, self.lines, about, tuple(self.bad.kept))

@@ -12,13 +12,15 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Required
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from typing_extensions import TypedDict
 
 from interlace.core.errors import DataError
 from interlace.core.files import atomic_folder, must_exist
+from interlace.core.json_files import json_record, read_json
 from interlace.core.ragged import Ragged
 from interlace.data import RowNumbers
 from interlace.data.vocab import Vocab
@@ -59,7 +61,7 @@ class ColumnFolder:
         return dict(self.meta["counts"])
 
     def __len__(self) -> int:
-        return len(next(iter(self._columns.values())))
+        return int(self.counts["rows"])
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.folder)!r}, languages={self.languages!r}, rows={len(self)})"
@@ -184,6 +186,30 @@ def _smallest(values: NDArray[Any]) -> DTypeLike:
     return np.uint8 if top < 1 << 8 else np.uint16
 
 
+@json_record
+class _Version(TypedDict):
+    format: int
+
+
+@json_record
+class _VocabRecord(TypedDict):
+    name: str
+    size: int
+    fingerprint: str
+
+
+@json_record
+class _Meta(TypedDict, total=False):
+    """What is read of `meta.json`; `columns` has their sizes in bytes."""
+
+    kind: Required[str]
+    languages: Required[list[str]]
+    word_tokenizer: Required[str]
+    counts: Required[dict[str, Any]]
+    columns: Required[dict[str, int]]
+    vocabulary: _VocabRecord | None
+
+
 def read_meta(folder: Path, kind: str, vocab: Vocab | None = None) -> dict[str, Any]:
     """Return the contents of `meta.json`.
 
@@ -191,24 +217,21 @@ def read_meta(folder: Path, kind: str, vocab: Vocab | None = None) -> dict[str, 
         DataError: it or a column is missing or damaged, it is of another kind or format, or has another vocabulary.
     """
     path = must_exist(folder / META, "corpus description")
-    try:
-        meta = json.loads(path.read_text(encoding="utf-8"))
-        found, version = meta["kind"], meta["format"]
-        columns = dict(meta["columns"]) if version == FORMAT else {}
-        vocabulary: dict[str, Any] = meta["vocabulary"] if vocab is not None else {}
-    except (ValueError, KeyError, TypeError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: damaged ({error!r}); build the corpus again") from error
+    remedy = "build the corpus again"
+    version = read_json(path, _Version, remedy=remedy)["format"]
     if version != FORMAT:
-        raise DataError(f"{path}: format {version}, this version reads format {FORMAT}; build the corpus again")
-    if found != kind:
-        raise DataError(f"{folder}: holds a {found} corpus, a {kind} corpus is expected")
+        raise DataError(f"{path}: format {version}, this version reads format {FORMAT}; {remedy}")
+    meta: _Meta = read_json(path, _Meta, remedy=remedy)
+    if meta["kind"] != kind:
+        raise DataError(f"{folder}: holds a {meta['kind']} corpus, a {kind} corpus is expected")
+    vocabulary: Any = meta.get("vocabulary") or {"name": "none", "size": 0, "fingerprint": ""}
     if vocab is not None and vocabulary["fingerprint"] != vocab.fingerprint:
         raise DataError(
             f"{folder}: built with the vocabulary {vocabulary['name']!r} ({vocabulary['size']} subwords, "
             f"fingerprint {vocabulary['fingerprint'][:8]}), not with {vocab.name!r} ({vocab.size} subwords, "
             f"fingerprint {vocab.fingerprint[:8]}); build the corpus again, or load the vocabulary it was built with"
         )
-    for name, written in columns.items():
+    for name, written in meta["columns"].items():
         path = must_exist(folder / f"{name}.npy", "column")
         if (size := path.stat().st_size) != written:
             raise DataError(

@@ -1,7 +1,6 @@
 """Tokenizers from a folder, a file or the Hugging Face hub, with their special tokens."""
 
 import builtins
-import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,9 +9,10 @@ from typing import Any, NoReturn
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from interlace.core.errors import DataError, MissingDependencyError
+from interlace.core.errors import DataError, MissingDependencyError, did_you_mean
 from interlace.core.files import must_exist
 from interlace.core.hub import hub_or_cache
+from interlace.core.json_files import read_json
 from interlace.data.tokenizer_training import row_template
 from interlace.text.lines import read_lines
 
@@ -56,23 +56,30 @@ def find_tokenizer(name: str) -> tuple[Tokenizer, dict[str, Any]]:
         return _read_tokenizer(path), _read_config(path.parent)
     if path.is_dir():
         return _open_folder(path)
-    if name.startswith((".", "/", "~")) or name.count("/") > 1:
-        must_exist(path, "tokenizer")
-    return _open_folder(download(name, _PATTERNS))
+    return _open_folder(download(name, _PATTERNS, "folder or tokenizer"))
 
 
-def download(name: str, patterns: list[str]) -> Path:
+def download(name: str, patterns: list[str], what: str = "folder") -> Path:
     """Return the folder of a hub repository's files: downloaded, or from the cache if the hub cannot be reached.
 
+    what: says what is missing if `name` can only be a path: its parent exists, or no repository has such a name.
+
     Raises:
-        DataError: there is no such repository, it is gated, or neither the hub nor the cache has it.
+        DataError: there is no such path or repository (names the nearest folder), it is gated, or neither the hub nor
+            the cache has it.
     """
+    path = Path(name).expanduser()
+    if name.startswith((".", "/", "~")) or name.count("/") > 1 or ("/" in name and path.parent.is_dir()):
+        must_exist(path, what)
     try:
         import huggingface_hub
         from huggingface_hub import errors
     except ImportError as error:
         raise MissingDependencyError(f"{name!r} of the Hugging Face hub", "huggingface_hub") from error
-    missing = f"{name!r}: no such folder, and the Hugging Face hub refuses it"
+    root = Path(path.parts[0]) if path.parts else path
+    nearest = did_you_mean(root.name, [folder.name for folder in Path().iterdir() if folder.is_dir()])
+    hint = nearest if "did you mean" in nearest and not root.exists() else ""
+    missing = f"{name!r}: no such folder{hint}, and the Hugging Face hub refuses it"
     try:
         with hub_or_cache():
             return Path(huggingface_hub.snapshot_download(name, allow_patterns=patterns, ignore_patterns=["*/*"]))
@@ -83,7 +90,7 @@ def download(name: str, patterns: list[str]) -> Path:
     except (errors.HfHubHTTPError, OSError, ValueError) as error:
         reason = str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".")
         raise DataError(
-            f"{name!r}: no such folder, not in the cache (HF_HOME), and the hub cannot be reached: {reason}. "
+            f"{name!r}: no such folder{hint}, not in the cache (HF_HOME), and the hub cannot be reached: {reason}. "
             f"Where there is a network, run `hf download {name} --local-dir FOLDER` (huggingface-cli in old "
             f"versions), and give FOLDER instead"
         ) from error
@@ -133,7 +140,7 @@ def _open_folder(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
     if (folder / _FILE).is_file():
         return _read_tokenizer(folder / _FILE), config
     complete = all((folder / name).is_file() for name in (_XLM_VOCAB, _XLM_MERGES, "config.json"))
-    if complete and _read_json(folder / "config.json").get("model_type") == "xlm":
+    if complete and read_json(folder / "config.json", dict[str, Any]).get("model_type") == "xlm":
         config = {**_XLM_ROLES, **config}
         return _build_xlm(folder, config), config
     return _converted(folder), config
@@ -150,22 +157,14 @@ def _read_config(folder: Path) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for name in _CONFIG_FILES:
         if (folder / name).is_file():
-            data = _read_json(folder / name)
+            data = read_json(folder / name, dict[str, Any])
             merged.update({key: value for key, value in data.items() if value is not None})
     return dict(without_code(merged))
 
 
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise DataError(f"{path}: damaged JSON: {error}") from error
-    return data if isinstance(data, dict) else {}
-
-
 def _content(token: Any) -> str:
     """Return a token of a configuration: a string, or a mapping with `content`."""
-    return str(token["content"]) if isinstance(token, dict) else str(token)
+    return str(token.get("content")) if isinstance(token, dict) else str(token)
 
 
 def _converted(folder: Path) -> Tokenizer:
@@ -197,7 +196,7 @@ def _check_class(folder: Path) -> bool:
     """Return whether the folder has Python code."""
     own_code = False
     for path in (folder / name for name in ("config.json", "tokenizer_config.json")):
-        config = _read_json(path) if path.is_file() else {}
+        config = read_json(path, dict[str, Any]) if path.is_file() else {}
         own_code = own_code or "auto_map" in config
         named = config.get("tokenizer_class")
         if named is not None and not (isinstance(named, str) and _TOKENIZER_CLASS.fullmatch(named)):
@@ -223,7 +222,7 @@ _XLM_ROLES = {  # the defaults of transformers; `</s>` both begins and ends a ro
 
 def _build_xlm(folder: Path, config: dict[str, Any]) -> Tokenizer:
     """Return XLM's tokenizer; merges whose result is not in the vocabulary are dropped, so that parts stay known."""
-    vocab = _read_json(folder / _XLM_VOCAB)
+    vocab = read_json(folder / _XLM_VOCAB, dict[str, int])
     roles = {key: _content(config[key]) for key in _XLM_ROLES}
     lines = (line.split() for line in read_lines(folder / _XLM_MERGES) if not line.startswith("#version"))
     pairs = [(parts[0], parts[1]) for parts in lines if len(parts) > 1]  # other lines hold a count

@@ -4,7 +4,9 @@ All normalize to NFC, keep a letter and its combining marks in one piece, and gi
 of a line as inside it: replacing words and scoring input embeddings rely on that.
 """
 
+import logging
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import Any, Literal
@@ -21,6 +23,8 @@ TokenizerKind = Literal["byte-bpe", "bpe", "wordpiece", "unigram"]
 SampledLines = list[tuple[str, list[str], int]]  # language, lines, how often to read them
 
 ROLES = {"pad": "<pad>", "unk": "<unk>", "begin": "<s>", "end": "</s>", "mask": "<mask>"}
+
+log = logging.getLogger(__name__)
 
 
 def train_tokenizer(kind: TokenizerKind, size: int, sampled: SampledLines) -> Tokenizer:
@@ -41,7 +45,7 @@ def train_tokenizer(kind: TokenizerKind, size: int, sampled: SampledLines) -> To
     tokenizer, trainer, options = _MAKERS[kind]()
     specials = [AddedToken(token, special=True, lstrip=token == ROLES["mask"]) for token in ROLES.values()]
     configured = trainer(vocab_size=size, special_tokens=specials, show_progress=False, **options)
-    text = (line.replace(ROLES["unk"], " ") for _, lines, copies in sampled for line in lines * copies)
+    text = (_shortened(line).replace(ROLES["unk"], " ") for _, lines, copies in sampled for line in lines * copies)
     tokenizer.train_from_iterator(text, configured)
     tokenizer.post_processor = row_template(tokenizer, ROLES["begin"], ROLES["end"])
     return tokenizer
@@ -178,3 +182,17 @@ _MAKERS: dict[
     "wordpiece": _wordpiece,
     "unigram": lambda: _metaspace(models.Unigram(), trainers.UnigramTrainer, unk_token=ROLES["unk"]),
 }
+
+
+_MAX_WORD = 1000  # characters; learning takes time quadratic in the length of a word
+_LONG_WORD = re.compile(rf"(\S{{{_MAX_WORD}}})(?=\S)")
+
+
+def _shortened(line: str) -> str:
+    """Return the line with a space after every thousandth character of words that are longer."""
+    if len(line) <= _MAX_WORD:
+        return line
+    cut, count = _LONG_WORD.subn(r"\1 ", line)
+    if count:
+        log.warning("a word of more than %d characters is learned in pieces: %s...", _MAX_WORD, cut[:40])
+    return cut

@@ -9,14 +9,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 from tokenizers import Tokenizer, normalizers
+from typing_extensions import TypedDict
 
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import atomic_folder, must_be_replaceable
+from interlace.core.json_files import json_record, read_json
 from interlace.core.ragged import Ragged
 from interlace.data import PairLayout
 from interlace.data.encoding import BYTES, Encoder
@@ -57,8 +60,17 @@ class Extension:
     @classmethod
     def open(cls, folder: Path) -> Extension:
         """Read the file of `save`."""
-        data = json.loads((folder / cls.FILE).read_text(encoding="utf-8"))
-        return cls(int(data["base"]), Ragged.of(data["pieces"], dtype=np.int32))
+        data = read_json(folder / cls.FILE, _Pieces)
+        return cls(data["base"], Ragged.of(data["pieces"], dtype=np.int32))
+
+
+_MAX_SIZE = 10**7
+
+
+@json_record
+class _Pieces(TypedDict):
+    base: Annotated[int, Field(ge=0, lt=1 << 31)]
+    pieces: list[list[Annotated[int, Field(ge=0, lt=1 << 31)]]]
 
 
 class Vocab(Encoder):
@@ -93,6 +105,8 @@ class Vocab(Encoder):
         known = np.unique(np.fromiter(tokenizer.get_vocab(with_added_tokens=True).values(), np.int64))
         special_ids = {number for number, token in added.items() if token.special} | set(self._ids.values())
         self.size = int(known[-1]) + 1
+        if self.size > _MAX_SIZE:
+            raise DataError(f"{name}: the tokenizer has the id {self.size - 1}; at most {_MAX_SIZE} ids are supported")
         self.special_ids: NDArray[np.int64] = np.array(sorted(special_ids), np.int64)
         self.regular_ids: NDArray[np.int64] = np.setdiff1d(known, [*added, *special_ids])
         self.separator_ids = self._separator()

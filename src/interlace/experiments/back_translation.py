@@ -21,7 +21,7 @@ from interlace.experiments.translation import LineRange, LineTranslator, kept_wi
 from interlace.models.settings import SearchSettings
 from interlace.readers.common.text import plain_pairs
 from interlace.text.lines import writing
-from interlace.text.word_tokenizers import WORD_TOKENIZERS
+from interlace.text.word_tokenizers import WordTokenizerName
 from interlace.training.run_folder import write_json
 
 BACK_TRANSLATED = "back-translated.json"
@@ -41,7 +41,7 @@ class BackTranslationSettings(Settings):
         description="Filters of pairs, applied in order: see `interlace list filters`. The real side is the source.",
     )
     unfinished: bool = Field(False, description="Keep translations of maximum length, which are often cut.")
-    word_tokenizer: str = Field("unicode", description="Word tokenizer of the filters.")
+    word_tokenizer: WordTokenizerName = Field("unicode", description="Word tokenizer of the filters.")
     window: int = Field(
         2000,
         ge=1,
@@ -54,12 +54,6 @@ class BackTranslationSettings(Settings):
         if tag.split() != [tag] * bool(tag):
             raise SettingsError(f"tag {tag!r}: expected one word without spaces")
         return tag
-
-    @field_validator("word_tokenizer")
-    @classmethod
-    def _is_word_tokenizer(cls, word_tokenizer: str) -> str:
-        WORD_TOKENIZERS.get(word_tokenizer)
-        return word_tokenizer
 
     def model_post_init(self, _context: Any) -> None:
         """Check that the filters exist."""

@@ -5,7 +5,6 @@ Paths of the machine are reduced to file names, and text from recipes and files 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -14,13 +13,14 @@ from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.files import atomic
+from interlace.core.json_files import read_json
 from interlace.experiments.recipe import Recipe, directions, leaves, tokenizer_of
 from interlace.experiments.records import DIGEST
 from interlace.models.families import SEQ2SEQ
 from interlace.readers import is_hub
 from interlace.readers.dataset import HubAddress
-from interlace.scores import ZERO_SHOT, setting_name
-from interlace.training.run_folder import METRICS, RECIPE, RUN, SCORES, read_json
+from interlace.scores import ZERO_SHOT, ScoreEntry, setting_name
+from interlace.training.run_folder import METRICS, RECIPE, SCORES, read_metrics, read_run
 from interlace.training.selection import early_stopping_cost
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ def write_card(into: Path, about: dict[str, Any] | None = None) -> Path | None:
     Returns:
         The card's path, or None if there is no model or no record of its training.
     """
-    about = about or read_json(into / RUN)
-    if not (into / "model" / "config.json").is_file() or not (into / RECIPE).is_file() or about is None:
+    about = about or read_run(into)
+    if not (into / "model" / "config.json").is_file() or not (into / RECIPE).is_file() or not about:
         return None
     with atomic(into / "model" / CARD) as partial:
         partial.write_text(card_text(into, about), encoding="utf-8")
@@ -57,12 +57,12 @@ def card_text(into: Path, about: dict[str, Any], place: str = PLACE, license_id:
     """
     from huggingface_hub import ModelCard
 
-    recipe, about = Recipe.read(read_json(into / RECIPE) or {}, RECIPE), plain(about)
+    recipe, about = Recipe.read(read_json(into / RECIPE, dict[str, Any], {}), RECIPE), plain(about)
     license_id = license_id or recipe.export.license
-    config = plain(json.loads((into / "model" / "config.json").read_text(encoding="utf-8")))
+    config = plain(read_json(into / "model" / "config.json", dict[str, Any]))
     rows = [
         {**row, "task": f"{row['task']}, {setting_name(row)}".removesuffix(f", {ZERO_SHOT}")}
-        for row in plain(read_json(into / SCORES, []))
+        for row in plain(read_json(into / SCORES, list[ScoreEntry], []))
     ]
     versions = ("interlace", "python", "torch", "transformers", "device", "finished")
     context = {
@@ -256,9 +256,7 @@ def _training(recipe: Recipe, about: dict[str, Any]) -> dict[str, Any]:
 
 def _perplexities(recipe: Recipe, about: dict[str, Any], into: Path) -> dict[str, Any]:
     """Return the perplexities of the exported weights: those of the best evaluation if the run stops early."""
-    path = into / METRICS
-    lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
-    measured = [row for row in (plain(json.loads(line)) for line in lines if line) if row["kind"] == "evaluation"]
+    measured = [plain(row) for row in read_metrics(into / METRICS) if row.get("kind") == "evaluation"]
     if not measured:
         return {}
     last = measured[-1]

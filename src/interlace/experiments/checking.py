@@ -12,7 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from interlace.core.errors import InterlaceError
+from typing_extensions import TypedDict
+
+from interlace.core.errors import DataError, InterlaceError
+from interlace.core.json_files import json_record, read_json
 from interlace.core.progress import Progress, no_progress
 from interlace.data.contamination import Contamination, ContaminationCheck, HeldOutSet, OverlapRules, find_contamination
 from interlace.data.filters import build_filters, sides
@@ -25,7 +28,7 @@ from interlace.tasks.common.files import MissingDataError
 from interlace.text import Text
 from interlace.text.scripts import UNSPACED, scripts_of
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
-from interlace.training.run_folder import read_json, write_json
+from interlace.training.run_folder import write_json
 
 log = logging.getLogger(__name__)
 
@@ -203,6 +206,24 @@ def contamination_of(
     return dict(zip(sets, find_contamination(training_text(trained), sets.values(), rules), strict=True))
 
 
+@json_record
+class _StoredSet(TypedDict):
+    key: str
+    split: str
+    task: str
+    language: str
+    examples: int
+    exact: float
+    ngram: float
+
+
+@json_record
+class _StoredSets(TypedDict):
+    """The content of `contamination.json`."""
+
+    sets: dict[str, _StoredSet]
+
+
 def stored_contamination(
     folder: Path, trained: Recipe, evaluated: Recipe, tasks: Sequence[str] = (), reported: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
@@ -216,7 +237,11 @@ def stored_contamination(
         DataError: as `contamination_of`.
     """
     held = held_out_text(evaluated, tasks, reported)
-    stored: dict[str, Any] = read_json(folder / CONTAMINATION, {}).get("sets", {})
+    try:
+        stored: dict[str, Any] = read_json(folder / CONTAMINATION, _StoredSets, {}).get("sets", {})
+    except DataError as error:
+        log.warning("%s; searching again", error)
+        stored = {}
     lineage = Lineage.of(trained)
     keys = {split: _key(lineage.recipes, held_out) for split, held_out in held.sets.items()}
     new = {split: of for split, of in held.sets.items() if stored.get(str(split), {}).get("key") != keys[split]}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -28,13 +28,17 @@ from interlace.experiments.mixing import with_limited_lengths
 from interlace.experiments.prepare import corpus_files
 from interlace.experiments.recipe import Recipe, tokenizer_of
 from interlace.models.backbone import Backbone
+from interlace.models.blocks import wrap_blocks
 from interlace.models.build import build_model
 from interlace.models.token_embeddings import read_vectors
 from interlace.objectives import Resources
 from interlace.objectives.back_translation import BackTranslation
 from interlace.objectives.common.losses import MAX_LOGITS, vocabulary_loss
 from interlace.objectives.common.seq2seq import Seq2SeqObjective
-from interlace.training.device import resolved
+from interlace.training.device import accelerator_for, forward_flops, peak_flops
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
 
 _SECONDS = 2.0  # of measurement, after a first update
 
@@ -47,6 +51,7 @@ class ModelCost:
         without a decoder.
     speed: tokens per second on one process, with padding. memory: bytes on one process. hours: of updates.
     translating: share of the time in which back-translation generates its input.
+    tflops: 10^12 floating-point operations of matrix products a second; peak_share: of the measured peak, on a GPU.
     """
 
     parameters: int
@@ -58,6 +63,8 @@ class ModelCost:
     hours: float
     translating: float = 0.0
     trainable: int = 0
+    tflops: float = 0.0
+    peak_share: float | None = None
 
 
 @dataclass(frozen=True)
@@ -120,9 +127,8 @@ def estimate(recipe: Recipe) -> Estimate:
 
 
 def _cost(recipe: Recipe, tokens: int) -> ModelCost:
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if recipe.train.threads:
-        torch.set_num_threads(recipe.train.threads)
+    accelerator = accelerator_for(recipe.train.precision, recipe.train.threads)
+    device = accelerator.device
     model = recipe.model
     if model.vectors is not None and not tokenizer_of(recipe):  # vectors without a tokenizer are only checked
         read_vectors(model)
@@ -130,8 +136,9 @@ def _cost(recipe: Recipe, tokens: int) -> ModelCost:
     vocab = _vocab(recipe)
     backbone = build_model(model, vocab, recipe.languages, recipe.seed, causal=recipe.causal, seq2seq=recipe.seq2seq)
     recipe = with_limited_lengths(recipe, backbone.traits)
-    benchmark = _Benchmark(recipe, backbone.to(device).train(), vocab.size, device)
+    benchmark = _Benchmark(recipe, backbone.to(device).train(), vocab.size, accelerator)
     rate, kept = benchmark.run()
+    peak, operations = peak_flops(accelerator), rate * benchmark.flops
     updates = [(BackTranslationUpdates(each, backbone, vocab, recipe.languages), part) for each, part in shares(recipe)]
     written = sum(part * max(benchmark.seconds(each) - 1 / rate, 0.0) for each, part in updates)  # seconds per token
     speed = 1 / (1 / rate + written)
@@ -152,6 +159,8 @@ def _cost(recipe: Recipe, tokens: int) -> ModelCost:
         hours=tokens / speed / 3600,
         translating=written * speed,
         trainable=trainable,
+        tflops=operations / 1e12,
+        peak_share=operations / peak if peak else None,
     )
 
 
@@ -171,7 +180,9 @@ class _Benchmark:
     A translation model predicts all target tokens; both sides count.
     """
 
-    def __init__(self, recipe: Recipe, backbone: Backbone, vocab: int, device: torch.device) -> None:
+    def __init__(self, recipe: Recipe, backbone: Backbone, vocab: int, accelerator: Accelerator) -> None:
+        self.flops = 0.0  # a token
+        self._train = recipe.train
         objectives: list[Any] = [recipe.objective(name) for name in recipe.objectives]
         self._length = max(objective.max_length for objective in objectives)
         self._passes = max(objective.vocabulary_passes for objective in objectives)
@@ -184,16 +195,30 @@ class _Benchmark:
         self._row = self._length + self._target
         self._rows = 1  # sequences in a measured update
         self._most = max(recipe.train.micro_batch_tokens // self._row, 1)
-        self._backbone, self._vocab, self._device = backbone, vocab, device
+        self._backbone, self._vocab, self._device = backbone, vocab, accelerator.device
         self._optimizer = recipe.train.optimizer.build(backbone)
-        self._bf16 = resolved(recipe.train.precision) == "bf16"
+        self._autocast = accelerator.autocast
 
     def run(self) -> tuple[float, float]:
-        """Return tokens per second, and bytes of saved activations per token."""
+        """Return tokens per second, and bytes of saved activations per token.
+
+        With gradient checkpointing these are the inputs of all layers and the activations of one.
+        """
+        self.flops = 3 * forward_flops(self._loss(1)) / self._row
         self._update(1)  # warm up
         kept = _SavedTensors(self._backbone)
         with torch.autograd.graph.saved_tensors_hooks(kept.save, lambda tensor: tensor):
             one = self._update(1)
+        checkpointing, compiled, held = self._train.gradient_checkpointing, self._train.compile, kept.bytes
+        if checkpointing:
+            decoder: Any = getattr(self._backbone, "decoder", None)
+            sides: list[Any] = [(self._backbone.model, self._length), (decoder, self._target)]
+            layers = [(int(model.config.num_hidden_layers), length) for model, length in sides if model is not None]
+            inputs = 4 * self._backbone.width * sum(depth * length for depth, length in layers)
+            held = round(kept.bytes / sum(depth for depth, _ in layers)) + inputs
+        if checkpointing or compiled:
+            wrap_blocks(self._backbone, checkpointing=checkpointing, compiled=compiled)
+            one = min(self._update(1) for _ in range(3))
         rows = max(min(int(_SECONDS / 4 / one), self._most), 1)
         if rows > 1:
             self._update(rows)
@@ -201,14 +226,18 @@ class _Benchmark:
         while not times or sum(times) < _SECONDS:
             times.append(self._update(rows))
         self._rows = rows
-        return rows * self._row / sorted(times)[len(times) // 2], kept.bytes / self._row
+        return rows * self._row / sorted(times)[len(times) // 2], held / self._row
 
     @property
     def head_memory(self) -> int:
-        """Bytes of logits and softmax that a loss holds at once, and of the table's gradients beyond the first."""
+        """Bytes of logits and softmax that a loss holds at once, and of the table's gradients beyond the first.
+
+        A loss makes one in each pass of the head, beside the sum over earlier micro-batches.
+        """
         predictions = round(self._most * (self._target or self._length) * self._predicted)
         table: int = self._backbone.input_embeddings.numel()
-        return int(8 * min(predictions * self._vocab, MAX_LOGITS) + 4 * table * (self._passes - 1))
+        tables = self._passes - 1 + (self._train.micro_batches > 1)
+        return int(8 * min(predictions * self._vocab, MAX_LOGITS) + 4 * table * tables)
 
     def seconds(self, translating: BackTranslationUpdates) -> float:
         """Return the seconds per token of a back-translation update, in batches of the size of `run`."""
@@ -217,6 +246,10 @@ class _Benchmark:
 
     def _update(self, rows: int) -> float:
         """Return the seconds of one update on random tokens."""
+        return self._timed(self._loss(rows))
+
+    def _loss(self, rows: int) -> Callable[[], torch.Tensor]:
+        """Return a function that computes the mean loss of random tokens."""
         ids = torch.randint(self._vocab, (rows, self._length), device=self._device)
         count = rows * (self._target or self._length)
         at = torch.randint(count, (max(round(count * self._predicted), 1),), device=self._device)
@@ -228,7 +261,7 @@ class _Benchmark:
                 states = model.decode(states, None, {"input_ids": ids[:, : self._target]})
             return vocabulary_loss(self._backbone, states.flatten(0, 1)[at], ids.flatten()[at])[0] / len(at)
 
-        return self._timed(loss)
+        return loss
 
     def _timed(self, loss: Callable[[], torch.Tensor]) -> float:
         """Return the seconds of one update by a loss."""
@@ -236,7 +269,7 @@ class _Benchmark:
         if cuda:
             torch.cuda.synchronize()
         start = time.perf_counter()
-        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._bf16):
+        with self._autocast():
             total: Any = loss()
         total.backward()
         self._optimizer.step()

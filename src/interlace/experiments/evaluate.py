@@ -117,7 +117,7 @@ def evaluate(
     Raises:
         IncompleteError: some of several tasks or languages failed; it holds the rows of the others.
         RunError: the folder holds scores of another checkpoint.
-        InterlaceError: all failed; the first error.
+        InterlaceError: all failed.
     """
     settings = target.recipe.evaluate
     names = list(tasks) or list(settings.tasks)
@@ -152,7 +152,7 @@ def evaluate(
             reported = [str(failure) for failure in failures]
             store.add(_contamination(target, [name for name in names if name in scored], reported))
         if failures and not store.requested:
-            raise failures[0]
+            raise failures[0] if len(failures) == 1 else RunError("; ".join(map(str, failures)))
     if train.trackers and store.requested:
         _track(target, accelerator, store.requested_rows())
     if failures:

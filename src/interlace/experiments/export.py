@@ -27,7 +27,7 @@ from interlace.experiments.records import finished_recipe, save_model
 from interlace.models.build import load
 from interlace.tasks.common.dictionaries import DICTIONARIES
 from interlace.training import checkpoint
-from interlace.training.run_folder import RECIPE, RUN, read_json, write_json
+from interlace.training.run_folder import RECIPE, RUN, read_run, write_json
 
 log = logging.getLogger(__name__)
 AVERAGED = "averaged.json"
@@ -73,7 +73,7 @@ def average_checkpoints(run: Path, into: Path, last: int = 5) -> Path:
         write_json(partial / RECIPE, {**recipe.dump(), "name": f"{recipe.name}-mean-of-{len(steps)}", "about": about})
         if (run / DICTIONARIES).is_dir():
             shutil.copytree(run / DICTIONARIES, partial / DICTIONARIES)
-        write_json(partial / RUN, {**(read_json(run / RUN) or {}), "averaged": steps})
+        write_json(partial / RUN, {**read_run(run), "averaged": steps})
         write_card(partial)
         write_json(partial / AVERAGED, {"run": recipe.name, "folder": run.name, "steps": steps})
     return into
@@ -103,7 +103,7 @@ def push_to_hub(run: Path, name: str, *, private: bool = False, license_id: str 
     if not is_reachable(constants.ENDPOINT):
         raise DataError(f"{constants.ENDPOINT} cannot be reached; {run / 'model'} is what would be pushed")
     api, folder = HfApi(), run / "model"
-    card = card_text(run, read_json(run / RUN) or {}, name, license_id)
+    card = card_text(run, read_run(run), name, license_id)
     files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path != folder / CARD]
     operations = [CommitOperationAdd(path.relative_to(folder).as_posix(), path) for path in files]
     operations.append(CommitOperationAdd(CARD, card.encode()))
@@ -132,7 +132,7 @@ def _last_checkpoints(run: Path, last: int) -> tuple[Recipe, list[Path], list[in
         )
     if not steps:
         raise SettingsError(f"{run}: has no checkpoints to average")
-    state = read_json(checkpoint.path_of(folder, steps[-1]) / checkpoint.STATE) or {}
+    state = checkpoint.read_state(checkpoint.path_of(folder, steps[-1]))
     best = (state.get("evaluation") or {}).get("best_step") if recipe.train.patience else None
     apart = ""
     if len(steps) > recipe.train.keep and steps[0] == best:

@@ -5,6 +5,7 @@ import logging
 import os
 import re
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, as_completed
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from interlace.core.errors import DataError, RunError
 from interlace.core.files import must_exist
 from interlace.core.progress import Progress, no_progress
 from interlace.data.build import build_corpus, join_parts
-from interlace.data.cache import cached, content_key, is_cached
+from interlace.data.cache import cache_folder, cached, content_key, folder_of
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.extension import extend_vocab
 from interlace.data.vocab import Extension, Vocab
@@ -45,9 +46,7 @@ from interlace.toy.languages import LANGUAGES
 log = logging.getLogger(__name__)
 PART_ROWS = 50_000  # lines of a part that a worker builds
 _ATTEMPTS = 5  # to finish tasks of killed workers
-GENERATED_VERSION = (
-    1  # of the text of toy corpus and derived languages in keys of scores; raised when that text changes
-)
+GENERATED_VERSION = 1  # of the text of toy corpus and derived languages, in keys of scores; raised when it changes
 
 AnyCorpus = Corpus | ParallelCorpus
 
@@ -97,18 +96,29 @@ def prepare(recipe: Recipe, vocab: Vocab | None = None, *, dev: bool = True) -> 
     train: dict[str, AnyCorpus] = {}
     held_out: dict[str, AnyCorpus] = {}
     groups: dict[str, list[str]] = {}
-    for name, group in recipe.corpora.items():
-        groups[name] = []
-        for corpus in [*group.languages, *group.pairs]:
-            key = f"{name}:{corpus}" if corpus in train or corpus in held_out else corpus
-            groups[name].append(key)
-            if group.train:
-                train[key] = built = _Source(recipe, group, corpus, "train", root, vocab).built()
-                if isinstance(built, ParallelCorpus) and (wanted := needs(recipe, name, key)):
-                    train[key] = with_alignments(recipe, group, corpus, root, built, wanted)
-            if group.dev and dev:
-                held_out[key] = _Source(recipe, group, corpus, "dev", root, vocab).built()
+    for key, (name, corpus) in _corpus_names(recipe, dev=dev).items():
+        group = recipe.corpora[name]
+        groups.setdefault(name, []).append(key)
+        if group.train:
+            train[key] = built = _Source(recipe, group, corpus, "train", root, vocab).built()
+            if isinstance(built, ParallelCorpus) and (wanted := needs(recipe, name, key)):
+                train[key] = with_alignments(recipe, group, corpus, root, built, wanted)
+        if group.dev and dev:
+            held_out[key] = _Source(recipe, group, corpus, "dev", root, vocab).built()
     return Materials(root, vocab, train, held_out, groups, derived_subwords(recipe, vocab, root))
+
+
+def _corpus_names(recipe: Recipe, *, dev: bool) -> dict[str, tuple[str, str]]:
+    """Return group and corpus by corpus name: `en-de`, or `GROUP:en-de` where a group before has text of that name."""
+    names: dict[str, tuple[str, str]] = {}
+    used: set[str] = set()
+    for group, settings in recipe.corpora.items():
+        for corpus in (*settings.languages, *settings.pairs):
+            name = f"{group}:{corpus}" if corpus in used else corpus
+            names[name] = (group, corpus)
+            if settings.train or (settings.dev and dev):
+                used.add(name)
+    return names
 
 
 def check_inputs(recipe: Recipe) -> None:
@@ -283,38 +293,49 @@ class _Source:
     root: Path
     vocab: Vocab
 
-    @property
+    @cached_property
     def key(self) -> dict[str, Any]:
+        """All that the corpus depends on."""
         text = text_key(self.recipe, self.group, self.corpus, self.split, self.root)
         return {**text, "vocab": self.vocab.fingerprint}
 
-    @property
-    def files(self) -> list[Path]:
-        return self.group.files(self.split, self.corpus, self.root)
+    @cached_property
+    def folder(self) -> Path:
+        """The corpus in the cache; it exists if it was built."""
+        return folder_of("corpus", self.key)
 
-    def built(self, parts: Sequence[Path] = ()) -> AnyCorpus:
-        """Return the corpus from the cache, or build it, of the folders of its parts if there are any."""
+    def built(self, parts: Sequence[list[FileLines]] = ()) -> AnyCorpus:
+        """Return the corpus from the cache, or build it; from its parts if there are any."""
         kind = ParallelCorpus if "-" in self.corpus else Corpus
 
         def build(into: Path) -> None:
             log.info("building the corpus %s (%s)", self.corpus, self.split)
             if parts:
-                join_parts(parts, kind, self.vocab, into)
+                join_parts([self.part(part) for part in parts], kind, self.vocab, into)
             else:
-                self._build(self.files, into)
+                self._build(self.group.files(self.split, self.corpus, self.root), into)
 
         return kind.open(cached("corpus", self.key, build), self.vocab)
 
     def cut(self) -> list[list[FileLines]]:
         """Return the parts of the corpus; none if it is in the cache already or can only be built as a whole."""
-        if is_cached("corpus", self.key) or any(rule.compares_rows for rule in filters_of(self.recipe, self.split)):
+        if self.folder.is_dir() or any(rule.compares_rows for rule in filters_of(self.recipe, self.split)):
             return []
-        return self.group.reading(self.split).cut(self.files, self.corpus.split("-"), PART_ROWS)
+        files = self.group.files(self.split, self.corpus, self.root)
+        return self.group.reading(self.split).cut(files, self.corpus.split("-"), PART_ROWS)
 
     def part(self, part: list[FileLines]) -> Path:
         """Return the folder of a part from the cache, or build it."""
         lines = [str(part[0].path), [[each.start, each.end] for each in part]]
-        return cached("corpus-part", {**self.key, "part": lines}, lambda into: self._build(part, into))
+        return cached(self._parts, {**self.key, "part": lines}, lambda into: self._build(part, into))
+
+    def remove_parts(self) -> None:
+        """Remove the parts from the cache, also those that a killed preparation left."""
+        shutil.rmtree(cache_folder() / self._parts, ignore_errors=True)
+
+    @property
+    def _parts(self) -> str:
+        return f"corpus-parts/{self.folder.name}"
 
     def _build(self, paths: list[Path] | list[FileLines], into: Path) -> None:
         reader, normalization = self.group.reading(self.split), self.recipe.normalization
@@ -334,37 +355,37 @@ def prepare_with(recipe: Recipe, workers: Callable[[], Executor], progress: Prog
     are tasks as a whole. What is finished is in the cache, so the same call resumes a killed one. Workers need the
     same files and the same cache folder.
 
-    workers: opens an executor; opened again if a worker was killed, which costs that worker's task only.
+    workers: opens an executor; opened again after a worker was killed, to repeat the tasks that were running.
 
     Raises:
         RunError: workers were killed again and again.
         DataError, SettingsError: as `prepare`.
     """
     root, dumped = data_root(recipe), json.dumps(recipe.dump())
-    vocab = prepare_vocab(recipe)
+    vocab, names = prepare_vocab(recipe), _corpus_names(recipe, dev=True)
     corpora = {
-        (name, corpus, split): _Source(recipe, group, corpus, split, root, vocab)
-        for name, group in recipe.corpora.items()
+        (name, split): _Source(recipe, recipe.corpora[group], corpus, split, root, vocab)
         for split in ("train", "dev")
-        for corpus in group.corpora_in(split)
+        for name, (group, corpus) in names.items()
+        if corpus in recipe.corpora[group].corpora_in(split)
     }
     parts = {each: source.cut() for each, source in corpora.items()}
-    aligned = [each for each in corpora if each[2] == "train" and needs(recipe, *each[:2])]
+    parallel = [each for each in corpora if each[1] == "train" and "-" in names[each[0]][1]]
+    aligned = [each for each in parallel if needs(recipe, names[each[0]][0], each[0])]
     tasks: list[Any] = [("align", *each, None) for each in aligned]
     tasks += [("build", *each, part) for each, cut in parts.items() for part in [*cut, *([] if cut else [None])]]
     _run_all(dumped, tasks, workers, progress)
     for each, cut in parts.items():
-        folders = [corpora[each].part(part) for part in cut]  # from the cache
-        corpora[each].built(folders)
-        for folder in folders:
-            shutil.rmtree(folder)
+        corpora[each].built(cut)
+        corpora[each].remove_parts()
     _run_all(dumped, [("annotate", *each, None) for each in aligned], workers, progress)
-    return prepare(recipe)
+    return prepare(recipe, vocab)
 
 
 def _run_all(dumped: str, tasks: list[Any], workers: Callable[[], Executor], progress: Progress) -> None:
     """Run tasks to their end; those of killed workers again."""
     left = dict(enumerate(tasks))
+    lost = (BrokenExecutor, *([sys.modules["distributed"].KilledWorker] if "distributed" in sys.modules else []))
     for _ in range(_ATTEMPTS if tasks else 0):
         with workers() as executor:
             running = {executor.submit(run_task, dumped, *task): number for number, task in left.items()}
@@ -373,7 +394,7 @@ def _run_all(dumped: str, tasks: list[Any], workers: Callable[[], Executor], pro
                     future.result()
                     del left[running[future]]
                     progress("preparing", len(tasks) - len(left), len(tasks))
-            except BrokenExecutor:
+            except lost:
                 log.warning("a worker was killed; running its task again")
                 continue
             except BaseException:
@@ -385,21 +406,22 @@ def _run_all(dumped: str, tasks: list[Any], workers: Callable[[], Executor], pro
         raise RunError(f"workers were killed {_ATTEMPTS} times, possibly for lack of memory; use fewer workers")
 
 
-def run_task(dumped: str, what: str, name: str, corpus: str, split: str, part: list[FileLines] | None) -> None:
+def run_task(dumped: str, what: str, name: str, split: str, part: list[FileLines] | None) -> None:
     """Do one task of `prepare_with` in a worker; its result is in the cache.
 
     dumped: the recipe as JSON. what: `build` the corpus, or a part of it; `align` its words; `annotate` it with what
         the objectives need.
     """
     recipe, root, vocab = _opened(dumped)
-    group = recipe.corpora[name]
+    named, corpus = _corpus_names(recipe, dev=True)[name]
+    group = recipe.corpora[named]
     source = _Source(recipe, group, corpus, split, root, vocab)
     if what == "align":
         align_corpus(recipe, group, corpus, root)
     elif part is not None:
         source.part(part)
     elif isinstance(built := source.built(), ParallelCorpus) and what == "annotate":
-        with_alignments(recipe, group, corpus, root, built, needs(recipe, name, corpus))
+        with_alignments(recipe, group, corpus, root, built, needs(recipe, named, name))
 
 
 @lru_cache(maxsize=1)

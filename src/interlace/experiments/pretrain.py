@@ -1,10 +1,11 @@
 """Pre-train a model by a recipe: prepare data, train, export. The same call resumes an interrupted run."""
 
-import json
 import logging
 import shutil
+import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from accelerate import Accelerator
 from numpy.typing import NDArray
 
 from interlace.core.errors import SettingsError
+from interlace.core.json_files import checked
 from interlace.experiments import monitoring, records
 from interlace.experiments.card import write_card
 from interlace.experiments.embeddings import learn_vectors
@@ -20,15 +22,24 @@ from interlace.experiments.mixing import build_mixture, store_dictionaries, with
 from interlace.experiments.prepare import Materials, check_inputs, prepare, prepare_vocab
 from interlace.experiments.recipe import STOPPING_TASKS, Recipe, leaves
 from interlace.models.backbone import Backbone
+from interlace.models.blocks import wrap_blocks
 from interlace.models.build import build_model, merge_adapters
 from interlace.models.languages import check_fold_language
 from interlace.objectives.common.dictionaries import dictionary_scores
 from interlace.tasks.common.likelihood import HeldOutBatches
 from interlace.training import callbacks as loop_callbacks
 from interlace.training import checkpoint, run_folder
-from interlace.training.device import accelerator_for, start_trackers
+from interlace.training.device import accelerator_for, naming_lost_processes, start_trackers
 from interlace.training.diagnostics import DiagnosticsCallback, perplexities
-from interlace.training.loop import Progress, Training, TrainingModel, TrainingStep, steps
+from interlace.training.loop import (
+    READ_EVERY,
+    Progress,
+    Training,
+    TrainingModel,
+    TrainingStep,
+    steps,
+    uses_all_parameters,
+)
 from interlace.training.preview import training_samples
 
 log = logging.getLogger(__name__)
@@ -85,9 +96,17 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callabl
             for note in source.learner.notes(source.plan.examples(0), source.prepared):
                 log.info("%s", note)
     objectives = {source.objective: source.learner for source in mixture.sources}
-    model = accelerator.prepare(TrainingModel(backbone, objectives, recipe.seed))
+    whole = TrainingModel(backbone, objectives, recipe.seed)
+    wrap_blocks(backbone, checkpointing=train.gradient_checkpointing, compiled=train.compile)  # after copies of layers
+    if accelerator.num_processes > 1:  # DistributedDataParallel searches every graph for parameters without a gradient
+        whole.to(accelerator.device)
+        accelerator.ddp_handler.find_unused_parameters = not uses_all_parameters(whole, mixture, accelerator)
+    model = accelerator.prepare(whole)
     settings = train.optimizer
-    training = Training(model, mixture, settings.build(model), settings, accelerator, train.steps, train.micro_batches)
+    read_every = READ_EVERY if accelerator.device.type == "cuda" else 1
+    training = Training(
+        model, mixture, settings.build(model), settings, accelerator, train.steps, train.micro_batches, read_every
+    )
     progress, rows = Progress(), monitoring.held_out(recipe, materials, backbone.traits)
     _check_settings(recipe, backbone, rows)
     if train.trackers:
@@ -106,7 +125,8 @@ def _check_settings(recipe: Recipe, backbone: Backbone, rows: list[HeldOutBatche
     """Find errors before training that would otherwise occur at its end; log a shortened warm-up."""
     train, settings = recipe.train, recipe.train.optimizer
     if (warmup := settings.warmup_steps(train.steps)) < settings.warmup:
-        log.info("the warm-up has %d instead of %d steps: train.optimizer.max_warmup_share", warmup, settings.warmup)
+        text = "the learning rate warms up in %d steps, not %d: at most %g of %d (train.optimizer.max_warmup_share)"
+        log.info(text, warmup, settings.warmup, settings.max_warmup_share, train.steps)
     if (
         train.patience
         and train.stop_by == monitoring.MAIN
@@ -175,11 +195,34 @@ def _train(training: Training, progress: Progress, callbacks: Sequence[Any], int
     for each in callbacks if not done else ():
         if isinstance(each, DiagnosticsCallback):
             each.begin()
-    for step in steps(training, progress):
-        for callback in callbacks:
-            callback(step)
+    waiting = [each for each in callbacks if hasattr(each, "due")]
+    with _ending_at_sigterm(progress), naming_lost_processes(training.accelerator):
+        for step in steps(training, progress, lambda index: any(each.due(index) for each in waiting)):
+            for callback in callbacks:
+                callback(step)
+    if progress.ended and progress.done < training.last:
+        log.info("stopped by SIGTERM after step %d; rerun the same command to resume", progress.done)
+        raise SystemExit(128 + signal.SIGTERM)
     if progress.reason:
         log.info("stopped at step %d: %s", progress.done, progress.reason)
+
+
+@contextmanager
+def _ending_at_sigterm(progress: Progress) -> Iterator[None]:
+    """Let SIGTERM, which schedulers send before they kill, end the loop with a checkpoint."""
+
+    def end(_signal: int, _frame: Any) -> None:
+        progress.ending = True
+
+    try:
+        before = signal.signal(signal.SIGTERM, end)
+    except ValueError:  # outside the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _finish(
@@ -200,7 +243,7 @@ def _finish(
     """
     begun, folder = time.perf_counter(), into / "checkpoints"
     model: TrainingModel = training.accelerator.unwrap_model(training.model)
-    state = run_folder.read_json(checkpoint.path_of(folder, checkpoint.steps_in(folder)[-1]) / checkpoint.STATE)
+    state = checkpoint.read_state(checkpoint.path_of(folder, checkpoint.steps_in(folder)[-1]))
     best = (state.get("evaluation") or {}).get("best_step")
     if recipe.train.patience and best and best in checkpoint.steps_in(folder):
         log.info("exporting step %d, the best by %s", best, recipe.train.stop_by)
@@ -214,8 +257,9 @@ def _finish(
     )
     if alignments := monitoring.sample_alignments(materials.train):
         run_folder.write_json(into / run_folder.ALIGNMENTS, alignments)
-    lines = (into / run_folder.METRICS).read_text(encoding="utf-8").split("\n")
-    rows = [json.loads(line) for line in lines if line]
+    metrics, place = into / run_folder.METRICS, str(into / run_folder.METRICS)
+    logged = [row for row in run_folder.read_metrics(metrics) if row.get("kind") == "step"]
+    rows = checked(logged, list[run_folder.StepRow], place)
     spent = {name: round(each, 3) for name, each in (seconds | {"export": time.perf_counter() - begun}).items()}
     about = records.run_record(recipe, training, progress, spent, rows) | {"data": records.data_of(recipe, materials)}
     write_card(into, about)

@@ -52,7 +52,7 @@ class EvaluationSettings(Settings):
     )
     source: LanguageName = Field("en", description="Language of fine-tuning.")
     targets: list[LanguageName] = Field([], description="Languages of zero-shot evaluation.")
-    seeds: int = Field(3, ge=1, description="Fine-tuning seeds.")
+    seeds: int = Field(3, ge=1, le=1000, description="Fine-tuning seeds.")
     dictionary: PairPattern | None = Field(
         None, description="Dictionary from {source} to {target} for the embedding plot: a path pattern."
     )

@@ -374,13 +374,11 @@ def _base_recipe(
 def _with_objective(base: dict[str, Any], name: str, dictionary: Path | None) -> dict[str, Any]:
     """Return the shared recipe with MLM and one objective."""
     text = [group for group in base["corpora"] if group.startswith("text")]
-    settings: dict[str, Any] = {"max_length": 256 if name in {"tlm", "weam"} else 128}
     kind = OBJECTIVES.build(name)
-    if kind.reads is not Pairs:
-        settings["corpora"] = text
+    settings: dict[str, Any] = {} if kind.reads is Pairs else {"corpora": text}
     if "lexicon" in kind.needs and dictionary is not None:
         settings["dictionary"] = {"files": str(dictionary.resolve())}
-    entries = {_BASELINE: {"max_length": 128, "corpora": text}}
+    entries = {_BASELINE: {"corpora": text}}
     return {**base, "name": name, "objectives": {**entries, name: settings}}
 
 

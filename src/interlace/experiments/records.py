@@ -15,9 +15,13 @@ from typing import Any
 
 import torch
 from safetensors.torch import save_file
+from typing_extensions import TypedDict
 
 from interlace import __version__
-from interlace.core.errors import DataError, InterlaceError, RunError, SettingsError
+from interlace.core.errors import InterlaceError, RunError, SettingsError
+from interlace.core.files import atomic
+from interlace.core.json_files import json_record, read_json
+from interlace.core.registry import plugin_files
 from interlace.data.cache import content_key
 from interlace.data.corpus import ParallelCorpus
 from interlace.data.vocab import Vocab
@@ -31,7 +35,7 @@ from interlace.readers.dataset import stored_files
 from interlace.text.normalization import Normalization
 from interlace.training import checkpoint
 from interlace.training.loop import Progress, Training
-from interlace.training.run_folder import RECIPE, RUN, RUN_STATE, read_json, write_json
+from interlace.training.run_folder import CODE, RECIPE, RUN, RUN_STATE, read_run, write_json
 
 log = logging.getLogger(__name__)
 _UNIT = {"masked": "per masked subword", "causal": "per subword", "seq2seq": "per subword written"}  # of `perplexity`
@@ -41,39 +45,55 @@ METADATA = "interlace.json"
 _LAYERS, _WEIGHTS, _POOLING, _NORM = "1_WeightedLayerPooling", "1_WordWeights", "1_Pooling", "2_Normalize"
 
 
+@json_record
+class RunState(TypedDict):
+    """The content of `run_state.json`: what must not change when a run is resumed."""
+
+    vocabulary: str
+    initialization: dict[str, Any]
+
+
 def is_finished(into: Path) -> bool:
     """Return whether the run is finished."""
-    return bool((read_json(into / RUN) or {}).get("finished"))
+    return bool(read_run(into).get("finished"))
 
 
 def finished_recipe(run: Path) -> Recipe | None:
     """Return the recipe of a finished run; None if the folder is not a run's.
 
     Raises:
-        RunError: the run is not finished.
+        RunError: the run is not finished. SettingsError: it needs plugins; names its copies of their files.
     """
-    found = read_json(run / RECIPE)
+    found = read_json(run / RECIPE, dict[str, Any], None)
     if found is None:
         return None
     if not is_finished(run):
         raise RunError(f"{run}: this run is not finished; resume it with `interlace pretrain`")
-    return Recipe.read(found, str(run / RECIPE))
+    try:
+        return Recipe.read(found, str(run / RECIPE))
+    except SettingsError as error:
+        own = [f"--code {path}" for path in sorted((run / CODE).glob("*.py")) if path.name not in plugin_files()]
+        raise SettingsError(f"{error}; it was trained with {' '.join(own)}: add this" if own else str(error)) from error
 
 
 def claim_folder(recipe: Recipe, into: Path) -> None:
-    """Write the recipe into a run's folder, or check that the folder holds a run of the same recipe.
+    """Write the recipe and plugins' files into a run's folder, or check that it holds a run of the same recipe.
 
-    A run without a checkpoint may change its recipe; it starts over. A run may get more steps if its learning rates do
-    not depend on their number; it resumes from its last checkpoint, also if it was finished.
+    A run without a checkpoint may change its recipe and plugins; it starts over. A run may get more steps if its
+    learning rates do not depend on their number; it resumes from its last checkpoint, also if it was finished. The
+    plugins' files of a finished run are kept.
 
     Raises:
-        RunError: the folder holds a run of another recipe that this one does not extend.
+        RunError: the folder holds a run of another recipe that this one does not extend, or its checkpoints were made
+            with other versions of the plugins.
     """
-    found, dumped = read_json(into / RECIPE), recipe.dump()
+    found, dumped = read_json(into / RECIPE, dict[str, Any], None), recipe.dump()
     if found is not None:
         try:
             stored = Recipe.read(found).dump()  # with the defaults of settings that are newer than the run
-        except InterlaceError:
+        except InterlaceError as error:
+            if type((found.get("train") or {}).get("steps")) is not int:
+                raise RunError(f"{into / RECIPE}: damaged: {error}; choose another folder") from error
             stored = found
         if changed := differences(stored, dumped):
             if is_finished(into) or checkpoint.steps_in(into / "checkpoints"):
@@ -82,18 +102,33 @@ def claim_folder(recipe: Recipe, into: Path) -> None:
                 if hint is not None:
                     text = "; ".join(changed[:5])
                     raise RunError(f"{into} holds a run of another recipe: {text}; {hint}choose another folder")
+                _store_code(into)
                 log.info("extending the run from %s steps", stored["train"]["steps"])
                 (into / RUN).unlink(missing_ok=True)  # before the recipe: the run is unfinished from here on
             else:
                 log.info("%s holds a run without a checkpoint; restarting it with the changed recipe", into)
+    if not is_finished(into):
+        _store_code(into)
     if found != dumped:
         write_json(into / RECIPE, dumped)
+
+
+def _store_code(into: Path) -> None:
+    """Copy the plugins' files into a run's folder; those of a run with a checkpoint must be the same."""
+    started = bool(checkpoint.steps_in(into / "checkpoints"))
+    for name, path in plugin_files().items():
+        copy, content = into / CODE / name, path.read_bytes()
+        if started and copy.is_file() and copy.read_bytes() != content:
+            hint = f"resume with --code {copy}, or choose another folder"
+            raise RunError(f"{into}: the run was started with another version of --code {path}; {hint}")
+        with atomic(copy) as partial:
+            partial.write_bytes(content)
 
 
 def _extension(into: Path, steps: int, recipe: Recipe) -> str | None:
     """Return None if more steps can extend the run in a folder, else what prevents it."""
     train = recipe.train
-    if recipe.embeddings is not None or (read_json(into / RUN) or {}).get("stopped"):
+    if recipe.embeddings is not None or read_run(into).get("stopped"):
         return "only a run that was not stopped early can be extended; "
     if train.steps < steps:
         return "only more steps can extend it; "
@@ -113,7 +148,7 @@ def check_run_state(into: Path, vocab: Vocab, backbone: Backbone) -> None:
     Raises:
         RunError: the vocabulary has changed, so the rows of the checkpoints would belong to other tokens.
     """
-    found: dict[str, Any] | None = read_json(into / RUN_STATE)
+    found: RunState | None = read_json(into / RUN_STATE, RunState, None, remedy="choose another folder for the run")
     if found is None or not checkpoint.steps_in(into / "checkpoints"):
         write_json(into / RUN_STATE, {"vocabulary": vocab.fingerprint, "initialization": backbone.initialization})
         return
@@ -126,13 +161,13 @@ def check_run_state(into: Path, vocab: Vocab, backbone: Backbone) -> None:
 
 
 def run_record(
-    recipe: Recipe, training: Training, progress: Progress, seconds: dict[str, float], rows: Sequence[dict[str, Any]]
+    recipe: Recipe, training: Training, progress: Progress, seconds: dict[str, float], steps: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return the content of `run.json`, except its `data`; `rows` are those of `metrics.jsonl`."""
-    steps = [row for row in rows if row["kind"] == "step"]
+    """Return the content of `run.json`, except its `data`; `steps` are rows of `metrics.jsonl`."""
     mixture = mixture_of(steps)
     tokens = mixture["tokens"]
     total = sum(tokens.values())
+    seconds = {**seconds, "steps": round(sum(row["seconds"] for row in steps), 3)}
     model = training.accelerator.unwrap_model(training.model)
     backbone = model.backbone
     architecture = "seq2seq" if hasattr(backbone, "decode") else "causal" if backbone.causal else "masked"
@@ -148,10 +183,32 @@ def run_record(
         "tokens": total,
         "shares": {name: round(count / max(total, 1), 4) for name, count in sorted(tokens.items())},
         "mixture": mixture,
-        "seconds": {**seconds, "steps": round(sum(row["seconds"] for row in steps), 3)},
+        "seconds": seconds,
         "perplexity_unit": _UNIT[architecture],
         "waited": round(sum(row["waited"] for row in steps), 3),
+        "speed": speed_of(steps),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def speed_of(steps: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return means over the records of steps: tokens/s, TFLOP/s, shares of the peak and of time spent waiting for data.
+
+    `memory` is the peak of the first process in bytes. `peak_share` is recorded on GPUs only. `skipped` counts updates
+    whose gradient was not finite.
+    """
+    seconds = max(sum(row["seconds"] for row in steps), 1e-9)
+
+    def mean(name: str) -> float:
+        return float(sum(row.get(name, 0) * row["seconds"] for row in steps) / seconds)
+
+    return {
+        "tokens_per_second": round(sum(row["tokens"] for row in steps) / seconds, 1),
+        "tflops": round(mean("tflops"), 4),
+        **({"peak_share": round(mean("peak_share"), 4)} if any("peak_share" in row for row in steps) else {}),
+        "waited_share": round(sum(row["waited"] for row in steps) / seconds, 4),
+        "memory": max((row.get("memory", 0) for row in steps), default=0),
+        "skipped": sum(row.get("skipped", False) for row in steps),
     }
 
 
@@ -263,7 +320,7 @@ def _recipe_of(start: str) -> Recipe | None:
     """Return the recipe of the run that a model or vectors belong to; None if there is no readable one."""
     path = Path(start).expanduser().resolve().parent / RECIPE
     try:
-        found = read_json(path) if Path(start).expanduser().is_dir() else None
+        found = read_json(path, dict[str, Any], None) if Path(start).expanduser().is_dir() else None
         return None if found is None else Recipe.read(found, str(path))
     except InterlaceError:
         return None
@@ -272,12 +329,9 @@ def _recipe_of(start: str) -> Recipe | None:
 def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """Return `key was old, is new` for each setting of training in which two recipes differ."""
     ignored = ("about", "published", "changes", "evaluate")
+    harmless = {"train.trackers", "train.checkpoint_every", "train.keep"}
     before, after = (
-        {
-            key: value
-            for key, value in leaves(recipe)
-            if key.partition(".")[0] not in ignored and key != "train.trackers"
-        }
+        {key: value for key, value in leaves(recipe) if key.partition(".")[0] not in ignored and key not in harmless}
         for recipe in (old, new)
     )
     return [
@@ -311,14 +365,9 @@ class ModelMetadata:
         Raises:
             DataError: the file is damaged.
         """
-        found = read_json(folder / METADATA)
-        if found is None:
-            return None
-        try:
-            lengths = {str(direction): int(length) for direction, length in found["max_source_lengths"].items()}
-            return cls(str(found["name"]), Normalization.read(found["normalization"]), lengths)
-        except (KeyError, TypeError, ValueError, AttributeError, SettingsError) as error:
-            raise DataError(f"{folder / METADATA}: damaged ({error!r}); copy the model again, or remove it") from error
+        remedy = "copy the model again, or remove the file"
+        found: ModelMetadata | None = read_json(folder / METADATA, cls, None, remedy=remedy)
+        return found
 
     def write(self, folder: Path) -> None:
         """Write the metadata into a model's folder."""

@@ -14,15 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from interlace.core.errors import DataError, RunError
+from interlace.core.json_files import read_json
 from interlace.data.cache import content_key
 from interlace.experiments.corpora import plugin_hash
 from interlace.experiments.prepare import data_key, data_root
 from interlace.experiments.recipe import Recipe
 from interlace.models.checkpoint_files import find_checkpoint
+from interlace.scores import ScoreEntry
 from interlace.tasks import FineTuneTask, Task
 from interlace.tasks.common.files import MissingDataError, translated_files
 from interlace.training.evaluation_job import EvaluationJob, Score
-from interlace.training.run_folder import SCORES, read_json, write_json
+from interlace.training.run_folder import SCORES, write_json
 from interlace.training.selection import FineTuneRun, runs_of_task, selection_groups
 
 log = logging.getLogger(__name__)
@@ -199,7 +201,8 @@ class ScoreStore:
         self._path, self._on_write, self._writes = folder / SCORES, on_write, writes
         self._model = {"model": model} if model else {}
         self.requested: list[Place] = []
-        rows = _checked(read_json(self._path, []), self._path)
+        remedy = "move the file away to score again"
+        rows = read_json(self._path, list[ScoreEntry], [], remedy=remedy, error=RunError)
         self._rows = [row for row in rows if row.get("model_key") == model_key]
         stale = [row for row in rows if row.get("model_key") != model_key]
         if others := {row["model"] for row in stale if row.get("model") not in {None, model}} if model else set():
@@ -262,16 +265,6 @@ class ScoreStore:
             self._on_write()
 
 
-def _checked(rows: Any, path: Path) -> list[Score]:
-    if not isinstance(rows, list):
-        raise RunError(f"{path}: damaged: expected a list of scores; move the file away to score again")
-    for number, row in enumerate(rows, 1):
-        missing = [key for key in ("task", "seed", "language") if not isinstance(row, dict) or key not in row]
-        if missing:
-            raise RunError(f"{path}: damaged: entry {number} lacks {', '.join(missing)}; move it away to score again")
-    return rows
-
-
 def place_of(row: Score) -> Place:
     """Return task, seed, setting and language of a row."""
-    return (row["task"], row["seed"], row.get("setting", "zero-shot"), row["language"])
+    return (row["task"], row.get("seed", 0), row.get("setting", "zero-shot"), row["language"])

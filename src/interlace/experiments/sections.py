@@ -130,7 +130,9 @@ class VocabSettings(Settings):
     start: str | None = Field(
         None, description="Folder or hub name of a tokenizer; default: that of model.start, or of model.vectors."
     )
-    size: int = Field(8000, ge=300, description="Size to learn, with special tokens (XLM: 95k for 15 languages).")
+    size: int = Field(
+        8000, ge=300, le=10**7, description="Size to learn, with special tokens (XLM: 95k, 15 languages)."
+    )
     alpha: float = Field(0.5, ge=0, le=1, description="Exponent of language sampling for the vocabulary (XLM: 0.5).")
     seed: int = Field(0, ge=0, description="Seed of that sampling, independent of `seed`.")
     corpora: list[str] = Field([], description="Groups to learn from; default: all. Compared recipes should agree.")
@@ -161,7 +163,9 @@ class EntrySettings(Settings):
             return data
         own = {key: value for key, value in data.items() if key in cls.model_fields and key != "settings"}
         others = {key: value for key, value in data.items() if key not in cls.model_fields}
-        return {**own, "settings": merged(data.get("settings", {}), others)}
+        if not isinstance(given := data.get("settings", {}), dict):
+            raise ValueError(f"settings: expected a table, found {given!r}")  # noqa: TRY004 - pydantic reports it
+        return {**own, "settings": merged(given, others)}
 
 
 class AlignSettings(EntrySettings):
@@ -308,10 +312,19 @@ class TrainSettings(Settings):
     )
     sampling_unit: Literal["tokens", "sentences"] = Field("sentences", description="Unit of language shares.")
     optimizer: OptimizerSettings = Field(default_factory=OptimizerSettings, description="Optimizer and learning rate.")
-    precision: Literal["auto", "no", "bf16"] = Field(
+    precision: Literal["auto", "no", "bf16", "fp16"] = Field(
         "auto",
         description="Autocast precision of matrix products; 'auto': bf16 if the hardware supports it (GPUs since "
-        "Ampere, CPUs with AVX-512), else float32. Results depend on it in the last digits.",
+        "Ampere, CPUs with AVX-512), else float32; fp16: with loss scaling, for older GPUs (V100, T4). With autocast, "
+        "other products have TF32's precision on a GPU. Results depend on it in the last digits.",
+    )
+    gradient_checkpointing: bool = Field(
+        False,
+        description="Recompute activations of each layer in the backward pass: updates take about a third longer, and "
+        "activations take the memory of one layer and of the inputs of all (Chen et al. 2016).",
+    )
+    compile: bool = Field(
+        False, description="Compile the layers with torch.compile in training; the first updates take minutes longer."
     )
     evaluate_every: int = Field(0, ge=0, description="Steps between evaluations of perplexity; 0: only at the end.")
     evaluate_tokens: int = Field(
@@ -331,9 +344,11 @@ class TrainSettings(Settings):
         "translations of the dev text of the task mt in all learned directions (as XLM's code); round-trip: the same "
         "for round trips of the task round_trip, which needs no parallel text (Lample et al. 2018a).",
     )
-    checkpoint_every: int = Field(0, ge=0, description="Steps between checkpoints; 0: only at the end.")
+    checkpoint_every: int = Field(
+        1000, ge=0, description="Steps between checkpoints; 0: only at the end, and after SIGTERM."
+    )
     keep: int = Field(2, ge=1, description="Latest checkpoints to keep, besides the best.")
-    threads: int | None = Field(None, ge=1, description="Torch threads; default: torch's.")
+    threads: int | None = Field(None, ge=1, le=1024, description="Torch threads; default: torch's.")
     trackers: list[Literal["aim", "clearml", "comet_ml", "mlflow", "tensorboard", "trackio", "wandb"]] = Field(
         [],
         description="Experiment trackers for losses and scores, through accelerate; each needs its package. Cells of a "
@@ -345,9 +360,10 @@ class TrainSettings(Settings):
         if self.patience and not self.evaluate_every:
             raise ValueError("patience needs train.evaluate_every")
         if self.micro_batches * self.micro_batch_tokens != self.tokens_per_update:
+            own, part = self.tokens_per_update, self.micro_batch_tokens
             raise ValueError(
-                f"tokens_per_update ({self.tokens_per_update}) must be a multiple of tokens_per_micro_batch "
-                f"({self.tokens_per_micro_batch})"
+                f"tokens_per_update ({own}) must be a multiple of tokens_per_micro_batch ({part}); set "
+                f"train.tokens_per_micro_batch to {own}, or train.tokens_per_update to {part * max(1, own // part)}"
             )
 
     @property

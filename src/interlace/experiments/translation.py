@@ -16,15 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.json_files import read_json
 from interlace.data.cache import content_key
 from interlace.data.vocab import Vocab
+from interlace.experiments.corpora import code_hash
 from interlace.experiments.evaluate import target_of
 from interlace.experiments.records import ModelMetadata
 from interlace.models.checkpoint_files import find_checkpoint
 from interlace.models.settings import SearchSettings
 from interlace.models.translator import LineTranslation
 from interlace.text.lines import count_lines, read_lines
-from interlace.training.run_folder import RECIPE, read_json, write_json
+from interlace.training.run_folder import RECIPE, write_json
 
 log = logging.getLogger(__name__)
 
@@ -132,9 +134,8 @@ class LineTranslator:
         lines = iter(lines)
         while window := list(islice(lines, size)):
             kept = None if keep is None else keep / f"{self._digest(window)}.json"
-            if kept is not None and (found := read_json(kept)) is not None:
-                translations = [LineTranslation(**row) for row in found]
-            else:
+            translations = _kept(kept, len(window))
+            if not translations:
                 text = window if self._normalization is None else self._normalization.lines(window, self.source)
                 with self._accelerator.autocast():
                     translations = self.translator.lines(text)
@@ -147,14 +148,24 @@ class LineTranslator:
     def _key(self) -> list[Any]:
         """Everything that translations depend on except the lines."""
         translator, folder = self.translator, find_checkpoint(self._folder)
-        weights = [content_key(path) for path in sorted(folder.rglob("*.safetensors"))]
+        files = [*sorted(folder.rglob("*.safetensors")), folder / "config.json"]
+        model = [*map(content_key, files), code_hash("models", "text")]
         direction = [translator.source, translator.target, translator.max_length]
         normalization = None if self._normalization is None else self._normalization.dump()
         search = [translator.settings.dump(), self._accelerator.mixed_precision]
-        return [weights, translator.vocab.fingerprint, direction, normalization, search]
+        return [model, translator.vocab.fingerprint, direction, normalization, search]
 
     def _digest(self, window: list[str]) -> str:
         return blake2b(json.dumps([self._key, window]).encode(), digest_size=16).hexdigest()
+
+
+def _kept(path: Path | None, lines: int) -> list[LineTranslation]:
+    """Return the translations of a kept window; none if they are missing, damaged or not of all lines."""
+    try:
+        found: list[LineTranslation] = [] if path is None else read_json(path, list[LineTranslation], [])
+    except DataError:
+        return []
+    return found if len(found) == lines else []
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -13,8 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from interlace.core.errors import DataError
+from interlace.core.json_files import json_record, read_json
+from interlace.core.names import file_in
 from interlace.core.randomness import Purpose, generator
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
@@ -38,24 +40,22 @@ class Reader(Settings, ABC):
     by_line: ClassVar[bool] = False  # whether line numbers of the file are row numbers
 
     @abstractmethod
-    def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
+    def read_chunks(self, paths: list[Any], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Yield chunks of at most `CHUNK` lines: `Text` for one language, `TextPairs` for two.
+
+        paths: `Path` of each file; or, for readers that `cut` files, a part (`FileLines`) of each.
 
         Raises:
             DataError: a file is missing, empty or not UTF-8, or the sides differ in length; names file and line.
         """
 
     def cut(self, paths: list[Path], languages: list[str], rows: int) -> list[list[FileLines]]:  # noqa: ARG002
-        """Cut the input into parts of at most `rows` rows for `read_part`; an empty list if it can only be read whole.
+        """Cut the input into parts of at most `rows` rows for `read_chunks`; none if it must be read as a whole.
 
         Raises:
             DataError: as `read_chunks`.
         """
         return []
-
-    def read_part(self, part: list[FileLines], languages: list[str]) -> Iterator[Text | TextPairs]:
-        """Yield the chunks of one part of `cut`."""
-        raise NotImplementedError
 
 
 READERS: Registry[Any] = Registry(__name__, "reader", Reader)
@@ -121,6 +121,18 @@ def reader_for(path: Path, default: str = "lines") -> str:
     return "dataset" if is_hub(path) else BY_SUFFIX.get(plain_name(path).suffix, default)
 
 
+@json_record
+class _DataFile(TypedDict):
+    filename: str
+
+
+@json_record
+class _SavedDataset(TypedDict):
+    """What is read of the `state.json` of `datasets`."""
+
+    _data_files: list[_DataFile]
+
+
 def find_files(root: Path, pattern: str) -> list[Path]:
     """Return the files below `root` that a pattern names, sorted.
 
@@ -141,10 +153,10 @@ def find_files(root: Path, pattern: str) -> list[Path]:
             raise DataError(str(error)) from None
     path = root / pattern
     if (path / "state.json").is_file():
-        state = json.loads((path / "state.json").read_text(encoding="utf-8"))
+        state = read_json(path / "state.json", _SavedDataset)
         if state.get("_indices_data_files") or state.get("_indices_files"):
             raise DataError(f"{path}: has an index mapping; save it again after `flatten_indices()`")
-        return [path / file["filename"] for file in state["_data_files"]]
+        return [file_in(path, file["filename"]) for file in state["_data_files"]]
     wanted = _with_wildcards(path)
     # not `Path.glob`, which also matches hidden files
     found = sorted(glob(wanted.replace("[", "[[]"), recursive=True)) if _WILDCARD.search(wanted) else []  # noqa: PTH207

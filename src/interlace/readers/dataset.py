@@ -23,6 +23,7 @@ from pydantic import Field
 from interlace.core.errors import DataError, MissingDependencyError, did_you_mean
 from interlace.core.files import must_exist
 from interlace.core.hub import hub_or_cache
+from interlace.core.json_files import parse_json
 from interlace.readers import HUB, Reader, is_hub
 from interlace.readers.common import text as common
 from interlace.readers.common.questions import AnsweredQuestion, JsonNode, question_pairs, read_question
@@ -481,8 +482,8 @@ def _objects(path: Path) -> Iterator[Mapping[str, Any]]:
         if not line.strip():
             continue
         try:
-            found = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
+            found = parse_json(line)
+        except ValueError as error:
             raise DataError(f"{path}, line {number}: invalid JSON: {error}") from error
         if not isinstance(found, dict):
             raise DataError(f"{path}, line {number}: {line[:60]!r}; expected an object with a value for each column")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -21,10 +21,19 @@ class PlainLines(Reader):
 
     word_tokenizer: str = Field("whitespace", description="Word tokenizer (an entry of that registry).")
 
-    def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
+    def read_chunks(self, paths: list[Any], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Read the files of one language one after another, or the files of two languages in parallel."""
-        self._check(paths, languages)
-        yield from self.read_part([FileLines(path) for path in paths], languages)
+        files = [path if isinstance(path, FileLines) else FileLines(path) for path in paths]
+        self._check([file.path for file in files], languages)
+        if len(languages) == 1:
+            for lines in chunks_of(line for file in files for line in read_lines(file)):
+                yield plain_text(lines, languages[0], self.word_tokenizer)
+        else:
+            half = len(files) // 2
+            sides = zip(files[:half], files[half:], strict=True)
+            for rows in chunks_of(chain.from_iterable(_pairs(first, second) for first, second in sides)):
+                source, target = map(list, zip(*rows, strict=True))
+                yield plain_pairs((source, target), (languages[0], languages[1]), self.word_tokenizer)
 
     def cut(self, paths: list[Path], languages: list[str], rows: int) -> list[list[FileLines]]:
         """Cut files that are not compressed at every `rows` lines."""
@@ -38,18 +47,6 @@ class PlainLines(Reader):
         sides = zip(parts[:half], parts[half:], strict=True)
         found = [[*pair] for source, target in sides for pair in zip_longest(source, target)]
         return [] if any(None in pair for pair in found) else found  # sides of different length are reported where read
-
-    def read_part(self, part: list[FileLines], languages: list[str]) -> Iterator[Text | TextPairs]:
-        """Read parts of files, as `read_chunks` does files."""
-        if len(languages) == 1:
-            for lines in chunks_of(line for each in part for line in read_lines(each)):
-                yield plain_text(lines, languages[0], self.word_tokenizer)
-        else:
-            half = len(part) // 2
-            files = zip(part[:half], part[half:], strict=True)
-            for rows in chunks_of(chain.from_iterable(_pairs(first, second) for first, second in files)):
-                source, target = map(list, zip(*rows, strict=True))
-                yield plain_pairs((source, target), (languages[0], languages[1]), self.word_tokenizer)
 
     def _check(self, paths: list[Path], languages: list[str]) -> None:
         takes = "any number of files of one language, or as many files of each of two"

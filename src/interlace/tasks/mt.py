@@ -10,14 +10,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.tasks import Scale, Scores
 from interlace.tasks.common import files as task_files
 from interlace.tasks.common import translation
 from interlace.text import TextPairs
-from interlace.text.word_tokenizers import WORD_TOKENIZERS
+from interlace.text.word_tokenizers import WordTokenizerName
 
 if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
@@ -42,16 +42,10 @@ class Mt(translation.TranslationTask):
         "opposite direction are used too.",
     )
     reader: task_files.ReaderSettings = Field("lines", description="Reader of the files, such as 'lines' or 'tsv'.")
-    word_tokenizer: str = Field(
+    word_tokenizer: WordTokenizerName = Field(
         "unicode", description="Word tokenizer of 'tokenized bleu', such as 'moses' or 'by_language', as in papers."
     )
     round_trip: bool = Field(False, description="Also translate back, as the task 'round_trip': 'round-trip bleu'.")
-
-    @field_validator("word_tokenizer")
-    @classmethod
-    def _check_word_tokenizer(cls, word_tokenizer: str) -> str:
-        WORD_TOKENIZERS.get(word_tokenizer)
-        return word_tokenizer
 
     def query(self, split: str, language: str, root: Path) -> task_files.FileQuery:
         """Return what to look for in `files`: both sides of the direction."""

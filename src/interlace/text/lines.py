@@ -21,8 +21,12 @@ from interlace.core.files import atomic, must_exist
 
 _BLOCK = 1 << 20  # bytes read at a time
 _BOM = b"\xef\xbb\xbf"
-_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 COMPRESSED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}  # suffixes that are read and written
+_COMPRESSED_MARKS = {b"\x1f\x8b": ".gz", b"BZh91AY&SY": ".bz2", b"\xfd7zXZ\0": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
+_MARKS = {b"\x89PNG": "a PNG image", b"\xff\xd8\xff": "a JPEG image", b"%PDF-": "a PDF document"}
+_MARKS |= {b"PK\3\4": "a zip archive or an office document", b"PAR1": "Parquet (reader 'dataset')"}
+_MARKS |= {mark: f"{COMPRESSED[suffix]}: its name must end in {suffix}" for mark, suffix in _COMPRESSED_MARKS.items()}
+_MARKS |= dict.fromkeys((b"\xff\xfe", b"\xfe\xff"), "UTF-16: iconv -f utf-16 -t utf-8")
 
 
 def plain_name(path: Path | str) -> Path:
@@ -67,6 +71,8 @@ def read_lines(path: Path | str | FileLines) -> Iterator[str]:
     path, first, rest = part.path, part.line, list[bytes]()  # number of the next line; an unfinished line
     seen = False
     for block in read_blocks(path, part.start, part.end):
+        if not (seen or part.start) and (kind := binary_format(block[:1024])):
+            raise DataError(f"{path}: expected UTF-8 text, but it seems to be {kind}")
         data = block if seen or part.start else block.removeprefix(_BOM)
         seen = True
         head, feed, tail = data.rpartition(b"\n")
@@ -122,7 +128,9 @@ def _opened(path: Path, mode: str) -> Any:
     """Return an open file of uncompressed bytes."""
     match path.suffix:
         case ".gz" if mode == "wb":
-            return gzip.GzipFile(path, mode, compresslevel=6, mtime=0)
+            file = gzip.GzipFile("", mode, 6, raw := path.open(mode), mtime=0)  # no name, so that bytes are the same
+            file.myfileobj = raw  # type: ignore[assignment]  # closed with the file
+            return file
         case ".gz":
             return gzip.open(path, mode)
         case ".bz2":
@@ -175,6 +183,16 @@ def writing(path: Path | str) -> Iterator[Callable[[Iterable[str]], None]]:
         yield write
 
 
+def binary_format(begin: bytes) -> str:
+    """Return what a file seems to be that does not begin as UTF-8 text, and the remedy; empty for text."""
+    if found := next((about for mark, about in _MARKS.items() if begin.startswith(mark)), ""):
+        return found
+    if begin.count(0) * 8 <= len(begin):  # text has hardly any
+        return ""
+    high, low = (begin[first::2].count(0) * 4 > len(begin) for first in (0, 1))  # zeros in a half of UTF-16
+    return "binary" if high == low else f"UTF-16: iconv -f utf-16{'be' if high else 'le'} -t utf-8"
+
+
 def _decoded(data: bytes, path: Path | str, first: int) -> list[str]:
     """Decode the lines of `data`; `first` is the number of the first line."""
     try:
@@ -182,8 +200,7 @@ def _decoded(data: bytes, path: Path | str, first: int) -> list[str]:
     except UnicodeDecodeError as error:
         line = first + data.count(b"\n", 0, error.start)
         column = error.start - (data.rfind(b"\n", 0, error.start) + 1)
-        hint = "; it looks like UTF-16" if first == 1 and data.startswith(_UTF16_MARKS) else ""
-        message = f"{path}, line {line}: not valid UTF-8 at byte {column + 1} (0x{data[error.start]:02x}){hint}"
+        message = f"{path}, line {line}: not valid UTF-8 at byte {column + 1} (0x{data[error.start]:02x})"
         raise DataError(f"{message}; convert the file to UTF-8") from None
     lines = text.split("\n")
     return [line.removesuffix("\r") for line in lines] if "\r" in text else lines

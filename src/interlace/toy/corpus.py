@@ -27,6 +27,7 @@ from interlace.toy.scenes import SPLITS, Scene
 from interlace.toy.sentences import ToySentence
 
 META = "toy.json"
+_KINDS = ("sentences", "pairs", "labelled", "nli", "questions")
 
 
 class ToyCorpus(Settings):
@@ -66,6 +67,16 @@ class ToyCorpus(Settings):
             message = "a language is listed twice"
             raise ValueError(message)
         return languages
+
+    @classmethod
+    def sizes(cls, pairs: int) -> dict[str, int]:
+        """Return the size of each kind of data for a number of training pairs, in the proportions of the defaults.
+
+        Development and test sets have at least 100 items of a kind, or as many as there are pairs.
+        """
+        default = {kind: getattr(cls(), kind) for kind in (*_KINDS, "dev", "test")}
+        least = dict.fromkeys(_KINDS, 1) | dict.fromkeys(("dev", "test"), min(pairs, 100))
+        return {kind: max(least[kind], round(pairs * size / default["pairs"])) for kind, size in default.items()}
 
     def size(self, kind: str, split: str) -> int:
         """Return the number of items of a kind ("sentences", "pairs", ...) in a split (train, dev, test)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import json
 import logging
 import re
 import shutil
@@ -17,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import TypedDict
 
 from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER
 from interlace.alignment import WordPairs
@@ -27,6 +27,7 @@ from interlace.cli.common.options import language_of
 from interlace.cli.common.progress import watching
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
+from interlace.core.json_files import json_record, read_json
 from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
 from interlace.data.inspection import AUTO, reader_of_words
@@ -178,16 +179,18 @@ def record_path(alignments: Path) -> Path:
     return alignments.with_name(f"{alignments.name}.json")
 
 
+@json_record
+class _Record(TypedDict):
+    word_tokenizer: str
+
+
 def _recorded_tokenizer(alignments: Path) -> str:
     """Return the word tokenizer recorded beside alignments; empty if there is no record."""
     path = record_path(alignments)
     if not path.is_file():
         return ""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))["word_tokenizer"]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise DataError(f"{path}: damaged ({error!r}); expected the record of `interlace align`") from error
-    return str(found)
+    found: _Record = read_json(path, _Record, remedy="expected the record of `interlace align`")
+    return found["word_tokenizer"]
 
 
 def with_stdin(files: Sequence[Path]) -> list[Path]:

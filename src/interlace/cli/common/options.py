@@ -125,7 +125,7 @@ GoldFile = Annotated[Path | None, typer.Option("--gold", help="Gold alignments: 
 ConfidenceOutput = Annotated[
     Path | None, typer.Option("--confidence", help="Output file for the confidence of each link, one line per pair.")
 ]
-FigureFile = Annotated[Path | None, typer.Option("--figure", help="Draw one pair: FILE.svg or FILE.png.")]
+FigureFile = Annotated[Path | None, typer.Option("--figure", help="Draw one pair: FILE.svg.")]
 PairNumber = Annotated[int, typer.Option("--pair", min=1, help="Line number of the drawn pair, from 1.")]
 ConfidenceInput = Annotated[
     Path | None,

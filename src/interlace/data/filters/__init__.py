@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,10 @@ Keep = Callable[[Chunk], Mask]  # a chunk -> (n,) rows to keep
 class Filter(RegistryEntry, ABC):
     """One rule. A rule about pairs keeps every line of a single language."""
 
-    compares_rows: ClassVar[bool] = False  # whether a row is judged by the rows before it
+    @property
+    def compares_rows(self) -> bool:
+        """Whether a row is judged by the rows before it."""
+        return type(self).start is not Filter.start
 
     def start(self) -> Keep:
         """Start a pass over a corpus: return the function to call with each chunk, in order.

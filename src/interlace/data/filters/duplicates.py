@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from hashlib import blake2b
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,6 @@ Hashes = NDArray[np.uint64]
 
 class Duplicates(Filter):
     """The first of equal rows is kept. White space at the ends is ignored. Memory: eight bytes per line."""
-
-    compares_rows: ClassVar[bool] = True
 
     by: Literal["pair", "source", "target", "either"] = Field(
         "pair", description="What must not repeat: the pair, one side, or either side. A single line counts as a pair."

@@ -14,9 +14,11 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
@@ -24,6 +26,8 @@ from interlace.alignment.links import reverse_links
 from interlace.alignment.pharaoh import pharaoh_lines
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_be_replaceable, must_exist
+from interlace.core.json_files import json_record, read_json
+from interlace.core.names import LanguageName
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data.filters import Filter, FilterChain
@@ -160,6 +164,26 @@ def write_folder(derivation: Derivation, files: Sequence[FolderFile], into: Path
     return about
 
 
+_NOT_OURS = "not written by `interlace derive`"
+
+
+@json_record
+class _Derived(TypedDict):
+    """What undoing reads of `meta.json`."""
+
+    language: LanguageName
+    of: LanguageName
+    transformations: list[dict[str, Any]]
+    seed: Annotated[int, Field(ge=0)]
+    word_tokenizer: str
+
+
+@json_record
+class _Written(TypedDict):
+    language: str
+    files: list[Any]
+
+
 def read_derivation(folder: Path) -> Derivation:
     """Read how the files of a folder were derived, to undo it.
 
@@ -167,14 +191,8 @@ def read_derivation(folder: Path) -> Derivation:
         DataError: the folder has no `meta.json`, or another one. SettingsError: the transformations are not invertible.
     """
     path = folder / META
-    kinds = {"language": str, "of": str, "transformations": list, "seed": int, "word_tokenizer": str}
-    try:
-        about = json.loads(must_exist(path, "record of a derived language").read_bytes())
-        found = {key: about[key] for key in kinds}
-    except (ValueError, KeyError, TypeError):
-        raise DataError(f"{path}: not written by `interlace derive`") from None
-    if wrong := [key for key, kind in kinds.items() if not isinstance(found[key], kind)]:
-        raise DataError(f"{path}: the value of {wrong[0]!r} is not valid")
+    about = read_json(must_exist(path, "record of a derived language"), _Derived, remedy=_NOT_OURS)
+    found: dict[str, Any] = {key: about[key] for key in _Derived.__annotations__}
     transformations = chain(found.pop("transformations"), str(path))
     if not transformations.invertible:
         raise SettingsError(f"{path}: {transformations.name} is not invertible with these settings")
@@ -494,11 +512,6 @@ def check_folder(into: Path, outputs: Collection[str], read: Iterable[Path]) -> 
     must_be_replaceable(into, META, "folder of a derived language")
     there = {path.name for path in into.iterdir()} if into.is_dir() else set()
     if META in there:
-        try:
-            record = json.loads((into / META).read_bytes())
-        except ValueError:
-            record = None
-        if not isinstance(record, dict) or not {"language", "files"} <= set(record):
-            raise DataError(f"{into}: its {META} is of something else; give a new folder")
+        read_json(into / META, _Written, remedy=f"its {META} is of something else; give a new folder")
     if lost := sorted(there - {*outputs, META}):
         raise DataError(f"{into}: contains {lost[0]}, which would be deleted; give a new folder, or all files at once")

@@ -24,7 +24,9 @@ from interlace.embeddings import WordVectors
 class SkipGram(Settings):
     """Settings of fastText; defaults are its own, except for the width, which is that of MUSE's vectors."""
 
-    width: int = Field(300, ge=2, description="Width of the vectors (Conneau et al. 2018, section 3.1: 300).")
+    width: int = Field(
+        300, ge=2, le=65_536, description="Width of the vectors (Conneau et al. 2018, section 3.1: 300)."
+    )
     window: int = Field(5, ge=1, description="Maximum words of context on each side.")
     epochs: int = Field(5, ge=1, description="Passes over the text.")
     min_count: int = Field(5, ge=1, description="Minimum frequency of a word.")
@@ -37,7 +39,7 @@ class SkipGram(Settings):
     min_ngram: int = Field(3, ge=1, description="Minimum length of character n-grams.")
     max_ngram: int = Field(6, ge=0, description="Maximum length of character n-grams; below `min_ngram`: none.")
     buckets: int = Field(2_000_000, ge=1, description="Hash buckets of character n-grams; each takes 4 x width bytes.")
-    threads: int = Field(1, ge=1, description="Threads; with more than one, results are not reproducible.")
+    threads: int = Field(1, ge=1, le=1024, description="Threads; with more than one, results are not reproducible.")
 
     def train(self, what: str, lines: Iterable[Sequence[str]], seed: int = 0, progress: Progress | None = None) -> Any:
         """Train on lines of words, which are iterated over `epochs` + 1 times; return gensim's `KeyedVectors`.

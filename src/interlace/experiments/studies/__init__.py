@@ -47,7 +47,7 @@ class StudyEvaluation(Settings):
 
     recipe: str | None = Field(None, description="A recipe whose [evaluate] section replaces the one of each system.")
     tasks: list[str] = Field([], description="Names of tasks, with the recipes' settings; default: all of the recipe.")
-    seeds: int | None = Field(None, ge=1, description="Number of fine-tuning seeds; default: as in the recipe.")
+    seeds: int | None = Field(None, ge=1, le=1000, description="Number of fine-tuning seeds; default: the recipe's.")
     metrics: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(
         {}, description="Task -> its metrics to compare and show, in this order; default: the main metric."
     )

@@ -10,12 +10,13 @@ from typing import Any
 from interlace import __version__
 from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.core.files import atomic, must_exist
+from interlace.core.json_files import read_json
 from interlace.core.names import file_in
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.score_store import content_keys
 from interlace.experiments.studies import GridCell, Study
-from interlace.scores import ZERO_SHOT, ScoreTable, table_of_entries
-from interlace.training.run_folder import CELL, EVALUATION, RECIPE, RUN, SCORES, VECTORS, read_json, write_json
+from interlace.scores import ZERO_SHOT, ScoreEntry, ScoreTable, table_of_entries
+from interlace.training.run_folder import CELL, EVALUATION, RECIPE, RUN, SCORES, VECTORS, read_run, write_json
 from interlace.training.selection import Item, runs_of_task
 
 TRAINING, LOG = "pretrain.json", "log.txt"
@@ -54,13 +55,9 @@ class StudyFolder:
 
     def state(self, cell: GridCell) -> CellState:
         """Read the state of a cell; raise RunError if its file is damaged."""
-        found = read_json(path := self.cell(cell.name) / CELL)
-        if found is None:
-            return CellState()
-        try:
-            return CellState(**{key: value for key, value in found.items() if key in CellState.__dataclass_fields__})
-        except (AttributeError, TypeError) as error:
-            raise RunError(f"{path}: damaged: {error}; remove the folder, or run with --archive") from error
+        remedy = "remove the folder, or run with --archive"
+        found: CellState = read_json(self.cell(cell.name) / CELL, CellState, CellState(), remedy=remedy, error=RunError)
+        return found
 
     def write_state(self, cell: GridCell, state: CellState) -> None:
         """Write the state of a cell."""
@@ -106,7 +103,7 @@ class StudyFolder:
 
     def is_trained(self, name: str) -> bool:
         """Return whether a cell's run has a finished model."""
-        return bool((read_json(self.cell(name) / RUN) or {}).get("finished"))
+        return bool(read_run(self.cell(name)).get("finished"))
 
     def changed(self, cells: Sequence[GridCell]) -> dict[str, list[str]]:
         """Return by cell how pre-training settings differ from those that it began with.
@@ -145,13 +142,13 @@ class StudyFolder:
 
     def _scores(self, study: Study, cell: GridCell, state: CellState) -> ScoreTable:
         folder = self.cell(cell.name)
-        run = read_json((folder if cell.model else self.home(cell)) / RUN) or {}
+        run = read_run(folder if cell.model else self.home(cell))
         seconds = run.get("seconds", {})
         requested = {task: requested_items(cell.recipe, task) for task in cell.tasks}
         entries = [
             entry
-            for entry in read_json(folder / SCORES, [])
-            if entry["seed"] < cell.fine_tuning_seeds
+            for entry in read_json(folder / SCORES, list[ScoreEntry], [])
+            if entry.get("seed", 0) < cell.fine_tuning_seeds
             and (entry.get("setting") or ZERO_SHOT, entry["language"]) in requested.get(entry["task"], ())
         ]
         return table_of_entries(
@@ -182,7 +179,7 @@ class StudyFolder:
 
     def read_scores(self) -> ScoreTable:
         """Read the table; raise DataError if it is missing or empty, RunError if it is damaged."""
-        rows = read_json(must_exist(self.path / RESULTS, "study's results"), [])
+        rows = read_json(must_exist(self.path / RESULTS, "study's results"))
         if not rows:
             raise DataError(f"{self.path / RESULTS}: no scores yet; run the study first")
         return ScoreTable.from_json(rows, str(self.path / RESULTS))

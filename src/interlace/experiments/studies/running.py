@@ -17,12 +17,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from interlace.core.errors import DataError, InterlaceError, RunError, SettingsError
+from interlace.core.json_files import read_json
 from interlace.experiments.prepare import check_inputs
 from interlace.experiments.studies import GridCell, Study, cells_of, matching
 from interlace.experiments.studies.folder import LOG, STUDY, TRAINING, StudyFolder
-from interlace.training.run_folder import EVALUATION, locked, read_json, write_json
+from interlace.training.run_folder import EVALUATION, locked, write_json
 
 log = logging.getLogger(__name__)
 
@@ -124,7 +126,7 @@ def _check_starts(cells: Sequence[GridCell], place: StudyFolder) -> None:
 
 def _check_study(study: Study, place: StudyFolder) -> None:
     """Write `study.json`; raise RunError if the folder holds another study."""
-    found = read_json(path := place.path / STUDY)
+    found = read_json(path := place.path / STUDY, dict[str, Any], None)
     if found is not None and found.get("name") != study.name:
         raise RunError(f"{place.path}: holds study {found.get('name')!r}, not {study.name!r}; choose another folder")
     write_json(path, study.dump())
@@ -260,14 +262,16 @@ class _Runner:
                     return None, ""
                 child = subprocess.Popen(  # noqa: S603 - our own command
                     [sys.executable, "-m", "interlace", *arguments],
-                    env={**os.environ, **self.resources.environment(slot)},
-                    stdin=subprocess.DEVNULL,
+                    env={**os.environ, **self.resources.environment(slot), "INTERLACE_END_WITH_STDIN": "1"},
+                    stdin=subprocess.PIPE,  # closed when this process ends, however it ends
                     stdout=file.fileno(),
                     stderr=subprocess.STDOUT,
                     start_new_session=True,  # Ctrl-C reaches this process alone, which interrupts each child once
                 )
                 self._children.add(child)
             code = child.wait()
+            if child.stdin is not None:
+                child.stdin.close()
         with self._lock:
             self._children.discard(child)
         if self.stopped:

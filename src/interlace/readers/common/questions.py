@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import DataError, did_you_mean
+from interlace.core.json_files import parse_json
 from interlace.readers.common.text import one_line, plain_pairs
 from interlace.text.lines import read_lines
 
@@ -85,11 +86,11 @@ def read_json(path: Path) -> JsonNode:
         DataError: the file is missing, empty, damaged, not UTF-8 or not JSON; names the line.
     """
     try:
-        return JsonNode(path, "", json.loads("\n".join(read_lines(path))))
+        return JsonNode(path, "", parse_json("\n".join(read_lines(path)), surrogates=True))
     except json.JSONDecodeError as error:
         raise DataError(f"{path}, line {error.lineno}: invalid JSON: {error.msg}") from error
-    except RecursionError:
-        raise DataError(f"{path}: this JSON is nested too deeply") from None
+    except ValueError as error:
+        raise DataError(f"{path}: invalid JSON: {error}") from None
 
 
 def read_question(node: JsonNode, context: str, notes: Counter[str]) -> AnsweredQuestion:

@@ -111,7 +111,8 @@ def _as_list(patterns: str | list[str]) -> list[str]:
 def check_pattern(pattern: str, placeholders: Iterable[str]) -> str:
     """Return the pattern unchanged, or raise ValueError for a placeholder that is not in `placeholders`."""
     try:
-        names = [name for _, name, _, _ in Formatter().parse(pattern) if name is not None]
+        fields = [(name, width) for _, name, width, _ in Formatter().parse(pattern) if name is not None]
+        names = [f"{name}:{width}" if width else name for name, width in fields]
     except ValueError as error:
         raise ValueError(f"{pattern!r} is not a pattern of a path: {error}") from None
     for name in names:

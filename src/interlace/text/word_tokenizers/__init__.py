@@ -6,7 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator
 
 from interlace.core.errors import MissingDependencyError
 from interlace.core.ragged import Ragged
@@ -56,3 +58,4 @@ def _version(package: str) -> str:
 
 
 WORD_TOKENIZERS: Registry[WordTokenizer] = Registry(__name__, "word tokenizer", WordTokenizer)
+WordTokenizerName = Annotated[str, AfterValidator(lambda name: WORD_TOKENIZERS.get(name) and name)]

@@ -1,0 +1,63 @@
+"""Runs of objectives from `--code` files."""
+
+import pytest
+
+from interlace.core import registry
+from interlace.core.errors import RunError, SettingsError
+from interlace.experiments.recipe import Recipe
+from interlace.experiments.records import claim_folder, finished_recipe
+from interlace.objectives import OBJECTIVES
+
+OWN = "from interlace.objectives.tlm import Tlm\nclass Own(Tlm):\n    pass\n"
+
+
+def recipe(steps=10):
+    return Recipe.read(
+        {
+            "name": "own",
+            "objectives": {"own_tlm": {}},
+            "toy": {},
+            "corpora": {"p": {"pairs": ["en-de"], "train": ["a.{source}", "a.{target}"]}},
+            "train": {"steps": steps, "optimizer": {"schedule": "constant", "warmup": 1}},
+        }
+    )
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """The folder of a run of a plugin, before its first step."""
+    monkeypatch.setattr(registry, "_PLUGINS", {})
+    (tmp_path / "own_tlm.py").write_text(OWN)
+    registry.register_plugin(tmp_path / "own_tlm.py", {"objectives": OBJECTIVES})
+    (tmp_path / "run").mkdir()
+    claim_folder(recipe(), tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_a_run_keeps_its_code_and_names_it_where_it_is_missing(run, tmp_path, monkeypatch):
+    (run / "run.json").write_text('{"finished": true}')
+    assert finished_recipe(run).objectives.keys() == {"own_tlm"}
+    (tmp_path / "own_tlm.py").unlink()
+    monkeypatch.setattr(registry, "_PLUGINS", {})
+    with pytest.raises(SettingsError, match=rf"no objective 'own_tlm'.* --code {run}/code/own_tlm\.py"):
+        finished_recipe(run)
+    registry.register_plugin(run / "code" / "own_tlm.py", {"objectives": OBJECTIVES})
+    assert finished_recipe(run).name == "own"
+
+
+def test_edited_code_cannot_resume_or_extend_a_run_and_leaves_a_finished_one(run, tmp_path, monkeypatch):
+    copy, edited = run / "code" / "own_tlm.py", OWN + "# edited\n"
+    (tmp_path / "own_tlm.py").write_text(edited)
+    claim_folder(recipe(), run)
+    assert copy.read_text() == edited  # no checkpoint: the run starts over
+    (tmp_path / "own_tlm.py").write_text(OWN)
+    monkeypatch.setattr("interlace.training.checkpoint.steps_in", lambda _: [5])
+    told = rf"another version of --code {tmp_path}/own_tlm\.py; resume with --code {copy}, or choose another folder"
+    with pytest.raises(RunError, match=told):
+        claim_folder(recipe(), run)
+    (run / "run.json").write_text('{"finished": true}')
+    claim_folder(recipe(), run)
+    with pytest.raises(RunError, match=told):
+        claim_folder(recipe(steps=20), run)
+    assert (run / "run.json").exists()
+    assert copy.read_text() == edited
