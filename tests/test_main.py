@@ -1,6 +1,11 @@
 """What the `interlace` command makes of errors."""
 
 import errno
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -28,3 +33,71 @@ def test_bugs_keep_their_traceback(monkeypatch):
     monkeypatch.setattr(interlace.cli, "application", fails_with(OSError("no number")))
     with pytest.raises(OSError, match="no number"):
         main()
+
+
+OURS = {"__name__": "interlace.ours", "json": json, "path": Path(__file__)}
+exec("def loads(text, at=path):\n    json.loads(text)\n", OURS)  # noqa: S102 - a function of a module of the package
+
+
+@pytest.mark.parametrize(
+    ("fail", "message"),
+    [
+        (lambda: OURS["loads"]("{"), f"error: {__file__}: JSONDecodeError: Expecting property name"),
+        ("\ud800".encode, "error: UnicodeEncodeError: 'utf-8' codec can't encode"),
+        (lambda: bytearray(1 << 60), "error: out of memory; lower the size of the model"),
+        (lambda: (1 << 70).to_bytes(1), "error: OverflowError: int too big"),
+    ],
+    ids=["json", "unicode", "memory", "overflow"],
+)
+def test_errors_of_libraries_about_input_are_one_line(monkeypatch, capsys, fail, message):
+    monkeypatch.setattr(interlace.cli, "application", lambda: fail)
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2
+    assert capsys.readouterr().err.startswith(message)
+    monkeypatch.setenv("INTERLACE_TRACEBACK", "1")
+    with pytest.raises((ValueError, MemoryError, OverflowError)):
+        main()
+
+
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        ({"WORLD_SIZE": "many"}, "WORLD_SIZE='many' in the environment: expected a number"),
+        ({"WORLD_SIZE": "2"}, "WORLD_SIZE=2 in the environment without RANK, MASTER_ADDR"),
+    ],
+)
+def test_an_incomplete_environment_of_processes_is_named(monkeypatch, capsys, environment, message):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit):
+        main()
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "| head -1 >/dev/null"])
+def test_closed_streams_are_no_error(closed):
+    command = f"{sys.executable} -m interlace list aligners {closed}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("leads_group", [True, False])
+def test_a_command_of_a_killed_study_ends_and_no_other(tmp_path, leads_group):
+    child = "import os, time, interlace.cli as cli; from interlace.__main__ import main\n"
+    child += (
+        f"cli.application = lambda: lambda: (open({str(tmp_path / 'child')!r}, 'w').close(), time.sleep(60))\nmain()"
+    )
+    study = "import os, subprocess, sys\n"
+    study += f"options = {{'stdin': subprocess.PIPE, 'start_new_session': {leads_group}}}\n"
+    study += f"command, more = [sys.executable, '-c', {child!r}], {{'INTERLACE_END_WITH_STDIN': '1'}}\n"
+    study += "child = subprocess.Popen(command, env=os.environ | more, **options)\nprint(child.pid, flush=True)\ninput()"
+    with subprocess.Popen([sys.executable, "-c", study], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        number = int(parent.stdout.readline())
+        while not (tmp_path / "child").exists():
+            time.sleep(0.01)
+        parent.kill()
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{number}").exists() and "Z" not in Path(f"/proc/{number}/stat").read_text().split()[2]:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

@@ -1,9 +1,15 @@
 """`python -m interlace` and the `interlace` command."""
 
+import errno
+import io
 import os
+import re
+import signal
 import sys
 import time
 from pathlib import Path
+from tempfile import gettempdir
+from threading import Thread
 
 
 def _is_busy() -> bool:
@@ -22,33 +28,111 @@ def _is_busy() -> bool:
 
 def main() -> None:
     """Run the command line; user errors print a message and exit with code 2."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # closed; a file that is opened now must not take its number
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+        elif isinstance(stream := getattr(sys, name), io.TextIOWrapper) and "utf" not in stream.encoding.lower():
+            stream.reconfigure(errors="strict" if mode == "r" else "backslashreplace")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     if "GOMP_SPINCOUNT" not in os.environ:
         # Spinning threads halve the time of a step on an idle machine, and double it on a busy one.
         os.environ.setdefault(*(("OMP_WAIT_POLICY", "PASSIVE") if _is_busy() else ("GOMP_SPINCOUNT", "20000")))
-    from interlace.cli import application, note_to_stderr, notes
-    from interlace.core.errors import InterlaceError
+    from interlace.cli import application, note_to_stderr
 
     note_to_stderr()
     try:
+        check_processes()
+        if os.environ.pop("INTERLACE_END_WITH_STDIN", ""):
+            Thread(target=_end_with_stdin, daemon=True).start()
         application()()
-    except InterlaceError as error:
+        sys.stdout.flush()
+    except BaseException as error:
+        if (code := exit_code(error)) is None:
+            raise
+        sys.exit(code)
+
+
+def _end_with_stdin() -> None:
+    """Interrupt this process, and its group if it leads one, when the study that holds its standard input is gone."""
+    while os.read(0, 1):
+        pass
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGINT)
+    else:
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def exit_code(error: BaseException) -> int | None:
+    """Print what an error means for the user, and return the exit code; None for a bug of ours.
+
+    User errors have the code 2, an interrupted command 130, a closed pipe 141.
+    """
+    from interlace.cli import notes
+    from interlace.core.errors import InterlaceError
+
+    if os.environ.get("INTERLACE_TRACEBACK"):
+        return None
+    if isinstance(error, KeyboardInterrupt):
+        notes.print("stopped; rerun the same command to resume", highlight=False)
+        return 130
+    if isinstance(error, BrokenPipeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left to write at exit
+        return 141
+    if isinstance(error, InterlaceError):
         from interlace.experiments.download import download_hint
 
         text = f"{error}{download_hint(str(error))}"
-        notes.print(f"[bold]error:[/] {_plain(text)}", highlight=False, soft_wrap=True)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        notes.print("stopped; rerun the same command to resume", highlight=False)
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.exit(141)
-    except OSError as error:  # disk full or folder not writable; without errno it is a bug
-        if error.errno is None:
-            raise
-        where = f"{error.filename}: " if error.filename else ""
-        notes.print(f"[bold]error:[/] {_plain(where + str(error.strerror))}", highlight=False, soft_wrap=True)
-        sys.exit(2)
+    elif isinstance(error, OSError) and error.errno is not None:  # disk full or folder not writable
+        full = f"; is {gettempdir()} full?" if error.errno == errno.ENOSPC and not error.filename else ""
+        text = f"{error.filename}: {error.strerror}" if error.filename else f"{error.strerror}{full}"
+    elif isinstance(error, MemoryError | RuntimeError) and _NO_MEMORY.search(f"{type(error).__name__}: {error}"):
+        text = f"out of memory; lower the size of the model, of batches or of the vocabulary ({_first(error)})"
+    elif isinstance(error, RecursionError | UnicodeError | OverflowError) or _package(error) in _LIBRARIES:
+        text = f"{_file_of(error)}{_first(error)} (INTERLACE_TRACEBACK=1 shows where)"
+    else:
+        return None
+    notes.print(f"[bold]error:[/] {_plain(text)}", highlight=False, soft_wrap=True)
+    return 2
+
+
+_NO_MEMORY = re.compile("MemoryError|OutOfMemory|out of memory|not enough memory|can't allocate memory|bad_alloc")
+_LIBRARIES = {"json", "tomllib", "pyarrow", "safetensors", "tokenizers", "transformers", "huggingface_hub", "zipfile"}
+
+
+def _package(error: BaseException) -> str:
+    """Return the package that defines the class of an error."""
+    return type(error).__module__.partition(".")[0].removesuffix("_rust")
+
+
+def _first(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
+
+
+def _file_of(error: BaseException) -> str:
+    """Return the file that the deepest function of ours was given, and a colon; "" if there is none."""
+    found, trace = "", error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_globals.get("__name__", "").startswith("interlace."):
+            values = trace.tb_frame.f_locals.values()
+            found = next((f"{value}: " for value in values if isinstance(value, Path) and value.exists()), found)
+        trace = trace.tb_next
+    return found
+
+
+def check_processes() -> None:
+    """Check the environment that `torchrun` sets; raise a SettingsError if it is incomplete or no number."""
+    from interlace.core.errors import SettingsError
+
+    count = os.environ.get("WORLD_SIZE", "1")
+    for name in ("WORLD_SIZE", "RANK", "LOCAL_RANK"):
+        if not os.environ.get(name, "1").isdigit():
+            raise SettingsError(f"{name}={os.environ[name]!r} in the environment: expected a number, set by torchrun")
+    if int(count) > 1 and not {"RANK", "MASTER_ADDR", "MASTER_PORT"} <= os.environ.keys():
+        raise SettingsError(
+            f"WORLD_SIZE={count} in the environment without RANK, MASTER_ADDR and MASTER_PORT: start "
+            "several processes with torchrun, or unset it"
+        )
 
 
 def _plain(text: str) -> str:
