@@ -1,0 +1,394 @@
+"""Valid inputs for every command, and mutations that spoil them: of bytes, of JSON and TOML values, of options."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import shutil
+import signal
+import tomllib
+import traceback
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from typer.testing import CliRunner
+
+from interlace.__main__ import exit_code
+from interlace.cli import application
+from little_translators import little_run, little_vocab
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+WORDS = "the cat dog sees house big reads two books in".split()
+TREE = "1\tcat\tcat\tNOUN\tNN\t_\t2\tnsubj\t_\t_\n2\tsees\tsee\tVERB\tVB\t_\t0\troot\t_\t_\n\n"
+SQUAD = {
+    "data": [
+        {
+            "title": "t",
+            "paragraphs": [
+                {
+                    "context": "The cat sees two dogs.",
+                    "qas": [{"id": "1", "question": "Who sees?", "answers": [{"text": "cat", "answer_start": 4}]}],
+                }
+            ],
+        }
+    ]
+}
+RECIPE = """
+name = "small"
+data_root = "{root}"
+[corpora.text]
+languages = ["en", "xx"]
+train = "train.{{language}}"
+dev = "dev.{{language}}"
+[corpora.pairs]
+pairs = ["en-xx"]
+train = ["pairs.{{source}}", "pairs.{{target}}"]
+[vocab]
+size = 300
+[model.shape]
+layers = 1
+width = 16
+heads = 2
+max_length = 32
+[objectives.mlm]
+max_length = 32
+[objectives.tlm]
+max_length = 32
+[train]
+steps = 2
+tokens_per_update = 128
+tokens_per_micro_batch = 128
+precision = "no"
+checkpoint_every = 1
+threads = 1
+[train.optimizer]
+warmup = 1
+[evaluate]
+source = "en"
+targets = ["xx"]
+[evaluate.tasks.perplexity]
+files = "dev.{{language}}"
+"""
+STUDY = """
+name = "little"
+seeds = [0]
+[systems.mlm]
+recipe = "small.toml"
+"""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line with `{in}` and `{out}`, the files of `{in}` that it reads, and how often it is drawn."""
+
+    line: str
+    files: tuple[str, ...] = ()
+    weight: int = 3
+    options: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The command's own name."""
+        return self.line.split()[0]
+
+
+RUN = tuple(
+    f"run/{name}"
+    for name in (
+        *("recipe.json", "run.json", "metrics.jsonl", "scores.json", "run_state.json", "samples.json"),
+        *("model/config.json", "model/tokenizer.json", "model/tokenizer_config.json", "model/model.safetensors"),
+        *("checkpoints/step-00000002/state.json", "checkpoints/step-00000002/optimizer.safetensors"),
+    )
+)
+TRANSLATOR = tuple(
+    f"nmt/{name}"
+    for name in (
+        *("recipe.json", "run.json", "model/config.json", "model/interlace.json", "model/decoder/config.json"),
+        *("model/tokenizer.json", "model/model.safetensors"),
+    )
+)
+TEXT = ("pairs.en", "pairs.xx")
+RECIPES = ("small.toml", "small.json", "train.en", "dev.xx", "pairs.xx")
+COMMANDS = (
+    Command("align {in}/pairs.en {in}/pairs.xx -o {out}/links", TEXT, 3, ("--set=iterations=", "--set=seed=")),
+    Command("align {in}/pairs.en {in}/pairs.xx --load-model {in}/aligner -o {out}/links", (*TEXT,
+            "aligner/aligner.json", "aligner/model.safetensors", "aligner/source.words"), 6),
+    Command("phrases {in}/pairs.en {in}/pairs.xx {in}/links -o {out}/phrases", (*TEXT, "links", "links.json"), 4,
+            ("--max-length=", "--min-count=")),
+    Command("lexicon {in}/pairs.en {in}/pairs.xx {in}/links -o {out}/lexicon", (*TEXT, "links", "links.json"), 4,
+            ("--min-count=", "--min-confidence=")),
+    Command("project {in}/labels {in}/pairs.en {in}/pairs.xx {in}/links -o {out}/labels", ("labels", *TEXT), 2),
+    Command("code-switch {in}/pairs.en {in}/pairs.xx {in}/links -o {out}/mixed", (*TEXT, "links"), 3,
+            ("--copies=", "--fraction=", "--seed=")),
+    Command("derive {in}/train.en --transformations permute -o {out}/derived", ("train.en",
+            "tree.conllu"), 3, ("--language=", "--seed=", "--name=")),
+    Command("derive {in}/derived/train.en --undo {in}/derived -o {out}/undone", ("derived/train.en",
+            "derived/derived.json"), 4),
+    Command("vocab {in}/train.en {in}/train.xx --size 300 -o {out}/vocab", ("train.en",), 3, ("--size=",
+            "--seed=", "--alpha=")),
+    Command("check {in}/small.toml", (*RECIPES, "train.xx"), 6, ("--set=",)),
+    Command("check {in}/pairs.en {in}/pairs.xx", TEXT, 2),
+    Command("check {in}/squad.json", ("squad.json",), 3),
+    Command("check {in}/tree.conllu", ("tree.conllu",), 2),
+    Command("preview tlm --vocab {in}/run/model --source a --target b", ("run/model/tokenizer.json",
+            "run/model/tokenizer_config.json", "run/model/config.json"), 4, ("--seed=", "--set=")),
+    Command("pretrain {in}/small.toml --dry-run", RECIPES, 1, ("--set=",)),
+    Command("pretrain {in}/small.json -o {out}/run", RECIPES, 3, ("--set=",)),
+    Command("pretrain {in}/small.toml -o {in}/run --set train.steps=2", RUN, 6),
+    Command("pretrain {in}/small-start.toml -o {out}/run", (*RUN[6:10], "small-start.toml"), 6),
+    Command("evaluate {in}/run --data {in} -o {out}/scores", RUN, 8, ("--seeds=", "--set=", "--tasks=",
+            "--languages=")),
+    Command("evaluate {in}/run", RUN, 4),
+    Command("evaluate {in}/run/model --recipe {in}/small.toml -o {out}/scores", (*RUN[6:10], "small.toml"), 5),
+    Command("report {in}/run {in}/nmt -o {out}/report.html", RUN, 10),
+    Command("export {in}/run --average 2 -o {out}/average", RUN, 5, ("--average=",)),
+    Command("translate {in}/nmt --input {in}/dev.en --from en --to de -o {out}/text", (*TRANSLATOR, "dev.en"), 6,
+            ("--beam=", "--window=", "--batch=", "--tokens=", "--shard=", "--length-penalty=")),
+    Command("study {in}/study.toml -o {in}/study --dry-run", ("study.toml", "study/study.json", "small.toml",
+            "study/cells/mlm-0/cell.json", "study/cells/mlm-0/run.json", "study/cells/mlm-0/scores.json"), 6,
+            ("--set=",)),
+    Command("recommend {in}/pairs.en {in}/pairs.xx --languages en,de", TEXT, 2, ("--steps=", "--languages=")),
+    Command("init", (), 1),
+    Command("list objectives mlm", (), 1),
+)  # fmt: skip
+
+
+def write_material(folder: Path) -> None:
+    """Write valid inputs of all commands; trains and evaluates a small run."""
+    folder.mkdir(parents=True)
+    for name, count in (("train", 60), ("dev", 8), ("pairs", 30)):
+        lines = [" ".join(WORDS[(i * j + j) % 10] for j in range(1, 3 + i % 5)) for i in range(count)]
+        (folder / f"{name}.en").write_text("\n".join(lines) + "\n")
+        (folder / f"{name}.xx").write_text("\n".join(line[::-1] for line in lines) + "\n")
+    (folder / "links").write_text("0-0 1-1\n" * 30)
+    (folder / "links.json").write_text('{"word_tokenizer": "whitespace"}')
+    (folder / "tree.conllu").write_text(TREE * 30)
+    pairs = (folder / "pairs.en").read_text().splitlines()
+    (folder / "labels").write_text("".join(f"{' '.join('X' for _ in line.split())}\n" for line in pairs))
+    (folder / "squad.json").write_text(json.dumps(SQUAD))
+    (folder / "small.toml").write_text(RECIPE.format(root=folder))
+    (folder / "small.json").write_text(json.dumps(tomllib.loads(RECIPE.format(root=folder))))
+    (folder / "study.toml").write_text(STUDY)
+    start = RECIPE.format(root=folder).partition("[model.shape]")[0].replace("[vocab]\nsize = 300\n", "")
+    start += f'[model]\nstart = "{folder}/run/model"\n[objectives.mlm]' + RECIPE.partition("[objectives.mlm]")[2]
+    (folder / "small-start.toml").write_text(start.replace("{{", "{").replace("}}", "}"))
+    little_run(folder / "nmt", little_vocab())
+    for line in (
+        "pretrain {in}/small.toml -o {in}/run",
+        "evaluate {in}/run",
+        "align {in}/pairs.en {in}/pairs.xx --save-model {in}/aligner -o {in}/aligned",
+        "derive {in}/train.en --transformations invert -o {in}/derived",
+    ):
+        done = invoke(line.format_map({"in": folder}).split())
+        if done.code:
+            raise RuntimeError(f"{line}: {done.text}")
+
+
+@dataclass
+class Done:
+    """How a command ended: its exit code (None: a traceback), its error, what it printed."""
+
+    code: int | None
+    text: str
+    trace: str = ""
+
+
+class TooSlowError(BaseException):
+    """The command took longer than it may."""
+
+
+@contextlib.contextmanager
+def time_limit(seconds: int) -> Iterator[None]:
+    """Raise TooSlowError after some seconds."""
+
+    def stop(*_: object) -> None:
+        raise TooSlowError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def invoke(arguments: list[str], seconds: int = 20) -> Done:
+    """Run a command in this process, as `interlace.__main__` does."""
+    try:
+        with time_limit(seconds):
+            done = CliRunner().invoke(application(), arguments)
+    except TooSlowError:
+        return Done(None, f"more than {seconds} s")
+    error = done.exception
+    if error is None or isinstance(error, SystemExit):
+        return Done(done.exit_code, done.output)
+    text = "".join(traceback.format_exception(error))
+    if isinstance(error, TooSlowError):
+        return Done(None, f"more than {seconds} s", text)
+    return Done(exit_code(error), f"{type(error).__name__}: {error}", text)
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """The content of every file below a folder."""
+    return {
+        str(path.relative_to(folder)): hashlib.md5(path.read_bytes()).hexdigest()  # noqa: S324 - no secret
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+NUMBERS = ("0", "-1", "1e309", "nan", str(10**9), str(10**20), "9" * 5000, "0.5", "1e-320", "4294967290")
+ODD: tuple[Any, ...] = (
+    *(None, True, -1, 0, 10**9, 10**20, 1e308, 0.5, "", "x" * 2000, "../../x", "/etc/passwd", "\ud800", "\0", "é"),
+    *([], {}, [[]], [None], {"": None}, {"a": {"b": 1}}, "__import__('os')", "{language:>100000}", "nan"),
+)
+KEYS = (
+    *("train.steps", "train.threads", "train.tokens_per_update", "train.seed", "seed", "model.shape.layers"),
+    *("model.shape.width", "model.shape.heads", "vocab.size", "objectives.mlm.share", "corpora.text.train"),
+    *(".", "..", '"', "a.b.c", "", "train", "train.optimizer.warmup", "model.shape.max_length", "objectives"),
+    *("train.patience", "train.checkpoint_every", "train.precision", "name", "evaluate.targets", "corpora.text.limit"),
+)
+
+
+def deep(rng: random.Random) -> bytes:
+    """JSON nested too deep for a recursive parser, or just deep."""
+    depth = rng.choice([300, 3000, 100_000])
+    return rng.choice([b"[" * depth + b"]" * depth, b'{"a":' * depth + b"1" + b"}" * depth])
+
+
+def _flip(data: bytes, rng: random.Random) -> bytes:
+    found = bytearray(data or b"x")
+    for _ in range(rng.randint(1, 4)):
+        found[rng.randrange(len(found))] = rng.randrange(256)
+    return bytes(found)
+
+
+BYTES: tuple[Callable[[bytes, Any], bytes], ...] = (
+    _flip,
+    lambda data, rng: data[: rng.randrange(len(data) or 1)],
+    lambda data, rng: b"",
+    lambda data, rng: data + bytes(rng.randrange(256) for _ in range(50)),
+    lambda data, rng: b"\0" * 100,
+    lambda data, rng: b"\xff\xfe" + data,
+    lambda data, rng: data.replace(b"\n", b"\r"),
+    lambda data, rng: b"\xef\xbb\xbf" + data,
+    lambda data, rng: deep(rng),
+    lambda data, rng: data.replace(b"1", b"9" * 5000),
+    lambda data, rng: rng.choice([b"null", b"3", b'"x"', b"[]", b"{}", b"[1, 2]", b'{"a": 1}', b"1e999", b"NaN"]),
+    lambda data, rng: b"x" * 100_000 + b"\n",
+    lambda data, rng: data * rng.choice([2, 50]),
+)
+
+
+def _places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    inner = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in inner:
+        yield (*path, key)
+        yield from _places(value, (*path, key))
+
+
+def spoil_value(text: str, rng: random.Random) -> str:
+    """Replace, remove or rename one value of JSON, at any depth."""
+    data = json.loads(text)
+    places = list(_places(data))
+    if len(places) > 200:  # of a tokenizer nearly all are its subwords
+        places = sorted(places, key=len)[:100] + rng.sample(places, 100)
+    *path, key = rng.choice(places)
+    inner = data
+    for part in path:
+        inner = inner[part]
+    what = rng.randrange(6)
+    if what == 0:
+        del inner[key]
+    elif what == 1 and isinstance(inner, dict):
+        inner[rng.choice(["", "x", f"{key}s", "\0", "../x"])] = inner.pop(key)
+    else:
+        inner[key] = rng.choice(ODD)
+    return json.dumps(data)
+
+
+def spoil_file(path: Path, rng: random.Random) -> str:
+    """Spoil a file; return how."""
+    data = path.read_bytes()
+    what = rng.random()
+    if path.suffix in {".json", ".jsonl"} and what < 0.75:
+        first, _, rest = data.decode().partition("\n") if path.suffix == ".jsonl" else (data.decode(), "", "")
+        path.write_text("\n".join([spoil_value(first, rng), rest]), encoding="utf-8")
+        return "value"
+    if what > 0.97:
+        path.unlink()
+        if what > 0.985:
+            path.mkdir()
+            return "folder"
+        return "missing"
+    number = rng.randrange(len(BYTES))
+    path.write_bytes(BYTES[number](data, rng))
+    return f"bytes {number}"
+
+
+@dataclass
+class Case:
+    """A spoiled command: its arguments, what was spoiled, and the faults that were found."""
+
+    arguments: list[str]
+    what: str
+    done: Done
+    faults: list[str] = field(default_factory=list)
+
+
+def arguments_of(command: Command, folder: Path) -> list[str]:
+    """Return the words of a command that reads `folder/in` and writes `folder/out`."""
+    return [part.format_map({"in": folder / "in", "out": folder / "out"}) for part in command.line.split()]
+
+
+def draw(rng: random.Random, material: Path, folder: Path, names: tuple[str, ...] = ()) -> Case:
+    """Spoil one input of a command, run it in `folder`, and look for faults."""
+    shutil.rmtree(folder, ignore_errors=True)
+    given = folder / "in"
+    chosen = [command for command in COMMANDS if not names or command.name in names]
+    command = rng.choices(chosen, [each.weight for each in chosen])[0]
+    skipped = {name for name in ("run", "nmt", "aligner", "derived", "aligned") if f"/{name}" not in command.line}
+    shutil.copytree(material, given, ignore=lambda where, _: skipped if where == str(material) else set())
+    for path in (*given.glob("small.*"), *given.glob("*/recipe.json"), *given.glob("study/cells/*/*.json")):
+        path.write_text(path.read_text().replace(str(material), str(given)))
+    arguments = arguments_of(command, folder)
+    files = [name for name in command.files if (given / name).exists()]
+    if command.options and (not files or rng.random() < 0.3):
+        option = rng.choice(command.options)
+        value = rng.choice([*NUMBERS, "", "x", "\udcff", "\0", "../x", "en"])
+        if option == "--set=":
+            value = f"{rng.choice(KEYS)}={rng.choice([*NUMBERS, '[' * 5000, '[]', '{}', 'x', '', 'true'])}"
+        arguments.append(option + value)
+        what = (option + value)[:80]
+    elif files:
+        name = rng.choice(files)
+        if command.name != "check" and rng.random() < 0.1 and "run/run.json" in files:
+            (given / "run" / "run.json").unlink()  # an unfinished run
+        what = f"{name}: {spoil_file(given / name, rng) if (given / name).exists() else 'missing'}"
+    else:
+        what = "nothing"
+    before = digests(given)
+    case = Case(arguments, what, invoke(arguments))
+    writes_input = "-o" in arguments and arguments[arguments.index("-o") + 1].startswith(str(given))
+    writes_input |= arguments == ["evaluate", f"{given}/run"]
+    case.faults = _faults(case, folder, {} if writes_input else before)
+    return case
+
+
+def _faults(case: Case, folder: Path, before: dict[str, str]) -> list[str]:
+    found = []
+    if case.done.code not in {0, 2}:
+        found.append(f"exit code {case.done.code}: {case.done.text[-300:]}")
+    after = digests(folder / "in") if before else {}
+    found += [f"changed {name}" for name in before if after.get(name) != before[name]]
+    found += [f"added {name}" for name in after if name not in before]
+    if foreign := {path.name for path in folder.iterdir()} - {"in", "out"}:
+        found.append(f"outside of its output: {foreign}")
+    found += [f"left {path.relative_to(folder)}" for path in folder.rglob("*.partial*")]
+    return found
