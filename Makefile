@@ -20,7 +20,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench docs
+.PHONY: help demo test fuzz chaos lint bench gpu docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s %s\n", $$1, $$2}' Makefile
@@ -31,6 +31,13 @@ demo: $(INSTALLED) ## pre-train, fine-tune and report on the embedded toy corpus
 test: $(INSTALLED) ## run all tests (ARGS='-k ragged' runs some)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
+fuzz: $(INSTALLED) ## try thousands of spoiled inputs (INTERLACE_FUZZ_CASES=5000 INTERLACE_FUZZ_SEED=1000)
+	@INTERLACE_FUZZ_CASES=$${INTERLACE_FUZZ_CASES:-5000} INTERLACE_FUZZ_SEED=$${INTERLACE_FUZZ_SEED:-1000} \
+		OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/fuzz $(ARGS)
+
+chaos: $(INSTALLED) ## stop commands at random moments, and compare what they then give (INTERLACE_KILLS=100 INTERLACE_SEED=0)
+	@INTERLACE_KILLS=$${INTERLACE_KILLS:-100} OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/runs/test_random_kills.py $(ARGS)
+
 lint: $(INSTALLED) ## check style and types
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
@@ -38,8 +45,12 @@ lint: $(INSTALLED) ## check style and types
 
 bench: $(INSTALLED) ## run the benchmarks, one after the other
 	@for script in benchmarks/[!_]*.py; do \
-		if [ -f "$$script" ]; then echo "== $$script"; $(BIN)/python "$$script" $(ARGS) || exit 1; fi; \
+		if [ -f "$$script" ] && [ "$$script" != benchmarks/gpu_step.py ]; then echo "== $$script"; $(BIN)/python "$$script" $(ARGS) || exit 1; fi; \
 	done
+
+gpu: $(INSTALLED) ## run the tests and benchmarks that need a GPU, at most 9 minutes of cells; repeat to resume
+	@$(BIN)/python -m pytest -q -m gpu
+	@$(BIN)/python benchmarks/gpu_step.py $(ARGS)
 
 docs: $(DOCS_INSTALLED) ## build the site in docs/_build/html; run its notebooks, check its links and generated pages
 	@$(BIN)/python -m pytest -q tests/test_links.py tests/test_docs.py tests/test_objective_pages.py \
