@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -83,21 +84,38 @@ def test_closed_streams_are_no_error(closed):
 
 
 @pytest.mark.parametrize("leads_group", [True, False])
-def test_a_command_of_a_killed_study_ends_and_no_other(tmp_path, leads_group):
-    child = "import os, time, interlace.cli as cli; from interlace.__main__ import main\n"
-    child += (
-        f"cli.application = lambda: lambda: (open({str(tmp_path / 'child')!r}, 'w').close(), time.sleep(60))\nmain()"
-    )
-    study = "import os, subprocess, sys\n"
-    study += f"options = {{'stdin': subprocess.PIPE, 'start_new_session': {leads_group}}}\n"
-    study += f"command, more = [sys.executable, '-c', {child!r}], {{'INTERLACE_END_WITH_STDIN': '1'}}\n"
-    study += "child = subprocess.Popen(command, env=os.environ | more, **options)\nprint(child.pid, flush=True)\ninput()"
-    with subprocess.Popen([sys.executable, "-c", study], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+@pytest.mark.parametrize("saves", [True, False])
+def test_a_command_of_a_killed_study_ends_and_no_other(tmp_path, leads_group, saves):
+    child = f"""
+        import os, signal, sys, time, interlace.cli as cli
+        from interlace.__main__ import main
+        def run():
+            open({str(tmp_path / "started")!r}, "w").close()
+            time.sleep(60)
+        def save(*signal):
+            open({str(tmp_path / "saved")!r}, "w").close()
+            sys.exit(143)
+        if {saves}:
+            signal.signal(signal.SIGTERM, save)
+        cli.application = lambda: run
+        main()
+    """
+    study = f"""
+        import os, subprocess, sys
+        environment = os.environ | {{"INTERLACE_END_WITH_STDIN": "1"}}
+        options = {{"stdin": subprocess.PIPE, "start_new_session": {leads_group}, "env": environment}}
+        child = subprocess.Popen([sys.executable, "-c", {dedent(child)!r}], **options)
+        print(child.pid, flush=True)
+        input()
+    """
+    command = [sys.executable, "-c", dedent(study)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
         number = int(parent.stdout.readline())
-        while not (tmp_path / "child").exists():
+        while not (tmp_path / "started").exists():
             time.sleep(0.01)
         parent.kill()
     deadline = time.monotonic() + 10
     while Path(f"/proc/{number}").exists() and "Z" not in Path(f"/proc/{number}/stat").read_text().split()[2]:
         assert time.monotonic() < deadline
         time.sleep(0.05)
+    assert (tmp_path / "saved").exists() == saves

@@ -53,13 +53,17 @@ def main() -> None:
 
 
 def _end_with_stdin() -> None:
-    """Interrupt this process, and its group if it leads one, when the study that holds its standard input is gone."""
+    """End this process, and its group if it leads one, when a study closes its standard input or is gone.
+
+    A process that handles SIGTERM, which saves a checkpoint, gets that; others are interrupted.
+    """
     while os.read(0, 1):
         pass
+    number = signal.SIGTERM if callable(signal.getsignal(signal.SIGTERM)) else signal.SIGINT
     if os.getpgrp() == os.getpid():
-        os.killpg(0, signal.SIGINT)
+        os.killpg(0, number)
     else:
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), number)
 
 
 def exit_code(error: BaseException) -> int | None:

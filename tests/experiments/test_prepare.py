@@ -249,6 +249,19 @@ def test_an_interrupted_preparation_resumes_with_its_parts(spread, monkeypatch):
     assert _differing(files, spread("alone", prepare)) == []
 
 
+def test_two_preparations_at_once_give_the_same_bytes(spread, caplog):
+    caplog.set_level("INFO")
+
+    def both(recipe):
+        with ThreadPoolExecutor(2) as threads:
+            runs = [threads.submit(prepare_with, recipe, lambda: ThreadPoolExecutor(1)) for _ in range(2)]
+            return [run.result() for run in runs]
+
+    files = spread("both", both)
+    assert any("waiting for another process that prepares" in message for message in caplog.messages)
+    assert _differing(files, spread("alone", prepare)) == []
+
+
 def test_a_killed_worker_costs_its_task_only(spread):
     killed, pools = [], []
 

@@ -7,7 +7,7 @@ of a line as inside it: replacing words and scoring input embeddings rely on tha
 import logging
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Literal
 
@@ -45,8 +45,8 @@ def train_tokenizer(kind: TokenizerKind, size: int, sampled: SampledLines) -> To
     tokenizer, trainer, options = _MAKERS[kind]()
     specials = [AddedToken(token, special=True, lstrip=token == ROLES["mask"]) for token in ROLES.values()]
     configured = trainer(vocab_size=size, special_tokens=specials, show_progress=False, **options)
-    text = (_shortened(line).replace(ROLES["unk"], " ") for _, lines, copies in sampled for line in lines * copies)
-    tokenizer.train_from_iterator(text, configured)
+    text = _shortened(line for _, lines, copies in sampled for line in lines * copies)
+    tokenizer.train_from_iterator((line.replace(ROLES["unk"], " ") for line in text), configured)
     tokenizer.post_processor = row_template(tokenizer, ROLES["begin"], ROLES["end"])
     return tokenizer
 
@@ -188,11 +188,14 @@ _MAX_WORD = 1000  # characters; learning takes time quadratic in the length of a
 _LONG_WORD = re.compile(rf"(\S{{{_MAX_WORD}}})(?=\S)")
 
 
-def _shortened(line: str) -> str:
-    """Return the line with a space after every thousandth character of words that are longer."""
-    if len(line) <= _MAX_WORD:
-        return line
-    cut, count = _LONG_WORD.subn(r"\1 ", line)
+def _shortened(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines with a space after every thousandth character of longer words; log the number of such lines."""
+    count, example = 0, ""
+    for line in lines:
+        found = _LONG_WORD.search(line) if len(line) > _MAX_WORD else None
+        if found:
+            count, example = count + 1, example or found[1][:40]
+        yield _LONG_WORD.sub(r"\1 ", line) if found else line
     if count:
-        log.warning("a word of more than %d characters is learned in pieces: %s...", _MAX_WORD, cut[:40])
-    return cut
+        text = "%d lines have words of more than %d characters, which are learned in pieces, such as %s..."
+        log.warning(text, count, _MAX_WORD, example)

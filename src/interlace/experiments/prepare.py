@@ -8,10 +8,13 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, as_completed
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
+
+from filelock import FileLock, Timeout
 
 from interlace.core.errors import DataError, RunError
 from interlace.core.files import must_exist
@@ -329,8 +332,20 @@ class _Source:
         lines = [str(part[0].path), [[each.start, each.end] for each in part]]
         return cached(self._parts, {**self.key, "part": lines}, lambda into: self._build(part, into))
 
+    def locked_parts(self) -> FileLock:
+        """Acquire and return the lock of the parts; wait for another preparation of the same corpus."""
+        folder = cache_folder() / self._parts
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder.with_name(f".{folder.name}.lock"))
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            log.info("waiting for another process that prepares %s (%s)", self.corpus, self.split)
+            lock.acquire()
+        return lock
+
     def remove_parts(self) -> None:
-        """Remove the parts from the cache, also those that a killed preparation left."""
+        """Remove the parts from the cache, also those that a killed preparation left; the caller holds their lock."""
         shutil.rmtree(cache_folder() / self._parts, ignore_errors=True)
 
     @property
@@ -369,15 +384,18 @@ def prepare_with(recipe: Recipe, workers: Callable[[], Executor], progress: Prog
         for name, (group, corpus) in names.items()
         if corpus in recipe.corpora[group].corpora_in(split)
     }
-    parts = {each: source.cut() for each, source in corpora.items()}
     parallel = [each for each in corpora if each[1] == "train" and "-" in names[each[0]][1]]
     aligned = [each for each in parallel if needs(recipe, names[each[0]][0], each[0])]
     tasks: list[Any] = [("align", *each, None) for each in aligned]
-    tasks += [("build", *each, part) for each, cut in parts.items() for part in [*cut, *([] if cut else [None])]]
-    _run_all(dumped, tasks, workers, progress)
-    for each, cut in parts.items():
-        corpora[each].built(cut)
-        corpora[each].remove_parts()
+    with ExitStack() as held:
+        for source in sorted({one.folder: one for one in corpora.values()}.values(), key=lambda one: one.folder):
+            held.callback(source.locked_parts().release)
+        parts = {each: source.cut() for each, source in corpora.items()}
+        tasks += [("build", *each, part) for each, cut in parts.items() for part in [*cut, *([] if cut else [None])]]
+        _run_all(dumped, tasks, workers, progress)
+        for each, cut in parts.items():
+            corpora[each].built(cut)
+            corpora[each].remove_parts()
     _run_all(dumped, [("annotate", *each, None) for each in aligned], workers, progress)
     return prepare(recipe, vocab)
 

@@ -42,12 +42,10 @@ if command == "pretrain":
     if what == "die":
         os.kill(os.getpid(), 9)
     if what == "sleep":
-        try:
-            (into / "asleep").touch()
-            time.sleep(60)
-        except KeyboardInterrupt:
-            (into / "interrupted").touch()
-            sys.exit(130)
+        (into / "asleep").touch()
+        sys.stdin.read()  # closed by the study when it stops
+        (into / "interrupted").touch()
+        sys.exit(130)
     (into / "recipe.json").write_text(json.dumps(recipe))
     (into / "run.json").write_text(json.dumps(
         {"finished": "now", "tokens": 1000, "steps": recipe["train"]["steps"], "parameters": 7,

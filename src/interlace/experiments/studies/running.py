@@ -28,7 +28,7 @@ from interlace.training.run_folder import EVALUATION, locked, write_json
 
 log = logging.getLogger(__name__)
 
-GRACE = 20.0  # seconds that an interrupted child has to write what it must
+GRACE = 60.0  # seconds that a child has to write a checkpoint
 _FAULTS = (InterlaceError, OSError)  # errors that fail a single cell
 
 
@@ -279,12 +279,14 @@ class _Runner:
         return code, "" if code == 0 else _reason(code, log, begin)
 
     def _stop(self) -> None:
-        """Interrupt all children; kill those that do not end within `GRACE` seconds."""
+        """End all children, which save a checkpoint; kill those that do not end within `GRACE` seconds."""
         with self._lock:
             self.stopped = True
             running = list(self._children)
-        _signal_all(running, signal.SIGINT)
-        timer = threading.Timer(GRACE, _signal_all, [running, signal.SIGKILL])
+        for child in running:
+            if child.stdin is not None:
+                child.stdin.close()
+        timer = threading.Timer(GRACE, _kill_all, [running])
         timer.start()
         try:
             for child in running:
@@ -377,11 +379,11 @@ def available_gpus() -> tuple[str, ...]:
     return tuple(str(number) for number, line in enumerate([line for line in lines if line.startswith("GPU ")]))
 
 
-def _signal_all(children: Sequence[subprocess.Popen[bytes]], number: signal.Signals) -> None:
+def _kill_all(children: Sequence[subprocess.Popen[bytes]]) -> None:
     for child in children:
         if child.poll() is None:
             with suppress(ProcessLookupError):
-                os.killpg(child.pid, number)
+                os.killpg(child.pid, signal.SIGKILL)
 
 
 def _reason(code: int, log: Path, begin: int) -> str:
