@@ -199,7 +199,8 @@ def published() -> str:
 
 def write_examples(folder: Path) -> None:
     """The files that the commands of the page on errors read."""
-    files = {"train.en": "one\ntwo\n", "train.de": "eins\n", "latin.en": "", "gold.links": "0-0 9-9\n1-1\n"}
+    files = {"train.en": "one\ntwo\n", "train.de": "eins\n", "latin.en": "", "tags": "PRON VERB ADV\n"}
+    files |= {"text.en": "It rains, again.\n", "text.de": "Es regnet, wieder.\n", "links": "0-0 1-1\n"}
     files["mine.toml"] = 'name = "mine"\n[objectives.mlm]\nmax_len = 128\n'
     files["missing.toml"] = (
         'name = "mine"\ndata_root = "."\n[objectives.mlm]\n'

@@ -62,6 +62,10 @@ def test_lexicon_phrases_and_projection(aligned):
         [["DET", "NOUN", "VERB", "ADJ"], ["DET", "NOUN", "VERB", "ADJ"], ["D", "N", "P", "D", "N"]] * 8, aligned
     )
     assert tags[0] == ["DET", "NOUN", "VERB", "ADJ"]
+    with pytest.raises(DataError, match=r"line 1: 1 labels, .* 4 words; `pairs\.words\(NUMBER\)` .* 'whitespace'"):
+        il.project([["DET"]] * 24, aligned)
+    assert (repr(found), repr(table)) == (f"<lexicon of {len(found)} entries>", f"<table of {len(table)} phrase pairs>")
+    assert repr(aligned) == f"<{sum(map(len, aligned))} links of <24 pairs, en-de, words by whitespace>>"
 
 
 def test_pairs_of_files_find_languages_and_word_tokenizer(tmp_path):

@@ -177,7 +177,7 @@ def test_rejects_invalid_options(text, monkeypatch, options, said):
         (". a.de", "a folder"),
         ("a.en short.de", "200 lines and short.de has 1;"),
         ("a.en latin.de", "latin.de, line 2: not valid UTF-8"),
-        ("a.en", "line 1: 0 separators"),
+        ("a.en", "line 1: 0 separators .*; if the sides are two files, name both"),
         ("a.en empty.de", "the file is empty"),
         ("a.en a.de --gold short.gold", "alignments of 1 pairs, but the text has 200"),
         ("a.en a.de --gold a.de", "no known alignment format"),

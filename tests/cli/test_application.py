@@ -6,6 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from interlace.cli import COMMANDS, application
+from interlace.core.errors import DataError
+from interlace.text.lines import write_lines
 
 NEED_NOTHING = {"demo", "init", "list"}
 
@@ -39,3 +41,15 @@ def test_numbers_of_options_are_bounded(value):
     done = CliRunner().invoke(application(), ["translate", "run", "--from", "en", "--to", "de", "--window", value])
     assert done.exit_code == 2
     assert "--window: expected at most 2147483647" in done.output
+
+
+@pytest.mark.parametrize(
+    "line", ["align a.en a.de -o ./a.en", "align a.en a.de -o b --confidence a.de", "phrases a.en a.de links -o links"]
+)
+def test_outputs_are_no_inputs(tmp_path, monkeypatch, line):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.en", "a.de", "links"):
+        write_lines(name, ["0-0"])
+    with pytest.raises(DataError, match=r"(en|de|links): is also the input; write to another file"):
+        CliRunner().invoke(application(), line.split(), catch_exceptions=False)
+    assert [path.read_text() for path in sorted(tmp_path.iterdir())] == ["0-0\n"] * 3

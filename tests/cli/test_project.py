@@ -40,5 +40,7 @@ def test_rejects_labels_of_another_text():
     with pytest.raises(DataError, match="1 lines of labels, but 2 pairs"):
         run("tags", "a.en", "a.de", "links")
     write_lines("tags", ["PROPN VERB", "ADJ"])
-    with pytest.raises(DataError, match=r"tags: line 1: 2 labels, .* 3 words \(--word-tokenizer whitespace\)"):
+    with pytest.raises(DataError, match=r"tags: line 1: 2 labels, .* 3 words \(--word-tokenizer whitespace\)$"):
         run("tags", "a.en", "a.de", "links")
+    with pytest.raises(DataError, match=r"unicode\); for words between blanks, align with --word-tokenizer whitespace"):
+        run("tags", "a.en", "a.de", "links", "--word-tokenizer", "unicode")

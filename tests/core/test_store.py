@@ -36,6 +36,10 @@ def test_find_takes_a_path_a_shipped_name_and_a_file_of_a_folder(store, tmp_path
     assert str(store.find("own.toml", tmp_path)) == own
     with pytest.raises(DataError, match=r"no thing 'tiny/won'.*did you mean 'tiny/one'"):
         store.find("tiny/won", tmp_path)
+    with pytest.raises(DataError, match=r"did you mean '.*own\.toml'"):
+        store.find(own.replace(".toml", ".tml"))
+    with pytest.raises(DataError, match=r"did you mean 'own\.toml'"):
+        store.find("own.tml", tmp_path)
 
 
 def test_a_variant_merges_into_its_file_and_into_the_variant_that_it_extends(store):

@@ -113,7 +113,9 @@ def test_errors_of_the_hub_are_readable(run, stand, monkeypatch):
 def test_without_a_network_nothing_is_tried(run, monkeypatch):
     monkeypatch.setattr(hub.socket, "create_connection", lambda *_: (_ for _ in ()).throw(OSError("no network")))
     monkeypatch.setattr(hub, "getproxies", dict)
-    with pytest.raises(DataError, match=r"cannot be reached; .*model is what would be pushed"):
+    with pytest.raises(
+        DataError, match=r"cannot be reached; .*model is what would be pushed: .*`hf upload me/tags .*`"
+    ):
         push_to_hub(run, "me/tags")
 
 

@@ -101,6 +101,6 @@ def test_runs_of_a_column_were_scored_with_the_same_settings(tmp_path):
 
 def test_scores_are_one_table_with_columns_as_systems(tmp_path):
     runs = [bare_run(tmp_path / "a", "a", [score("de", 50, scores={"f1": 40.0})]), bare_run(tmp_path / "b", "", [])]
-    [main, other] = read_scores(runs)
+    [main, other] = read_scores(list(map(str, runs)))
     assert (main.system, main.run, main.pretrained, main.main, main.score) == ("a", str(runs[0]), True, True, 50.0)
     assert (other.metric, other.main, other.score) == ("f1", False, 40.0)

@@ -69,9 +69,10 @@ def joined_lines(path: Path) -> Iterator[tuple[str, str]]:
     for number, line in enumerate(read_lines(path), 1):
         sides = split_joined(line)
         if sides is None and line.strip():
+            hint = "" if SEPARATOR in line else "; if the sides are two files, name both"
             raise DataError(
                 f"{path}, line {number}: {line.count(SEPARATOR)} separators {SEPARATOR!r}, expected one between source "
-                f"and target: {line[:60]!r}"
+                f"and target: {line[:60]!r}{hint}"
             )
         yield sides or ("", "")
 

@@ -43,6 +43,9 @@ class Lexicon:
     def __len__(self) -> int:
         return len(self.entries)
 
+    def __repr__(self) -> str:
+        return f"<lexicon of {len(self):,} entries>"
+
     def __getitem__(self, entry: int) -> tuple[str, str, float]:
         source, target = self.entries[entry].tolist()
         return self.source_types[source], self.target_types[target], float(self.counts[entry])

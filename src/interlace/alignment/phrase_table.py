@@ -67,6 +67,9 @@ class PhraseTable:
     def __len__(self) -> int:
         return len(self.entries)
 
+    def __repr__(self) -> str:
+        return f"<table of {len(self):,} phrase pairs>"
+
     def __getitem__(self, row: int) -> PhrasePair:
         source, target = self.entries[row].tolist()
         return PhrasePair(

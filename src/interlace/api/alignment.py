@@ -138,6 +138,9 @@ class ParallelText:
     def __len__(self) -> int:
         return sum(map(len, self.chunks))
 
+    def __repr__(self) -> str:
+        return f"<{len(self):,} pairs, {'-'.join(self.languages)}, words by {self.word_tokenizer}>"
+
     @property
     def languages(self) -> tuple[str, str]:
         """Source and target language."""
@@ -186,6 +189,9 @@ class AlignedPairs(Sequence[list[tuple[int, int]]]):
 
     def __len__(self) -> int:
         return len(self.alignments)
+
+    def __repr__(self) -> str:
+        return f"<{len(self.alignments.links.flat):,} links of {self.pairs!r}>"
 
     def __getitem__(self, number: Any) -> Any:
         if isinstance(number, slice):
@@ -276,7 +282,7 @@ def phrases(aligned: AlignedPairs, max_length: int = 4, **rules: Any) -> PhraseT
 def project(labels: Labels, aligned: AlignedPairs, missing: str = "_") -> list[list[str]]:
     """Return tags or names (IOB2) of the target words, from those of the source words.
 
-    missing: the tag of target words without a link.
+    labels: one for each of `pairs.words(number)[0]`. missing: the tag of target words without a link.
 
     >>> pairs = ParallelText.from_lists(["the house", "the garden"] * 9, ["das Haus", "der Garten"] * 9)
     >>> project([["DET", "NOUN"]] * 18, align(pairs, "diagonal"))[0]
@@ -284,4 +290,7 @@ def project(labels: Labels, aligned: AlignedPairs, missing: str = "_") -> list[l
     """
     links, confidence = aligned.alignments.links, aligned.alignments.confidence
     types = aligned.pairs.types
-    return project_labels(labels, links, confidence, (types.source.lengths, types.target.lengths), missing)
+    try:
+        return project_labels(labels, links, confidence, (types.source.lengths, types.target.lengths), missing)
+    except DataError as error:
+        raise DataError(f"{error}; `pairs.words(NUMBER)` are the words, by {aligned.pairs.word_tokenizer!r}") from None

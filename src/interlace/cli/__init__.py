@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.logging import RichHandler
 from typer.core import TyperCommand, TyperGroup
 
-from interlace.core.errors import did_you_mean
+from interlace.core.errors import DataError, did_you_mean
 from interlace.core.registry import Registry
 from interlace.core.settings import MAX_INTEGER
 
@@ -53,8 +53,18 @@ def _with_types(params: list[Any]) -> list[Any]:
     return params
 
 
+def _check_outputs(params: dict[str, Any]) -> None:
+    """Reject a file to write (a parameter `into` or `.._into`) that is also read."""
+    outputs = {name for name in params if name.endswith("into") and params[name] is not None}
+    given = [value for name, value in params.items() if name not in outputs]
+    inputs = [one for value in given for one in (value if isinstance(value, list | tuple) else [value])]
+    for path in (params[name] for name in outputs):
+        if path.is_file() and any(isinstance(one, Path) and one.exists() and one.samefile(path) for one in inputs):
+            raise DataError(f"{path}: is also the input; write to another file")
+
+
 class _Command(TyperCommand):
-    """A command with conventional types in its help; rejects an empty output path, which would mean this folder."""
+    """A command with conventional types in its help; rejects outputs that are inputs, or empty: this folder."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         return _with_types(super().get_params(ctx))
@@ -69,6 +79,7 @@ class _Command(TyperCommand):
             if isinstance(value, int) and abs(value) > MAX_INTEGER:
                 message = f"--{name.replace('_', '-')}: expected at most {MAX_INTEGER}, found {len(str(value))} digits"
                 raise typer.BadParameter(message)
+        _check_outputs(ctx.params)
         return rest
 
 

@@ -47,7 +47,7 @@ def align(
     load_model: options.LoadModel = None,
     save_model: options.SaveModel = None,
     gold: options.GoldFile = None,
-    confidence: options.ConfidenceOutput = None,
+    confidence_into: options.ConfidenceOutput = None,
     figure: options.FigureFile = None,
     pair: options.PairNumber = 1,
     into: options.OutputFile = None,
@@ -56,7 +56,7 @@ def align(
 ) -> None:
     """Align the words of parallel text: one line such as `0-0 1-2` per sentence pair, words counted from 0."""
     load_plugins(code)
-    outputs = _Outputs(into, confidence, figure, pair, gold, as_json)
+    outputs = _Outputs(into, confidence_into, figure, pair, gold, as_json)
     given: dict[str, object] = {"--aligner": name, "--set": changes, "--symmetrization": symmetrization}
     given |= {"--priors": priors, "--save-model": save_model, "--extra": extra}
     if load_model is not None:

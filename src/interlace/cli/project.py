@@ -43,7 +43,9 @@ def project(
         try:
             found = project_labels(rows, links, confidence, lengths, missing)
         except DataError as error:
-            raise DataError(f"{labels}: {error} (--word-tokenizer {words.word_tokenizer})") from None
+            other = "; for words between blanks, align with --word-tokenizer whitespace"
+            hint = "" if words.word_tokenizer == "whitespace" else other
+            raise DataError(f"{labels}: {error} (--word-tokenizer {words.word_tokenizer}){hint}") from None
     with lines_to(into) as write:
         write(map(" ".join, found))
     labelled = sum(label not in {missing, "O"} for row in found for label in row)

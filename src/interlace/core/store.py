@@ -70,7 +70,8 @@ class ConfigStore:
             for path in candidates:
                 if path.is_file():
                     return self._checked(ConfigFile(path, variant), shared=shared)
-        hint = did_you_mean(name, self.names())
+        files = (folder or Path()).joinpath(name).parent.glob("*.toml")
+        hint = did_you_mean(name, [*self.names(), *(str(Path(name).parent / path.name) for path in files)])
         raise DataError(f"no {self.kind} {name!r}: neither a file nor a shipped {self.kind}{hint}")
 
     def read(self, name: str, folder: Path | None = None) -> dict[str, Any]:

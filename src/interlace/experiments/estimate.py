@@ -8,6 +8,7 @@ preparation.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -135,7 +136,7 @@ def _cost(recipe: Recipe, tokens: int) -> ModelCost:
         model = model.model_copy(update={"vectors": None})
     vocab = _vocab(recipe)
     backbone = build_model(model, vocab, recipe.languages, recipe.seed, causal=recipe.causal, seq2seq=recipe.seq2seq)
-    recipe = with_limited_lengths(recipe, backbone.traits)
+    recipe = with_limited_lengths(recipe, backbone.traits, logging.DEBUG)
     benchmark = _Benchmark(recipe, backbone.to(device).train(), vocab.size, accelerator)
     rate, kept = benchmark.run()
     peak, operations = peak_flops(accelerator), rate * benchmark.flops

@@ -101,7 +101,8 @@ def push_to_hub(run: Path, name: str, *, private: bool = False, license_id: str 
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
         raise SettingsError(f"{name!r}: expected OWNER/NAME of the hub")
     if not is_reachable(constants.ENDPOINT):
-        raise DataError(f"{constants.ENDPOINT} cannot be reached; {run / 'model'} is what would be pushed")
+        later = f"where there is a network, run `hf upload {name} {run / 'model'}`"
+        raise DataError(f"{constants.ENDPOINT} cannot be reached; {run / 'model'} is what would be pushed: {later}")
     api, folder = HfApi(), run / "model"
     card = card_text(run, read_run(run), name, license_id)
     files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path != folder / CARD]

@@ -40,7 +40,7 @@ from interlace.training.mixture import BatchPlan, BucketedBatches, Mixture, Mixt
 log = logging.getLogger(__name__)
 
 
-def with_limited_lengths(recipe: Recipe, traits: Traits) -> Recipe:
+def with_limited_lengths(recipe: Recipe, traits: Traits, level: int = logging.INFO) -> Recipe:
     """Return the recipe with each objective's default `max_length` limited to the model's maximum.
 
     Raises:
@@ -55,7 +55,7 @@ def with_limited_lengths(recipe: Recipe, traits: Traits) -> Recipe:
                 f"recipe {recipe.name!r}: objectives.{name}.max_length = {default}, but the model's maximum is {limit} "
                 f"tokens; set it to {limit} or less"
             )
-        log.info("objectives.%s.max_length: %d, the model's maximum, instead of %d", name, limit, default)
+        log.log(level, "objectives.%s.max_length: %d, the model's maximum, instead of %d", name, limit, default)
         entries[name] = entry.model_copy(update={"settings": {**entry.settings, "max_length": limit}})
     return recipe.model_copy(update={"objectives": entries})
 

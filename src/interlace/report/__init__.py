@@ -29,13 +29,13 @@ log = logging.getLogger(__name__)
 __all__ = ["Section", "read_scores", "write_report"]
 
 
-def read_scores(runs: Sequence[Path]) -> ScoreTable:
+def read_scores(runs: Sequence[Path | str]) -> ScoreTable:
     """Return the scores in run folders as one table; its `system` is the column on the report page.
 
     Raises:
         DataError: a folder is missing, is no run folder, or has a damaged file.
     """
-    return all_scores(read_runs(runs))
+    return all_scores(read_runs([Path(run) for run in runs]))
 
 
 def write_report(runs: Sequence[Path], into: Path) -> Path:
