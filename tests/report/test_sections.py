@@ -82,13 +82,13 @@ def test_mixture_by_objective_and_language():
     mixture["languages"] = {"de": 1750, "en": 250}
     shares = {"mlm/de": 0.75, "tlm/en-de": 0.25}
     body = section("training", [Run(Path("a"), {}, Facts(shares=shares, mixture=mixture), "a")], MIXTURE).body
-    assert "a: 1,500 subwords, 15 rows, 3 steps" in body
-    languages = body.partition("by language")[2]
-    for expected in ("German", "87.5 %", "12.5 %"):
+    assert "1,500 subwords, 15 rows, 3 steps" in body
+    languages = body.partition("By language")[2]
+    for expected in ("German", "87.5\u202f%", "12.5\u202f%"):
         assert expected in languages
     plain = section("training", [Run(Path("a"), {}, Facts(shares={"mlm/de": 1.0}), "a")], MIXTURE).body
-    assert "100.0 %" in plain
-    assert "by language" not in plain
+    assert "100.0\u202f%" in plain
+    assert "By language" not in plain
 
 
 # ---- published results ----
@@ -215,9 +215,6 @@ def derived_runs():
     ]
 
 
-WEAM = ("WEAM", TRANS, [90], [89], 50.0), ("WEAM", INV, [90], [50], 10.0)
-
-
 def test_transfer_points_are_means_over_runs_and_seeds(derived_runs):
     points = {(point.system, point.transformation): point for point in transfer_points(derived_runs)}
     assert list(points) == [("MLM", "Trans"), ("MLM", "Trans + Inv"), ("ALIGN", "Trans"), ("ALIGN", "Trans + Inv")]
@@ -232,10 +229,6 @@ def test_gaps_scores_and_alignment_are_drawn(derived_runs):
     starts = ["Part-of-speech tagging: transfer gap", "Part-of-speech tagging: gap by alignment (%)"]
     assert [label.startswith(start) for label, start in zip(labels, starts, strict=True)] == [True] * 2
     assert "ALIGN, Trans + Inv, Part-of-speech tagging: supervised 91.0, zero-shot 66.0, gap 25.0" in labels[0]
-    assert "Spearman" not in found.body  # two systems have no order within a transformation
-    # alignment 60 70 50 and 5 65 10, gaps 5 2 1 and 50 25 40: sums of products of centered ranks -1 and 2, over 2 + 2
-    found = section("analysis", [*derived_runs, *(transferred(*run) for run in WEAM)], "derived")
-    assert "Part-of-speech tagging 0.25 (p = 1, cannot be significant, n = 3 x 2)" in found.body
     assert section("analysis", [transferred("MLM", TRANS, [], [80])], "derived").body == ""
 
 

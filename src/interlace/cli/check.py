@@ -40,8 +40,7 @@ def check(
             from interlace.experiments.checking import check_recipe
             from interlace.experiments.recipe import read_recipe
 
-            checked = check_recipe(read_recipe(what[0], parse_changes(changes)), watch)
-            reports, volume = checked.reports, checked.volume
+            reports, volume = check_recipe(read_recipe(what[0], parse_changes(changes)), watch)
         else:
             codes = comma_separated(languages)
             reader = "squad" if reader == "lines" and Path(what[0]).suffix == ".json" else reader

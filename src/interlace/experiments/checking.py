@@ -54,21 +54,8 @@ class TrainingVolume:
         return {**asdict(self), "passes": round(self.passes, 2)}
 
 
-@dataclass(frozen=True)
-class CheckedRecipe:
-    """The reports of a recipe's corpora, and its training volume."""
-
-    reports: list[InspectionReport]
-    volume: TrainingVolume
-
-    @property
-    def failed(self) -> bool:
-        """Whether training cannot start."""
-        return any(report.failed for report in self.reports)
-
-
-def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> CheckedRecipe:
-    """Inspect all corpora of a recipe, held-out text first; errors of files become findings.
+def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> tuple[list[InspectionReport], TrainingVolume]:
+    """Inspect all corpora of a recipe, held-out text first, and its training volume; errors of files become findings.
 
     Raises:
         DataError: there is no data root.
@@ -103,7 +90,10 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> CheckedRec
     results = enumerate(contamination.results())
     findings = [finding for number, found in results for finding in found.findings(ngrams=number < tests)]
     reports.append(InspectionReport("held-out text in training text", {"sets": len(contamination)}, findings))
-    return CheckedRecipe(reports, _volume(recipe, reports))
+    trained = [report.facts.get("sides", {}) for report in reports if report.name.endswith("(train)")]
+    text = sum(_tokens(language, side["characters"]) for each in trained for language, side in each.items())
+    steps, tokens = recipe.train.steps, recipe.train.steps * recipe.train.tokens_per_update
+    return reports, TrainingVolume(steps, tokens, round(text))
 
 
 def _too_short(recipe: Recipe, label: str, corpus: str, facts: dict[str, Any]) -> Iterator[Finding]:
@@ -128,14 +118,6 @@ def _too_short(recipe: Recipe, label: str, corpus: str, facts: dict[str, Any]) -
 def _tokens(language: str, characters: int) -> float:
     """Estimate tokens: 4.5 characters each, or 1.5 in scripts without spaces."""
     return characters / (1.5 if scripts_of(language) & UNSPACED else 4.5)
-
-
-def _volume(recipe: Recipe, reports: list[InspectionReport]) -> TrainingVolume:
-    """Return the training volume."""
-    trained = [report.facts.get("sides", {}) for report in reports if report.name.endswith("(train)")]
-    text = sum(_tokens(language, side["characters"]) for each in trained for language, side in each.items())
-    train = recipe.train
-    return TrainingVolume(train.steps, train.steps * train.tokens_per_update, round(text))
 
 
 def _unknown_script(recipe: Recipe, language: str) -> str:

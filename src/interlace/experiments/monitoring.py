@@ -18,7 +18,7 @@ from accelerate.utils import gather_object
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
-from interlace.alignment.lexicon import Lexicon
+from interlace.alignment.lexicon import Lexicon, read_translations
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import atomic
 from interlace.data.corpus import Corpus, ParallelCorpus
@@ -34,7 +34,6 @@ from interlace.objectives.translation import Translation
 from interlace.tasks.common.files import FileQuery, find_file
 from interlace.tasks.common.likelihood import HeldOutBatches, hold_out
 from interlace.tasks.retrieval import Retrieval
-from interlace.text.lines import read_lines
 from interlace.training.diagnostics import (
     MEASURES,
     PAIR_MEASURES,
@@ -370,7 +369,10 @@ def concepts(recipe: Recipe, root: Path) -> list[dict[str, str]]:
     others = [language for language in recipe.languages if language != source]
     if pattern is None or not others:
         return []
-    tables = {target: _table(root / pattern.format(source=source, target=target)) for target in others}
+    tables: dict[str, dict[str, str]] = {target: {} for target in others}
+    for target, table in tables.items():
+        for word, translation, _ in read_translations(root / pattern.format(source=source, target=target)):
+            table.setdefault(word, translation)
     shared = [word for word in tables[others[0]] if all(word in table for table in tables.values())]
     places = np.linspace(0, len(shared) - 1, min(MAX_CONCEPTS, len(shared))).round().astype(np.int64).tolist()
     chosen = [shared[place] for place in places]
@@ -391,13 +393,3 @@ def write_words(
     """Write the concepts' words with their vectors before and after training (ALM, figure 4; WEAM, figure 2)."""
     with atomic(path) as partial:
         save_file({"before": before, "after": after}, partial, {"concepts": json.dumps(concepts, ensure_ascii=False)})
-
-
-def _table(path: Path) -> dict[str, str]:
-    """Read the first translation of each word; lines are `source<TAB or space>target`."""
-    table: dict[str, str] = {}
-    for line in read_lines(path):
-        source, _, target = line.replace("\t", " ").partition(" ")
-        if target.strip():
-            table.setdefault(source, target.strip())
-    return table

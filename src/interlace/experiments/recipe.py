@@ -318,17 +318,12 @@ def tokenizer_of(recipe: Recipe) -> str | None:
     return recipe.vocab.start or model.start or (decoder.start if decoder is not None else None) or own
 
 
-def directions(recipe: Recipe) -> dict[tuple[str, str], str]:
-    """Return (source, target) -> the first objective that learns it.
+def directions(recipe: Recipe) -> dict[tuple[str, str], list[str]]:
+    """Return (source, target) -> the objectives that learn it.
 
     Objectives of pairs learn their `directions`; those with `intermediate_languages` learn from each of these into the
     language of the sentence. Other objectives do not learn to translate.
     """
-    return {direction: names[0] for direction, names in objectives_by_direction(recipe).items()}
-
-
-def objectives_by_direction(recipe: Recipe) -> dict[tuple[str, str], list[str]]:
-    """Return (source, target) -> all objectives that learn it; see `directions`."""
     found: dict[tuple[str, str], list[str]] = {}
     for name in recipe.objectives:
         if recipe.objective(name).architecture == "seq2seq":
@@ -344,7 +339,7 @@ def max_source_lengths(recipe: Recipe) -> dict[str, int]:
     """
     return {
         f"{source}-{target}": max(recipe.objective(name).max_length - 2 for name in names)
-        for (source, target), names in objectives_by_direction(recipe).items()
+        for (source, target), names in directions(recipe).items()
     }
 
 

@@ -2,12 +2,13 @@
 
 import json
 import shlex
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from interlace.experiments.recipe import leaves
 from interlace.report.runs import Run, first_of_each, shown_model
 from interlace.report.sections import Section
 from interlace.report.tables import Column, Entry, Line, Table, html_fragment
@@ -43,47 +44,24 @@ def setup(runs: Sequence[Run]) -> list[Section]:
 
 
 def _recipe(runs: Sequence[Run]) -> list[Section]:
-    """Return a table of the settings that differ, all settings in groups, and each recipe as JSON."""
+    """Return a table of the settings that differ, and each recipe as JSON."""
     shown = [run for run in first_of_each(runs) if run.recipe]
     if not shown:
         return []
-    flat = [dict(flattened(run.recipe)) for run in shown]
-    keys = [key for key in dict.fromkeys(key for one in flat for key in one) if key not in {"name", "about"}]
+    flat = [{key: _text(value) for key, value in leaves(run.recipe)} for run in shown]
+    keys = dict.fromkeys(key for one in flat for key in one if key not in {"name", "about", "published"})
     rows = {key: [one.get(key, MISSING) for one in flat] for key in keys}
     differing = {key: values for key, values in rows.items() if len(set(values)) > 1}
-    groups: dict[str, list[tuple[str, list[str], bool]]] = {}
-    for key, values in rows.items():
-        group, dot, rest = key.partition(".")
-        groups.setdefault(group if dot else "run", []).append((rest if dot else group, values, key in differing))
-    lead = "All settings, including defaults."
-    if len(shown) > 1:
-        lead = f"{len(differing)} of {len(rows)} settings differ; they are marked with a dot."
+    lead = f"{len(differing)} of {len(rows)} settings differ." if len(shown) > 1 else "All settings, with defaults."
     sources = [(run.label, json.dumps(run.recipe, indent=2, ensure_ascii=False)) for run in shown]
     table = _facts_table("Settings that differ", [run.label for run in shown], differing) if differing else ""
-    return [Section("Recipe", lead, render("recipe", table=table, groups=groups, sources=sources), folded=True)]
+    return [Section("Recipe", lead, render("recipe", table=table, sources=sources), folded=True)]
 
 
 def _facts_table(title: str, labels: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Any:
     columns = tuple(Column(label, is_text=True) for label in labels)
     lines = tuple(Line(name, tuple(map(Entry, values))) for name, values in rows.items())
     return html_fragment(Table("facts", title, columns, lines), "facts")
-
-
-def flattened(data: Mapping[str, Any] | list[Any], path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield (key path, value as text) of every leaf; entries of a list go by their name."""
-    parts: Iterable[tuple[str, Any]] = () if isinstance(data, list) else data.items()
-    if isinstance(data, list):
-        parts = [
-            (str(item.get("name", place)), {key: value for key, value in item.items() if key != "name"} or item)
-            for place, item in enumerate(data, 1)
-        ]
-    for key, value in parts:
-        full = f"{path}.{key}" if path else str(key)
-        of_tables = isinstance(value, list) and all(isinstance(item, dict) for item in value)
-        if value and (isinstance(value, dict) or of_tables):
-            yield from flattened(value, full)
-        else:
-            yield full, _text(value)
 
 
 def _text(value: object) -> str:
