@@ -43,9 +43,7 @@ class BackTranslationSettings(Settings):
     unfinished: bool = Field(False, description="Keep translations of maximum length, which are often cut.")
     word_tokenizer: WordTokenizerName = Field("unicode", description="Word tokenizer of the filters.")
     window: int = Field(
-        2000,
-        ge=1,
-        description="Lines read before they are translated; larger windows give batches of more even length.",
+        2000, ge=1, description="Lines read before they are translated; more give batches of more even length."
     )
 
     @field_validator("tag")

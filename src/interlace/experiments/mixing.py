@@ -86,9 +86,8 @@ def _sources(recipe: Recipe, name: str, materials: Materials, traits: Traits) ->
         log.info("%s", note)
     for corpus in corpora:
         data: Any = materials.readable[corpus]
-        size = float(data.lengths.sum() if recipe.train.sampling_unit == "tokens" else len(data))
         plan = _plan(recipe, objective, materials, corpus, list(materials.readable).index(corpus))
-        yield MixtureSource(name, corpus, objective, prepared, plan, size, entry.weight, entry.loss_weight)
+        yield MixtureSource(name, corpus, objective, prepared, plan, len(data), entry.weight, entry.loss_weight)
 
 
 def _corpora_of(objective: Objective, wanted: list[str], materials: Materials) -> list[str]:

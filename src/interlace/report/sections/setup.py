@@ -3,8 +3,6 @@
 import json
 import shlex
 from collections.abc import Hashable, Mapping, Sequence
-from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +15,9 @@ from interlace.scores import ScoreTable
 from interlace.training.run_folder import EVALUATION, RECIPE
 from interlace.training.selection import PER_LANGUAGE
 
-_COUNTS = ("parameters", "tokens")
 _FACTS = (
     *("checkpoint", "interlace", "python", "torch", "transformers", "platform", "processor", "cores", "threads"),
-    *("device", "processes", *_COUNTS, "started"),
+    *("device", "processes"),
 )
 
 
@@ -130,15 +127,7 @@ def _fact(run: Run, name: str) -> str:
     if name == "checkpoint":
         return ", ".join(model or "unknown" for model in run.models) or MISSING
     value = run.facts.get(name)
-    if value is None:
-        return MISSING
-    if name in _COUNTS:
-        return count(value)
-    if name == "started":
-        with suppress(ValueError):
-            moment = datetime.fromisoformat(str(value))
-            return f"{moment.day} {moment:%B %Y, %H:%M}{f' {moment:%Z}' if moment.tzinfo else ''}"
-    return str(value)
+    return MISSING if value is None else str(value)
 
 
 def _commands(runs: Sequence[Run]) -> list[str]:
