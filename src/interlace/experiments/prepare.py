@@ -265,7 +265,6 @@ def _vocab_key(recipe: Recipe, root: Path) -> dict[str, Any]:
 
 
 def _vocab_text(recipe: Recipe, root: Path) -> dict[str, Iterator[str]]:
-    """Return streams of training lines by language."""
     return {language: _lines(recipe, sources, root) for language, sources in _vocab_sources(recipe).items()}
 
 
@@ -327,14 +326,11 @@ class _Source:
     def part(self, part: list[FileLines]) -> Path:
         """Return the folder of a part from the cache, or build it."""
         lines = [str(part[0].path), [[each.start, each.end] for each in part]]
-        return cached(self._parts, {**self.key, "part": lines}, lambda into: self._build(part, into))
-
-    def remove_parts(self) -> None:
-        """Remove the parts from the cache, also those that a killed preparation left."""
-        shutil.rmtree(cache_folder() / self._parts, ignore_errors=True)
+        return cached(self.parts, {**self.key, "part": lines}, lambda into: self._build(part, into))
 
     @property
-    def _parts(self) -> str:
+    def parts(self) -> str:
+        """The folder of the parts in the cache."""
         return f"corpus-parts/{self.folder.name}"
 
     def _build(self, paths: list[Path] | list[FileLines], into: Path) -> None:
@@ -377,7 +373,7 @@ def prepare_with(recipe: Recipe, workers: Callable[[], Executor], progress: Prog
     _run_all(dumped, tasks, workers, progress)
     for each, cut in parts.items():
         corpora[each].built(cut)
-        corpora[each].remove_parts()
+        shutil.rmtree(cache_folder() / corpora[each].parts, ignore_errors=True)  # also those of a killed preparation
     _run_all(dumped, [("annotate", *each, None) for each in aligned], workers, progress)
     return prepare(recipe, vocab)
 

@@ -24,7 +24,6 @@ from interlace.training.run_folder import (
     ALIGNMENTS,
     METRICS,
     RECIPE,
-    RUN,
     SAMPLES,
     SCORES,
     WORDS,
@@ -50,21 +49,6 @@ class _Part(BaseModel):
 
     def _problem(self) -> str:
         return ""
-
-
-class Facts(_Part):
-    """`run.json`: versions, hardware, and timings in seconds."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
-
-    seconds: dict[str, float] = {}
-    shares: dict[str, float] = {}
-    tokens: float | None = None
-    parameters: float | None = None
-
-    def get(self, key: str) -> Any:
-        """Return the value of any key of the file, or None."""
-        return getattr(self, key, None)
 
 
 class LoggedStep(_Part):
@@ -177,6 +161,7 @@ class ConceptWords:
 class Run:
     """A run folder, or the folder of a checkpoint's scores, which has no recipe.
 
+    facts: the content of `run.json`: versions, hardware, and timings in seconds.
     label: of the column on the page: the recipe's name, shared by runs that differ only in the seed; of a checkpoint
         the folder's name.
     style: number of that column; selects colour, marker and dashes in every figure.
@@ -184,7 +169,7 @@ class Run:
 
     folder: Path
     recipe: dict[str, Any]
-    facts: Facts
+    facts: dict[str, Any]
     label: str
     style: int = 0
     steps: list[LoggedStep] = field(default_factory=list)
@@ -247,7 +232,7 @@ def _read_run(folder: Path) -> Run:
     return Run(
         folder=folder,
         recipe=recipe,
-        facts=checked(read_run(folder), Facts, str(folder / RUN)),
+        facts=read_run(folder),
         label=str(recipe.get("name") or folder.resolve().name),
         steps=[one for _, one in metrics if isinstance(one, LoggedStep)],
         evaluations=[one for kind, one in metrics if kind == "evaluation" and isinstance(one, LoggedScores)],

@@ -24,7 +24,7 @@ _FACTS = (
 def setup(runs: Sequence[Run]) -> list[Section]:
     """Return the sections `Recipe`, `Compute` and `Reproduction`."""
     shown = first_of_each(runs)
-    seconds = dict.fromkeys(part for run in shown for part in run.facts.seconds)
+    seconds = dict.fromkeys(part for run in shown for part in run.facts.get("seconds", {}))
     derived = dict.fromkeys(language for run in shown for language in _derived(run))
     names = [*_FACTS, *(f"subwords of {language}" for language in derived), *(f"time: {part}" for part in seconds)]
     rows = {name: [_fact(run, name) for run in shown] for name in names}
@@ -79,13 +79,13 @@ def _compute(runs: Sequence[Run]) -> Section:
     for run, (training, tuning, scoring) in zip(runs, spent, strict=True):
         facts, processes = run.facts, run.facts.get("processes") or 1
         device = str(facts.get("device") or MISSING) + (f" × {processes}" if processes > 1 else "")
-        speed = count(facts.tokens / training) if facts.tokens and training else MISSING
+        speed = count(facts["tokens"] / training) if facts.get("tokens") and training else MISSING
         label = run.label if run.label.endswith(run.folder.name) else f"{run.label} ({run.folder.name})"
-        counts = [count(facts.parameters), count(facts.tokens)]
+        counts = [count(facts.get("parameters")), count(facts.get("tokens"))]
         rows.append([label, device, *counts, duration(training), speed, duration(tuning), duration(scoring)])
     lines = [Line(label, tuple(map(Entry, entries))) for label, *entries in rows]
     if len(runs) > 1:
-        tokens = count(sum(run.facts.tokens or 0 for run in runs))
+        tokens = count(sum(run.facts.get("tokens", 0) for run in runs))
         entries = ["", "", tokens, duration(total[0]), "", duration(total[1]), duration(total[2])]
         lines.append(Line("total", tuple(map(Entry, entries)), kind="mean"))
     lead = "No timings were recorded."
@@ -109,7 +109,7 @@ def _seconds(run: Run) -> tuple[float, float, float]:
             alone = row.language if row.setting in PER_LANGUAGE else ""
             one = row.task, row.seed, row.key, alone, row.tuning.get("learning_rate")
             tuned[one] = max(tuned.get(one, 0.0), float(row.tuning.get("seconds") or 0.0))
-    return run.facts.seconds.get("training", 0.0), sum(tuned.values()), sum(row.seconds for row in main)
+    return run.facts.get("seconds", {}).get("training", 0.0), sum(tuned.values()), sum(row.seconds for row in main)
 
 
 def _derived(run: Run) -> dict[str, str]:
@@ -121,7 +121,7 @@ def _derived(run: Run) -> dict[str, str]:
 
 def _fact(run: Run, name: str) -> str:
     if name.startswith("time: "):
-        return duration(run.facts.seconds.get(name.removeprefix("time: ")))
+        return duration(run.facts.get("seconds", {}).get(name.removeprefix("time: ")))
     if name.startswith("subwords of "):
         return _derived(run).get(name.removeprefix("subwords of "), MISSING)
     if name == "checkpoint":

@@ -99,9 +99,9 @@ def _diagnostics(runs: Sequence[Run]) -> list[Section]:
             pairs = _pairs_note(runs) if measure in {"retrieval", "gap", "cka"} else ""
             figures.append(_figure(caption + pairs, curves, unit, _span(curves[name] for name in shown), shown))
     shares = [
-        100 * sum(one.seconds for one in run.diagnoses) / run.facts.seconds["steps"]
+        100 * sum(one.seconds for one in run.diagnoses) / run.facts["seconds"]["steps"]
         for run in runs
-        if run.diagnoses and run.facts.seconds.get("steps")
+        if run.diagnoses and run.facts.get("seconds", {}).get("steps")
     ]
     lead = "Measured during pre-training on fixed words and sentences that are not trained on."
     lead += f" Time: {percent(max(shares), 1)} of the training steps." if shares else ""
@@ -239,10 +239,10 @@ def _series(run: Run) -> dict[str, list[tuple[float, float | None]]]:
 
 def _mixture(runs: Sequence[Run]) -> list[Section]:
     """Return a table of the shares of each objective with its corpora, and one of the shares of languages."""
-    shown = [run for run in first_of_each(runs) if run.facts.shares]
+    shown = [run for run in first_of_each(runs) if run.facts.get("shares")]
     if not shown:
         return []
-    found = [(run.facts.shares, run.facts.get("mixture") or {}) for run in shown]
+    found = [(run.facts["shares"], run.facts.get("mixture") or {}) for run in shown]
     names: dict[str, None] = {}
     for name in (name for shares, _ in found for name in shares):
         names |= {name.partition("/")[0]: None, name: None}
