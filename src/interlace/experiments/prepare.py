@@ -182,7 +182,6 @@ def data_key(recipe: Recipe) -> Any:
 
 
 def _root(recipe: Recipe) -> Path:
-    """Return the folder of the original text."""
     if (toy := recipe.toy) is not None:
 
         def build(into: Path) -> None:

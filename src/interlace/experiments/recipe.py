@@ -73,7 +73,6 @@ class EvaluationSettings(Settings):
 
 
 def _task(name: str, settings: dict[str, Any]) -> Task:
-    """Build the task of a settings table."""
     own = {key: value for key, value in settings.items() if key != "task"}
     return TASKS.build({"name": settings.get("task", name), **own}, f"evaluate.tasks.{name}")
 

@@ -56,7 +56,6 @@ class LoggedStep(_Part):
 
     step: int
     objective: str
-    corpus: str = ""
     losses: dict[str, float | None] = {}
 
 

@@ -42,7 +42,6 @@ class TransferPoint:
     system: str
     transformation: str
     task: str
-    metric: str
     supervised: float
     zero_shot: float
     alignment: float | None
@@ -79,8 +78,7 @@ def _points(system: str, transformation: str, language: str, runs: Sequence[Run]
         probe = some.filter(task="embedding_alignment")
         if main := probe.filter(main=True):
             aligned.append(fmean(row.score for row in probe.filter(metric=f"{main[0].metric}{ALL_WORDS}") or main))
-    tasks = dict.fromkeys((row.task, row.metric) for some in rows for row in some.filter(main=True, setting=SUPERVISED))
-    for task, metric in tasks:
+    for task in dict.fromkeys(row.task for some in rows for row in some.filter(main=True, setting=SUPERVISED)):
         by_run = [some.filter(task=task, main=True) for some in rows]
         pairs = [(some.filter(setting=SUPERVISED), some.filter(setting=ZERO_SHOT)) for some in by_run]
         both = [(fmean(r.score for r in own), fmean(r.score for r in shot)) for own, shot in pairs if own and shot]
@@ -88,7 +86,7 @@ def _points(system: str, transformation: str, language: str, runs: Sequence[Run]
             own, shot = (fmean(side) for side in zip(*both, strict=True))
             gaps = tuple(own - shot for own, shot in both)
             alignment = fmean(aligned) if aligned else None
-            yield TransferPoint(system, transformation, task, metric, own, shot, alignment, gaps)
+            yield TransferPoint(system, transformation, task, own, shot, alignment, gaps)
 
 
 def _styles(points: Sequence[TransferPoint], column: str) -> dict[str, int]:
