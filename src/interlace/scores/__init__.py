@@ -70,7 +70,7 @@ class Score:
     translations: str = ""
     tuning: dict[str, Any] = field(default_factory=dict)
     contamination: dict[str, Any] = field(default_factory=dict)
-    candidates: dict[str, Any] = field(default_factory=dict)
+    candidates: dict[str, int] = field(default_factory=dict)
     signatures: dict[str, str] = field(default_factory=dict)
     examples: str = ""
     key: str = ""
@@ -103,7 +103,7 @@ class Score:
 
 @json_record
 class ScoreEntry(TypedDict, total=False):
-    """What is read of an entry of `scores.json`; its other keys are columns of `Score`."""
+    """What is read of an entry of `scores.json` as it is; its other keys are columns of `Score`."""
 
     task: Required[str]
     language: Required[str]
@@ -112,25 +112,10 @@ class ScoreEntry(TypedDict, total=False):
     seed: int
     scores: dict[str, float]
     setting: str
-    source: str
     unit: str
-    greater_is_better: bool | None
-    low: float | None
-    high: float | None
-    n: int | None
     translations: str
-    seconds: float
-    scoring_version: int
-    tuning: dict[str, Any]
     contamination: dict[str, Any]
-    candidates: dict[str, int]
-    signatures: dict[str, str]
-    examples: str
-    key: str
     model: str
-    model_key: str
-    settings_key: str
-    files_key: str
 
 
 def setting_name(row: Mapping[str, Any]) -> str:
@@ -283,7 +268,8 @@ def table_of_entries(
         found = checked({"metric": None, "score": "missing", **known}, ScoreEntry, f"{where}, entry {number}")
         kept = {key: value for key, value in found.items() if key in _NAMES and value is not None}
         kept["setting"] = setting_name(found)
-        main = Score(**{**kept, **columns, "score": math.nan if found["score"] is None else found["score"]})
+        score = math.nan if found["score"] is None else found["score"]
+        main = checked({**kept, **columns, "score": score}, Score, f"{where}, entry {number}")
         others = {key: value for key, value in found.get("scores", {}).items() if key != main.metric}
         rows.append(main)
         for metric, value in others.items():

@@ -243,11 +243,9 @@ def _mixture(runs: Sequence[Run]) -> list[Section]:
     if not shown:
         return []
     found = [(run.facts["shares"], run.facts.get("mixture") or {}) for run in shown]
-    names: dict[str, None] = {}
-    for name in (name for shares, _ in found for name in shares):
-        names |= {name.partition("/")[0]: None, name: None}
+    names = {part for shares, _ in found for name in shares for part in (name.partition("/")[0], name)}
     lines = []
-    for name in names:
+    for name in sorted(names):  # an objective before its corpora
         objective, _, corpus = name.partition("/")
         entries = [_share(shares, name, mixture) for shares, mixture in found]
         lines.append(Line(language_name(corpus) or objective, tuple(entries), kind="" if corpus else "mean"))
