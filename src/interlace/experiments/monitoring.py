@@ -235,13 +235,8 @@ def probes_of(
         "accuracy": bool(text),
     }
     measured = _measurable(wanted, there, named=bool(settings.measures))
-    for rows in pairs:
-        origin = {
-            "dev": "of its held-out files",
-            "task": "of the dev split of evaluate.tasks.retrieval",
-            "train": "at the end of its training text, which the model may have read: set corpora.GROUP.dev",
-        }[rows.origin]
-        log.info("diagnostics: %s on %d pairs %s", rows.name, len(rows.pairs), origin)
+    for rows in (each for each in pairs if each.origin == "train"):
+        log.info("diagnostics: %s on training text, which the model may have read: set corpora.GROUP.dev", rows.name)
     debiased = settings.cka == "debiased"
     return DiagnosticProbes(materials.vocab, retrieval, measured, pairs, dictionaries, learned, text, debiased)
 

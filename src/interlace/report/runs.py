@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -225,7 +225,7 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
 def _read_run(folder: Path) -> Run:
     _check_folder(folder)
     recipe = read_json(folder / RECIPE, dict[str, Any], None) or {}
-    metrics = list(_read_metrics(folder / METRICS))
+    metrics = _read_metrics(folder / METRICS)
     entries = read_json(folder / SCORES, list[dict[str, Any]], None) or []
     scores = table_of_entries(entries, str(folder / SCORES), _scale, run=str(folder), pretrained=bool(recipe))
     return Run(
@@ -233,9 +233,9 @@ def _read_run(folder: Path) -> Run:
         recipe=recipe,
         facts=read_run(folder),
         label=str(recipe.get("name") or folder.resolve().name),
-        steps=[one for _, one in metrics if isinstance(one, LoggedStep)],
-        evaluations=[one for kind, one in metrics if kind == "evaluation" and isinstance(one, LoggedScores)],
-        diagnoses=[one for kind, one in metrics if kind == "diagnosis" and isinstance(one, LoggedScores)],
+        steps=metrics["step"],
+        evaluations=metrics["evaluation"],
+        diagnoses=metrics["diagnosis"],
         samples=read_json(folder / SAMPLES, list[Sample], None) or [],
         scores=scores,
         alignments=read_json(folder / ALIGNMENTS, list[AlignmentMatrix], None) or [],
@@ -258,16 +258,14 @@ def _check_folder(folder: Path) -> None:
     raise DataError(f"{folder}: not a run folder: it has neither {RECIPE} nor {SCORES}")
 
 
-def _read_metrics(path: Path) -> Iterator[tuple[str, LoggedStep | LoggedScores]]:
-    """Yield (kind, record) of the lines of `metrics.jsonl`; unknown kinds are skipped."""
-    kinds: dict[str, type[LoggedStep | LoggedScores]] = {
-        "step": LoggedStep,
-        "evaluation": LoggedScores,
-        "diagnosis": LoggedScores,
-    }
+def _read_metrics(path: Path) -> dict[str, list[Any]]:
+    """Return the records of `metrics.jsonl` by kind; unknown kinds are skipped."""
+    found: dict[str, list[Any]] = {"step": [], "evaluation": [], "diagnosis": []}
     for number, row in enumerate(read_metrics(path), 1):
-        if (kind := row.get("kind", "")) in kinds:
-            yield kind, checked(row, kinds[kind], f"{path}, row {number}")
+        if (kind := row.get("kind", "")) in found:
+            schema = LoggedStep if kind == "step" else LoggedScores
+            found[kind].append(checked(row, schema, f"{path}, row {number}"))
+    return found
 
 
 def _read_words(path: Path) -> ConceptWords | None:
