@@ -20,16 +20,7 @@ from interlace.core.json_files import checked, parse_json, read_json
 from interlace.report.text import short_labels
 from interlace.scores import Scale, ScoreTable, table_of_entries
 from interlace.tasks import TASKS
-from interlace.training.run_folder import (
-    ALIGNMENTS,
-    METRICS,
-    RECIPE,
-    SAMPLES,
-    SCORES,
-    WORDS,
-    read_metrics,
-    read_run,
-)
+from interlace.training import run_folder
 
 Vectors = NDArray[np.float32]
 
@@ -224,22 +215,24 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
 
 def _read_run(folder: Path) -> Run:
     _check_folder(folder)
-    recipe = read_json(folder / RECIPE, dict[str, Any], None) or {}
-    metrics = _read_metrics(folder / METRICS)
-    entries = read_json(folder / SCORES, list[dict[str, Any]], None) or []
-    scores = table_of_entries(entries, str(folder / SCORES), _scale, run=str(folder), pretrained=bool(recipe))
+    recipe = read_json(folder / run_folder.RECIPE, dict[str, Any], None) or {}
+    metrics = _read_metrics(folder / run_folder.METRICS)
+    entries = read_json(folder / run_folder.SCORES, list[dict[str, Any]], None) or []
+    scores = table_of_entries(
+        entries, str(folder / run_folder.SCORES), _scale, run=str(folder), pretrained=bool(recipe)
+    )
     return Run(
         folder=folder,
         recipe=recipe,
-        facts=read_run(folder),
+        facts=run_folder.read_run(folder),
         label=str(recipe.get("name") or folder.resolve().name),
         steps=metrics["step"],
         evaluations=metrics["evaluation"],
         diagnoses=metrics["diagnosis"],
-        samples=read_json(folder / SAMPLES, list[Sample], None) or [],
+        samples=read_json(folder / run_folder.SAMPLES, list[Sample], None) or [],
         scores=scores,
-        alignments=read_json(folder / ALIGNMENTS, list[AlignmentMatrix], None) or [],
-        words=_read_words(folder / WORDS),
+        alignments=read_json(folder / run_folder.ALIGNMENTS, list[AlignmentMatrix], None) or [],
+        words=_read_words(folder / run_folder.WORDS),
     )
 
 
@@ -248,20 +241,20 @@ def _check_folder(folder: Path) -> None:
         siblings = [path.name for path in folder.parent.iterdir() if path.is_dir()] if folder.parent.is_dir() else []
         near = get_close_matches(folder.name, siblings, n=1)
         raise DataError(f"{folder}: no such run folder" + (f"; did you mean {near[0]!r}?" if near else ""))
-    if any((folder / name).is_file() for name in (RECIPE, SCORES)):
+    if any((folder / name).is_file() for name in (run_folder.RECIPE, run_folder.SCORES)):
         return
     if (folder / "study.json").is_file():
         raise DataError(
             f"{folder}: a study's folder, not a run's; `interlace study` writes its report to "
             f"{folder / 'report.html'}, and its runs are in {folder / 'cells'}"
         )
-    raise DataError(f"{folder}: not a run folder: it has neither {RECIPE} nor {SCORES}")
+    raise DataError(f"{folder}: not a run folder: it has neither {run_folder.RECIPE} nor {run_folder.SCORES}")
 
 
 def _read_metrics(path: Path) -> dict[str, list[Any]]:
     """Return the records of `metrics.jsonl` by kind; unknown kinds are skipped."""
     found: dict[str, list[Any]] = {"step": [], "evaluation": [], "diagnosis": []}
-    for number, row in enumerate(read_metrics(path), 1):
+    for number, row in enumerate(run_folder.read_metrics(path), 1):
         if (kind := row.get("kind", "")) in found:
             schema = LoggedStep if kind == "step" else LoggedScores
             found[kind].append(checked(row, schema, f"{path}, row {number}"))
