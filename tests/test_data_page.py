@@ -47,9 +47,9 @@ def test_recipes_of_the_page_read_their_files(folder):
     recipe = Recipe.read(
         {"name": "page", "data_root": str(folder), "objectives": {"mlm": {"max_length": 32}}} | tomllib.loads(blocks)
     )
-    checked = check_recipe(recipe)
-    assert not [finding for report in checked.reports if report.failed for finding in report.findings]
-    rows = {report.name: report.facts["rows"] for report in checked.reports if "rows" in report.facts}
+    reports = check_recipe(recipe)
+    assert not [finding for report in reports if report.failed for finding in report.findings]
+    rows = {report.name: report.facts["rows"] for report in reports if "rows" in report.facts}
     assert rows == {
         "text en (train)": 27,
         "text de (train)": 27,

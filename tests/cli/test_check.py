@@ -99,8 +99,6 @@ def test_recipe_with_contamination_and_cost(recipe):
         (1, 1, "examples of retrieval (test) (de)"),
         (1, 2, "examples of text en (dev) (en)"),
     ]
-    assert found["volume"]["tokens"] == 10 * 2 * 100
-    assert found["volume"]["passes"] > 1
 
 
 def test_recipe_sets_the_scripts_of_a_language(recipe):

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.experiments.back_translation import BackTranslationSettings, back_translate
-from interlace.experiments.translation import Shard, Window
+from interlace.experiments.translation import BackTranslationSettings, Shard, Window, back_translate
 from interlace.models.translator import LineTranslation
 
 WHOLE = Shard(1, 1)

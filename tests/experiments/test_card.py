@@ -71,14 +71,6 @@ def test_folders_are_not_base_models_and_paths_are_removed(tmp_path):
     assert not re.search(r"(?<![\w:/.])/(?:home|root|tmp|work|Users)/", card)
 
 
-def test_perplexities_are_those_of_the_exported_weights(tmp_path):
-    last = card_of(run_of(tmp_path / "last"))
-    best = card_of(run_of(tmp_path / "best", train__patience="2", train__evaluate_every="10"))
-    for card, step, value in ((last, 20, "12.50"), (best, 10, "9.00")):
-        row = f"| perplexity | {value} | {value} |"
-        assert f"after step {step}.\n\n|  | en | mean |\n| --- | --- | --- |\n{row}" in card
-
-
 def test_an_evaluation_adds_scores_by_task_and_setting(tmp_path):
     folder = run_of(tmp_path)
     assert "## Scores" not in card_of(folder)

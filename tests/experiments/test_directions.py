@@ -14,7 +14,7 @@ CORPORA = {
 
 def learnt(objectives, corpora=CORPORA):
     found = directions(Recipe.read({"name": "r", "corpora": corpora, "objectives": objectives}))
-    return {f"{source}-{target}": objective for (source, target), objective in found.items()}
+    return {f"{source}-{target}": names[0] for (source, target), names in found.items()}
 
 
 @pytest.mark.parametrize(

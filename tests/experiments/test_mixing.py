@@ -211,6 +211,15 @@ def test_languages_are_sampled_by_temperature_across_pairs_and_evaluated_by_side
     assert [one.corpus for one in found] == ["en-de:en", "en-de:de"]  # three lines of en-es fill no row
 
 
+@pytest.mark.parametrize("unit", ["sentences", "tokens"])
+def test_shares_of_languages_count_sentences_or_tokens(root, unit):
+    recipe = pairs_only(root, {"mlm": {}}, train={"sampling_unit": unit})
+    materials = prepare(recipe)
+    for source in build_mixture(recipe, materials, TRAITS).sources:
+        lengths = materials.readable[source.corpus].lengths
+        assert source.size == (len(lengths) if unit == "sentences" else lengths.sum())
+
+
 def test_all_objectives_train_on_one_group_of_pairs(root):
     model = {"shape": {"layers": 1, "width": 16, "heads": 2, "max_length": 64}}
     train = {"steps": 8, "alternate": True, "tokens_per_update": 128, "threads": 1, "precision": "no"}

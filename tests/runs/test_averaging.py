@@ -18,7 +18,7 @@ from interlace.experiments.export import average_checkpoints, export_model
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
 from interlace.experiments.records import is_finished
-from interlace.experiments.translation import TranslationModel
+from interlace.experiments.translation import translation_model
 from interlace.models.build import load
 from interlace.report import write_report
 
@@ -141,18 +141,17 @@ def test_averaged_run_has_the_metadata_of_its_run(tmp_path, small):
     }
     pretrain(read_recipe(str(small), changes), tmp_path / "run")
     folder = average_checkpoints(tmp_path / "run", tmp_path / "mean", 2)
-    before, after = (TranslationModel.of(str(each)) for each in (tmp_path / "run", folder))
-    assert after.metadata.normalization.romanian == "strip"
-    assert after.directions() == before.directions() == ["en-xx"]
-    assert after.metadata.max_source_lengths == before.metadata.max_source_lengths == {"en-xx": 22}
+    before, after = (translation_model(str(each))[1] for each in (tmp_path / "run", folder))
+    assert after.normalization.romanian == "strip"
+    assert after.max_source_lengths == before.max_source_lengths == {"en-xx": 22}
     with pytest.raises(SettingsError, match="it learned en-xx"):
-        after.metadata.check_direction("xx", "en")
-    assert (after.metadata.name, is_finished(folder)) == ("small-mean-of-2", True)
+        after.check_direction("xx", "en")
+    assert (after.name, is_finished(folder)) == ("small-mean-of-2", True)
     shutil.copytree(folder / "model", tmp_path / "copied")
-    copied = TranslationModel.of(str(tmp_path / "copied"))  # even a copy of the model alone
-    assert (copied.directions(), copied.metadata.normalization) == (after.directions(), after.metadata.normalization)
+    _, copied = translation_model(str(tmp_path / "copied"))  # even a copy of the model alone
+    assert (copied.max_source_lengths, copied.normalization) == ({"en-xx": 22}, after.normalization)
     with pytest.raises(SettingsError, match="it learned en-xx"):
-        copied.metadata.check_direction("xx", "en")
+        copied.check_direction("xx", "en")
     assert "Mean of the checkpoints of steps 2, 4." in (folder / "model/README.md").read_text()
     (row,) = evaluate(target_of(str(folder)), ["mt"])
     assert row["language"] == "en-xx"

@@ -193,7 +193,7 @@ def test_crossed_test_by_hand():
     """Two runs a side over four examples; the variance of runs is that which runs and examples share."""
     a, b = [right([1, 1, 1, 0]), right([1, 1, 0, 0])], [right([1, 0, 0, 0])] * 2
     found = crossed_test(a, b)
-    assert found.value == pytest.approx(0.375)
+    assert found.interval.value == pytest.approx(0.375)
     mean_differences = np.array([0, 1, 0.5, 0])
     assert found.error**2 == pytest.approx(mean_differences.var(ddof=1) / 4)
 
@@ -201,7 +201,7 @@ def test_crossed_test_by_hand():
 def test_crossed_test_is_welchs_or_the_paired_t_test_where_only_one_thing_varies(rng):
     a, b = rng.random((2, 5))
     runs = [[Examples(np.full(7, score), np.ones(7)) for score in side] for side in (a, b)]
-    expected, found = difference_interval(a, b), crossed_test(*runs).interval()
+    expected, found = difference_interval(a, b), crossed_test(*runs).interval
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
     a, b = rng.random((2, 30))
     found = crossed_test([right(a)] * 5, [right(b)] * 5)

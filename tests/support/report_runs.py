@@ -37,9 +37,9 @@ table Tisch mesa masa मेज़ 桌子|book Buch libro kitap किताब 
 
 
 def _recipe(name: str, seed: int, tlm: bool) -> dict[str, Any]:
-    objectives: list[dict[str, Any]] = [{"name": "mlm", "weight": 1.0, "mask_rate": "0.15", "max_length": 128}]
+    objectives: dict[str, Any] = {"mlm": {"weight": 1.0, "mask_rate": "0.15", "max_length": 128}}
     if tlm:
-        objectives.append({"name": "tlm", "weight": 1.0, "mask_rate": "0.15", "restart_positions": True})
+        objectives["tlm"] = {"weight": 1.0, "mask_rate": "0.15", "restart_positions": True}
     return {
         "name": name,
         "about": "Masked language modelling, and translations by turns." if tlm else "Monolingual text alone.",

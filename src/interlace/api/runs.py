@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -167,7 +167,7 @@ def evaluate(
     if languages:
         changes = merged(changes, {"evaluate": {"targets": list(languages)}})
     if changes:
-        target = target.with_recipe(Recipe.read(merged(target.recipe.dump(), changes), "evaluate"))
+        target = replace(target, recipe=Recipe.read(merged(target.recipe.dump(), changes), "evaluate"))
     scale = lambda task, metric: target.recipe.evaluate.task(task).scale(metric)  # noqa: E731 - as tables take it
     rows = evaluate_target(target, tasks, seeds)
     return table_of_entries(rows, str(target.into), scale, label=target.recipe.name, system=target.recipe.name)

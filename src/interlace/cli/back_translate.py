@@ -34,9 +34,8 @@ def back_translate(
     """Translate monolingual text and write both sides as a training corpus for the other direction."""
     load_plugins(code)
     from interlace.cli.common.progress import watching
-    from interlace.experiments.back_translation import BackTranslationSettings
-    from interlace.experiments.back_translation import back_translate as make
-    from interlace.experiments.translation import LineTranslator, Shard, check_direction
+    from interlace.experiments.translation import BackTranslationSettings, LineTranslator, Shard, check_direction
+    from interlace.experiments.translation import back_translate as make
 
     settings = _settings({"tag": tag} if tag else {}, sets, BackTranslationSettings)
     check_direction(run, source, target)

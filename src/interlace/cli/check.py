@@ -17,7 +17,6 @@ from interlace.core.progress import Progress
 
 if TYPE_CHECKING:
     from interlace.data.inspection import Finding, InspectionReport
-    from interlace.experiments.checking import TrainingVolume
 
 
 def check(
@@ -40,17 +39,16 @@ def check(
             from interlace.experiments.checking import check_recipe
             from interlace.experiments.recipe import read_recipe
 
-            checked = check_recipe(read_recipe(what[0], parse_changes(changes)), watch)
-            reports, volume = checked.reports, checked.volume
+            reports = check_recipe(read_recipe(what[0], parse_changes(changes)), watch)
         else:
             codes = comma_separated(languages)
             reader = "squad" if reader == "lines" and Path(what[0]).suffix == ".json" else reader
-            reports, volume = check_files([Path(name) for name in what], codes, reader, word_tokenizer, watch), None
+            reports = check_files([Path(name) for name in what], codes, reader, word_tokenizer, watch)
     if as_json:
-        found = {"reports": [report.dump() for report in reports], "volume": volume and volume.dump()}
-        print_json({**found, "failed": any(report.failed for report in reports)})
+        failed = any(report.failed for report in reports)
+        print_json({"reports": [report.dump() for report in reports], "failed": failed})
     else:
-        show(reports, volume)
+        show(reports)
     if any(report.failed for report in reports):
         raise typer.Exit(2)
 
@@ -93,8 +91,8 @@ def check_files(
     return [inspector.inspect(name, READERS.build(reader), paths, languages)]
 
 
-def show(reports: list[InspectionReport], volume: TrainingVolume | None) -> None:
-    """Print reports, the volume of training and a summary."""
+def show(reports: list[InspectionReport]) -> None:
+    """Print reports and a summary."""
     sides = [(report, *side) for report in reports for side in report.facts.get("sides", {}).items()]
     cells = [
         (each.name, language, each.facts["rows"], *(side[key] for key in _FACTS)) for each, language, side in sides
@@ -105,13 +103,6 @@ def show(reports: list[InspectionReport], volume: TrainingVolume | None) -> None
             output.print(f"\n[bold]{escape(report.name)}[/]", highlight=False)
             for finding in sorted(report.findings, key=lambda finding: list(_COLOUR).index(finding.level)):
                 _show_finding(finding)
-    if volume is not None and volume.text:
-        output.print(
-            f"\ncost: {volume.steps:,} steps read at most {volume.tokens:,} tokens; the training text holds about "
-            f"{volume.text:,} (estimated from its characters): about {volume.passes:.1f} passes",
-            highlight=False,
-            soft_wrap=True,
-        )
     output.print(f"\n{_verdict(reports)}", highlight=False)
 
 

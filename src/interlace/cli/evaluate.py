@@ -1,6 +1,7 @@
 """Evaluate a run or a checkpoint."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -55,7 +56,7 @@ def evaluate(
         given["data_root"] = json.dumps(str(data))
     target = target_of(model, read_recipe(recipe, given) if recipe else None, into)
     if given and not recipe:
-        target = target.with_recipe(change_recipe(target.recipe, given))
+        target = replace(target, recipe=change_recipe(target.recipe, given))
     names = comma_separated(*on)
     if on and not names:
         raise SettingsError(f"--tasks is empty; the recipe has {', '.join(target.recipe.evaluate.tasks) or 'none'}")

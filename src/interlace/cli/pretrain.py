@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,7 +60,7 @@ def pretrain(
 def show(found: Estimate, *, as_json: bool) -> None:
     """Print the estimate, and notes on missing data to standard error."""
     if as_json:
-        print_json(found.dump())
+        print_json(asdict(found))
         return
     for name, fact in _facts(found):
         print_line(f"{name:<10} {fact}")

@@ -124,11 +124,7 @@ def _show(read: Study, folder: Path, into: Path, *, as_json: bool) -> None:
 
 
 def describe(now: StudyProgress) -> str:
-    """Return the state of a study: `about 12 min 5 s left; running alm,seed=0; 1 failed`."""
-    from interlace.report.text import duration
-
-    rest = now.seconds_left if now.done < now.total else None
-    parts = [f"about {duration(rest)} left"] if rest is not None else []
-    parts += [f"running {', '.join(now.running)}"] if now.running else []
+    """Return the state of a study: `running alm,seed=0; 1 failed`."""
+    parts = [f"running {', '.join(now.running)}"] if now.running else []
     parts += [f"{len(now.failed)} failed"] if now.failed else []
     return "; ".join(parts)

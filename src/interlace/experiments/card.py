@@ -20,8 +20,7 @@ from interlace.models.families import SEQ2SEQ
 from interlace.readers import is_hub
 from interlace.readers.dataset import HubAddress
 from interlace.scores import ZERO_SHOT, ScoreEntry, setting_name
-from interlace.training.run_folder import METRICS, RECIPE, SCORES, read_metrics, read_run
-from interlace.training.selection import early_stopping_cost
+from interlace.training.run_folder import RECIPE, SCORES, read_run
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult, ModelCardData
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 CARD = "README.md"
 PLACE = "FOLDER-OR-HUB-NAME"
 _TEMPLATE = Path(__file__).with_name("card.md.jinja")
-_STOPPING_SCORES = {"bleu": ", and BLEU of greedy translations,", "round-trip": ", and BLEU of round trips,"}
 
 
 def write_card(into: Path, about: dict[str, Any] | None = None) -> Path | None:
@@ -69,7 +67,6 @@ def card_text(into: Path, about: dict[str, Any], place: str = PLACE, license_id:
         **_model(recipe, config, about),
         **_data(recipe, about),
         **_training(recipe, about),
-        **_perplexities(recipe, about, into),
         **_scores(rows),
         "versions": [f"{name} {about[name]}" for name in versions if about.get(name)],
         "place": place,
@@ -252,29 +249,6 @@ def _training(recipe: Recipe, about: dict[str, Any]) -> dict[str, Any]:
         summary = (type(objective).__doc__ or "").strip().partition("\n")[0]
         rows.append([f"`{name}`", summary, entry.weight, f"{100 * tokens.get(name, 0) / total:.1f} %", settings])
     return {"training": list(facts.items()), "objectives": rows}
-
-
-def _perplexities(recipe: Recipe, about: dict[str, Any], into: Path) -> dict[str, Any]:
-    """Return the perplexities of the exported weights: those of the best evaluation if the run stops early."""
-    measured = [plain(row) for row in read_metrics(into / METRICS) if row.get("kind") == "evaluation"]
-    if not measured:
-        return {}
-    last = measured[-1]
-    if recipe.train.patience:
-        last = min(measured, key=lambda row: early_stopping_cost(row["scores"], recipe.train.stop_by))
-    found: dict[str, dict[str, str]] = {}
-    for name, value in last["scores"].items():
-        kind, _, language = name.rpartition("/")
-        if kind.endswith("perplexity") or kind in _STOPPING_SCORES:
-            found.setdefault(kind.replace("_", " "), {})[language] = f"{value:.2f}"
-    languages = list(dict.fromkeys(language for row in found.values() for language in row))
-    rows = [[kind, *(row.get(language, "") for language in languages)] for kind, row in found.items()]
-    return {
-        "perplexities": [["", *languages], *rows] if rows else [],
-        "perplexity_unit": about.get("perplexity_unit", ""),
-        "perplexity_step": last["step"],
-        "stopping_score": "".join(text for kind, text in _STOPPING_SCORES.items() if kind in found),
-    }
 
 
 def _scores(rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,41 +33,7 @@ from interlace.training.run_folder import write_json
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class TrainingVolume:
-    """Tokens that training reads on one process, with padding, and tokens of the training text.
-
-    text: estimated from the number of characters.
-    """
-
-    steps: int
-    tokens: int
-    text: int
-
-    @property
-    def passes(self) -> float:
-        """Passes over the training text."""
-        return self.tokens / max(self.text, 1)
-
-    def dump(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        return {**asdict(self), "passes": round(self.passes, 2)}
-
-
-@dataclass(frozen=True)
-class CheckedRecipe:
-    """The reports of a recipe's corpora, and its training volume."""
-
-    reports: list[InspectionReport]
-    volume: TrainingVolume
-
-    @property
-    def failed(self) -> bool:
-        """Whether training cannot start."""
-        return any(report.failed for report in self.reports)
-
-
-def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> CheckedRecipe:
+def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> list[InspectionReport]:
     """Inspect all corpora of a recipe, held-out text first; errors of files become findings.
 
     Raises:
@@ -103,7 +69,7 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> CheckedRec
     results = enumerate(contamination.results())
     findings = [finding for number, found in results for finding in found.findings(ngrams=number < tests)]
     reports.append(InspectionReport("held-out text in training text", {"sets": len(contamination)}, findings))
-    return CheckedRecipe(reports, _volume(recipe, reports))
+    return reports
 
 
 def _too_short(recipe: Recipe, label: str, corpus: str, facts: dict[str, Any]) -> Iterator[Finding]:
@@ -118,24 +84,12 @@ def _too_short(recipe: Recipe, label: str, corpus: str, facts: dict[str, Any]) -
             continue
         for language, side in facts.items():
             read = {label, corpus, f"{corpus}:{language}"} & wanted if wanted else corpus == language or not alone
-            tokens = _tokens(language, side["characters"])
+            unspaced = scripts_of(language) & UNSPACED
+            tokens = side["characters"] / (1.5 if unspaced else 4.5)  # estimated
             if read and tokens < objective.max_length - 2:
                 about = f"some {tokens:.0f} tokens in {language!r}; lower objectives.{name}.max_length, or add text"
                 level: Level = "error" if side["characters"] + 2 < objective.max_length else "warning"
                 yield Finding(level, "less than one sequence", 1, 1, about)
-
-
-def _tokens(language: str, characters: int) -> float:
-    """Estimate tokens: 4.5 characters each, or 1.5 in scripts without spaces."""
-    return characters / (1.5 if scripts_of(language) & UNSPACED else 4.5)
-
-
-def _volume(recipe: Recipe, reports: list[InspectionReport]) -> TrainingVolume:
-    """Return the training volume."""
-    trained = [report.facts.get("sides", {}) for report in reports if report.name.endswith("(train)")]
-    text = sum(_tokens(language, side["characters"]) for each in trained for language, side in each.items())
-    train = recipe.train
-    return TrainingVolume(train.steps, train.steps * train.tokens_per_update, round(text))
 
 
 def _unknown_script(recipe: Recipe, language: str) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,10 +97,6 @@ class Estimate:
     text: TextFiles | None
     cost: ModelCost | None
     notes: list[str]
-
-    def dump(self) -> dict[str, Any]:
-        """Return plain data for JSON."""
-        return asdict(self)
 
 
 def estimate(recipe: Recipe) -> Estimate:

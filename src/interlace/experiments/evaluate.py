@@ -58,10 +58,6 @@ class Target:
         """The folder of the run that the model belongs to; None for a plain checkpoint."""
         return Path(self.model).parent if self.trained is not None else None
 
-    def with_recipe(self, recipe: Recipe) -> Target:
-        """Return the same model with another recipe."""
-        return replace(self, recipe=recipe)
-
 
 def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None) -> Target:
     """Find a finished run or a plain checkpoint; `recipe` replaces the run's own recipe for the evaluation.
@@ -300,7 +296,6 @@ def _write_records(target: Target) -> None:
 
 
 def _job(target: Target, name: str, task: Task, vocab: Vocab, accelerator: Accelerator) -> EvaluationJob:
-    """Return the job of the first seed."""
     recipe, load_model = target.recipe, partial(_load, target.model, task, vocab)
     root, source, seed = data_root(recipe), recipe.evaluate.source, 0
     job = EvaluationJob(name, task, load_model, vocab, root, source, recipe.targets, seed, accelerator)

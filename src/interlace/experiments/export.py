@@ -154,7 +154,6 @@ def _last_checkpoints(run: Path, last: int) -> tuple[Recipe, list[Path], list[in
 
 
 def _finished(run: Path) -> Recipe:
-    """Return the recipe of a finished run of a model."""
     recipe = finished_recipe(run)
     if recipe is None:
         what = "not a run" if run.exists() else "no such folder"

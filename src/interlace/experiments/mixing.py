@@ -78,7 +78,6 @@ def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixtu
 
 
 def _sources(recipe: Recipe, name: str, materials: Materials, traits: Traits) -> Iterator[MixtureSource]:
-    """Yield the sources of one objective."""
     entry, objective = recipe.objectives[name], recipe.objective(name)
     corpora = _corpora_of(objective, entry.corpora, materials)
     prepared = objective.prepare(_resources(recipe, name, objective, corpora, materials, traits))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from accelerate.utils import gather_object
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 
-from interlace.alignment.lexicon import Lexicon
+from interlace.alignment.lexicon import Lexicon, read_translations
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import atomic
 from interlace.data.corpus import Corpus, ParallelCorpus
@@ -34,7 +33,6 @@ from interlace.objectives.translation import Translation
 from interlace.tasks.common.files import FileQuery, find_file
 from interlace.tasks.common.likelihood import HeldOutBatches, hold_out
 from interlace.tasks.retrieval import Retrieval
-from interlace.text.lines import read_lines
 from interlace.training.diagnostics import (
     MEASURES,
     PAIR_MEASURES,
@@ -52,7 +50,6 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.models.families import Traits
-    from interlace.tasks.common.translation import SourceLines, TranslationTask
     from interlace.training.loop import Training
 
 log = logging.getLogger(__name__)
@@ -148,38 +145,15 @@ def _short_rows(
     return rows[np.argsort((source + target)[rows], kind="stable")]
 
 
-@dataclass(frozen=True)
-class DevScores:
-    """Scores greedy translations of dev text, by BLEU (as XLM's code) or BLEU of round trips (Lample et al. 2018a).
+def dev_scores(
+    recipe: Recipe, materials: Materials, accelerator: Accelerator
+) -> Callable[[Backbone], dict[str, float]]:
+    """Return a function that scores greedy translations of dev text, as the recipe's early stopping needs them.
 
-    All processes translate their own lines and return the same score.
-
-    by: a key of `STOPPING_TASKS`. sets: lines by direction, such as `en-de`.
-    """
-
-    by: str
-    task: TranslationTask
-    vocab: Vocab
-    sets: Mapping[str, SourceLines]
-    accelerator: Accelerator
-
-    def __call__(self, backbone: Backbone) -> dict[str, float]:
-        """`bleu/XX-YY`, or `round-trip/XX-YY`, for each direction, and the mean."""
-        found: dict[str, float] = {}
-        for name, lines in self.sets.items():
-            mine = lines.part(slice(self.accelerator.process_index, None, self.accelerator.num_processes))
-            measured: Any = self.task.measure(backbone, self.vocab, mine) if len(mine) else None
-            made = gather_object([None if measured is None else measured.outcomes])
-            known = [examples for examples in made if examples is not None]
-            found[name] = float(known[0].value(np.sum([examples.columns.sum(axis=1) for examples in known], axis=0)))
-        found["mean"] = fmean(found.values())
-        return {f"{self.by}/{name}": round(value, 3) for name, value in found.items()}
-
-
-def dev_scores(recipe: Recipe, materials: Materials, accelerator: Accelerator) -> DevScores:
-    """Return the scorer of a recipe: all learned directions, with lines of up to `evaluate_tokens` source tokens.
-
-    Beam search, tokenized BLEU and round trips besides BLEU are left to `interlace evaluate`.
+    By BLEU (as XLM's code) or BLEU of round trips (Lample et al. 2018a), for each learned direction on lines of up to
+    `evaluate_tokens` source tokens, and their mean: `bleu/XX-YY`, `round-trip/XX-YY`. All processes translate their own
+    lines and return the same scores. Beam search, tokenized BLEU and round trips besides BLEU are left to `interlace
+    evaluate`.
 
     Raises:
         DataError: the dev text of a direction is missing.
@@ -193,7 +167,18 @@ def dev_scores(recipe: Recipe, materials: Materials, accelerator: Accelerator) -
     for name, lines in sets.items():
         count = int((np.cumsum(lines.lengths) - lines.lengths < recipe.train.evaluate_tokens).sum())  # at least one
         sets[name] = lines.part(slice(count))
-    return DevScores(by, task, materials.vocab, sets, accelerator)
+
+    def score(backbone: Backbone) -> dict[str, float]:
+        found: dict[str, float] = {}
+        for name, lines in sets.items():
+            mine = lines.part(slice(accelerator.process_index, None, accelerator.num_processes))
+            made = gather_object([task.measure(backbone, materials.vocab, mine).outcomes if len(mine) else None])
+            known = [examples for examples in made if examples is not None]
+            found[name] = float(known[0].value(np.sum([examples.columns.sum(axis=1) for examples in known], axis=0)))
+        found["mean"] = fmean(found.values())
+        return {f"{by}/{name}": round(value, 3) for name, value in found.items()}
+
+    return score
 
 
 def diagnostics_callbacks(
@@ -250,13 +235,8 @@ def probes_of(
         "accuracy": bool(text),
     }
     measured = _measurable(wanted, there, named=bool(settings.measures))
-    for rows in pairs:
-        origin = {
-            "dev": "of its held-out files",
-            "task": "of the dev split of evaluate.tasks.retrieval",
-            "train": "at the end of its training text, which the model may have read: set corpora.GROUP.dev",
-        }[rows.origin]
-        log.info("diagnostics: %s on %d pairs %s", rows.name, len(rows.pairs), origin)
+    for rows in (each for each in pairs if each.origin == "train"):
+        log.info("diagnostics: %s on training text, which the model may have read: set corpora.GROUP.dev", rows.name)
     debiased = settings.cka == "debiased"
     return DiagnosticProbes(materials.vocab, retrieval, measured, pairs, dictionaries, learned, text, debiased)
 
@@ -370,7 +350,10 @@ def concepts(recipe: Recipe, root: Path) -> list[dict[str, str]]:
     others = [language for language in recipe.languages if language != source]
     if pattern is None or not others:
         return []
-    tables = {target: _table(root / pattern.format(source=source, target=target)) for target in others}
+    tables: dict[str, dict[str, str]] = {target: {} for target in others}
+    for target, table in tables.items():
+        for word, translation, _ in read_translations(root / pattern.format(source=source, target=target)):
+            table.setdefault(word, translation)
     shared = [word for word in tables[others[0]] if all(word in table for table in tables.values())]
     places = np.linspace(0, len(shared) - 1, min(MAX_CONCEPTS, len(shared))).round().astype(np.int64).tolist()
     chosen = [shared[place] for place in places]
@@ -391,13 +374,3 @@ def write_words(
     """Write the concepts' words with their vectors before and after training (ALM, figure 4; WEAM, figure 2)."""
     with atomic(path) as partial:
         save_file({"before": before, "after": after}, partial, {"concepts": json.dumps(concepts, ensure_ascii=False)})
-
-
-def _table(path: Path) -> dict[str, str]:
-    """Read the first translation of each word; lines are `source<TAB or space>target`."""
-    table: dict[str, str] = {}
-    for line in read_lines(path):
-        source, _, target = line.replace("\t", " ").partition(" ")
-        if target.strip():
-            table.setdefault(source, target.strip())
-    return table

@@ -185,7 +185,6 @@ def data_key(recipe: Recipe) -> Any:
 
 
 def _root(recipe: Recipe) -> Path:
-    """Return the folder of the original text."""
     if (toy := recipe.toy) is not None:
 
         def build(into: Path) -> None:
@@ -268,7 +267,6 @@ def _vocab_key(recipe: Recipe, root: Path) -> dict[str, Any]:
 
 
 def _vocab_text(recipe: Recipe, root: Path) -> dict[str, Iterator[str]]:
-    """Return streams of training lines by language."""
     return {language: _lines(recipe, sources, root) for language, sources in _vocab_sources(recipe).items()}
 
 

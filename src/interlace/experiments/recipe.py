@@ -54,7 +54,7 @@ class EvaluationSettings(Settings):
     targets: list[LanguageName] = Field([], description="Languages of zero-shot evaluation.")
     seeds: int = Field(3, ge=1, le=1000, description="Fine-tuning seeds.")
     dictionary: PairPattern | None = Field(
-        None, description="Dictionary from {source} to {target} for the embedding plot: a path pattern."
+        None, description="Dictionary of the embedding plot: a pattern of {source}, {target}."
     )
 
     @field_validator("tasks")
@@ -73,7 +73,6 @@ class EvaluationSettings(Settings):
 
 
 def _task(name: str, settings: dict[str, Any]) -> Task:
-    """Build the task of a settings table."""
     own = {key: value for key, value in settings.items() if key != "task"}
     return TASKS.build({"name": settings.get("task", name), **own}, f"evaluate.tasks.{name}")
 
@@ -85,9 +84,7 @@ class ExportSettings(Settings):
         None, description="Language of inputs without language ids, for models with language embeddings."
     )
     license: str = Field(
-        "",
-        pattern=r"[a-z0-9.-]*",
-        description="License of the model on its card, by the hub's identifier, such as apache-2.0; empty: not stated.",
+        "", pattern=r"[a-z0-9.-]*", description="License on the card, the hub's identifier such as apache-2.0."
     )
 
 
@@ -99,8 +96,7 @@ class ObjectiveEntry(EntrySettings):
 
     weight: Weight = Field("1", description="Sampling weight: a number or a schedule over steps.")
     loss_weight: Weight = Field(
-        "1",
-        description="Factor of the loss, a number or a schedule over steps (XLM's lambda); not drawn while it is 0.",
+        "1", description="Factor of the loss, a number or a schedule (XLM's lambda); not drawn while it is 0."
     )
     corpora: list[str] = Field(
         [],
@@ -121,14 +117,12 @@ class Recipe(Settings):
     data_root: str | None = Field(None, description="Folder that all paths are relative to.")
     toy: ToyCorpus | None = Field(None, description="Generate the toy corpus and use it as the data root.")
     derived: dict[LanguageName, DerivedLanguage] = Field(
-        {}, description="Derived languages by name; their files are generated where patterns expect them."
+        {}, description="Derived languages by name, generated where patterns expect them."
     )
     normalization: Normalization = Field(default_factory=Normalization, description="Text normalization.")
     word_tokenizer: str = Field("whitespace", description="Word tokenizer: see `interlace list`.")
     corpora: dict[Name, CorpusGroup] = Field({}, description="Corpora by group; none: the recipe only evaluates.")
-    filters: dict[str, dict[str, Any]] = Field(
-        {}, description="Filters of training text, applied in order: settings by name, see `interlace list filters`."
-    )
+    filters: dict[str, dict[str, Any]] = Field({}, description="Filters of training text in order: settings by name.")
     align: AlignSettings | None = Field(None, description="Word alignment; default: only if an objective needs it.")
     vocab: VocabSettings = Field(default_factory=VocabSettings, description="Vocabulary.")
     model: ModelSettings = Field(default_factory=ModelSettings, description="Model.")
@@ -318,17 +312,12 @@ def tokenizer_of(recipe: Recipe) -> str | None:
     return recipe.vocab.start or model.start or (decoder.start if decoder is not None else None) or own
 
 
-def directions(recipe: Recipe) -> dict[tuple[str, str], str]:
-    """Return (source, target) -> the first objective that learns it.
+def directions(recipe: Recipe) -> dict[tuple[str, str], list[str]]:
+    """Return (source, target) -> the objectives that learn it.
 
     Objectives of pairs learn their `directions`; those with `intermediate_languages` learn from each of these into the
     language of the sentence. Other objectives do not learn to translate.
     """
-    return {direction: names[0] for direction, names in objectives_by_direction(recipe).items()}
-
-
-def objectives_by_direction(recipe: Recipe) -> dict[tuple[str, str], list[str]]:
-    """Return (source, target) -> all objectives that learn it; see `directions`."""
     found: dict[tuple[str, str], list[str]] = {}
     for name in recipe.objectives:
         if recipe.objective(name).architecture == "seq2seq":
@@ -344,7 +333,7 @@ def max_source_lengths(recipe: Recipe) -> dict[str, int]:
     """
     return {
         f"{source}-{target}": max(recipe.objective(name).max_length - 2 for name in names)
-        for (source, target), names in objectives_by_direction(recipe).items()
+        for (source, target), names in directions(recipe).items()
     }
 
 

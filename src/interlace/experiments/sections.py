@@ -53,15 +53,10 @@ class CorpusGroup(Settings):
     pairs: list[PairName] = Field([], description="Language pairs, such as 'en-de', with a parallel corpus each.")
     reader: dict[str, Any] | str = Field("lines", description="Reader: its name, or a table with its settings.")
     train: TextPatterns = Field(
-        [],
-        description="Training files: path patterns, one per side for 'lines'. Empty: the group is only evaluated on.",
+        [], description="Training files: path patterns, one a side for 'lines'. Empty: the group is only evaluated on."
     )
     dev: TextPatterns = Field([], description="Held-out files for perplexity, as path patterns.")
-    rows: str = Field(
-        "",
-        pattern=ROWS_PATTERN,
-        description="Rows of the training files to read, as a slice such as '0:14500'. Empty: all.",
-    )
+    rows: str = Field("", pattern=ROWS_PATTERN, description="Slice of the training rows, as '0:14500'; empty: all.")
     share: float = Field(
         1.0,
         gt=0,
@@ -69,7 +64,6 @@ class CorpusGroup(Settings):
         description="Share of those rows to read, sampled row by row (ALM, figure 5: K %). Smaller shares are subsets "
         "of larger ones, and corresponding files keep corresponding rows.",
     )
-    share_seed: int = Field(0, ge=0, description="Seed of that sample, independent of `seed`.")
 
     @field_validator("languages")
     @classmethod
@@ -113,7 +107,7 @@ class CorpusGroup(Settings):
     def reading(self, split: str = "train") -> Reader:
         """Return the reader of a split; for training text with `rows` and `share` applied."""
         if self.subset_key(split):
-            return RowSubset(reader=self.reader, rows=self.rows, share=self.share, seed=self.share_seed)
+            return RowSubset(reader=self.reader, rows=self.rows, share=self.share)
         reader: Reader = READERS.build(self.reader)
         return reader
 
@@ -121,18 +115,14 @@ class CorpusGroup(Settings):
         """Return the settings that select rows, for cache keys; empty if all rows are read."""
         if split != "train" or (not self.rows and self.share == 1):
             return {}
-        return {"rows": self.rows, "share": [self.share, self.share_seed] if self.share < 1 else None}
+        return {"rows": self.rows, "share": [self.share, 0] if self.share < 1 else None}
 
 
 class VocabSettings(Settings):
     """The vocabulary: learned from the recipe's training text, or an existing tokenizer, optionally extended."""
 
-    start: str | None = Field(
-        None, description="Folder or hub name of a tokenizer; default: that of model.start, or of model.vectors."
-    )
-    size: int = Field(
-        8000, ge=300, le=10**7, description="Size to learn, with special tokens (XLM: 95k, 15 languages)."
-    )
+    start: str | None = Field(None, description="Tokenizer, folder or hub name; default: of model.start or vectors.")
+    size: int = Field(8000, ge=300, le=10**7, description="Size to learn, special tokens included (XLM: 95k).")
     alpha: float = Field(0.5, ge=0, le=1, description="Exponent of language sampling for the vocabulary (XLM: 0.5).")
     seed: int = Field(0, ge=0, description="Seed of that sampling, independent of `seed`.")
     corpora: list[str] = Field([], description="Groups to learn from; default: all. Compared recipes should agree.")
@@ -142,9 +132,7 @@ class VocabSettings(Settings):
         "(the trainer of wordpiece breaks ties at random, that of unigram rounds differently).",
     )
     extend: int = Field(
-        0,
-        ge=0,
-        description="Tokens to add to an existing tokenizer, learned from the text; existing ids are unchanged.",
+        0, ge=0, description="Tokens to add to an existing tokenizer, learned from the text; its ids stay."
     )
     extend_min_count: int = Field(10, ge=1, description="Minimum count of a new token in the text.")
 
@@ -181,7 +169,7 @@ class AlignSettings(EntrySettings):
         "or a group of [corpora], which is aligned first: the counts of its links are the lexicon.",
     )
     phrases: TableRules | None = Field(
-        None, description="Rules of phrase extraction; default: the default rules, if an objective needs phrases."
+        None, description="Rules of phrase extraction; default: TableRules if an objective needs phrases."
     )
     settings: dict[str, Any] = Field({}, description="Settings of the aligner.")
 
@@ -261,9 +249,7 @@ Measure = Literal["alignment", "retrieval", "gap", "cka", "accuracy"]
 class DiagnosticSettings(Settings):
     """Cross-lingual diagnostics, measured on fixed rows during training without changing it."""
 
-    every: int = Field(
-        0, ge=0, description="Steps between measurements; also before the first step and after the last. 0: off."
-    )
+    every: int = Field(0, ge=0, description="Steps between measurements; also at the start and the end; 0: off.")
     measures: list[Measure] = Field(
         [],
         description="alignment: word translation from input embeddings, over evaluate.dictionary and the dictionaries "
@@ -289,9 +275,7 @@ class TrainSettings(Settings):
     """Length, batches, optimization, evaluation and checkpoints of pre-training."""
 
     steps: int = Field(1000, ge=1, description="Number of updates.")
-    tokens_per_update: int = Field(
-        4096, ge=16, description="Tokens of an update with padding, over all devices and micro-batches."
-    )
+    tokens_per_update: int = Field(4096, ge=16, description="Tokens of an update with padding, over all devices.")
     tokens_per_micro_batch: int | None = Field(
         None,
         ge=16,
@@ -310,7 +294,9 @@ class TrainSettings(Settings):
         description="Maximum passes of an objective over a corpus in the run, on average; the excess of small corpora "
         "goes to the others (UniMax, Chung et al. 2023); default: no limit.",
     )
-    sampling_unit: Literal["tokens", "sentences"] = Field("sentences", description="Unit of language shares.")
+    sampling_unit: Literal["tokens", "sentences"] = Field(
+        "sentences", description="Unit in which the size of a language counts for its share."
+    )
     optimizer: OptimizerSettings = Field(default_factory=OptimizerSettings, description="Optimizer and learning rate.")
     precision: Literal["auto", "no", "bf16", "fp16"] = Field(
         "auto",
@@ -323,30 +309,22 @@ class TrainSettings(Settings):
         description="Recompute activations of each layer in the backward pass: updates take about a third longer, and "
         "activations take the memory of one layer and of the inputs of all (Chen et al. 2016).",
     )
-    compile: bool = Field(
-        False, description="Compile the layers with torch.compile in training; the first updates take minutes longer."
-    )
+    compile: bool = Field(False, description="Compile the layers with torch.compile; the first updates take minutes.")
     evaluate_every: int = Field(0, ge=0, description="Steps between evaluations of perplexity; 0: only at the end.")
     evaluate_tokens: int = Field(
-        20_000,
-        ge=256,
-        description="Maximum held-out tokens per language, or source tokens per direction, in an evaluation.",
+        20_000, ge=256, description="Maximum held-out tokens per language (source tokens per direction)."
     )
     diagnostics: DiagnosticSettings = Field(
         default_factory=DiagnosticSettings, description="Cross-lingual diagnostics."
     )
-    patience: int = Field(
-        0, ge=0, description="Evaluations without improvement before stopping early with the best weights; 0: off."
-    )
+    patience: int = Field(0, ge=0, description="Evaluations without improvement before stopping at the best; 0: off.")
     stop_by: Literal["perplexity", "bleu", "round-trip"] = Field(
         "perplexity",
         description="Criterion of patience and of the best checkpoint. perplexity: mean; bleu: mean BLEU of greedy "
         "translations of the dev text of the task mt in all learned directions (as XLM's code); round-trip: the same "
         "for round trips of the task round_trip, which needs no parallel text (Lample et al. 2018a).",
     )
-    checkpoint_every: int = Field(
-        1000, ge=0, description="Steps between checkpoints; 0: only at the end, and after SIGTERM."
-    )
+    checkpoint_every: int = Field(1000, ge=0, description="Steps between checkpoints; 0: only at the end and SIGTERM.")
     keep: int = Field(2, ge=1, description="Latest checkpoints to keep, besides the best.")
     threads: int | None = Field(None, ge=1, le=1024, description="Torch threads; default: torch's.")
     trackers: list[Literal["aim", "clearml", "comet_ml", "mlflow", "tensorboard", "trackio", "wandb"]] = Field(

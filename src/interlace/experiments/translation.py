@@ -1,4 +1,9 @@
-"""Translate with trained models: learned directions, shards of a file, and what an interrupted command leaves."""
+"""Translate with trained models: lines and shards of a file, and offline back-translation.
+
+Back-translation makes a parallel corpus of monolingual text and its translations, from which another model learns to
+translate from the synthetic side to the real one (Sennrich et al. 2016). A tag before each synthetic sentence marks it
+(Caswell et al. 2019).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ import json
 import logging
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -15,9 +21,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from pydantic import Field, field_validator
+
 from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.json_files import read_json
+from interlace.core.names import file_in
+from interlace.core.progress import Progress, no_progress
+from interlace.core.settings import Settings
 from interlace.data.cache import content_key
+from interlace.data.filters import FilterChain, build_filters
 from interlace.data.vocab import Vocab
 from interlace.experiments.corpora import code_hash
 from interlace.experiments.evaluate import target_of
@@ -25,46 +39,33 @@ from interlace.experiments.records import ModelMetadata
 from interlace.models.checkpoint_files import find_checkpoint
 from interlace.models.settings import SearchSettings
 from interlace.models.translator import LineTranslation
-from interlace.text.lines import count_lines, read_lines
+from interlace.readers.common.text import plain_pairs
+from interlace.text.lines import count_lines, read_lines, writing
+from interlace.text.word_tokenizers import WordTokenizerName
 from interlace.training.run_folder import RECIPE, write_json
 
 log = logging.getLogger(__name__)
+BACK_TRANSLATED = "back-translated.json"
 
 
-@dataclass(frozen=True)
-class TranslationModel:
-    """A translation model on disk.
+def translation_model(name: str) -> tuple[str, ModelMetadata | None]:
+    """Return the folder (or hub name) of the model of a finished run or of a model, and what it learned, if known.
 
-    name: as given by the user. folder: of the model. metadata: what it learned; None if unknown.
+    Raises:
+        RunError: the run is not finished. SettingsError: the model has no decoder. DataError: no such folder.
+        CheckpointError: a model of the hub is not available.
     """
-
-    name: str
-    folder: str
-    metadata: ModelMetadata | None
-
-    @classmethod
-    def of(cls, name: str) -> TranslationModel:
-        """Find the model of a finished run, a model folder or a hub name.
-
-        Raises:
-            RunError: the run is not finished. SettingsError: the model has no decoder. DataError: no such folder.
-            CheckpointError: a model of the hub is not available.
-        """
-        path = Path(name)
-        _check_folder(path)
-        run = path.parent if path.name == "model" and (path.parent / RECIPE).is_file() else path
-        found = target_of(str(run), into=path)
-        if found.trained is None:
-            return cls(name, found.model, ModelMetadata.read(find_checkpoint(found.model)))
-        if found.trained.embeddings:
-            raise SettingsError(f"{name}: holds word vectors, which cannot translate")
-        if not found.trained.seq2seq:
-            raise SettingsError(_no_decoder(name))
-        return cls(name, found.model, ModelMetadata.of(found.trained))
-
-    def directions(self) -> list[str]:
-        """Return the learned directions, such as `en-de`; empty if unknown."""
-        return [] if self.metadata is None else list(self.metadata.max_source_lengths)
+    path = Path(name)
+    _check_folder(path)
+    run = path.parent if path.name == "model" and (path.parent / RECIPE).is_file() else path
+    found = target_of(str(run), into=path)
+    if found.trained is None:
+        return found.model, ModelMetadata.read(find_checkpoint(found.model))
+    if found.trained.embeddings:
+        raise SettingsError(f"{name}: holds word vectors, which cannot translate")
+    if not found.trained.seq2seq:
+        raise SettingsError(_no_decoder(name))
+    return found.model, ModelMetadata.of(found.trained)
 
 
 class LineTranslator:
@@ -105,17 +106,16 @@ class LineTranslator:
         from interlace.models.translator import Translator
         from interlace.training.device import accelerator_for
 
-        model = TranslationModel.of(name)
-        if model.metadata is not None and not force:
-            model.metadata.check_direction(source, target)
-        self._normalization = None if model.metadata is None else model.metadata.normalization
+        self._folder, metadata = translation_model(name)
+        if metadata is not None and not force:
+            metadata.check_direction(source, target)
+        self._normalization = None if metadata is None else metadata.normalization
         self._accelerator = accelerator_for(precision)
-        self._folder = model.folder
-        vocab = Vocab.load(model.folder)
-        loaded: Any = load(model.folder, vocab)
+        vocab = Vocab.load(self._folder)
+        loaded: Any = load(self._folder, vocab)
         if not isinstance(loaded, Seq2Seq):
             raise SettingsError(_no_decoder(name))
-        lengths = {} if model.metadata is None else model.metadata.max_source_lengths
+        lengths = {} if metadata is None else metadata.max_source_lengths
         self.translator = Translator(
             loaded.to(self._accelerator.device), vocab, source, target, search,
             rows=rows, tokens=tokens, max_length=lengths.get(f"{source}-{target}"),
@@ -246,6 +246,88 @@ class LineRange:
         return self.last - self.first
 
 
+class BackTranslationSettings(Settings):
+    """How text is back-translated, and which pairs are kept."""
+
+    search: SearchSettings = Field(default_factory=SearchSettings, description="Search of translations.")
+    tag: str = Field(
+        "",
+        description="A word before each synthetic sentence, such as '<BT>' (Caswell et al. 2019). It is "
+        "ordinary text: a few tokens, where the paper reserves one; lower-cased with the text.",
+    )
+    filters: dict[str, dict[str, Any]] = Field(
+        {"ratio": {"unit": "characters"}, "identical": {"min_words": 3}},
+        description="Filters of pairs, applied in order: see `interlace list filters`. The real side is the source.",
+    )
+    unfinished: bool = Field(False, description="Keep translations of maximum length, which are often cut.")
+    word_tokenizer: WordTokenizerName = Field("unicode", description="Word tokenizer of the filters.")
+    window: int = Field(
+        2000, ge=1, description="Lines read before they are translated; more give batches of more even length."
+    )
+
+    @field_validator("tag")
+    @classmethod
+    def _is_word(cls, tag: str) -> str:
+        if tag.split() != [tag] * bool(tag):
+            raise SettingsError(f"tag {tag!r}: expected one word without spaces")
+        return tag
+
+    def model_post_init(self, _context: Any) -> None:
+        """Check that the filters exist."""
+        build_filters(self.filters)
+
+
+def back_translate(
+    translator: LineTranslator,
+    text: LineRange,
+    into: Path,
+    settings: BackTranslationSettings,
+    progress: Progress = no_progress,
+) -> dict[str, Any]:
+    """Write `train.LANGUAGE` for both languages into a folder; return the counts of kept and dropped pairs.
+
+    Args:
+        translator: from the language of the text.
+        text: a shard of a file; its sentences become the real side. The results of all shards, joined in order, are
+            those of the whole file, except for filters that compare pairs.
+        into: the folder.
+        settings: of translation and filters.
+        progress: called with a description, the number of lines done and the total.
+
+    Raises:
+        DataError: the text cannot be read, the folder holds other files, or no pair is left.
+    """
+    must_be_replaceable(into, BACK_TRANSLATED, "corpus of back-translations")
+    source, target = translator.translator.source, translator.translator.target
+    counts: Counter[str] = Counter(pairs=0)
+    chain = FilterChain(build_filters(settings.filters))
+    prefix = f"{settings.tag} " if settings.tag else ""
+    done = 0
+    with kept_windows(into) as keep, atomic_folder(into) as folder:
+        with (
+            writing(file_in(folder, f"train.{source}")) as write,
+            writing(file_in(folder, f"train.{target}")) as write_made,
+        ):
+            for window in translator.windows(text, settings.window, text.first, keep):
+                real, made = window.lines, [one.text for one in window.translations]
+                full = np.array([bool(line.strip() and row.strip()) for line, row in zip(real, made, strict=True)])
+                ended = np.array([settings.unfinished or not one.full for one in window.translations])
+                pairs = plain_pairs((real, made), (source, target), settings.word_tokenizer)
+                kept = np.flatnonzero(chain.keep(pairs, full & ended)).tolist()
+                counts.update(empty=int((~full).sum()), unfinished=int((full & ~ended).sum()), pairs=len(kept))
+                write(real[row].strip() for row in kept)
+                write_made(prefix + made[row].strip() for row in kept)
+                done += len(window)
+                progress("translating", done, len(text))
+        counts.update(chain.dropped)
+        if not counts["pairs"]:
+            why = ", ".join(f"{count:,} dropped by {rule}" for rule, count in counts.items() if count)
+            raise DataError(f"{text.path}: no pair is left: {why}")
+        about = {"from": source, "to": target, "pairs": counts.pop("pairs"), "dropped": dict(counts)}
+        write_json(folder / BACK_TRANSLATED, {**about, "settings": settings.dump()})
+    return about
+
+
 def check_direction(name: str, source: str, target: str) -> None:
     """Check that both languages of a direction are given.
 
@@ -254,8 +336,9 @@ def check_direction(name: str, source: str, target: str) -> None:
     """
     missing = " and ".join(option for option, value in (("--from", source), ("--to", target)) if not value)
     if missing:
-        known = TranslationModel.of(name).directions()
-        hint = f"; trained in {', '.join(known)}" if known else ""
+        _, metadata = translation_model(name)
+        known = ", ".join(metadata.max_source_lengths) if metadata is not None else ""
+        hint = f"; trained in {known}" if known else ""
         raise SettingsError(f"{missing} LANGUAGE: missing translation direction{hint}")
 
 

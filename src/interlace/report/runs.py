@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -20,17 +20,7 @@ from interlace.core.json_files import checked, parse_json, read_json
 from interlace.report.text import short_labels
 from interlace.scores import Scale, ScoreTable, table_of_entries
 from interlace.tasks import TASKS
-from interlace.training.run_folder import (
-    ALIGNMENTS,
-    METRICS,
-    RECIPE,
-    RUN,
-    SAMPLES,
-    SCORES,
-    WORDS,
-    read_metrics,
-    read_run,
-)
+from interlace.training import run_folder
 
 Vectors = NDArray[np.float32]
 
@@ -52,27 +42,11 @@ class _Part(BaseModel):
         return ""
 
 
-class Facts(_Part):
-    """`run.json`: versions, hardware, and timings in seconds."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
-
-    seconds: dict[str, float] = {}
-    shares: dict[str, float] = {}
-    tokens: float | None = None
-    parameters: float | None = None
-
-    def get(self, key: str) -> Any:
-        """Return the value of any key of the file, or None."""
-        return getattr(self, key, None)
-
-
 class LoggedStep(_Part):
     """A training step of `metrics.jsonl`; losses are in nats a prediction."""
 
     step: int
     objective: str
-    corpus: str = ""
     losses: dict[str, float | None] = {}
 
 
@@ -177,6 +151,7 @@ class ConceptWords:
 class Run:
     """A run folder, or the folder of a checkpoint's scores, which has no recipe.
 
+    facts: the content of `run.json`: versions, hardware, and timings in seconds.
     label: of the column on the page: the recipe's name, shared by runs that differ only in the seed; of a checkpoint
         the folder's name.
     style: number of that column; selects colour, marker and dashes in every figure.
@@ -184,7 +159,7 @@ class Run:
 
     folder: Path
     recipe: dict[str, Any]
-    facts: Facts
+    facts: dict[str, Any]
     label: str
     style: int = 0
     steps: list[LoggedStep] = field(default_factory=list)
@@ -240,22 +215,24 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
 
 def _read_run(folder: Path) -> Run:
     _check_folder(folder)
-    recipe = read_json(folder / RECIPE, dict[str, Any], None) or {}
-    metrics = list(_read_metrics(folder / METRICS))
-    entries = read_json(folder / SCORES, list[dict[str, Any]], None) or []
-    scores = table_of_entries(entries, str(folder / SCORES), _scale, run=str(folder), pretrained=bool(recipe))
+    recipe = read_json(folder / run_folder.RECIPE, dict[str, Any], None) or {}
+    metrics = _read_metrics(folder / run_folder.METRICS)
+    entries = read_json(folder / run_folder.SCORES, list[dict[str, Any]], None) or []
+    scores = table_of_entries(
+        entries, str(folder / run_folder.SCORES), _scale, run=str(folder), pretrained=bool(recipe)
+    )
     return Run(
         folder=folder,
         recipe=recipe,
-        facts=checked(read_run(folder), Facts, str(folder / RUN)),
+        facts=run_folder.read_run(folder),
         label=str(recipe.get("name") or folder.resolve().name),
-        steps=[one for _, one in metrics if isinstance(one, LoggedStep)],
-        evaluations=[one for kind, one in metrics if kind == "evaluation" and isinstance(one, LoggedScores)],
-        diagnoses=[one for kind, one in metrics if kind == "diagnosis" and isinstance(one, LoggedScores)],
-        samples=read_json(folder / SAMPLES, list[Sample], None) or [],
+        steps=metrics["step"],
+        evaluations=metrics["evaluation"],
+        diagnoses=metrics["diagnosis"],
+        samples=read_json(folder / run_folder.SAMPLES, list[Sample], None) or [],
         scores=scores,
-        alignments=read_json(folder / ALIGNMENTS, list[AlignmentMatrix], None) or [],
-        words=_read_words(folder / WORDS),
+        alignments=read_json(folder / run_folder.ALIGNMENTS, list[AlignmentMatrix], None) or [],
+        words=_read_words(folder / run_folder.WORDS),
     )
 
 
@@ -264,26 +241,24 @@ def _check_folder(folder: Path) -> None:
         siblings = [path.name for path in folder.parent.iterdir() if path.is_dir()] if folder.parent.is_dir() else []
         near = get_close_matches(folder.name, siblings, n=1)
         raise DataError(f"{folder}: no such run folder" + (f"; did you mean {near[0]!r}?" if near else ""))
-    if any((folder / name).is_file() for name in (RECIPE, SCORES)):
+    if any((folder / name).is_file() for name in (run_folder.RECIPE, run_folder.SCORES)):
         return
     if (folder / "study.json").is_file():
         raise DataError(
             f"{folder}: a study's folder, not a run's; `interlace study` writes its report to "
             f"{folder / 'report.html'}, and its runs are in {folder / 'cells'}"
         )
-    raise DataError(f"{folder}: not a run folder: it has neither {RECIPE} nor {SCORES}")
+    raise DataError(f"{folder}: not a run folder: it has neither {run_folder.RECIPE} nor {run_folder.SCORES}")
 
 
-def _read_metrics(path: Path) -> Iterator[tuple[str, LoggedStep | LoggedScores]]:
-    """Yield (kind, record) of the lines of `metrics.jsonl`; unknown kinds are skipped."""
-    kinds: dict[str, type[LoggedStep | LoggedScores]] = {
-        "step": LoggedStep,
-        "evaluation": LoggedScores,
-        "diagnosis": LoggedScores,
-    }
-    for number, row in enumerate(read_metrics(path), 1):
-        if (kind := row.get("kind", "")) in kinds:
-            yield kind, checked(row, kinds[kind], f"{path}, row {number}")
+def _read_metrics(path: Path) -> dict[str, list[Any]]:
+    """Return the records of `metrics.jsonl` by kind; unknown kinds are skipped."""
+    found: dict[str, list[Any]] = {"step": [], "evaluation": [], "diagnosis": []}
+    for number, row in enumerate(run_folder.read_metrics(path), 1):
+        if (kind := row.get("kind", "")) in found:
+            schema = LoggedStep if kind == "step" else LoggedScores
+            found[kind].append(checked(row, schema, f"{path}, row {number}"))
+    return found
 
 
 def _read_words(path: Path) -> ConceptWords | None:

@@ -18,7 +18,7 @@ from interlace.experiments.studies import GridCell, Study, cells_of
 from interlace.experiments.studies.folder import RESULTS, StudyFolder
 from interlace.report.tables import LOWER, Column, Entry, Line, Table, write_tables
 from interlace.report.text import p_value
-from interlace.scores import SUPERVISED, ZERO_SHOT, Score, ScoreTable
+from interlace.scores import SUPERVISED, ZERO_SHOT, Score, ScoreTable, held_out
 from interlace.scores.comparison import (
     GAP,
     OTHERS,
@@ -36,15 +36,6 @@ from interlace.scores.comparison import (
 )
 from interlace.scores.examples import Examples
 from interlace.scores.findings import Verdict, judge
-from interlace.scores.held_out import (
-    ALL_WORDS,
-    add_all_words,
-    comparable_metrics,
-    different_words,
-    incomparable,
-    over_all_words,
-    words_notes,
-)
 from interlace.scores.published import PublishedRow
 from interlace.scores.published import rows as published_rows
 from interlace.scores.statistics import ALPHA, mean_interval, rank_correlation
@@ -174,11 +165,11 @@ def tables(
         metrics: by task, the metrics to show; default: the main one. Tables of a task also show the metrics that papers
             print of its systems.
     """
-    table = add_all_words(table)
+    table = held_out.add_all_words(table)
     published = _published_rows(recipes)
     shown = _with_published(table, published, metrics)
-    results = aggregate(table, comparable_metrics(table, shown, keep=True))
-    main = aggregate(table, comparable_metrics(table, metrics, keep=True))
+    results = aggregate(table, held_out.comparable_metrics(table, shown, keep=True))
+    main = aggregate(table, held_out.comparable_metrics(table, metrics, keep=True))
     compared = {(one.measure, one.system): one for one in compare(table, baseline, metrics=shown)}
     view = _ScoreView(table, results, compared, baseline or table[0].system, published)
     by_metric = groupby(main, key=lambda measure: (measure.task, measure.setting, measure.metric))
@@ -249,7 +240,7 @@ class _ScoreView:
 
     @cached_property
     def different(self) -> dict[str, list[str]]:
-        return different_words(self.table)
+        return held_out.different_words(self.table)
 
     def main(self, title: str, groups: Sequence[Sequence[Measure]]) -> Table:
         """Return by task the source language, and the mean of the others or the only other one."""
@@ -299,7 +290,7 @@ class _ScoreView:
         return list(found)
 
     def _table(self, name: str, title: str, measures: Sequence[Measure], systems: Sequence[System]) -> Table:
-        untested = incomparable([(one.task, one.metric) for one in measures], self.different)
+        untested = held_out.incomparable([(one.task, one.metric) for one in measures], self.different)
         best = {
             one: None if (one.task, one.metric) in untested else significant_best(one, self.results[one])
             for one in measures
@@ -345,7 +336,7 @@ class _ScoreView:
             places |= {(one.task, setting, language) for setting in settings for language in languages}
         rows = self.table.filter(lambda row: (row.task, row.setting, row.language) in places)
         parts += filter(None, [rows.collapse_note(), rows.candidates_note(), rows.majority_note()])
-        return " ".join([*parts, *words_notes([(one.task, one.metric) for one in measures], self.different)])
+        return " ".join([*parts, *held_out.words_notes([(one.task, one.metric) for one in measures], self.different)])
 
     def _too_few(self, measures: Sequence[Measure]) -> list[str]:
         """Return a sentence on the systems with too few runs for a significant difference."""
@@ -424,11 +415,11 @@ def _difference_table(name: str, title: str, found: Sequence[Comparison], scores
     caption += "".join(_MEANS[mean] for mean in means)
     notes = checkpoints_note(side for one in found for side in (one.system, one.baseline))
     words = (
-        f" Metrics with {ALL_WORDS!r} are over all words, including those that training read in a dictionary; other "
-        "examples are of metrics that may leave these out."
+        f" Metrics with {held_out.ALL_WORDS!r} are over all words, including those that training read in a dictionary; "
+        "other examples are of metrics that may leave these out."
     )
     notes += filter(None, [scores.filter(task=found[0].measure.task).candidates_note()])
-    caption = " ".join([caption, *notes]) + words * any(one.metric.endswith(ALL_WORDS) for one, _ in rows)
+    caption = " ".join([caption, *notes]) + words * any(one.metric.endswith(held_out.ALL_WORDS) for one, _ in rows)
     return Table(f"differences.{name}", f"{title}: differences in {name}", tuple(columns), tuple(lines), caption)
 
 
@@ -499,7 +490,7 @@ def correlation_tables(table: ScoreTable, title: str) -> list[Table]:
     tuned = [group for group in groups if any(one.is_source for one in group) and group[0].task not in with_gap]
     tuned += gaps
     trained = {group[0].task for group in tuned}
-    whole = aggregate(over_all_words(table.filter(lambda row: row.task not in trained)))
+    whole = aggregate(held_out.over_all_words(table.filter(lambda row: row.task not in trained)))
     replaced = trained | {measure.task for measure in whole}  # main metrics there are over different words
     probes = [*(group for group in groups if group[0].task not in replaced), *_by_metric(whole)]
     lines = []
@@ -611,10 +602,10 @@ def transfer_tables(table: ScoreTable, title: str, recipes: Mapping[str, Recipe]
 
 def _alignment(found: Mapping[str, float]) -> list[float | None]:
     """Return the alignment over all words, those in the dictionary, and those held out."""
-    main = next((name for name in found if ", " not in name and f"{name}{ALL_WORDS}" in found), "p@1")
-    whole = found.get(f"{main}{ALL_WORDS}")
-    seen, held_out = found.get(f"{main}, seen"), found.get(main)
-    return [held_out, seen, None] if whole is None else [whole, seen, held_out]
+    main = next((name for name in found if ", " not in name and f"{name}{held_out.ALL_WORDS}" in found), "p@1")
+    whole = found.get(f"{main}{held_out.ALL_WORDS}")
+    seen, unseen = found.get(f"{main}, seen"), found.get(main)
+    return [unseen, seen, None] if whole is None else [whole, seen, unseen]
 
 
 def _published_transfer(recipes: Recipes, tasks: Sequence[tuple[str, str]]) -> list[Line]:

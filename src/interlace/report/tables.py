@@ -135,7 +135,6 @@ def markdown(table: Table) -> str:
 
 
 def _emphasized(line: Line, texts: Sequence[str], bold: str) -> list[str]:
-    """Fill the texts of bold entries into the template."""
     return [bold.format(text) if one and one.bold else text for one, text in zip(line.entries, texts, strict=True)]
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Required, overload
+from typing import Any, Required
 
 from typing_extensions import TypedDict
 
@@ -70,7 +70,7 @@ class Score:
     translations: str = ""
     tuning: dict[str, Any] = field(default_factory=dict)
     contamination: dict[str, Any] = field(default_factory=dict)
-    candidates: dict[str, Any] = field(default_factory=dict)
+    candidates: dict[str, int] = field(default_factory=dict)
     signatures: dict[str, str] = field(default_factory=dict)
     examples: str = ""
     key: str = ""
@@ -103,7 +103,7 @@ class Score:
 
 @json_record
 class ScoreEntry(TypedDict, total=False):
-    """What is read of an entry of `scores.json`; its other keys are columns of `Score`."""
+    """What is read of an entry of `scores.json` as it is; its other keys are columns of `Score`."""
 
     task: Required[str]
     language: Required[str]
@@ -112,25 +112,10 @@ class ScoreEntry(TypedDict, total=False):
     seed: int
     scores: dict[str, float]
     setting: str
-    source: str
     unit: str
-    greater_is_better: bool | None
-    low: float | None
-    high: float | None
-    n: int | None
     translations: str
-    seconds: float
-    scoring_version: int
-    tuning: dict[str, Any]
     contamination: dict[str, Any]
-    candidates: dict[str, int]
-    signatures: dict[str, str]
-    examples: str
-    key: str
     model: str
-    model_key: str
-    settings_key: str
-    files_key: str
 
 
 def setting_name(row: Mapping[str, Any]) -> str:
@@ -139,52 +124,35 @@ def setting_name(row: Mapping[str, Any]) -> str:
     return setting + ORACLE * (setting == "translate-test" and row.get("translations") == "human")
 
 
-class ScoreTable(Sequence[Score]):
+class ScoreTable(tuple[Score, ...]):
     """Scores in order; `filter` and `group` make smaller tables."""
 
-    def __init__(self, rows: Iterable[Score] = ()) -> None:
-        self.rows = tuple(rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @overload
-    def __getitem__(self, place: int) -> Score: ...
-    @overload
-    def __getitem__(self, place: slice) -> ScoreTable: ...
-    def __getitem__(self, place: int | slice) -> Score | ScoreTable:
-        return ScoreTable(self.rows[place]) if isinstance(place, slice) else self.rows[place]
-
-    def __iter__(self) -> Iterator[Score]:
-        return iter(self.rows)
-
-    def __add__(self, other: Iterable[Score]) -> ScoreTable:
-        return ScoreTable([*self.rows, *other])
+    __slots__ = ()
 
     def filter(self, keep: Callable[[Score], bool] | None = None, **columns: Any) -> ScoreTable:
         """Return the rows with these values in these columns, such as `filter(task="pos", main=True)`."""
         return ScoreTable(
             row
-            for row in self.rows
+            for row in self
             if all(getattr(row, name) == value for name, value in columns.items()) and (keep is None or keep(row))
         )
 
     def group(self, *columns: str) -> dict[Any, ScoreTable]:
         """Return a table for each value of a column, or each tuple of values of several, in order of appearance."""
         found: dict[Any, list[Score]] = {}
-        for row in self.rows:
+        for row in self:
             key = tuple(getattr(row, name) for name in columns)
             found.setdefault(key if len(columns) > 1 else key[0], []).append(row)
         return {key: ScoreTable(rows) for key, rows in found.items()}
 
     def unique(self, column: str) -> list[Any]:
         """Return the values of a column, each once."""
-        return list(dict.fromkeys(getattr(row, column) for row in self.rows))
+        return list(dict.fromkeys(getattr(row, column) for row in self))
 
     def collapse_note(self) -> str:
         """Return a sentence on collapsed fine-tunings for a caption; empty where none collapsed."""
         tuned: dict[Hashable, bool] = {}
-        for row in self.rows:
+        for row in self:
             if row.tuning:
                 tuned[row.fine_tuning] = tuned.get(row.fine_tuning, False) or row.collapsed
         return COLLAPSED_NOTE.format(sum(tuned.values()), len(tuned)) if any(tuned.values()) else ""
@@ -192,7 +160,7 @@ class ScoreTable(Sequence[Score]):
     def candidates_note(self) -> str:
         """Return a sentence on the sets that nearest words are chosen from, with their sizes; empty without any."""
         sizes: dict[str, list[int]] = {}
-        for row in self.rows:
+        for row in self:
             for name, size in row.candidates.items():
                 sizes.setdefault(f"{row.task}, {name}", []).append(size)
         found = [
@@ -212,7 +180,7 @@ class ScoreTable(Sequence[Score]):
     def to_dicts(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries; the axes are columns behind `label`."""
         found = []
-        for row in self.rows:
+        for row in self:
             values: dict[str, Any] = {}
             for name in _NAMES:
                 values |= row.axes if name == "axes" else {name: getattr(row, name)}
@@ -225,7 +193,7 @@ class ScoreTable(Sequence[Score]):
         Raises:
             MissingDependencyError: pandas is not installed.
         """
-        columns = None if self.rows else [item.name for item in fields(Score)]
+        columns = None if self else [item.name for item in fields(Score)]
         return pandas_for("a data frame of scores").DataFrame(self.to_dicts(), columns=columns)
 
     def _repr_html_(self) -> str | None:
@@ -300,7 +268,8 @@ def table_of_entries(
         found = checked({"metric": None, "score": "missing", **known}, ScoreEntry, f"{where}, entry {number}")
         kept = {key: value for key, value in found.items() if key in _NAMES and value is not None}
         kept["setting"] = setting_name(found)
-        main = Score(**{**kept, **columns, "score": math.nan if found["score"] is None else found["score"]})
+        score = math.nan if found["score"] is None else found["score"]
+        main = checked({**kept, **columns, "score": score}, Score, f"{where}, entry {number}")
         others = {key: value for key, value in found.get("scores", {}).items() if key != main.metric}
         rows.append(main)
         for metric, value in others.items():

@@ -443,7 +443,7 @@ def _over_both(outcomes: _Outcomes, measure: Measure, pair: tuple[System, System
     b, a = (outcomes.runs(measure, system) for system in reversed(pair))
     tested = examples.crossed_test(a, b)
     return Comparison(
-        measure, *pair, _scaled(tested.interval(), measure), tested.p, tested.p, 0.0, "both", tested.n,
+        measure, *pair, _scaled(tested.interval, measure), tested.p, tested.p, 0.0, "both", tested.interval.n,
         statistics.cohens_d(one.sample, other.sample), statistics.cliffs_delta(one.sample, other.sample),
     )  # fmt: skip
 

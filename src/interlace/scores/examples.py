@@ -246,28 +246,11 @@ def _joined_groups(found: Sequence[NDArray[np.int64] | None], size: int) -> NDAr
 
 @dataclass(frozen=True)
 class CrossedTest:
-    """A difference over runs and examples: its standard error, and degrees of freedom of Student's t."""
+    """A difference over runs and examples with its 95 % confidence interval, standard error and two-sided p-value."""
 
-    value: float
+    interval: Interval
     error: float
-    freedom: float
-    n: int
-
-    @property
-    def p(self) -> float:
-        """Two-sided p-value; 1 if nothing varies and there is no difference."""
-        from scipy.stats import t
-
-        if self.error == 0:
-            return float(self.value == 0)
-        return float(2 * t.sf(abs(self.value) / self.error, self.freedom))
-
-    def interval(self, level: float = 0.95) -> Interval:
-        """Return the confidence interval."""
-        from scipy.stats import t
-
-        half = float(t.ppf((1 + level) / 2, self.freedom)) * self.error if self.error > 0 else 0.0
-        return Interval(self.value, self.value - half, self.value + half, self.n)
+    p: float
 
 
 def crossed_test(a: Sequence[Examples], b: Sequence[Examples]) -> CrossedTest:
@@ -301,7 +284,12 @@ def crossed_test(a: Sequence[Examples], b: Sequence[Examples]) -> CrossedTest:
     variance = max(over_runs + examples - both, over_runs, examples)
     spread = sum(one**2 / free for one, free in (*runs, (examples, size - 1)) if free)
     freedom = variance**2 / spread if spread > 0 else math.inf
-    return CrossedTest(value, math.sqrt(variance), freedom, min(len(a), len(b)))
+    error, p, half = math.sqrt(variance), float(value == 0), 0.0
+    if error > 0:
+        from scipy.stats import t
+
+        p, half = float(2 * t.sf(abs(value) / error, freedom)), float(t.ppf(0.975, freedom)) * error
+    return CrossedTest(Interval(value, value - half, value + half, min(len(a), len(b))), error, p)
 
 
 def _pair_count(a: Examples, b: Examples) -> int:

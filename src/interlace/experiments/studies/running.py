@@ -34,13 +34,12 @@ _FAULTS = (InterlaceError, OSError)  # errors that fail a single cell
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """How far a study is. seconds_left: estimated from finished cells; None before the first one."""
+    """How far a study is."""
 
     done: int
     total: int
     running: tuple[str, ...]
     failed: tuple[str, ...]
-    seconds_left: float | None
 
 
 @dataclass
@@ -160,8 +159,8 @@ class _Runner:
         self.place, self.resources, self.outcome, self.on_progress = place, resources, outcome, on_progress
         self.code = [word for path in code for word in ("--code", str(path))]
         self.waiting = [cell for cell in outcome.cells if not place.is_finished(cell)]
-        self.done = [self._seconds(cell) for cell in outcome.cells if place.is_finished(cell)]
-        self.running: dict[Future[str | None], tuple[GridCell, int, float]] = {}
+        self.done = len(outcome.cells) - len(self.waiting)
+        self.running: dict[Future[str | None], tuple[GridCell, int]] = {}
         self.stopped = False
         self._children: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
@@ -169,9 +168,9 @@ class _Runner:
     def run(self, on_finished: Callable[[], None]) -> None:
         """Run all waiting cells. on_finished: called after each cell."""
         if not self.waiting:
-            log.info("all %d cells are finished", len(self.done))
+            log.info("all %d cells are finished", self.done)
             return
-        log.info("%d of %d cells are finished; %s", len(self.done), len(self.outcome.cells), self.resources)
+        log.info("%d of %d cells are finished; %s", self.done, len(self.outcome.cells), self.resources)
         with ThreadPoolExecutor(self.resources.jobs) as pool:
             try:
                 while self.waiting or self.running:
@@ -196,24 +195,24 @@ class _Runner:
                 self.waiting.remove(cell)
                 self._fail(cell, str(error))
                 continue
-            started = [running for running, _, _ in self.running.values()]
+            started = [running for running, _ in self.running.values()]
             if not ready and cell.origin not in {other.name for other in (*self.waiting, *started)}:
                 self.waiting.remove(cell)
                 self._fail(cell, f"{cell.origin}, whose model it evaluates, has none")
             elif ready and len(self.running) < self.resources.jobs:
                 self.waiting.remove(cell)
-                slot = min(set(range(self.resources.jobs)) - {slot for _, slot, _ in self.running.values()})
-                self.running[pool.submit(self._run_cell, cell, slot)] = cell, slot, time.monotonic()
+                slot = min(set(range(self.resources.jobs)) - {slot for _, slot in self.running.values()})
+                self.running[pool.submit(self._run_cell, cell, slot)] = cell, slot
 
     def _end(self, future: Future[str | None]) -> None:
-        cell, _, _ = self.running.pop(future)
+        cell, _ = self.running.pop(future)
         try:
             error = future.result()
-            if error is None:
-                self.done.append(self._seconds(cell))  # reads the state, which may be damaged
         except _FAULTS as fault:
             error = str(fault)
-        if error is not None:
+        if error is None:
+            self.done += 1
+        else:
             self._fail(cell, error)
 
     def _fail(self, cell: GridCell, error: str) -> None:
@@ -294,42 +293,9 @@ class _Runner:
         finally:
             timer.cancel()
 
-    def _seconds(self, cell: GridCell) -> tuple[str, float]:
-        return cell.system, sum(self.place.state(cell).seconds.values())
-
     def _progress(self) -> StudyProgress:
-        now = time.monotonic()
-        running = [(cell.system, now - begun) for cell, _, begun in self.running.values()]
-        return StudyProgress(
-            done=len(self.done),
-            total=len(self.outcome.cells),
-            running=tuple(cell.name for cell, _, _ in self.running.values()),
-            failed=tuple(self.outcome.failed),
-            seconds_left=time_left(self.done, running, [cell.system for cell in self.waiting], self.resources.jobs),
-        )
-
-
-def time_left(
-    finished: Sequence[tuple[str, float]], running: Sequence[tuple[str, float]], waiting: Sequence[str], jobs: int
-) -> float | None:
-    """Estimate the seconds left; None before a cell is finished.
-
-    Args:
-        finished: system and seconds of finished cells; a system without any takes the mean of all.
-        running: system and seconds so far.
-        waiting: systems of waiting cells.
-        jobs: cells at a time.
-    """
-    if not finished:
-        return None
-    by_system: dict[str, list[float]] = {}
-    for system, seconds in finished:
-        by_system.setdefault(system, []).append(seconds)
-    mean = {system: sum(each) / len(each) for system, each in by_system.items()}
-    overall = sum(seconds for _, seconds in finished) / len(finished)
-    rest = [max(0.0, mean.get(system, overall) - seconds) for system, seconds in running]
-    total = sum(rest) + sum(mean.get(system, overall) for system in waiting)
-    return max([total / jobs, *rest])
+        running = tuple(cell.name for cell, _ in self.running.values())
+        return StudyProgress(self.done, len(self.outcome.cells), running, tuple(self.outcome.failed))
 
 
 @dataclass(frozen=True)

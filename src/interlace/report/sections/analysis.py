@@ -1,20 +1,17 @@
 """Transfer to derived languages (Tang et al. 2022, figures 2 and 3)."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from interlace.core.randomness import Purpose, generator
 from interlace.report.figures import Dot, DotRow, ScatterPoint, dot_chart, scatter
 from interlace.report.runs import Run
 from interlace.report.sections import Section, figure_section
 from interlace.report.svg import Drawing
-from interlace.report.text import number, p_value, task_name
+from interlace.report.text import number, task_name
 from interlace.scores import SUPERVISED, ZERO_SHOT
 from interlace.scores.held_out import ALL_WORDS
-from interlace.scores.statistics import ALPHA, rank_correlation
 
 
 def analysis(runs: Sequence[Run]) -> list[Section]:
@@ -23,14 +20,12 @@ def analysis(runs: Sequence[Run]) -> list[Section]:
     by_task = [[point for point in points if point.task == task] for task in dict.fromkeys(p.task for p in points)]
     figures = [*map(_gaps, by_task)]
     figures += [_scatter(aligned) for some in by_task if (aligned := [p for p in some if p.alignment is not None])]
-    correlations = "; ".join(filter(None, map(_correlation, by_task)))
-    note = f"Spearman correlation of alignment with the negated gap, within transformations: {correlations}."
     lead = (
         "Supervised: fine-tuned on the derived language. Zero-shot: fine-tuned on its original language. The "
         "difference is the transfer gap. Transformations are named as in the paper: the last one applied comes first."
     )
     shown = [("", figure) for figure in figures]
-    return figure_section("Transfer to derived languages", lead, shown, note if correlations else "")
+    return figure_section("Transfer to derived languages", lead, shown)
 
 
 _SHORT = {"transliterate": "Trans", "invert": "Inv", "syntax": "Syn", "permute": "Perm", "overlap": "Overlap"}
@@ -47,7 +42,6 @@ class TransferPoint:
     system: str
     transformation: str
     task: str
-    metric: str
     supervised: float
     zero_shot: float
     alignment: float | None
@@ -84,8 +78,7 @@ def _points(system: str, transformation: str, language: str, runs: Sequence[Run]
         probe = some.filter(task="embedding_alignment")
         if main := probe.filter(main=True):
             aligned.append(fmean(row.score for row in probe.filter(metric=f"{main[0].metric}{ALL_WORDS}") or main))
-    tasks = dict.fromkeys((row.task, row.metric) for some in rows for row in some.filter(main=True, setting=SUPERVISED))
-    for task, metric in tasks:
+    for task in dict.fromkeys(row.task for some in rows for row in some.filter(main=True, setting=SUPERVISED)):
         by_run = [some.filter(task=task, main=True) for some in rows]
         pairs = [(some.filter(setting=SUPERVISED), some.filter(setting=ZERO_SHOT)) for some in by_run]
         both = [(fmean(r.score for r in own), fmean(r.score for r in shot)) for own, shot in pairs if own and shot]
@@ -93,17 +86,7 @@ def _points(system: str, transformation: str, language: str, runs: Sequence[Run]
             own, shot = (fmean(side) for side in zip(*both, strict=True))
             gaps = tuple(own - shot for own, shot in both)
             alignment = fmean(aligned) if aligned else None
-            yield TransferPoint(system, transformation, task, metric, own, shot, alignment, gaps)
-
-
-def _correlation(points: Sequence[TransferPoint]) -> str:
-    known = {(p.transformation, p.system): (p.alignment, -p.gap) for p in points if p.alignment is not None}
-    found, conditions = rank_correlation(known, generator(Purpose.STATISTICS, 0, 4))
-    if math.isnan(found.statistic):
-        return ""
-    few = ", cannot be significant" if found.min_p >= ALPHA else ""
-    shown = f"{number(found.statistic, 2)} ({p_value(found.p)}{few}, n = {found.n} x {conditions})"
-    return f"{task_name(points[0].task)} {shown}"
+            yield TransferPoint(system, transformation, task, own, shot, alignment, gaps)
 
 
 def _styles(points: Sequence[TransferPoint], column: str) -> dict[str, int]:

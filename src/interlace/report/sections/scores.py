@@ -152,21 +152,15 @@ _MEAN = "mean"  # a column of papers
 def _published(runs: Sequence[Run], results: Sequence[TaskScores]) -> list[Section]:
     """Return a table for each of our metrics that a paper prints for the same task and setting."""
     every = [one for task in results for one in _by_metric(task)]
-    notes = [(run.label, note, row) for run in runs for note, row in _recipe_rows(run)]
+    notes = [named for run in runs for named in _recipe_rows(run)]
     tables = [(html_fragment(table, "beside"), remarks) for one in every for table, remarks in _table(one, notes)]
-    quoted: dict[str, tuple[str, str, str]] = {}  # rows that recipes name and that are in no table
-    for label, note, row in notes:
-        if not any(_matches(row, one) for one in every):
-            where = f"{label}: {row.where}, {row.table.task} ({row.table.measured})"
-            figures = ", ".join(f"{language_name(key)} {_figure(value)}" for key, value in row.scores.items())
-            quoted.setdefault(where, (where, figures, " ".join(filter(None, [note, *row.remarks([], [])]))))
-    if not tables and not quoted:
+    if not tables:
         return []
     lead = (
         "Published results are on other data and models, at another scale. They show the order of systems and "
         "languages that the papers found and are not comparable with the scores here."
     )
-    return [Section("Published results", lead, render("published", tables=tables, quoted=list(quoted.values())))]
+    return [Section("Published results", lead, render("published", tables=tables))]
 
 
 def _by_metric(one: TaskScores) -> Iterator[TaskScores]:
@@ -189,7 +183,7 @@ def _recipe_rows(run: Run) -> Iterator[tuple[str, PublishedRow]]:
             log.info("%s", error)
 
 
-def _table(one: TaskScores, notes: Sequence[tuple[str, str, PublishedRow]]) -> Iterator[tuple[Table, list[str]]]:
+def _table(one: TaskScores, notes: Sequence[tuple[str, PublishedRow]]) -> Iterator[tuple[Table, list[str]]]:
     """Yield a table of ours above and theirs below, with remarks, if a paper has results."""
     theirs = [row for row in rows(one.first.task) if _matches(row, one)]
     if not theirs:
@@ -198,7 +192,7 @@ def _table(one: TaskScores, notes: Sequence[tuple[str, str, PublishedRow]]) -> I
     columns = [language for language in languages if any(language in row.printed for row in theirs)]
     unit = one.first.unit or one.first.metric
     remarks = dict.fromkeys(remark for row in theirs for remark in row.remarks([unit], one.rules))
-    remarks |= dict.fromkeys(f"{row.where}: {note}" for _, note, row in notes if note and _matches(row, one))
+    remarks |= dict.fromkeys(f"{row.where}: {note}" for note, row in notes if note and _matches(row, one))
     if any(_has_only_mean(row) for row in theirs):
         columns.append(_MEAN)
         remarks[f"{_MEAN}: ours is over {language_names(_averaged(one))}."] = None

@@ -2,12 +2,11 @@
 
 import json
 import shlex
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from datetime import datetime
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from interlace.experiments.recipe import leaves
 from interlace.report.runs import Run, first_of_each, shown_model
 from interlace.report.sections import Section
 from interlace.report.tables import Column, Entry, Line, Table, html_fragment
@@ -16,17 +15,16 @@ from interlace.scores import ScoreTable
 from interlace.training.run_folder import EVALUATION, RECIPE
 from interlace.training.selection import PER_LANGUAGE
 
-_COUNTS = ("parameters", "tokens")
 _FACTS = (
     *("checkpoint", "interlace", "python", "torch", "transformers", "platform", "processor", "cores", "threads"),
-    *("device", "processes", *_COUNTS, "started"),
+    *("device", "processes"),
 )
 
 
 def setup(runs: Sequence[Run]) -> list[Section]:
     """Return the sections `Recipe`, `Compute` and `Reproduction`."""
     shown = first_of_each(runs)
-    seconds = dict.fromkeys(part for run in shown for part in run.facts.seconds)
+    seconds = dict.fromkeys(part for run in shown for part in run.facts.get("seconds", {}))
     derived = dict.fromkeys(language for run in shown for language in _derived(run))
     names = [*_FACTS, *(f"subwords of {language}" for language in derived), *(f"time: {part}" for part in seconds)]
     rows = {name: [_fact(run, name) for run in shown] for name in names}
@@ -43,47 +41,24 @@ def setup(runs: Sequence[Run]) -> list[Section]:
 
 
 def _recipe(runs: Sequence[Run]) -> list[Section]:
-    """Return a table of the settings that differ, all settings in groups, and each recipe as JSON."""
+    """Return a table of the settings that differ, and each recipe as JSON."""
     shown = [run for run in first_of_each(runs) if run.recipe]
     if not shown:
         return []
-    flat = [dict(flattened(run.recipe)) for run in shown]
-    keys = [key for key in dict.fromkeys(key for one in flat for key in one) if key not in {"name", "about"}]
+    flat = [{key: _text(value) for key, value in leaves(run.recipe)} for run in shown]
+    keys = dict.fromkeys(key for one in flat for key in one if key not in {"name", "about", "published"})
     rows = {key: [one.get(key, MISSING) for one in flat] for key in keys}
     differing = {key: values for key, values in rows.items() if len(set(values)) > 1}
-    groups: dict[str, list[tuple[str, list[str], bool]]] = {}
-    for key, values in rows.items():
-        group, dot, rest = key.partition(".")
-        groups.setdefault(group if dot else "run", []).append((rest if dot else group, values, key in differing))
-    lead = "All settings, including defaults."
-    if len(shown) > 1:
-        lead = f"{len(differing)} of {len(rows)} settings differ; they are marked with a dot."
+    lead = f"{len(differing)} of {len(rows)} settings differ." if len(shown) > 1 else "All settings, with defaults."
     sources = [(run.label, json.dumps(run.recipe, indent=2, ensure_ascii=False)) for run in shown]
     table = _facts_table("Settings that differ", [run.label for run in shown], differing) if differing else ""
-    return [Section("Recipe", lead, render("recipe", table=table, groups=groups, sources=sources), folded=True)]
+    return [Section("Recipe", lead, render("recipe", table=table, sources=sources), folded=True)]
 
 
 def _facts_table(title: str, labels: Sequence[str], rows: Mapping[str, Sequence[str]]) -> Any:
     columns = tuple(Column(label, is_text=True) for label in labels)
     lines = tuple(Line(name, tuple(map(Entry, values))) for name, values in rows.items())
     return html_fragment(Table("facts", title, columns, lines), "facts")
-
-
-def flattened(data: Mapping[str, Any] | list[Any], path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield (key path, value as text) of every leaf; entries of a list go by their name."""
-    parts: Iterable[tuple[str, Any]] = () if isinstance(data, list) else data.items()
-    if isinstance(data, list):
-        parts = [
-            (str(item.get("name", place)), {key: value for key, value in item.items() if key != "name"} or item)
-            for place, item in enumerate(data, 1)
-        ]
-    for key, value in parts:
-        full = f"{path}.{key}" if path else str(key)
-        of_tables = isinstance(value, list) and all(isinstance(item, dict) for item in value)
-        if value and (isinstance(value, dict) or of_tables):
-            yield from flattened(value, full)
-        else:
-            yield full, _text(value)
 
 
 def _text(value: object) -> str:
@@ -104,13 +79,13 @@ def _compute(runs: Sequence[Run]) -> Section:
     for run, (training, tuning, scoring) in zip(runs, spent, strict=True):
         facts, processes = run.facts, run.facts.get("processes") or 1
         device = str(facts.get("device") or MISSING) + (f" × {processes}" if processes > 1 else "")
-        speed = count(facts.tokens / training) if facts.tokens and training else MISSING
+        speed = count(facts["tokens"] / training) if facts.get("tokens") and training else MISSING
         label = run.label if run.label.endswith(run.folder.name) else f"{run.label} ({run.folder.name})"
-        counts = [count(facts.parameters), count(facts.tokens)]
+        counts = [count(facts.get("parameters")), count(facts.get("tokens"))]
         rows.append([label, device, *counts, duration(training), speed, duration(tuning), duration(scoring)])
     lines = [Line(label, tuple(map(Entry, entries))) for label, *entries in rows]
     if len(runs) > 1:
-        tokens = count(sum(run.facts.tokens or 0 for run in runs))
+        tokens = count(sum(run.facts.get("tokens", 0) for run in runs))
         entries = ["", "", tokens, duration(total[0]), "", duration(total[1]), duration(total[2])]
         lines.append(Line("total", tuple(map(Entry, entries)), kind="mean"))
     lead = "No timings were recorded."
@@ -134,7 +109,7 @@ def _seconds(run: Run) -> tuple[float, float, float]:
             alone = row.language if row.setting in PER_LANGUAGE else ""
             one = row.task, row.seed, row.key, alone, row.tuning.get("learning_rate")
             tuned[one] = max(tuned.get(one, 0.0), float(row.tuning.get("seconds") or 0.0))
-    return run.facts.seconds.get("training", 0.0), sum(tuned.values()), sum(row.seconds for row in main)
+    return run.facts.get("seconds", {}).get("training", 0.0), sum(tuned.values()), sum(row.seconds for row in main)
 
 
 def _derived(run: Run) -> dict[str, str]:
@@ -146,21 +121,13 @@ def _derived(run: Run) -> dict[str, str]:
 
 def _fact(run: Run, name: str) -> str:
     if name.startswith("time: "):
-        return duration(run.facts.seconds.get(name.removeprefix("time: ")))
+        return duration(run.facts.get("seconds", {}).get(name.removeprefix("time: ")))
     if name.startswith("subwords of "):
         return _derived(run).get(name.removeprefix("subwords of "), MISSING)
     if name == "checkpoint":
         return ", ".join(model or "unknown" for model in run.models) or MISSING
     value = run.facts.get(name)
-    if value is None:
-        return MISSING
-    if name in _COUNTS:
-        return count(value)
-    if name == "started":
-        with suppress(ValueError):
-            moment = datetime.fromisoformat(str(value))
-            return f"{moment.day} {moment:%B %Y, %H:%M}{f' {moment:%Z}' if moment.tzinfo else ''}"
-    return str(value)
+    return MISSING if value is None else str(value)
 
 
 def _commands(runs: Sequence[Run]) -> list[str]:

@@ -9,6 +9,7 @@ from interlace.report import svg
 from interlace.report.figures import Curve, Domain, domain, finite, line_panel, smoothed
 from interlace.report.runs import Run, first_of_each, short_names
 from interlace.report.sections import Section
+from interlace.report.tables import Column, Entry, Line, Table, html_fragment
 from interlace.report.text import language_name, language_names, number, percent, render
 
 Scores = Mapping[str, float | None]
@@ -98,9 +99,9 @@ def _diagnostics(runs: Sequence[Run]) -> list[Section]:
             pairs = _pairs_note(runs) if measure in {"retrieval", "gap", "cka"} else ""
             figures.append(_figure(caption + pairs, curves, unit, _span(curves[name] for name in shown), shown))
     shares = [
-        100 * sum(one.seconds for one in run.diagnoses) / run.facts.seconds["steps"]
+        100 * sum(one.seconds for one in run.diagnoses) / run.facts["seconds"]["steps"]
         for run in runs
-        if run.diagnoses and run.facts.seconds.get("steps")
+        if run.diagnoses and run.facts.get("seconds", {}).get("steps")
     ]
     lead = "Measured during pre-training on fixed words and sentences that are not trained on."
     lead += f" Time: {percent(max(shares), 1)} of the training steps." if shares else ""
@@ -237,51 +238,30 @@ def _series(run: Run) -> dict[str, list[tuple[float, float | None]]]:
 
 
 def _mixture(runs: Sequence[Run]) -> list[Section]:
-    """Return bars for the share of each objective and corpus, and of each language."""
-    shown = [run for run in first_of_each(runs) if run.facts.shares]
+    """Return a table of the shares of each objective with its corpora, and one of the shares of languages."""
+    shown = [run for run in first_of_each(runs) if run.facts.get("shares")]
     if not shown:
         return []
-    groups: dict[str, list[dict[str, Any]]] = {}
-    for name, bars in _bars(shown, {run.label: run.facts.shares for run in shown}, _amounts).items():
+    found = [(run.facts["shares"], run.facts.get("mixture") or {}) for run in shown]
+    names = {part for shares, _ in found for name in shares for part in (name.partition("/")[0], name)}
+    lines = []
+    for name in sorted(names):  # an objective before its corpora
         objective, _, corpus = name.partition("/")
-        groups.setdefault(objective, []).append({"corpus": language_name(corpus), "bars": bars})
-    groups = {f"{objective} {_totals(shown, objective)}": rows for objective, rows in groups.items()}
-    counts = {run.label: (run.facts.get("mixture") or {}).get("languages", {}) for run in shown}
-    parts = {
-        label: {name: n / max(sum(found.values()), 1) for name, n in found.items()} for label, found in counts.items()
-    }
-    if languages := _bars(shown, parts, lambda run, _: run.label):
-        groups["by language"] = [{"corpus": language_name(name), "bars": bars} for name, bars in languages.items()]
-    keys = [(run.style, run.label) for run in shown] if len(shown) > 1 else []
-    body = render("mixture", groups=groups, keys=keys)
-    return [Section("Mixture", "Shares of the training tokens by objective and corpus.", body)]
+        entries = [_share(shares, name, mixture) for shares, mixture in found]
+        lines.append(Line(language_name(corpus) or objective, tuple(entries), kind="" if corpus else "mean"))
+    columns = tuple(Column(run.label) for run in shown)
+    body = html_fragment(Table("mixture", "Objectives and their corpora", columns, tuple(lines)))
+    counts = [mixture.get("languages", {}) for _, mixture in found]
+    if languages := dict.fromkeys(name for each in counts for name in each):
+        parts = [{name: count / max(sum(each.values()), 1) for name, count in each.items()} for each in counts]
+        rows = tuple(Line(language_name(name), tuple(_share(each, name) for each in parts)) for name in languages)
+        body += html_fragment(Table("languages", "By language", columns, rows))
+    return [Section("Mixture", "Shares of the training tokens by objective, corpus and language.", body)]
 
 
-def _bars(
-    runs: Sequence[Run], shares: Mapping[str, Mapping[str, float]], label: Callable[[Run, str], str]
-) -> dict[str, list[dict[str, Any]]]:
-    """Return by name a bar a run, all on one scale."""
-    longest = max((share for found in shares.values() for share in found.values()), default=1.0) or 1.0
-    return {
-        name: [
-            {"label": label(run, name), "style": run.style, "share": share, "width": 100 * share / longest}
-            for run in runs
-            if (share := shares[run.label].get(name, 0.0)) > 0
-        ]
-        for name in dict.fromkeys(name for run in runs for name in shares[run.label])
-    }
-
-
-def _amounts(run: Run, name: str) -> str:
-    mixture, keys = run.facts.get("mixture") or {}, {"subwords": "tokens", "rows": "rows", "steps": "steps"}
-    parts = [f"{count:,} {what}" for what, key in keys.items() if (count := mixture.get(key, {}).get(name))]
-    return f"{run.label}: {', '.join(parts)}" if parts else run.label
-
-
-def _totals(runs: Sequence[Run], objective: str) -> str:
-    parts = []
-    for run in runs:
-        total = sum(share for name, share in run.facts.shares.items() if name.partition("/")[0] == objective)
-        if total > 0:
-            parts.append(f"{run.label} " * (len(runs) > 1) + percent(100 * total))
-    return ", ".join(parts)
+def _share(shares: Mapping[str, float], name: str, mixture: Mapping[str, Any] = {}) -> Entry | None:
+    """Return the share of a corpus with what was read of it, or of a whole objective."""
+    total = shares.get(name, sum(share for each, share in shares.items() if each.startswith(f"{name}/")))
+    kinds = {"subwords": "tokens", "rows": "rows", "steps": "steps"}
+    amounts = [f"{count:,} {what}" for what, key in kinds.items() if (count := mixture.get(key, {}).get(name))]
+    return Entry(percent(100 * total, 1), small=", ".join(amounts)) if total else None

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from interlace.core.errors import DataError, did_you_mean
+from interlace.core.settings import Settings
 
 _FOLDER = Path(__file__).parent
 
@@ -76,10 +77,8 @@ class PublishedRow:
         return replace(self, printed=kept[0], correct=kept[1])
 
 
-class _Line(BaseModel):
+class _Line(Settings):
     """A row of a TOML file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     system: str
     setting: str = ""
@@ -90,10 +89,8 @@ class _Line(BaseModel):
     note: str = ""
 
 
-class PublishedTable(BaseModel):
+class PublishedTable(Settings):
     """One measure of one printed table."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     number: str = Field(description="As printed, such as '1' or 'appendix E'.")
     about: str = Field(description="What the table shows.")
@@ -135,19 +132,15 @@ class PublishedTable(BaseModel):
         return self
 
 
-class PublishedFigure(BaseModel):
+class PublishedFigure(Settings):
     """A figure of a paper, whose values are not in the text or are in a table."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     number: str
     about: str
 
 
-class PublishedPaper(BaseModel):
+class PublishedPaper(Settings):
     """All result tables of a paper, in order."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     cite: str
     title: str
