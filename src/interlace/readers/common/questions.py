@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.json_files import parse_json
-from interlace.readers.common.text import one_line, plain_pairs
+from interlace.readers.common.text import one_line, plain
 from interlace.text.lines import read_lines
 
 if TYPE_CHECKING:
@@ -64,11 +64,15 @@ class JsonNode:
         """Return the integer under a key."""
         return int(self._under(key, int))
 
-    def _under(self, key: str, kind: type) -> Any:
+    def get(self, key: str) -> Any:
+        """Return the value under a key."""
         found = self._object()
         if key not in found:
             raise self.error(f"there is no {key!r}{did_you_mean(key, found)}")
-        value = found[key]
+        return found[key]
+
+    def _under(self, key: str, kind: type) -> Any:
+        value = self.get(key)
         if type(value) is not kind:
             raise self.error(f"{key!r} is {_TYPE_NAMES.get(type(value), repr(value))}, expected {_TYPE_NAMES[kind]}")
         return value
@@ -118,7 +122,7 @@ def question_pairs(
 ) -> TextPairs:
     """Return passages as the source and questions as the target; `languages` are in this order."""
     sides = ([item.context for item in questions], [item.text for item in questions])
-    pairs = plain_pairs(sides, languages, word_tokenizer, notes=notes)
+    pairs: TextPairs = plain(sides, languages, word_tokenizer, notes=notes)
     return replace(
         pairs,
         source=replace(pairs.source, answers=[item.span for item in questions]),
