@@ -17,18 +17,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from hashlib import blake2b
-from string import Formatter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from interlace.core.errors import DataError, did_you_mean
+from interlace.core.errors import DataError
 from interlace.core.names import PairName
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
+from interlace.readers import check_pattern
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -64,10 +64,13 @@ _REASONS = {
 }
 
 
+_Pattern = Annotated[str | None, AfterValidator(lambda text: text and check_pattern(text, ("source", "target")))]
+
+
 class Dictionary(Settings):
     """Which dictionaries an objective learns from. A plain string is read as `files`."""
 
-    files: str | None = Field(
+    files: _Pattern = Field(
         None,
         description="Dictionary files under the data root, a pattern with {source} and {target}: MUSE's format, or "
         "tab-separated source, target and count; none: count entries from the word alignments of the recipe's parallel "
@@ -101,21 +104,6 @@ class Dictionary(Settings):
     @classmethod
     def _from_pattern(cls, data: Any) -> Any:
         return {"files": data} if isinstance(data, str) else data
-
-    @field_validator("files")
-    @classmethod
-    def _check_pattern(cls, pattern: str | None) -> str | None:
-        try:
-            fields = [(name, width) for _, name, width, _ in Formatter().parse(pattern or "") if name is not None]
-            names = [f"{name}:{width}" if width else name for name, width in fields]
-        except ValueError as error:
-            raise ValueError(f"{pattern!r} is not a path pattern: {error}") from None
-        for name in names:
-            if name not in {"source", "target"}:
-                raise ValueError(
-                    f"{pattern!r}: unknown placeholder {{{name}}}{did_you_mean(name, ['source', 'target'])}"
-                )
-        return pattern
 
     @model_validator(mode="after")
     def _check_origin(self) -> Dictionary:

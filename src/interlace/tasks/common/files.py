@@ -20,7 +20,7 @@ from interlace.core.errors import DataError, did_you_mean
 from interlace.data import Sentences
 from interlace.data.filters import on_all_sides, sides
 from interlace.data.vocab import Vocab
-from interlace.readers import READERS, is_hub
+from interlace.readers import READERS, check_pattern, is_hub
 from interlace.readers.dataset import HubAddress
 from interlace.text import Text, TextPairs
 from interlace.text.codes import three_letters, two_letters
@@ -106,19 +106,6 @@ def _split_rows(pattern: str) -> tuple[str, slice | None]:
 
 def _as_list(patterns: str | list[str]) -> list[str]:
     return [patterns] if isinstance(patterns, str) else patterns
-
-
-def check_pattern(pattern: str, placeholders: Iterable[str]) -> str:
-    """Return the pattern unchanged, or raise ValueError for a placeholder that is not in `placeholders`."""
-    try:
-        fields = [(name, width) for _, name, width, _ in Formatter().parse(pattern) if name is not None]
-        names = [f"{name}:{width}" if width else name for name, width in fields]
-    except ValueError as error:
-        raise ValueError(f"{pattern!r} is not a pattern of a path: {error}") from None
-    for name in names:
-        if name not in placeholders:
-            raise ValueError(f"{pattern!r}: unknown placeholder {{{name}}}{did_you_mean(name, placeholders)}")
-    return pattern
 
 
 def require_split(files: FilePatterns) -> None:
