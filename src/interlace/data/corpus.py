@@ -1,7 +1,7 @@
 """Tokenized corpora on disk: sentences of one language, or pairs of two with optional alignments and phrases.
 
-Alignments and phrases are stored in the corpus's own folder if they were written with the pairs, or in folders of their
-own (`ParallelCorpus.with_alignments`), so that a new vocabulary or a new aligner does not require rebuilding both.
+Alignments and phrases are in folders of their own (`ParallelCorpus.with_alignments`), so that a new vocabulary or a new
+aligner does not require rebuilding both.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from interlace.data.alignments import PhraseStore, WordAlignments
 from interlace.data.store import ColumnFolder, read_meta, write_columns
 from interlace.data.vocab import Vocab
 
-_SPANS = {"links": "links.pairs", "phrases": "phrases.spans"}  # their columns
 _BLOCK = 1 << 22  # values counted at a time
 
 
@@ -95,8 +94,7 @@ class _StoredCorpus(ColumnFolder):
                     counts["subwords"][language] += len(side.ids.flat)
                     counts["words"][language] += _word_count(side)
                     found |= {f"{group}.ids": side.ids, f"{group}.words": side.words}
-                spans = {name: getattr(chunk, what, None) for what, name in _SPANS.items()}
-                yield found | {name: rows for name, rows in spans.items() if rows is not None}
+                yield found
             meta.update(about or {})
 
         write_columns(Path(folder), columns(), meta, can_be_empty=can_be_empty)
@@ -211,16 +209,13 @@ class ParallelCorpus(_StoredCorpus):
         """Return a copy of the given rows."""
         source, target = self._side(0, rows), self._side(1, rows)
         if self.alignments is None:
-            return Pairs(source, target, self._spans("links", rows), self._spans("phrases", rows))
+            return Pairs(source, target)
         found = self.alignments.take(rows)
         if self.phrases is None:
-            return Pairs(source, target, found.links, self._spans("phrases", rows), found.confidence)
+            return Pairs(source, target, found.links, confidence=found.confidence)
         phrases, scores = self.phrases.take(rows)
         known = self.phrases.known(rows, self.vocab) if self.with_known and self.vocab is not None else None
         return Pairs(source, target, found.links, phrases, found.confidence, scores, known)
-
-    def _spans(self, name: str, rows: RowNumbers) -> Ragged | None:
-        return self._take(rows, _SPANS[name])[0] if _SPANS[name] in self._columns else None
 
 
 def _word_count(sentences: Sentences) -> int:
