@@ -53,6 +53,14 @@ class Sentences:
         """(n,) subwords per row of the only side."""
         return (self.ids.lengths,)
 
+    @property
+    def word_counts(self) -> NDArray[np.int64]:
+        """(n,) words per row up to the last that has a subword, which do not depend on the vocabulary."""
+        counts = np.zeros(len(self), np.int64)
+        filled = np.flatnonzero(self.words.lengths)
+        counts[filled] = self.words.values[self.words.offsets[filled + 1] - 1] + 1
+        return counts
+
     def take(self, rows: RowNumbers) -> Sentences:
         """Return a copy of the given rows."""
         return replace(self, ids=self.ids.take(rows), words=self.words.take(rows))

@@ -60,7 +60,6 @@ class BackTranslation(Seq2SeqObjective):
         sentence.
     """
 
-    stochastic = False
     term: ClassVar[str] = "back_translation"
 
     intermediate_languages: list[str] = Field(

@@ -47,7 +47,6 @@ class WordAligned(Objective):
 
     reads = Pairs
     term: ClassVar[str] = "word_aligned"
-    stochastic = False
     needs: ClassVar[frozenset[str]] = frozenset({"links"})
 
     links: Literal["one_to_one", "all"] = Field(

@@ -5,18 +5,16 @@ Readers and the toy corpus produce `Text`; derived languages map it to new `Text
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
-from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.errors import DataError
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from interlace.core.ragged import Ragged
+from interlace.core.ragged import Ragged
 
 
 @dataclass(frozen=True)
@@ -71,15 +69,16 @@ class Text:
         """Select lines by a mask (n,), with their labels; the notes stay."""
         if mask.all():
             return self
-        return replace(
-            self,
-            lines=list(compress(self.lines, mask)),
-            words=self.words.take(mask),
-            tags={kind: list(compress(tags, mask)) for kind, tags in self.tags.items()},
-            labels=None if self.labels is None else list(compress(self.labels, mask)),
-            answers=None if self.answers is None else list(compress(self.answers, mask)),
-            heads=None if self.heads is None else self.heads.take(mask),
-        )
+        return self._picked(lambda rows: rows.take(mask) if isinstance(rows, Ragged) else list(compress(rows, mask)))
+
+    def slice(self, start: int, stop: int) -> Text:
+        """Select consecutive lines, with their labels; the notes stay."""
+        return self._picked(lambda rows: rows.slice(start, stop) if isinstance(rows, Ragged) else rows[start:stop])
+
+    def _picked(self, pick: Callable[[Any], Any]) -> Text:
+        columns = {name: getattr(self, name) for name in ("lines", "words", "labels", "answers", "heads")}
+        picked = {name: pick(column) for name, column in columns.items() if column is not None}
+        return replace(self, **picked, tags={kind: pick(tags) for kind, tags in self.tags.items()})
 
 
 @dataclass(frozen=True)

@@ -72,14 +72,8 @@ def parts(text: Text, lines: int = 10_000) -> Iterator[Text]:
         yield text
         return
     for start in range(0, len(text), lines):
-        stop = min(start + lines, len(text))
-        columns = {name: getattr(text, name) for name in _COLUMNS}
-        cut: dict[str, Any] = {
-            name: rows.slice(start, stop) if isinstance(rows, Ragged) else rows[start:stop]
-            for name, rows in columns.items() if rows is not None
-        }  # fmt: skip
-        tags = {kind: rows[start:stop] for kind, rows in text.tags.items()}
-        yield replace(text, **cut, tags=tags, notes={} if start else text.notes)
+        part = text.slice(start, start + lines)
+        yield replace(part, notes={}) if start else part
 
 
 def concatenated(derived: Sequence[DerivedText]) -> DerivedText:

@@ -6,7 +6,7 @@ direction, repeated sentences are dropped, and a share of monolingual sentences 
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -100,11 +100,7 @@ class CodeSwitchedText:
         """
         for start in range(0, len(text), _BLOCK):
             stop = min(start + _BLOCK, len(text))
-            source, target = (
-                replace(side, lines=side.lines[start:stop], words=side.words.slice(start, stop))
-                for side in (text.source, text.target)
-            )
-            block = replace(text, source=source, target=target, links=None, labels=None)
+            block = TextPairs(text.source.slice(start, stop), text.target.slice(start, stop))
             yield self._block(block, words.slice(start, stop), links.slice(start, stop))
 
     def _block(self, text: TextPairs, words: WordPairs, links: Ragged) -> list[str]:

@@ -131,7 +131,7 @@ class SwitchCandidates:
         texts: (vocabulary,) the characters of each token, as numbers; None: phrases are not compared.
         """
         sides = (pairs.source, pairs.target)
-        words = np.stack([word_counts(side) for side in sides], axis=1)
+        words = np.stack([side.word_counts for side in sides], axis=1)
         phrases = pairs.phrases or Ragged(np.zeros((0, 4), np.int32), np.zeros(len(pairs) + 1, np.int64))
         flat = np.ascontiguousarray(phrases.flat, np.int32)
         scores = np.ones((len(flat), 4), np.float32) if pairs.scores is None else pairs.scores.flat
@@ -176,7 +176,7 @@ class SwitchCandidates:
         inside, texts: see `of`.
         """
         links = pairs.links or Ragged(np.zeros((0, 2), np.int32), np.zeros(len(pairs) + 1, np.int64))
-        words = np.stack([word_counts(pairs.source), word_counts(pairs.target)], axis=1)
+        words = np.stack([pairs.source.word_counts, pairs.target.word_counts], axis=1)
         if (links.flat >= words[links.rows()]).any():  # last words may have no token
             np.maximum.at(words, links.rows(), links.flat.astype(np.int64) + 1)
         links, confidence = rules.confident(links, None if pairs.confidence is None else pairs.confidence.flat)
@@ -285,15 +285,6 @@ def _same_texts(
     return same
 
 
-def word_counts(sentences: Sentences) -> NDArray[np.int64]:
-    """Return (n,) the number of words of each row."""
-    ends = sentences.words.offsets[1:]
-    lengths = sentences.words.lengths
-    if not len(sentences.words.values):
-        return np.zeros(len(lengths), np.int64)
-    return np.where(lengths > 0, sentences.words.values[ends - 1] + np.int64(1), 0)
-
-
 def all_boundaries(words: NDArray[np.int64]) -> tuple[Ragged, Ragged]:
     """Return the boundaries of plain text, which can be cut before every word. words: (n, 2)."""
     source, target = (Ragged.from_lengths(np.ones(int(side.sum()) + len(side), np.bool_), side + 1) for side in words.T)
@@ -316,7 +307,7 @@ def _table_spans(candidates: SwitchCandidates, settings: CodeSwitching, active: 
     """Return the spans of each matrix side that the phrase table translates: (start, stop, number, words of it)."""
     n, longest, sides = len(active), settings.max_phrase_length, []
     for side, (phrases, boundaries) in enumerate(zip(candidates.known or (), candidates.boundaries, strict=False)):
-        lengths, rows = word_counts(phrases.counterparts), phrases.spans.rows()
+        lengths, rows = phrases.counterparts.word_counts, phrases.spans.rows()
         start, stop = phrases.spans.flat.astype(np.int32).T
         fits = (stop - start <= longest) & (lengths <= longest) & (lengths > 0)
         fits &= (phrases.scores >= settings.min_probability) & (active[rows] == side)

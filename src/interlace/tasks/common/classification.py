@@ -32,7 +32,7 @@ from interlace.scores import MAJORITY, Scale
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import FineTuneTask, Scores, TaskHead, Tuning
 from interlace.tasks.common.files import Chunks, ReaderSettings, encode, log_notes
-from interlace.tasks.common.vectors import Pooling, distinct_rows, words_per_line
+from interlace.tasks.common.vectors import Pooling, distinct_rows
 from interlace.text import Text, TextPairs
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class ClassificationTask(FineTuneTask):
         gold, sides = np.asarray(examples.labels), _sides(examples)
         scored = gold >= 0
         hits = (np.asarray(predictions) == gold) & scored
-        identity = identity_of(gold, *map(words_per_line, sides))  # two languages may have the same labels
+        identity = identity_of(gold, *(side.word_counts for side in sides))  # two languages may have the same labels
         groups = distinct_rows(sides[0].ids)[0] if len(sides) == 2 else None
         outcomes = Examples(hits.astype(np.float64), scored.astype(np.float64), identity, groups=groups)
         majority = float(np.bincount(gold[scored]).max() / scored.sum())

@@ -61,15 +61,6 @@ def layer_vectors(
     return vectors
 
 
-def words_per_line(sentences: Sentences) -> NDArray[np.int64]:
-    """Return the (n,) words of each line, which do not depend on the vocabulary."""
-    words = sentences.words
-    counts = np.zeros(len(words), np.int64)
-    filled = np.flatnonzero(words.lengths)
-    counts[filled] = words.flat[words.offsets[filled + 1] - words.offsets[0] - 1] + 1
-    return counts
-
-
 def distinct_rows(rows: Ragged) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the number of each row among the distinct ones, by first occurrence, and each one's first occurrence."""
     seen: dict[bytes, int] = {}
