@@ -241,11 +241,9 @@ def cut_windows(questions: Questions, max_length: int, max_question: int, stride
 
     Each subword is in at least one window. An answer is trained in windows that contain all of it.
 
-    Args:
-        questions: q questions, each of which gets at least one window.
-        max_length: subwords of question and piece together, at least 2.
-        max_question: longer questions are truncated; never more than half of `max_length`.
-        stride: distance between the starts of consecutive windows; at most the length of a window.
+    max_length: subwords of question and piece together, at least 2.
+    max_question: longer questions are truncated; never more than half of `max_length`.
+    stride: distance between the starts of consecutive windows; at most the length of a window.
     """
     kept = np.minimum(questions.questions.lengths, min(max_question, max_length // 2))
     space = max_length - kept

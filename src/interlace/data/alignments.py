@@ -59,10 +59,7 @@ class Links:
 
 
 class WordAlignments(ColumnFolder):
-    """Word types and links of n pairs in a folder; created by `write`, opened by `open`.
-
-    meta: contents of `meta.json`: languages, word tokenizer, counts of rows and links, and entries of the writer.
-    """
+    """Word types and links of n pairs in a folder; created by `write`, opened by `open`."""
 
     @classmethod
     def open(cls, folder: Path | str) -> WordAlignments:
@@ -190,11 +187,7 @@ def _check(folder: Path, words: WordPairs, links: Ragged, confidence: NDArray[np
 
 
 class PhraseStore(ColumnFolder):
-    """Phrases of n pairs in a folder; created by `write`, opened by `open`.
-
-    meta: contents of `meta.json`: languages, word tokenizer, rules; counts of rows, links, phrases (of all pairs) and
-        table (rows of the phrase table).
-    """
+    """Phrases of n pairs in a folder; created by `write`, opened by `open`."""
 
     def __init__(self, folder: Path, meta: Mapping[str, Any], alignments: WordAlignments) -> None:
         super().__init__(folder, meta)
@@ -203,13 +196,7 @@ class PhraseStore(ColumnFolder):
 
     @classmethod
     def open(cls, folder: Path | str, alignments: WordAlignments) -> PhraseStore:
-        """Map the folder into memory.
-
-        alignments: those that the phrases were extracted from.
-
-        Raises:
-            DataError: the folder is missing, damaged or truncated, or was written from other alignments.
-        """
+        """Map the folder into memory; raise a DataError if it is damaged, or written from other alignments."""
         folder = Path(folder)
         store = cls(folder, read_meta(folder, PHRASES_KIND), alignments)
         alignments.check_same_rows(store, "extract phrases again")
@@ -222,7 +209,6 @@ class PhraseStore(ColumnFolder):
         """Find the phrases of all pairs that are in the table, in one pass, and open the result.
 
         table: counted from the same words, so that both have the same word types.
-        rules: those by which phrases were extracted.
 
         Raises:
             DataError: the table was counted from other words, or the disk is full.
@@ -292,11 +278,7 @@ class PhraseStore(ColumnFolder):
             np.save(into / f"{name}_offsets.npy", side.ids.offsets)
 
     def read_encoded(self, vocab: Vocab, folder: Path) -> None:
-        """Map the result of `encoded` for this vocabulary from a folder.
-
-        Raises:
-            DataError: a file is missing or damaged.
-        """
+        """Map the result of `encoded` for this vocabulary; raise a DataError if a file is missing or damaged."""
         sides = []
         for name, language in zip(_SIDES, self.alignments.languages, strict=True):
             offsets = _mapped(folder / f"{name}_offsets")

@@ -38,11 +38,7 @@ class _StoredCorpus(ColumnFolder):
 
     @classmethod
     def open(cls, folder: Path | str, vocab: Vocab | None = None) -> Self:
-        """Map the folder into memory.
-
-        Raises:
-            DataError: the folder is missing, damaged or truncated, or was built with another vocabulary than `vocab`.
-        """
+        """Map a folder into memory; raise a DataError if it is damaged, or built with another vocabulary."""
         folder = Path(folder)
         return cls(folder, read_meta(folder, cls.KIND, vocab), vocab)
 
@@ -60,7 +56,6 @@ class _StoredCorpus(ColumnFolder):
     ) -> Self:
         """Write the chunks and open the result; the folder appears whole or not at all.
 
-        languages: one for each side.
         about: further entries of `meta.json` (sources, skipped); read after the last chunk.
 
         Raises:
@@ -140,10 +135,7 @@ class _StoredCorpus(ColumnFolder):
 
 
 class Corpus(_StoredCorpus):
-    """Sentences of one language in a folder; created by `write` or `interlace.data.build`, opened by `open`.
-
-    meta: contents of `meta.json`: languages, word tokenizer, normalization, counts, vocabulary, sources, skipped.
-    """
+    """Sentences of one language in a folder; created by `write` or `interlace.data.build`, opened by `open`."""
 
     KIND = "monolingual"
 
@@ -161,7 +153,6 @@ class Corpus(_StoredCorpus):
 class ParallelCorpus(_StoredCorpus):
     """Pairs of two languages in a folder; created by `write` or `interlace.data.build`, opened by `open`.
 
-    meta: contents of `meta.json`: languages, word tokenizer, normalization, counts, vocabulary, sources, skipped.
     alignments, phrases: stored in folders of their own; or None.
     with_known: whether `take` looks up the phrase table's entries for the pairs' spans.
     """

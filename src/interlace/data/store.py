@@ -32,10 +32,7 @@ _BLOCK = 1 << 22  # values copied at a time
 
 
 class ColumnFolder:
-    """A folder with the rows of a corpus or of data about its rows; all columns are mapped into memory.
-
-    meta: contents of `meta.json`.
-    """
+    """A folder with the rows of a corpus or of data about its rows; all columns are mapped into memory."""
 
     def __init__(self, folder: Path, meta: Mapping[str, Any]) -> None:
         self.folder = folder

@@ -252,11 +252,7 @@ class Vocab(Encoder):
         return {match[1]: number for number, match in found.items() if match}
 
     def target(self, language: str) -> int:
-        """Return the target-language token of a language.
-
-        Raises:
-            DataError: there is none; names the languages that have one.
-        """
+        """Return a language's target token; raise a DataError that names those that have one."""
         if language not in self.targets:
             known = f"it has them for {', '.join(self.targets)}" if self.targets else "it has none"
             hint = did_you_mean(language, self.targets)

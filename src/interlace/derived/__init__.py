@@ -35,12 +35,9 @@ __all__ = ["TRANSFORMATIONS", "Chain", "DerivedPairs", "DerivedText", "Transform
 
 
 class Transformation(RegistryEntry, ABC):
-    """A change of one property of a language. Files that its fields name are read when it is applied.
+    """A change of one property of a language. Files that its fields name are read when it is applied."""
 
-    moves_words: whether words get another order; they then keep their spelling.
-    """
-
-    moves_words: ClassVar[bool] = False
+    moves_words: ClassVar[bool] = False  # whether words get another order; they then keep their spelling
     required: ClassVar[tuple[str, str]] = ("", "")  # a setting without a default, and what it must be set to
 
     @property

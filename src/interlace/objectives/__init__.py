@@ -298,12 +298,7 @@ def encoder_inputs(
 ) -> dict[str, NDArray[Any]]:
     """Return the encoder's arrays for sequences of one or two sides.
 
-    Args:
-        layout: the padded sequences.
-        traits: of the model.
-        languages: the language of each side.
-        restart: restart position ids on the second side.
-        language_ids: feed language ids if the model has language embeddings.
+    restart: restart position ids on the second side. language_ids: feed them if the model has language embeddings.
 
     Raises:
         SettingsError: the model has language embeddings, but none for one of `languages`.
@@ -328,11 +323,7 @@ def tokens_by_language(layout: Layout, languages: tuple[str, ...]) -> dict[str, 
 
 
 def language_id(traits: Traits, language: str) -> int:
-    """Return the index of a language's embedding.
-
-    Raises:
-        SettingsError: the model has no embedding for the language.
-    """
+    """Return the index of a language's embedding; raise a SettingsError if the model has none."""
     if language not in traits.languages:
         hint = did_you_mean(language, traits.languages)
         raise SettingsError(f"the model has no language embedding for {language!r}{hint}")

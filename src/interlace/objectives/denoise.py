@@ -55,11 +55,7 @@ class Noise(Settings):
     )
 
     def apply(self, sentences: Sentences, vocab: Vocab, step: int, rng: Generator) -> Sentences:
-        """Return the noised sentences, with words numbered in their new order.
-
-        Raises:
-            DataError: units are masked, and the vocabulary has no mask.
-        """
+        """Return the noised sentences, words renumbered; raise a DataError if the vocabulary lacks a needed mask."""
         units = NoiseUnits.of(sentences, self.unit)
         scores = units.places + rng.random(len(units.rows)) * value_at(self.shuffle, step)
         order = np.lexsort((scores, units.rows))

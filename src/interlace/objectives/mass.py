@@ -112,14 +112,11 @@ def fragment_layout(
 
     If the fragment ends its sentence, the end is predicted too.
 
-    Args:
-        ids: whole rows.
-        span: (B,) start and (B,) stop of each fragment.
-        targets: (B,) target language token of each row.
-        vocab: its mask and padding are used.
-        masked: put a mask for every token before the fragment, so that tokens have their own positions (Song et al.
-            2019, figure 1); tokens after the fragment affect no prediction and are omitted.
-        placed: set the position of the fragment instead of masks (section 4.1).
+    span: (B,) start and (B,) stop of each fragment.
+    targets: (B,) target language token of each row.
+    masked: put a mask for every token before the fragment, so that tokens have their own positions (Song et al.
+        2019, figure 1); tokens after the fragment affect no prediction and are omitted.
+    placed: set the position of the fragment instead of masks (section 4.1).
     """
     starts, stops = span
     stops = stops + ((stops == ids.lengths) & (starts < stops))  # include the end

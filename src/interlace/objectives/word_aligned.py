@@ -229,11 +229,7 @@ def _word_vectors(states: Tensor, extra: dict[str, Any], prefix: str = "") -> Te
 
 
 def require_links(pairs: Pairs, name: str) -> Ragged:
-    """Return the word alignments of the pairs.
-
-    Raises:
-        DataError: there are none; the message says how to get them.
-    """
+    """Return the word alignments of the pairs; raise a DataError that says how to get them."""
     if pairs.links is None:
         raise DataError(
             f"{name} needs word alignments, and these pairs have none; add a section [align] to the recipe, or open "

@@ -135,11 +135,7 @@ class HubAddress:
 
     @classmethod
     def parse(cls, text: str) -> HubAddress:
-        """Return the address in `hub:...`.
-
-        Raises:
-            ValueError: the text does not have that form.
-        """
+        """Return the address in `hub:...`; raise a ValueError if the text does not have that form."""
         place, _, revision = text.removeprefix(HUB).partition("@")
         repository, configuration, split = [*place.rsplit("/", 2), "", ""][:3]
         if not (text.startswith(HUB) and "/" in repository and configuration and split):
@@ -179,11 +175,7 @@ class DatasetRows:
 
     @classmethod
     def open(cls, path: Path) -> DatasetRows:
-        """Open the data set that `hub:..` names, or the file at a path.
-
-        Raises:
-            DataError: it is missing or damaged.
-        """
+        """Open the data set that `hub:..` names, or a file; raise a DataError if it is missing or damaged."""
         kind = plain_name(path).suffix
         if is_hub(path):
             dataset = open_dataset(path)

@@ -153,11 +153,7 @@ class TaskHead(HeadSettings, Objective):
         return min(self.max_length, prepared.traits.max_length)
 
     def states(self, backbone: Backbone, batch: Batch) -> Tensor:
-        """Return the (B, L, H) states of the layer that the head reads.
-
-        Raises:
-            SettingsError: the model has no such layer.
-        """
+        """Return the (B, L, H) states of the head's layer; raise a SettingsError if the model has no such layer."""
         if self.layer is None:
             return backbone.encode(batch.inputs)
         layers = backbone.hidden_states(batch.inputs)
@@ -300,11 +296,7 @@ class Task(Settings, ABC):
         return [query.language]
 
     def texts(self, split: str, language: str, root: Path) -> Sequence[Text | TextPairs]:
-        """Return the running text of a split, for contamination checks; empty for word lists.
-
-        Raises:
-            DataError: as `examples`.
-        """
+        """Return the running text of a split, as `examples`, for contamination checks; empty for word lists."""
         query = self.query(split, language, root)
         return [] if query.source == query.language else [chunk for _, chunk in self.read_chunks(query)]
 

@@ -148,11 +148,7 @@ class Mlqa(SpanSettings, FineTuneTask):
 
 
 def encode_questions(chunks: Sequence[TextPairs], vocab: Vocab) -> Questions:
-    """Encode all questions in their order, and each passage once.
-
-    Raises:
-        DataError: the pairs have no answers, such as translations.
-    """
+    """Encode all questions in order, and each passage once; raise a DataError if there are no answers."""
     answers = [row for chunk in chunks for row in chunk.answers or []]
     places = [place for chunk in chunks for place in chunk.source.answers or []]
     count = sum(map(len, chunks))

@@ -67,11 +67,7 @@ class Retrieval(ProbeTask):
         return InputLimits(self.max_length, self.tokens_per_batch, self.language_ids)
 
     def layer_of(self, layers: int) -> int:
-        """Return the layer's number from 0, the embeddings, in a model of this many layers.
-
-        Raises:
-            SettingsError: the model has no such layer.
-        """
+        """Return the layer's number from 0, the embeddings; raise a SettingsError if there is no such layer."""
         return round(2 * layers / 3) if self.layer is None else layer_number("layer", self.layer, layers)
 
     def normalized(self, vectors: Vectors) -> Vectors:

@@ -107,11 +107,7 @@ class TextPairs:
         languages: tuple[str, str] = ("source", "target"),
         word_tokenizer: str = "whitespace",
     ) -> TextPairs:
-        """Tokenize lines and their translations, as `Text.of`.
-
-        Raises:
-            DataError: the numbers of lines differ, or a line contains a line feed.
-        """
+        """Tokenize lines and their translations, as `Text.of`; raise a DataError if their numbers differ."""
         if len(source) != len(target):
             raise DataError(f"{len(source)} source lines, but {len(target)} target lines; the sides must correspond")
         return cls(Text.of(source, languages[0], word_tokenizer), Text.of(target, languages[1], word_tokenizer))

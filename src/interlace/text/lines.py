@@ -164,11 +164,7 @@ def write_lines(path: Path | str, lines: Iterable[str]) -> None:
 
 @contextmanager
 def writing(path: Path | str) -> Iterator[Callable[[Iterable[str]], None]]:
-    """Yield a function that writes a batch of lines; otherwise as `write_lines`.
-
-    Raises:
-        DataError: as `write_lines`.
-    """
+    """Yield a function that writes a batch of lines; otherwise as `write_lines`, also its errors."""
     count = 0
     with atomic(path) as partial, _opened(partial, "wb") as file:
 

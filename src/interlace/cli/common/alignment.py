@@ -194,11 +194,7 @@ def _recorded_tokenizer(alignments: Path) -> str:
 
 
 def with_stdin(files: Sequence[Path]) -> list[Path]:
-    """Return the files with `-`, standard input, copied to a temporary file that is removed at exit.
-
-    Raises:
-        SettingsError: `-` is named twice.
-    """
+    """Return the files with `-`, standard input, copied to a temporary file; reject several, or an empty one."""
     if Path("-") not in files:
         return list(files)
     if list(files).count(Path("-")) > 1:

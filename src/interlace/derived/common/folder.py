@@ -486,11 +486,7 @@ def _has_trees(path: Path) -> bool:
 
 
 def check_outputs(files: Iterable[FolderFile]) -> None:
-    """Reject files that would be written under one name.
-
-    Raises:
-        DataError: names both.
-    """
+    """Raise a DataError about two files that would be written under one name; it names both."""
     names = {META: "the record of the transformations"}
     for file in files:
         for output in file.outputs:

@@ -111,10 +111,7 @@ def unchanged(text: Text) -> DerivedText:
 
 
 def checked(derived: DerivedText, text: Text, name: str) -> DerivedText:
-    """Return the derived text; raise a DataError unless each word has one counterpart, which labels and answers follow.
-
-    name: of the transformation, for the error.
-    """
+    """Return the derived text; raise a DataError unless each word has one counterpart, as labels need."""
     links, sizes = derived.links, text.words.lengths
     if all(np.array_equal(sizes, found) for found in (links.lengths, derived.text.words.lengths)):
         to = links.flat[:, 1] + np.repeat(links.offsets[:-1] - links.offsets[0], sizes)

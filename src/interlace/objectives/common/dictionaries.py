@@ -122,12 +122,8 @@ class Dictionary(Settings):
     ) -> Dictionaries:
         """Split the lexicons and tokenize the usable entries.
 
-        Args:
-            lexicons: by source and target language.
-            vocab: tokenizes the words.
-            name: of the objective, for errors and notes.
-            seed: of the split, unless the setting `seed` gives one.
-            max_tokens: entries with a word of more tokens are not used; None: no limit.
+        name: of the objective, for errors and notes. seed: of the split, unless the setting `seed` gives one.
+        max_tokens: entries with a word of more tokens are not used; None: no limit.
 
         Raises:
             DataError: there is no lexicon, or no training entry is usable.

@@ -49,13 +49,8 @@ def translate_online(
 ) -> OnlineTranslations:
     """Return the model's greedy translations, without dropout; the model's mode is restored.
 
-    Args:
-        model: with a decoder.
-        inputs: of the encoder.
-        rules: which tokens are allowed.
-        first: (B,) target language tokens.
-        languages: (B,) target language ids, or None if none are fed.
-        limits: (B,) maximum lengths.
+    first: (B,) target language tokens. languages: (B,) target language ids, or None if none are fed. limits: (B,)
+        maximum lengths.
     """
     with eval_mode(model), torch.no_grad():
         decoding = ModelState(model, model.start(model.encode(inputs), inputs.get("attention_mask")), languages)

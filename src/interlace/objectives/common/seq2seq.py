@@ -98,14 +98,9 @@ class Seq2SeqObjective(Objective):
         targets: tuple[str, ...],
         prepared: Prepared,
     ) -> Batch:
-        """Return a batch.
+        """Return a batch of what the encoder and the decoder read.
 
-        Args:
-            read: what the encoder reads.
-            languages: the language of each side of `read`.
-            decoder: what the decoder reads.
-            targets: the target languages that `decoder.sides` refers to.
-            prepared: see `prepare`.
+        languages: of the sides of `read`. targets: the target languages that `decoder.sides` refers to.
         """
         extra = {DECODER_IDS: decoder.ids}
         if decoder.first is not None:
@@ -132,11 +127,7 @@ class Seq2SeqObjective(Objective):
         return terms | {NLL: Term(nll.sum(), weight=0.0)} if self.label_smoothing else terms
 
     def decoder_states(self, backbone: Backbone, batch: Batch) -> Tensor:
-        """Return the (N, H) decoder states that the labels are predicted from.
-
-        Raises:
-            SettingsError: the model has no decoder.
-        """
+        """Return the (N, H) decoder states of the predictions; raise a SettingsError without a decoder."""
         model = require_decoder(backbone, self.term)
         states = model.encode(batch.inputs)  # (B, L, H)
         decoder_inputs = {"input_ids": batch.extra[DECODER_IDS]}

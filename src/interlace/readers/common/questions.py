@@ -84,11 +84,7 @@ class JsonNode:
 
 
 def read_json(path: Path) -> JsonNode:
-    """Return the whole of a JSON file, plain or gzip.
-
-    Raises:
-        DataError: the file is missing, empty, damaged, not UTF-8 or not JSON; names the line.
-    """
+    """Return a JSON file, plain or gzip; raise a DataError with the line if it is missing or damaged."""
     try:
         return JsonNode(path, "", parse_json("\n".join(read_lines(path)), surrogates=True))
     except json.JSONDecodeError as error:

@@ -243,12 +243,7 @@ def bleu(
 ) -> TextMetric:
     """Return sacreBLEU's BLEU of raw text (Post 2018).
 
-    Args:
-        outputs: (n,) translations.
-        references: (n,) one each.
-        language: of both; `auto` chooses a tokenizer by it.
-        tokenize: the tokenizer.
-        lower_case: ignore case.
+    language: of both; `tokenize = "auto"` chooses a tokenizer by it.
 
     Raises:
         DataError: the numbers of lines differ, or are 0.
@@ -300,11 +295,7 @@ def tokenized_bleu(
 
 
 def chrf(outputs: Sequence[str], references: Sequence[str], *, lower_case: bool = False) -> TextMetric:
-    """Return sacreBLEU's chrF2 (Popović 2015, beta of 2) over n-grams of up to 6 characters.
-
-    Raises:
-        DataError: as `bleu`.
-    """
+    """Return sacreBLEU's chrF2 (Popović 2015, beta of 2) over n-grams of up to 6 characters; errors as `bleu`."""
     _must_pair(outputs, references)
     from sacrebleu.metrics.chrf import CHRF
 

@@ -144,11 +144,7 @@ def centered(vectors: WordVectors, rows: NDArray[np.int64]) -> NDArray[np.float3
 
 
 def vectors_of(task: str, vectors: Mapping[str, WordVectors], language: str) -> WordVectors:
-    """Return the vectors of one language.
-
-    Raises:
-        DataError: there are none; lists the languages that have some.
-    """
+    """Return the vectors of a language; raise a DataError that lists the languages that have some."""
     if language not in vectors:
         raise DataError(f"{task}: there are no word vectors of {language!r}{did_you_mean(language, vectors)}")
     return vectors[language]
