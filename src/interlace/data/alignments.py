@@ -144,10 +144,7 @@ class WordAlignments(ColumnFolder):
             yield WordPairs(*self.words(some), *self.types, self.languages, self.word_tokenizer, start), self.take(some)
 
     def whole(self, spool: Path) -> tuple[WordPairs, Links]:
-        """Return all pairs and their links, mapped from files of four bytes a word and twelve a link.
-
-        spool: an empty folder for these files; the caller removes it.
-        """
+        """Return all pairs and their links, mapped from files in an empty folder that the caller removes."""
         dtypes = {"source": "i4", "target": "i4", "links": "i4", "confidence": "f4"}
         lengths: dict[str, list[NDArray[Any]]] = {name: [] for name in dtypes}
         with ExitStack() as stack:
@@ -334,10 +331,7 @@ class PhraseTableColumns:
 
     @classmethod
     def of(cls, table: PhraseTable) -> PhraseTableColumns:
-        """Return the columns of a phrase table.
-
-        The most likely translation is as in `PhraseTable.best`: ties are broken by count, lexical weight, and order.
-        """
+        """Return the columns; best translations as in `PhraseTable.best`: ties by count, lexical weight, order."""
         order = np.lexsort((-table.scores[:, 1], -table.counts[:, 2], -table.scores[:, 0], table.entries[:, 1]))
         first = np.searchsorted(table.entries[order, 1], np.arange(len(table.target)))
         best = (table.best.astype(np.int32), order[first].astype(np.int32))

@@ -111,10 +111,7 @@ def row_template(tokenizer: Tokenizer, begin: str, end: str) -> processors.Templ
 
 
 def _reservoir(lines: Iterable[str], size: int, rng: Generator) -> tuple[list[str], int]:
-    """Return a uniform sample of at most `size` non-blank lines, drawn in one pass, and their number.
-
-    Li (1994), algorithm L, which draws the number of lines to skip instead of one number per line.
-    """
+    """Return a uniform sample of non-blank lines in one pass, and their number (Li 1994, algorithm L: by skips)."""
     kept: list[str] = []
     count, weight, following = 0, 1.0, 0
     for line in lines:

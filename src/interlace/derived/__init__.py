@@ -42,10 +42,7 @@ class Transformation(RegistryEntry, ABC):
 
     @property
     def invertible(self) -> bool:
-        """Whether `undo` recovers the words of the original and their labels from the derived lines alone.
-
-        Lines are recovered up to blanks between words that touched.
-        """
+        """Whether `undo` recovers words and labels from the derived lines alone, up to blanks between words."""
         return False
 
     @property

@@ -105,10 +105,7 @@ class Precedence:
 
     @classmethod
     def fit(cls, families: Iterable[Family], prior: float) -> Precedence:
-        """Fit the weights.
-
-        families: of heads of one kind; those of one word or of more than eight are ignored.
-        """
+        """Fit the weights to families of heads of one kind; those of one word or of more than eight are ignored."""
         seen = Counter(family for family in families if 1 < len(family) <= 8)
         keys = {key: place for place, key in enumerate(sorted({key for family in seen for key in family} | {HEAD}))}
         relations = {name: place for place, name in enumerate(sorted({relation for relation, _ in keys}))}

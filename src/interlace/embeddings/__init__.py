@@ -77,10 +77,7 @@ class WordVectors:
         return {word.casefold(): row for row, word in reversed(list(enumerate(self.words)))}
 
     def find(self, words: Sequence[str], *, fold: bool = False) -> NDArray[np.int64]:
-        """(len(words),) the row of each word, -1 if it has none.
-
-        fold: look up words without an exact match ignoring case; the most frequent spelling wins.
-        """
+        """(n,) the row of each word, -1: none; `fold`: else of its most frequent spelling in any case."""
         found = [self._rows.get(word, -1) for word in words]
         if fold:
             pairs = zip(words, found, strict=True)

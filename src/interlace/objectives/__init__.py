@@ -236,10 +236,7 @@ class Objective(RegistryEntry, ABC):
         return []
 
     def packed_length(self) -> int | None:
-        """Return the number of tokens per side that whole sentences or pairs are packed into, or None to not pack.
-
-        See `interlace.data.packing`.
-        """
+        """Return the tokens per side that sentences or pairs are packed into (`data.packing`); None: not packed."""
         return None
 
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:

@@ -176,10 +176,7 @@ class WordTranslations:
     others: Ragged
 
     def find(self, ids: NDArray[np.int32], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return (U,) the index into `own` of each word of a text, or -1.
-
-        ids: (T,) tokens of the text. starts, lengths: (U,) first token and number of tokens of each word.
-        """
+        """Return (U,) the index into `own` of each word, or -1; ids: (T,). starts, lengths: (U,) its tokens."""
         keys, order = self._sorted_keys
         wanted = _hashes(ids, starts, lengths)
         at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)

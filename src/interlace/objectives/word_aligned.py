@@ -239,10 +239,7 @@ def require_links(pairs: Pairs, name: str) -> Ragged:
 
 
 def one_to_one(links: Ragged, confidence: Ragged | None) -> NDArray[np.bool_]:
-    """Return (total,) which links are the unique best of both their words; without confidences the only one of both.
-
-    links: n rows of (source word, target word). confidence: a number per link, or None.
-    """
+    """Return (total,) which links are the unique best, by confidence if given, of both their words."""
     rows, flat = links.rows(), links.flat
     keep = np.ones(len(flat), np.bool_)
     for side in (0, 1):

@@ -360,10 +360,7 @@ class FineTuneTask(HeadSettings, Task):
 
     @abstractmethod
     def score(self, examples: Any, predictions: Any) -> Scores:
-        """Score predictions in the order of the examples; percent, unless the unit says otherwise.
-
-        Examples without gold (-1) are not scored; a missing prediction (-1) is wrong.
-        """
+        """Score predictions in the examples' order, in percent or `unit`; -1: no gold, or a wrong prediction."""
 
     def clean_chunks(self, query: FileQuery) -> Chunks[Any]:
         """Return `read_chunks`, decontaminated if that is set; raise a DataError if no row is left."""

@@ -122,10 +122,7 @@ class Ner(TaggingTask):
 
 @dataclass(frozen=True)
 class Entities:
-    """Half-open spans of words, counted over all sentences, with the number of their type.
-
-    opened: whether an entity begins with an I. All have shape (E,).
-    """
+    """(E,) half-open spans of words over all sentences, the number of their type, and whether they begin with an I."""
 
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]

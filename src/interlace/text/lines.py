@@ -37,10 +37,7 @@ def plain_name(path: Path | str) -> Path:
 
 @dataclass(frozen=True)
 class FileLines:
-    """Consecutive lines of a file.
-
-    start, end: of their bytes; `end` None: all that follow. line: the number of the first, from 1.
-    """
+    """Consecutive lines of a file, from the number `line`; start, end: of their bytes; None: all that follow."""
 
     path: Path
     start: int = 0

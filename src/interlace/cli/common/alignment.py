@@ -41,10 +41,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Source:
-    """Parallel text files.
-
-    files: one per side, or one for both. languages: of source and target. reader: the reader plugin.
-    """
+    """Parallel text: files, one per side or one for both, the languages of source and target, and the reader."""
 
     files: list[Path]
     languages: list[str]

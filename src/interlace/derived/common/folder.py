@@ -58,10 +58,7 @@ class OriginalFiles:
 
 @dataclass(frozen=True)
 class DerivedFile:
-    """A file in the derived language, in the format of the original.
-
-    alignments: files for the alignment of original and derived words, one for text and one for each side of pairs.
-    """
+    """A file in the derived language and format of the original, and files for its alignments, one for each side."""
 
     path: str
     source: OriginalFiles
@@ -100,10 +97,7 @@ class DerivedTranslations:
 
 @dataclass(frozen=True)
 class DerivedDictionary:
-    """Each word with a letter and its replacement, by frequency.
-
-    sources: text to count words in; empty: the derived files of the folder.
-    """
+    """Each word with a letter and its replacement, by frequency in `sources`, or in the folder's derived files."""
 
     path: str
     sources: tuple[OriginalFiles, ...] = ()

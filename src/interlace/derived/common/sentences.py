@@ -80,10 +80,7 @@ class SentenceOrder(Transformation):
 
 
 def find_sentences(words: WordSpans, split: Split, *, keep: bool) -> SentenceRuns:
-    """Return the sentences of all lines.
-
-    keep: leave sentence-final marks out of them.
-    """
+    """Return the sentences of all lines; `keep`: without sentence-final marks."""
     from interlace.derived.common.kernels import find_ends
 
     offsets, count = words.offsets, len(words.starts)

@@ -37,10 +37,7 @@ class DerivedText:
 
 @dataclass(frozen=True)
 class DerivedPairs:
-    """Pairs with both sides transformed.
-
-    source, target: links from the words of each side to those of the derived side.
-    """
+    """Pairs with both sides transformed; source, target: links from the words of each side to the derived ones."""
 
     pairs: TextPairs
     source: Ragged
@@ -146,10 +143,7 @@ def composed(first: Ragged, second: Ragged) -> Ragged:
 
 
 def overlaps(one: Ragged, other: Ragged) -> Ragged:
-    """Link two tokenizations of the same lines: (i, j) where the i-th and the j-th word share a character.
-
-    one, other: rows of (start, end) spans, in order and disjoint.
-    """
+    """Link two tokenizations of the same lines, (i, j) where words share a character; spans in order and disjoint."""
     width = 1 + max([int(side.flat[:, 1].max()) for side in (one, other) if len(side.flat)], default=0)
     spans = [(side.flat.astype(np.int64) + side.rows()[:, None] * width).T for side in (one, other)]
     (begin, end), (begin_other, end_other) = spans  # positions in all lines, for a single search

@@ -175,10 +175,7 @@ def parsed(text: Text, files: Sequence[Path]) -> Forest:
 
 
 def _over_words(text: Text, begins: NDArray[np.int64], treebank: Treebank, rows: Ragged) -> Forest:
-    """Return the trees over the words of the text.
-
-    begins: (W,) the number of letters before each word. rows: the sentences of each line.
-    """
+    """Return trees over words; begins: (W,) the letters before each. rows: the sentences of each line."""
     found = treebank.columns.take(rows.flat)
     of = found.rows()
     starts, heads, depths, *labels = found.flat.T  # (P,)

@@ -97,10 +97,7 @@ class MappedPair:
         return float((mapped * others[found]).sum(axis=1).mean())
 
     def refine(self, rotation: Floats) -> Refined:
-        """Return the best rotation by the criterion, and the criterion before and after each iteration.
-
-        Stochastic induction counts as one iteration, the first.
-        """
+        """Return the best rotation by the criterion, and the criterion before and after each iteration."""
         best, history = rotation, [self.criterion(rotation)]
         if self.mapping.sampled_fraction < 1:
             best, iterations = self._induce_stochastically(rotation)

@@ -94,10 +94,7 @@ class CodeSwitchedText:
     counts: CodeSwitchingCounts = field(default_factory=CodeSwitchingCounts)
 
     def lines(self, text: TextPairs, words: WordPairs, links: Ragged) -> Iterator[list[str]]:
-        """Yield the lines of some pairs in blocks; those of a pair are consecutive.
-
-        text, words: the same pairs, in the words of the table. links: n rows of (source word, target word).
-        """
+        """Yield the lines of pairs in blocks, those of a pair consecutive; text, words and links are of the same."""
         for start in range(0, len(text), _BLOCK):
             stop = min(start + _BLOCK, len(text))
             block = TextPairs(text.source.slice(start, stop), text.target.slice(start, stop))
@@ -202,10 +199,7 @@ class CodeSwitchedText:
 
 
 class LineWriter:
-    """Writes switched sentences as text: the matrix sentence's characters with phrases exchanged.
-
-    translations: texts of the phrase table's translations OF_SOURCE and OF_TARGET phrases.
-    """
+    """Writes sentences by exchanging phrases; translations: texts of the phrase table's OF_SOURCE and OF_TARGET."""
 
     def __init__(self, pairs: TextPairs, translations: tuple[Sequence[str], Sequence[str]] = ((), ())) -> None:
         self._sides = (_SideText(pairs.source), _SideText(pairs.target))

@@ -232,10 +232,7 @@ class Dictionaries:
 
 
 def split_dictionary(lexicon: Lexicon, languages: tuple[str, str], share: float, seed: int) -> DictionarySplit:
-    """Draw a share of the source words for training, at least one; smaller shares are subsets of larger ones.
-
-    Words that differ in case only are one word, of either language.
-    """
+    """Draw a share of source words, ignoring case, for training; smaller shares are subsets of larger ones."""
     source, target = (
         _folded(types)[lexicon.entries[:, side]]
         for side, types in enumerate((lexicon.source_types, lexicon.target_types))

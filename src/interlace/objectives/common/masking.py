@@ -109,10 +109,7 @@ class Masking(Component):
         step: int,
         rng: Generator,
     ) -> Batch:
-        """Choose tokens among the content of each sequence, mask them, and return the batch that predicts them.
-
-        languages: of the sides. term: name of the loss.
-        """
+        """Choose tokens of each sequence's content, mask them, and return the batch; term: name of the loss."""
         flat, width = layout.ids.reshape(-1), layout.ids.shape[1]
         candidates = np.flatnonzero(layout.content.reshape(-1) & prepared.predictable[flat])
         chosen = candidates[self.choose(candidates, layout, prepared, value_at(self.rate, step), rng)]
@@ -129,10 +126,7 @@ class Masking(Component):
     def choose(
         self, candidates: NDArray[np.int64], layout: Layout, prepared: PreparedMasked, rate: float, rng: Generator
     ) -> Chosen:
-        """Return (C,) whether each candidate is predicted.
-
-        candidates: (C,) ascending indices into the flattened layout. rate: share to draw.
-        """
+        """Return (C,) which candidates, ascending places in the flattened layout, are predicted: a share `rate`."""
         width = layout.ids.shape[1]
         weights = None if prepared.weights is None else prepared.weights[layout.ids.reshape(-1)[candidates]]
         units: NDArray[np.int64] = candidates

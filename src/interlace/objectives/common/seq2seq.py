@@ -98,10 +98,7 @@ class Seq2SeqObjective(Objective):
         targets: tuple[str, ...],
         prepared: Prepared,
     ) -> Batch:
-        """Return a batch of what the encoder and the decoder read.
-
-        languages: of the sides of `read`. targets: the target languages that `decoder.sides` refers to.
-        """
+        """Return a batch; languages: of the sides of `read`. targets: languages to which `decoder.sides` refer."""
         extra = {DECODER_IDS: decoder.ids}
         if decoder.first is not None:
             extra[DECODER_FIRST] = decoder.first

@@ -85,10 +85,7 @@ def read_entries(path: Path) -> tuple[list[str], list[str]]:
 
 @dataclass(frozen=True)
 class TrainingEntries:
-    """Words of the entries that were trained on, case-folded.
-
-    words: of both sides, as written.
-    """
+    """Words of the entries that were trained on, case-folded; `words`: of both sides, as written."""
 
     source: frozenset[str] = frozenset()
     target: frozenset[str] = frozenset()

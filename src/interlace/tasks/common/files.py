@@ -138,10 +138,7 @@ class FilePart:
 
 @dataclass(frozen=True)
 class FileQuery:
-    """Which file a task needs.
-
-    language: the language that is scored; of a pair, the target. source: of a pair, the other language.
-    """
+    """Which file a task needs; language: that is scored; of a pair the target. source: the other one of a pair."""
 
     task: str
     split: str

@@ -216,10 +216,7 @@ class SpelledSentences(Sentences):
 
 
 def encode_spelled(texts: Iterable[Text], vocab: Vocab) -> SpelledSentences:
-    """Encode all chunks into one column.
-
-    A subword adds as many characters as its (start, end) span reaches beyond all earlier ones of its line.
-    """
+    """Encode all chunks; a subword adds the characters by which its span reaches beyond earlier ones of its line."""
     parts = [vocab.encode_with_offsets(text) for text in texts]
     sentences, spans = Sentences.concatenate([one for one, _ in parts]), Ragged.concatenate([each for _, each in parts])
     flat, rows, first = spans.flat.astype(np.int64), spans.rows(), spans.columns() == 0

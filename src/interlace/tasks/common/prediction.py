@@ -106,10 +106,7 @@ def bucket_plan(
 
 @dataclass(frozen=True)
 class MixedSequences:
-    """Sequences of several languages as one column; each part is in one language.
-
-    rows: (n,) the row of each sequence in the parts laid end to end.
-    """
+    """Sequences of several languages as one column; rows: (n,) the row of each in the parts, each of one language."""
 
     parts: tuple[Any, ...]
     rows: NDArray[np.int64]

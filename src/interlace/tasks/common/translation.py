@@ -145,10 +145,7 @@ class TranslationTask(ProbeTask):
 
     @abstractmethod
     def compare(self, examples: SourceLines, outputs: list[str], back: list[str]) -> dict[str, TextMetric]:
-        """Return metrics by name: the task's own, one whose name ends in `chrf`, and any further ones.
-
-        back: the outputs translated back and normalized; empty without `round_trip`.
-        """
+        """Return metrics by name, one ending in `chrf`; back: normalized round trips, empty without `round_trip`."""
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: SourceLines) -> Scores:
         """Return metrics with signatures, 0 to 100; shares are in percent of lines or of words of the outputs.
