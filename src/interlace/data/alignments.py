@@ -110,12 +110,6 @@ class WordAlignments(ColumnFolder):
         write_columns(folder, columns(), meta, write_types)
         return cls.open(folder)
 
-    @property
-    def languages(self) -> tuple[str, str]:
-        """The languages of source and target."""
-        source, target = self.meta["languages"]
-        return source, target
-
     @cached_property
     def types(self) -> tuple[list[str], list[str]]:
         """The spelling of each word type of source and target."""

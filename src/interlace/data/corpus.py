@@ -181,12 +181,6 @@ class ParallelCorpus(_StoredCorpus):
         return corpus
 
     @property
-    def languages(self) -> tuple[str, str]:
-        """The languages of source and target."""
-        source, target = self.meta["languages"]
-        return source, target
-
-    @property
     def sides(self) -> tuple[Corpus, Corpus]:
         """Source and target as corpora of one language; they map the same files, nothing is copied."""
         corpora = []

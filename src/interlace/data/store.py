@@ -43,7 +43,7 @@ class ColumnFolder:
         }
 
     @property
-    def languages(self) -> tuple[str, ...]:
+    def languages(self) -> tuple[Any, ...]:
         """The language of each side."""
         return tuple(self.meta["languages"])
 

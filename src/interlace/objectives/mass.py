@@ -11,7 +11,7 @@ Legend: B sequences; T tokens of the longest decoder input.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +21,12 @@ from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator
 from interlace.data import Sentences
 from interlace.data.layout import sentence_layout
+from interlace.data.vocab import Vocab
 from interlace.objectives import Batch, Prepared
 from interlace.objectives.common.masking import Masking
 from interlace.objectives.common.seq2seq import DecoderLayout, Seq2SeqObjective
 
-if TYPE_CHECKING:
-    from interlace.data.vocab import Vocab
-
-    Span = tuple[NDArray[np.int64], NDArray[np.int64]]  # (B,) start, (B,) stop
+Span = tuple[NDArray[np.int64], NDArray[np.int64]]  # (B,) start, (B,) stop
 
 
 class Mass(Seq2SeqObjective):

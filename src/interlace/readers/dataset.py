@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -27,10 +27,8 @@ from interlace.core.json_files import parse_json
 from interlace.readers import HUB, Reader, is_hub
 from interlace.readers.common import text as common
 from interlace.readers.common.questions import AnsweredQuestion, JsonNode, question_pairs, read_question
+from interlace.text import Text, TextPairs
 from interlace.text.lines import plain_name, read_lines
-
-if TYPE_CHECKING:
-    from interlace.text import Text, TextPairs
 
 SYNTAX = "hub:OWNER/NAME/CONFIGURATION/SPLIT[@REVISION]; CONFIGURATION is 'default' for a data set without any"
 _PARQUET = "refs/convert/parquet"  # the branch with tables that the hub makes of data sets with a loading script

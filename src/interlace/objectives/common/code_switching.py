@@ -404,10 +404,7 @@ class WordForms:
             self._at_start = ("(", self._encode("("))
 
     def converted(self, words: Ragged, blank: NDArray[np.bool_]) -> Ragged:
-        """Return the tokens of each word with a space before it or without, as `blank` (n,) says.
-
-        A word that does not survive decoding and encoding is unchanged.
-        """
+        """Return words' tokens with or without a space, (n,) `blank`; unchanged if they do not survive decoding."""
         data, ends = words.flat.astype(np.int32).tobytes(), (4 * (words.offsets - words.offsets[0])).tolist()
         keys = [(one, data[a:b]) for one, a, b in zip(blank.tolist(), ends[:-1], ends[1:], strict=True)]
         for key in dict.fromkeys(keys):

@@ -12,7 +12,7 @@ Legend: B sequences, L tokens of the longest, N predictions, C candidates.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,12 @@ from pydantic import AfterValidator, Field
 
 from interlace.core.randomness import Generator
 from interlace.core.schedules import Schedule, value_at, within
+from interlace.data.layout import Layout
+from interlace.data.vocab import Vocab
 from interlace.objectives import Batch, Component, Prepared, Resources
 
-if TYPE_CHECKING:
-    from interlace.data.layout import Layout
-    from interlace.data.vocab import Vocab
-
-    Chosen = NDArray[np.bool_]
-    Weights = NDArray[np.float32]
+Chosen = NDArray[np.bool_]
+Weights = NDArray[np.float32]
 
 Rate = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.0, 1.0))]
 

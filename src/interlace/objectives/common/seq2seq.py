@@ -146,10 +146,7 @@ class Seq2SeqObjective(Objective):
 
 
 def decoder_layout(ids: Ragged, target: int, vocab: Vocab, max_length: int) -> DecoderLayout:
-    """Return `[target] y1 .. yn` for each row, from which y1 .. yn and the end are predicted.
-
-    The end of a row that is truncated to `max_length` is not predicted.
-    """
+    """Return `[target] y1 .. yn` for each row; it predicts y1 .. yn and, unless the row is truncated, the end."""
     kept = np.minimum(ids.lengths, max_length - 1)
     read = np.full((len(ids), int(kept.max(initial=0)) + 1), vocab.pad, np.int64)
     read[:, 0] = target

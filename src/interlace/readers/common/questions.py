@@ -8,15 +8,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.json_files import parse_json
 from interlace.readers.common.text import one_line, plain
+from interlace.text import TextPairs
 from interlace.text.lines import read_lines
-
-if TYPE_CHECKING:
-    from interlace.text import TextPairs
 
 NOT_FOUND = (-1, -1)  # the span of an answer that does not occur in the passage
 _SURROGATES = re.compile("[\ud800-\udfff]")  # JSON can escape half of a surrogate pair, UTF-8 cannot encode it

@@ -128,10 +128,7 @@ class ClassificationTask(FineTuneTask):
         return np.array([numbers[label] for label in labels], np.int32)
 
     def score(self, examples: LabeledExamples, predictions: Any) -> Scores:
-        """Return `accuracy` over the rows that have a label, and the share of the most frequent class.
-
-        A bootstrap draws pairs with the same first sentence.
-        """
+        """Return `accuracy` of labeled rows and the majority share; a bootstrap draws equal first sentences at once."""
         gold, sides = np.asarray(examples.labels), _sides(examples)
         scored = gold >= 0
         hits = (np.asarray(predictions) == gold) & scored

@@ -38,10 +38,7 @@ def layer_number(setting: str, layer: int, layers: int) -> int:
 def layer_vectors(
     backbone: Backbone, vocab: Vocab, sentences: Sentences, layers: Sequence[int], limits: InputLimits
 ) -> NDArray[np.float32]:
-    """Return the (k, n, H) mean states of the sentences in some layers, from one pass.
-
-    Layer 0 is the embeddings. A sentence without subwords gets zeros.
-    """
+    """Return (k, n, H) mean states of sentences in some layers, 0 the embeddings; zeros if there are no subwords."""
     import torch
 
     from interlace.models.backbone import pool
