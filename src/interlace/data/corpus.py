@@ -27,14 +27,14 @@ class _StoredCorpus(ColumnFolder):
     """A folder of subwords with their words and a vocabulary."""
 
     KIND: ClassVar[str]
+    GROUPS: ClassVar[tuple[str, ...]]  # of the columns of each side
 
     def __init__(
-        self, folder: Path, meta: Mapping[str, Any], vocab: Vocab | None, groups: tuple[str, ...] = ("text",)
+        self, folder: Path, meta: Mapping[str, Any], vocab: Vocab | None, groups: tuple[str, ...] = ()
     ) -> None:
-        """Map the folder; `groups` are those of the columns of each side."""
         super().__init__(folder, meta)
         self.vocab = vocab
-        self._groups = groups
+        self._groups = groups or self.GROUPS
 
     @classmethod
     def open(cls, folder: Path | str, vocab: Vocab | None = None) -> Self:
@@ -79,13 +79,9 @@ class _StoredCorpus(ColumnFolder):
         def columns() -> Iterator[Mapping[str, Ragged]]:
             for chunk in chunks:
                 counts["rows"] += len(chunk)
-                sides = (
-                    {"text": chunk}
-                    if isinstance(chunk, Sentences)
-                    else {"source": chunk.source, "target": chunk.target}
-                )
+                sides = (chunk,) if isinstance(chunk, Sentences) else (chunk.source, chunk.target)
                 found: dict[str, Ragged] = {}
-                for language, (group, side) in zip(languages, sides.items(), strict=True):
+                for language, group, side in zip(languages, cls.GROUPS, sides, strict=True):
                     counts["subwords"][language] += len(side.ids.flat)
                     counts["words"][language] += _word_count(side)
                     found |= {f"{group}.ids": side.ids, f"{group}.words": side.words}
@@ -138,6 +134,7 @@ class Corpus(_StoredCorpus):
     """Sentences of one language in a folder; created by `write` or `interlace.data.build`, opened by `open`."""
 
     KIND = "monolingual"
+    GROUPS = ("text",)
 
     @property
     def flat(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -158,12 +155,10 @@ class ParallelCorpus(_StoredCorpus):
     """
 
     KIND = "parallel"
-
-    def __init__(self, folder: Path, meta: Mapping[str, Any], vocab: Vocab | None) -> None:
-        super().__init__(folder, meta, vocab, ("source", "target"))
-        self.alignments: WordAlignments | None = None
-        self.phrases: PhraseStore | None = None
-        self.with_known = False
+    GROUPS = ("source", "target")
+    alignments: WordAlignments | None = None
+    phrases: PhraseStore | None = None
+    with_known = False
 
     def with_alignments(
         self, alignments: WordAlignments, phrases: PhraseStore | None = None, *, known: bool = False

@@ -208,11 +208,7 @@ class _Meta(TypedDict, total=False):
 
 
 def read_meta(folder: Path, kind: str, vocab: Vocab | None = None) -> dict[str, Any]:
-    """Return the contents of `meta.json`.
-
-    Raises:
-        DataError: it or a column is missing or damaged, it is of another kind or format, or has another vocabulary.
-    """
+    """Return `meta.json`; raise a DataError if it or a column is damaged, or of another kind, format or vocabulary."""
     path = must_exist(folder / META, "corpus description")
     remedy = "build the corpus again"
     version = read_json(path, _Version, remedy=remedy)["format"]

@@ -28,11 +28,7 @@ log = logging.getLogger(__name__)
 
 
 def train_tokenizer(kind: TokenizerKind, size: int, sampled: SampledLines) -> Tokenizer:
-    """Train a tokenizer on sampled lines, without literal `<unk>`, which it reads as its unknown token.
-
-    Raises:
-        DataError: `size` is less than the special tokens and the alphabet need.
-    """
+    """Train a tokenizer, without literal `<unk>`; raise a DataError if `size` is less than the alphabet needs."""
     alphabet = 256
     if kind != "byte-bpe":
         characters = set(chain.from_iterable(line for _, lines, _ in sampled for line in lines))

@@ -186,11 +186,7 @@ class Vocab(Encoder):
         return self.with_tokenizer(tokenizer, Extension(before.base, pieces))
 
     def save(self, folder: Path | str) -> None:
-        """Write a folder that `Vocab.load` and `AutoTokenizer.from_pretrained` open with the same ids.
-
-        Raises:
-            DataError: the folder holds something other than a tokenizer, or the disk is full.
-        """
+        """Write a folder that `Vocab.load` and `AutoTokenizer` open with the same ids; it must hold nothing else."""
         must_be_replaceable(folder, "tokenizer.json", "tokenizer")
         with atomic_folder(folder) as partial:
             self.save_files(partial)

@@ -74,11 +74,7 @@ class Transformation(RegistryEntry, ABC):
         return in_parts(text, lambda part: checked(self.derive(part, key), part, self.name))
 
     def undo(self, text: Text, seed: int = 0) -> Text:
-        """Return the words of the text from which `apply` made this one with the same seed, with their labels.
-
-        Raises:
-            SettingsError: it is not invertible with its settings.
-        """
+        """Return the words and labels from which `apply` made a text; raise a SettingsError if it is not invertible."""
         if not self.invertible:
             raise SettingsError(f"the transformation {self.name!r} is not invertible with these settings")
         key = self.key(seed)

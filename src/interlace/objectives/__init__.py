@@ -328,11 +328,7 @@ def language_id(traits: Traits, language: str) -> int:
 
 
 def resolve_language_ids(setting: BoolOrAuto, traits: Traits, name: str) -> bool:
-    """Return whether to feed language ids; `name` is the section named in errors.
-
-    Raises:
-        SettingsError: the setting is true and the model has no language embeddings.
-    """
+    """Return whether to feed language ids; raise a SettingsError about `name` if required but missing."""
     has = traits.language_input is not None and bool(traits.languages)
     if setting is True and not has:
         message = f"{name}: language_ids = true, but this {traits.family} model has no language embeddings"

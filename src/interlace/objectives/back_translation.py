@@ -73,11 +73,7 @@ class BackTranslation(Seq2SeqObjective):
     max_extra: int = Field(5, ge=0, description="See max_ratio (XLM: 5).")
 
     def prepare(self, resources: Resources) -> PreparedBackTranslation:
-        """Check the intermediate languages; collect the tokens that must not be generated.
-
-        Raises:
-            DataError: the vocabulary has no target token for one of the languages.
-        """
+        """Collect the tokens that must not be generated; raise a DataError if a language has no target token."""
         vocab = resources.vocab
         languages = tuple(self.intermediate_languages or resources.languages or vocab.targets)
         for language in languages:
@@ -90,11 +86,7 @@ class BackTranslation(Seq2SeqObjective):
         )
 
     def batch(self, examples: Sentences, prepared: PreparedBackTranslation, step: int, rng: Generator) -> Batch:  # noqa: ARG002
-        """Lay out the sentences, which are both the input of the first pass and the target of the second.
-
-        Raises:
-            SettingsError: there is no other language.
-        """
+        """Lay out what the first pass reads and the second writes; raise a SettingsError for a lone language."""
         vocab, language = prepared.vocab, examples.language
         layout = sentence_layout(examples, vocab, self.max_length)
         decoder = decoder_layout(examples.ids, vocab.target(language), vocab, self.max_length)

@@ -113,11 +113,7 @@ class Denoise(Seq2SeqObjective):
         return frozenset({"lexicon"} if any(values_of(self.translation_rate)) else ())
 
     def prepare(self, resources: Resources) -> PreparedDenoise:
-        """Build the translation tables, if words are translated.
-
-        Raises:
-            DataError: words are translated, and there is no dictionary, or none of its entries is usable.
-        """
+        """Build the translation tables, if words are translated; raise a DataError without usable entries."""
         prepared, tables = super().prepare(resources), {}
         if self.needs:
             lexicons, seed = resources.lexicons, resources.seed

@@ -51,11 +51,7 @@ class Reader(Settings, ABC):
         """
 
     def cut(self, paths: list[Path], languages: list[str], rows: int) -> list[list[FileLines]]:  # noqa: ARG002
-        """Cut the input into parts of at most `rows` rows for `read_chunks`; none if it must be read as a whole.
-
-        Raises:
-            DataError: as `read_chunks`.
-        """
+        """Cut the input into parts of at most `rows` rows, none if it must be read whole; errors as `read_chunks`."""
         return []
 
 

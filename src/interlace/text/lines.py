@@ -150,11 +150,7 @@ def count_lines(path: Path | str) -> int:
 
 
 def write_lines(path: Path | str, lines: Iterable[str]) -> None:
-    """Write lines atomically, compressed if the name ends in one of `COMPRESSED`.
-
-    Raises:
-        DataError: a line contains a line feed, or the disk is full.
-    """
+    """Write lines atomically, compressed by suffix; raise a DataError for a line feed in a line, or a full disk."""
     with writing(path) as write:
         write(lines)
 

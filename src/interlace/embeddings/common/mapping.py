@@ -163,11 +163,7 @@ class MappingMethod(EmbeddingMethod):
 
     @abstractmethod
     def start(self, pair: MappedPair, sources: EmbeddingSources, progress: Progress) -> Start:
-        """Find and refine a rotation of a language onto the pivot; also return a record of it.
-
-        Raises:
-            DataError: an input of the method is missing, or nothing connects the two languages.
-        """
+        """Find and refine a rotation onto the pivot, with a record; raise a DataError if nothing connects the two."""
 
     def fit(self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None) -> CrossLingualVectors:
         """Train each language alone; return the vectors, all except the pivot's rotated as `start` finds.

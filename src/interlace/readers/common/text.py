@@ -35,11 +35,7 @@ def expect(reader: str, takes: str, paths: Sequence[Path], languages: Sequence[s
 
 
 def chunks_of(items: Iterable[T], empty: str = "") -> Iterator[list[T]]:
-    """Yield lists of at most `CHUNK` items; one item is read ahead, so the last list comes after the end of file.
-
-    Raises:
-        DataError: there is no item, and `empty` is a message for that.
-    """
+    """Yield lists of at most `CHUNK` items, one read ahead; raise a DataError, `empty` if given, if there is none."""
     items = iter(items)
     ahead = list(islice(items, 1))
     if empty and not ahead:

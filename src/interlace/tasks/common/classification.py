@@ -97,11 +97,7 @@ class ClassificationTask(FineTuneTask):
         return self.build_head(Classifier, classes=len(self.classes))
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> LabeledExamples:
-        """Encode the rows with their labels; rows without a label are counted and not scored.
-
-        Raises:
-            DataError: the reader returns no labels, or an unknown one, or no row has a label.
-        """
+        """Encode labeled rows, count others; raise a DataError about an unknown label, or if there is none."""
         chunks = self.clean_chunks(self.query(split, language, root))
         labels = np.concatenate([self._label_ids(path, chunk) for path, chunk in chunks])
         path = chunks[0][0]
@@ -191,11 +187,7 @@ class TaggingTask(FineTuneTask):
         return self.build_head(Tagger, classes=len(self.classes))
 
     def encode(self, chunks: Chunks[Text], vocab: Vocab, numbers: Mapping[str, int]) -> LabeledExamples:
-        """Encode sentences with the number of each word's tag, so that no subword belongs to two words.
-
-        Raises:
-            DataError: the reader returns no tags of this kind, or an unknown tag; with file, sentence and word.
-        """
+        """Encode words' tags, no subword in two words; raise a DataError that names the place of an unknown one."""
         tags: list[list[int]] = []
         for path, chunk in chunks:
             if self.tag_kind not in chunk.tags:

@@ -272,11 +272,7 @@ def tokenized_bleu(
     word_tokenizer: str = "by_language",
     lower_case: bool = False,
 ) -> TextMetric:
-    """Return BLEU over the words of a word tokenizer, without smoothing, as Moses' `multi-bleu.perl`.
-
-    Raises:
-        DataError: as `bleu`. MissingDependencyError: the word tokenizer needs a package.
-    """
+    """Return BLEU over a tokenizer's words, without smoothing, as Moses' `multi-bleu.perl`; errors as `bleu`."""
     tokenizer = WORD_TOKENIZERS.build(word_tokenizer).of(language)
 
     def words(lines: Sequence[str]) -> list[str]:
