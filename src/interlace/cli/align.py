@@ -85,8 +85,8 @@ def align(
                 fitted = saved
                 if saved.trained_on is not None and (why := saved.trained_on.mismatch(words)):
                     log.warning("--load-model: %s; alignments may be poor", why)
-        bar = watching() if outputs.is_quiet else nullcontext(no_progress)  # a terminal shows alignments or a bar
-        with bar as progress:
+        quiet = into is not None or not sys.stdout.isatty()  # a terminal shows alignments or a bar
+        with watching() if quiet else nullcontext(no_progress) as progress:
             outputs.write(_aligned(own, fitted, progress, trained_here=saved is None))
     about = {"aligner": aligner.name, "settings": aligner.dump(), "pairs": rows}
     about |= {"languages": text.languages, "word_tokenizer": text.word_tokenizer}
@@ -147,11 +147,6 @@ class _Outputs:
             from interlace.report.svg import check_figure_path
 
             check_figure_path(self.figure)
-
-    @property
-    def is_quiet(self) -> bool:
-        """Whether nothing is written to the terminal, so that a progress bar can be shown."""
-        return self.into is not None or not sys.stdout.isatty()
 
     def prepare(self, words: WordPairs, text: Source) -> None:
         """Read the gold alignments and check them and the figure's pair against the text, before fitting."""

@@ -244,10 +244,7 @@ class PhraseStore(ColumnFolder):
         return spans, Ragged(self.table.scores[entries.values], entries.offsets)
 
     def known(self, rows: RowNumbers, vocab: Vocab) -> tuple[KnownPhrases, KnownPhrases]:
-        """Return the spans of source and target that are in the table, with the most likely translation of each.
-
-        The first call builds the table's index, and encodes the translations unless `read_encoded` was called.
-        """
+        """Return the spans in the table with their most likely translations, encoded by `read_encoded` or now."""
         source, target = self.alignments.words(rows)
         encoded = self.encoded(vocab)
         return self._known(0, source, encoded[1]), self._known(1, target, encoded[0])

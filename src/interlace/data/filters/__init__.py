@@ -32,10 +32,7 @@ class Filter(RegistryEntry, ABC):
         return type(self).start is not Filter.start
 
     def start(self) -> Keep:
-        """Start a pass over a corpus: return the function to call with each chunk, in order.
-
-        The default is `keep`; rules that compare rows across chunks return a function with a state.
-        """
+        """Return the function to call with each chunk of a corpus, in order: `keep`, or one with a state."""
         return self.keep
 
     @abstractmethod

@@ -258,10 +258,7 @@ def _folded(words: Sequence[str]) -> NDArray[np.int64]:
 def _hold_out(
     splits: Sequence[DictionarySplit], columns: Sequence[NDArray[np.int64]], words: Ragged
 ) -> list[DictionarySplit]:
-    """Return the splits, in which no held-out entry has an embedding row of a usable training entry.
-
-    columns: (2, m) the words of each dictionary's entries. words: token ids of each.
-    """
+    """Return splits without held-out entries that have a row of a trained one; columns: (2, m) words of entries."""
     trained = [
         both[:, (split.parts == DictionaryPart.TRAIN) & (split.statuses == EntryStatus.USED)]
         for split, both in zip(splits, columns, strict=True)
@@ -339,10 +336,7 @@ def dictionary_scores(backbone: Backbone, dictionaries: Mapping[str, Dictionarie
 
 
 def _hits(vectors: Tensor, dictionary: Dictionaries, part: DictionaryPart, owner: int) -> list[bool]:
-    """Return for each source word whether its nearest target word is correct.
-
-    The word itself and its translations in other parts are not candidates.
-    """
+    """Return whether each source word's nearest target, except itself and those of other parts, is correct."""
     import torch
 
     mine = dictionary.owner == owner

@@ -203,10 +203,7 @@ class TaggingTask(FineTuneTask):
         return LabeledExamples(sentences, tags=Ragged.of(tags))
 
     def without_shared_words(self, examples: LabeledExamples, predictions: Any, original: Any) -> dict[str, float]:
-        """Return the main metric over words that do not occur in the original language's examples.
-
-        Words that a derived language shares anchor the transfer. Empty if there are none, or no others.
-        """
+        """Return the metric over words that the original's examples lack; empty if none is shared, or all are."""
         words, theirs = _spelled_words(examples), frozenset(_spelled_words(original))
         tags: Any = examples.tags
         shared = np.array([word in theirs for word in words], np.bool_)

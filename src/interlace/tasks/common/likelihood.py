@@ -259,10 +259,7 @@ def sizes_of(text: Sentences, vocab: Vocab) -> tuple[NDArray[np.int64], NDArray[
 
 
 def stream_size(rows: Sentences, vocab: Vocab) -> tuple[int, int]:
-    """Return the words and characters of running text; the end of a sentence counts as one of each.
-
-    A word or sentence that a sequence's edge cuts in two counts in each.
-    """
+    """Return words and characters of running text, one of each per sentence end; a cut word counts in both parts."""
     inside = rows.words.flat >= 0
     begins = inside & ~np.concatenate([[False], inside[:-1]])
     begins |= inside & (rows.ids.columns() == 0)
