@@ -89,9 +89,7 @@ class Ragged:
         rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows.astype(np.int64, copy=False)
         starts = self.offsets[:-1][rows]
         lengths = self.offsets[1:][rows] - starts  # only of these rows: taking a few of millions must be fast
-        taken = Ragged.from_lengths(np.empty(0, self.values.dtype), lengths)
-        index = np.repeat(starts - taken.offsets[:-1], lengths) + np.arange(taken.offsets[-1])
-        return Ragged(self.values[index], taken.offsets)
+        return Ragged.from_lengths(self.values[ranges(starts, lengths)], lengths)
 
     def slice(self, start: int, stop: int) -> Ragged:
         """Return rows `start` to `stop` as a view."""
@@ -108,3 +106,9 @@ class Ragged:
     def to_lists(self) -> list[list[Any]]:
         """Return nested Python lists."""
         return [row.tolist() for row in self]
+
+
+def ranges(starts: NDArray[Any], counts: NDArray[Any]) -> NDArray[np.int64]:
+    """Return `counts[i]` consecutive numbers from each `starts[i]`, one range after the other."""
+    before = np.cumsum(counts) - counts
+    return np.asarray(np.repeat(starts - before, counts) + np.arange(int(counts.sum())), np.int64)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Ragged, ranges
 
 RowNumbers = NDArray[Any] | Sequence[int]
 PairLayout = Literal["xlm", "roberta", "bert"]  # see `data.layout.pair_layout`
@@ -265,8 +265,6 @@ def cut_windows(questions: Questions, max_length: int, max_question: int, stride
 
 def _pieces(sentences: Sentences, rows: NDArray[Any], firsts: NDArray[Any], lengths: NDArray[Any]) -> Sentences:
     """Return `lengths` subwords of each given row, from `firsts` on."""
-    offsets = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    index = np.repeat(sentences.ids.offsets[rows] + firsts - offsets[:-1], lengths) + np.arange(offsets[-1])
-    ids, words = (Ragged(column.values[index], offsets) for column in (sentences.ids, sentences.words))
+    index = ranges(sentences.ids.offsets[rows] + firsts, lengths)
+    ids, words = (Ragged.from_lengths(column.values[index], lengths) for column in (sentences.ids, sentences.words))
     return Sentences(ids, words, sentences.language)

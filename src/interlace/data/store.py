@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 from interlace.core.errors import DataError
 from interlace.core.files import atomic_folder, must_exist
 from interlace.core.json_files import json_record, read_json
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Ragged, ranges
 from interlace.data import RowNumbers
 from interlace.data.vocab import Vocab
 
@@ -79,10 +79,10 @@ class ColumnFolder:
         rows = np.asarray(rows, np.int64)
         offsets = self._columns[columns[0]].offsets
         starts = offsets[rows]
-        taken = Ragged.from_lengths(np.empty(0, np.int32), offsets[rows + 1] - starts)
-        index = np.arange(taken.offsets[-1]) + np.repeat(starts - taken.offsets[:-1], taken.lengths)
+        lengths = offsets[rows + 1] - starts
+        index = ranges(starts, lengths)
         values = (self._columns[name].values[index] for name in columns)
-        return [Ragged(each.astype(np.int32, copy=False), taken.offsets) for each in values]
+        return [Ragged.from_lengths(each.astype(np.int32, copy=False), lengths) for each in values]
 
 
 class _Column:

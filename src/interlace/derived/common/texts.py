@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from interlace.alignment.links import reverse_links, sorted_links
 from interlace.core.errors import DataError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Ragged, ranges
 from interlace.text import Text, TextPairs
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
@@ -138,7 +138,7 @@ def composed(first: Ragged, second: Ragged) -> Ragged:
     wanted, there = rows * width + first.flat[:, 1], second.rows() * width + second.flat[:, 0]
     starts = np.searchsorted(there, wanted, "left")
     counts = np.searchsorted(there, wanted, "right") - starts
-    links = np.stack([np.repeat(first.flat[:, 0], counts), second.flat[_runs(starts, counts), 1]], axis=1)
+    links = np.stack([np.repeat(first.flat[:, 0], counts), second.flat[ranges(starts, counts), 1]], axis=1)
     return sorted_links(np.repeat(rows, counts), links.astype(np.int32), len(first))
 
 
@@ -150,16 +150,9 @@ def overlaps(one: Ragged, other: Ragged) -> Ragged:
     first = np.searchsorted(end_other, begin, "right")
     count = np.maximum(np.searchsorted(begin_other, end, "left") - first, 0)
     rows = np.repeat(one.rows(), count)
-    at = _runs(first, count) - (other.offsets[:-1] - other.offsets[0])[rows]
+    at = ranges(first, count) - (other.offsets[:-1] - other.offsets[0])[rows]
     links = np.stack([np.repeat(one.columns(), count), at], axis=1).astype(np.int32)
     return Ragged.from_lengths(links, np.bincount(rows, minlength=len(one)))
-
-
-def _runs(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the numbers from each start, as many as it counts."""
-    before = np.cumsum(counts) - counts
-    runs: NDArray[np.int64] = np.repeat(starts - before, counts) + np.arange(int(counts.sum()))
-    return runs
 
 
 # ---- pairs ----

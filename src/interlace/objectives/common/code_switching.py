@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from interlace.alignment.phrases import PhraseRules, phrase_pairs
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Ragged, ranges
 from interlace.core.randomness import Generator
 from interlace.core.settings import Settings
 from interlace.data import KnownPhrases, Pairs, Sentences
@@ -279,7 +279,7 @@ def _same_texts(
 ) -> NDArray[np.bool_]:
     """(m,) whether the text from `begin` to `end` is that of the row of `others`."""
     same: NDArray[np.bool_] = end - begin == others.lengths
-    mine, theirs = texts[_ranges(begin[same], end[same])], others.take(np.flatnonzero(same))
+    mine, theirs = texts[ranges(begin[same], (end - begin)[same])], others.take(np.flatnonzero(same))
     differs = (mine != theirs.flat) | (mine < 0)
     same[same] = np.bincount(theirs.rows(), differs, minlength=len(theirs)) == 0
     return same
@@ -451,7 +451,7 @@ def switched_tokens(pairs: Pairs, switched: SwitchedSentences, forms: WordForms)
         at, blank = at[other], blank[other]
         # The first word of these pieces becomes a piece by itself, of a word in its other form.
         rest = store.token(origin[at], row[at], start[at] + 1)
-        old = Ragged.from_lengths(ids[_ranges(begin[at], rest)], rest - begin[at])
+        old = Ragged.from_lengths(ids[ranges(begin[at], rest - begin[at])], rest - begin[at])
         converted = forms.converted(old, blank)
         pieces = np.insert(pieces, at, pieces[:, at], axis=1)
         heads = at + np.arange(len(at))
@@ -460,19 +460,13 @@ def switched_tokens(pairs: Pairs, switched: SwitchedSentences, forms: WordForms)
         ids = np.concatenate([ids, converted.flat])
         words = np.concatenate([words, np.repeat(start[at], converted.lengths)])
     begin, end, owner, language, shift = pieces
-    index, lengths = _ranges(begin, end), end - begin
+    lengths = end - begin
+    index = ranges(begin, lengths)
     per_row = np.bincount(owner, lengths, minlength=len(switched.pieces)).astype(np.int64)
     rows = Ragged.from_lengths(ids[index], per_row)
     numbers = (words[index] + np.repeat(shift, lengths)).astype(np.int32)
     sentences = Sentences(rows, Ragged(numbers, rows.offsets), pairs.source.language)
     return SwitchedTokens(sentences, np.repeat(language, lengths).astype(np.int8))
-
-
-def _ranges(begin: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return all numbers of each range, one range after the other."""
-    lengths = end - begin
-    shift: NDArray[np.int64] = np.repeat(begin - (np.cumsum(lengths) - lengths), lengths)
-    return shift + np.arange(len(shift))
 
 
 @dataclass(frozen=True)

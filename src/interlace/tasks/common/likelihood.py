@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interlace.core.errors import DataError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Ragged, ranges
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs, Sentences
 from interlace.data.layout import sentence_layout
@@ -186,10 +186,9 @@ def running_text(text: Sentences, length: int, context: int, separator: int) -> 
     begins = np.arange(0, size, length - context)
     stops = np.minimum(begins + length - context, size)
     starts = np.maximum(begins - context, 0)
-    built = Ragged.from_lengths(np.zeros(0, np.int32), stops - starts)
-    places = np.repeat(starts - built.offsets[:-1], built.lengths) + np.arange(built.offsets[-1])
-    rows = Sentences(Ragged(ids[places], built.offsets), Ragged(words[places], built.offsets), text.language)
-    return rows, begins - starts
+    places, lengths = ranges(starts, stops - starts), stops - starts
+    built = [Ragged.from_lengths(column[places], lengths) for column in (ids, words)]
+    return Sentences(built[0], built[1], text.language), begins - starts
 
 
 def _nats(backbone: Backbone, batch: Batch, *, causal: bool | None = None) -> NDArray[np.float64]:
