@@ -89,7 +89,9 @@ class Ragged:
         rows = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows.astype(np.int64, copy=False)
         starts = self.offsets[:-1][rows]
         lengths = self.offsets[1:][rows] - starts  # only of these rows: taking a few of millions must be fast
-        return Ragged.from_lengths(self.values[ranges(starts, lengths)], lengths)
+        taken = Ragged.from_lengths(np.empty(0, self.values.dtype), lengths)
+        index = np.repeat(starts - taken.offsets[:-1], lengths) + np.arange(taken.offsets[-1])
+        return Ragged(self.values[index], taken.offsets)
 
     def slice(self, start: int, stop: int) -> Ragged:
         """Return rows `start` to `stop` as a view."""
@@ -110,5 +112,5 @@ class Ragged:
 
 def ranges(starts: NDArray[Any], counts: NDArray[Any]) -> NDArray[np.int64]:
     """Return `counts[i]` consecutive numbers from each `starts[i]`, one range after the other."""
-    before = np.cumsum(counts) - counts
-    return np.asarray(np.repeat(starts - before, counts) + np.arange(int(counts.sum())), np.int64)
+    ends = np.cumsum(counts)
+    return np.asarray(np.repeat(starts - ends + counts, counts) + np.arange(ends[-1] if len(ends) else 0), np.int64)
