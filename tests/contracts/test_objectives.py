@@ -182,7 +182,8 @@ def test_batches_are_pure_and_repeatable(objective, vocab, backbone):
     must_equal(arrays((examples, prepared)), before)
     must_equal(arrays(one), arrays(batch_of(objective, vocab, backbone.traits)))
     others = [made(objective, examples, prepared, step).inputs["input_ids"] for step in range(2, 6)]
-    assert all(np.array_equal(one.inputs["input_ids"], ids) for ids in others) != objective.stochastic
+    drawn = objective.name not in {"back_translation", "clm", "word_aligned"}
+    assert all(np.array_equal(one.inputs["input_ids"], ids) for ids in others) != drawn
 
 
 def test_predicts_no_special_or_padding_tokens(objective, vocab, backbone):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.errors import MissingDependencyError
-from interlace.readers.common.text import plain_text
+from interlace.readers.common.text import plain
 from interlace.text.word_tokenizers import WORD_TOKENIZERS, WordTokenizer
 
 ANY = st.characters(exclude_categories=["Cs"], exclude_characters="\n")
@@ -68,7 +68,7 @@ def test_every_letter_is_part_of_a_word(name, lines):
 
 
 def test_language_rules_keep_the_tokenizer_name(name):
-    text = plain_text(["l'été", "หมออ่าน ABC。", ""], "fr", name)
+    text = plain([["l'été", "หมออ่าน ABC。", ""]], ["fr"], name)
     assert text.word_tokenizer == name
     assert text.words == WORD_TOKENIZERS.build(name).of("fr").split(text.lines)
 

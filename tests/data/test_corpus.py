@@ -122,25 +122,18 @@ def test_a_failed_write_leaves_the_old_corpus(corpus, vocab, tmp_path):
 
 SOURCE = [[7, 8], [9], [10, 11, 12]]
 TARGET = [[20], [21, 22], [23]]
-LINKS = [[(0, 0), (1, 0)], [], [(2, 0)]]
-PHRASES = [[(0, 2, 0, 1)], [], [(0, 1, 0, 1), (1, 3, 0, 1)]]
 
 
 @pytest.fixture
 def parallel(tmp_path, vocab):
-    """Writes three pairs in two chunks."""
-
-    def make(*, links):
-        more = (Ragged.of(LINKS, width=2), Ragged.of(PHRASES, width=4)) if links else ()
-        whole = Pairs(sentences(SOURCE, 1, "en"), sentences(TARGET, 1, "de"), *more)
-        options = {"languages": ("en", "de"), "vocab": vocab, "word_tokenizer": "whitespace"}
-        return ParallelCorpus.write(tmp_path / "pairs", [whole.take([0, 1]), whole.take([2])], **options)
-
-    return make
+    """Three pairs written in two chunks."""
+    whole = Pairs(sentences(SOURCE, 1, "en"), sentences(TARGET, 1, "de"))
+    options = {"languages": ("en", "de"), "vocab": vocab, "word_tokenizer": "whitespace"}
+    return ParallelCorpus.write(tmp_path / "pairs", [whole.take([0, 1]), whole.take([2])], **options)
 
 
 def test_both_sides_come_back(parallel):
-    corpus = parallel(links=False)
+    corpus = parallel
     assert (corpus.languages, corpus.language, len(corpus)) == (("en", "de"), "en-de", 3)
     assert corpus.lengths.tolist() == [3, 3, 4]
     assert corpus.counts == {"rows": 3, "subwords": {"en": 6, "de": 4}, "words": {"en": 6, "de": 4}}
@@ -150,14 +143,10 @@ def test_both_sides_come_back(parallel):
     assert (pairs.source.language, pairs.target.language) == ("en", "de")
     assert pairs.links is pairs.phrases is None
     assert corpus.frequencies(24).sum() == 10
-    pairs = parallel(links=True).take([2, 1, 0, 2])
-    assert pairs.links == Ragged.of([LINKS[2], LINKS[1], LINKS[0], LINKS[2]], width=2)
-    assert pairs.phrases == Ragged.of([PHRASES[2], PHRASES[1], PHRASES[0], PHRASES[2]], width=4)
 
 
-@pytest.mark.parametrize("links", [False, True])
-def test_a_side_is_a_corpus_of_its_language(parallel, tmp_path, vocab, links):
-    source, target = parallel(links=links).sides
+def test_a_side_is_a_corpus_of_its_language(parallel, tmp_path, vocab):
+    source, target = parallel.sides
     alone = write(tmp_path / "de", vocab, [sentences(TARGET, 1, "de")], "de")
     assert (source.language, target.languages, target.word_tokenizer) == ("en", ("de",), "whitespace")
     assert (len(target), target.counts) == (3, alone.counts)

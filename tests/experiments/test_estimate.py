@@ -12,7 +12,7 @@ from interlace.experiments import estimate as estimating
 from interlace.experiments.estimate import BackTranslationUpdates, estimate
 from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.models.build import build_model
-from interlace.objectives.common import online_translation as own
+from interlace.objectives.back_translation import BackTranslation
 from toy_settings import under
 
 SMALL = {"vocab.size": "500"} | under("model.shape", layers="1", width="32", heads="2")
@@ -151,9 +151,9 @@ def test_online_back_translation_is_measured_to_full_sentence_length(monkeypatch
     vocab = estimating._vocab(recipe)
     backbone = build_model(recipe.model, vocab, recipe.languages, 0, seq2seq=True)
     backbone.decoder.model.get_output_embeddings().bias.data[vocab.end] = 100  # it would end at once
-    lengths, said = [], own.translate_online
-    spied = lambda *asked, **limits: lengths.append((found := said(*asked, **limits)).lengths) or found  # noqa: E731
-    monkeypatch.setattr(own, "translate_online", spied)
+    lengths, said = [], BackTranslation._translations
+    spied = lambda *asked: lengths.append((found := said(*asked)).lengths) or found  # noqa: E731
+    monkeypatch.setattr(BackTranslation, "_translations", spied)
     translating = BackTranslationUpdates(recipe.objective("back_translation"), backbone, vocab, recipe.languages)
     assert translating.loss(3, torch.device("cpu"))().item() > 0
     assert [each.tolist() for each in lengths] == [[30] * 3]

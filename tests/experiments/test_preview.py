@@ -33,7 +33,8 @@ def test_batches_depend_on_the_seed_only(name):
         return [found.inputs["input_ids"].tolist() for _, found in batches]
 
     assert draw(0) == draw(0)
-    assert any(draw(0) != draw(seed) for seed in range(1, 4)) == objective.stochastic
+    drawn = name not in {"back_translation", "clm", "word_aligned"}
+    assert any(draw(0) != draw(seed) for seed in range(1, 4)) == drawn
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ from torch import nn
 
 from interlace.core.errors import SettingsError
 from interlace.objectives import Resources
-from interlace.objectives.back_translation import BackTranslation
-from interlace.objectives.common.online_translation import OnlineTranslations
+from interlace.objectives.back_translation import BackTranslation, OnlineTranslations
 from little_seq2seq import ID, NAMED, PLAIN, TARGETS, VOCAB, WORDS, model, sentences, texts
 
 CPU = torch.device("cpu")

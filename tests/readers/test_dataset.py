@@ -149,10 +149,10 @@ def test_numbers_without_names(publish):
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ('{"tokens": ["a"], "ner_tags": ["X"]}', r"a.jsonl, row 1: tag 'X' of 'a', expected O, B-TYPE or I-TYPE"),
+        ('{"tokens": ["a"], "ner_tags": ["X"]}', r"a.jsonl: row 1: tag 'X' of 'a', expected O, B-TYPE or I-TYPE"),
         ('{"tokens": ["a", "b"], "ner_tags": ["O"]}', r"'tokens' and 'ner_tags' should be lists of one length"),
         ('{"tokens": "ab", "ner_tags": "OO"}', r"should be lists of one length"),
-        ('{"premise": null, "hypothesis": "b"}', r"row 1: 'premise' is None, expected text"),
+        ('{"premise": null, "hypothesis": "b"}', r"row 1: 'premise' is None, expected a string"),
         ('{"premise": "a", "hypothesis": "b", "label": [1]}', r"'label' is \[1\], expected a name or a number"),
         ('{"context": "a", "question": "b", "answers": {"text": ["a"]}}', r"expected lists 'text' and 'answer_start'"),
         (

@@ -265,6 +265,11 @@ def lexicon(
     {'Haus': 9.0}
     """
     found = Lexicon.count(aligned.pairs.types, aligned.alignments.links)
+    return chosen_entries(found, mutual=mutual, min_count=min_count, top=top, words_only=words_only)
+
+
+def chosen_entries(found: Lexicon, *, mutual: bool, min_count: float, top: int, words_only: bool) -> Lexicon:
+    """Return the entries of a lexicon as `lexicon` and its command choose them."""
     found = found.words() if words_only else found
     found = (found.mutual() if mutual else found).at_least(min_count)
     return found.top(top) if top else found

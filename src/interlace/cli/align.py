@@ -3,7 +3,7 @@
 import logging
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
@@ -57,16 +57,19 @@ def align(
     """Align the words of parallel text: one line such as `0-0 1-2` per sentence pair, words counted from 0."""
     load_plugins(code)
     outputs = _Outputs(into, confidence_into, figure, pair, gold, as_json)
-    given: dict[str, object] = {"--aligner": name, "--set": changes, "--symmetrization": symmetrization}
-    given |= {"--priors": priors, "--save-model": save_model, "--extra": extra}
-    if load_model is not None:
-        model = _saved(load_model, given)
+    if load_model is None:
+        aligner = _aligner(name or DEFAULT_ALIGNER, changes, symmetrization, save_model)
+        dictionary = None if priors is None else must_exist(priors, "dictionary")
+        saved = None
     else:
-        settings = parse_changes(changes, "key=value, such as seed=1")
-        settings |= {"symmetrization": symmetrization} if symmetrization else {}
-        model = _to_train(name or DEFAULT_ALIGNER, settings, priors, save_model)
-    if load_model is not None and model.saved is not None and model.saved.trained_on and word_tokenizer == AUTO:
-        word_tokenizer = model.saved.trained_on.word_tokenizer
+        given: dict[str, object] = {"--aligner": name, "--set": changes, "--symmetrization": symmetrization}
+        given |= {"--priors": priors, "--save-model": save_model, "--extra": extra}
+        if others := [option for option, value in given.items() if value]:
+            raise SettingsError(f"--load-model: the saved model fixes these settings, so leave out {', '.join(others)}")
+        saved, dictionary = load_aligner(load_model), None
+        aligner = saved.aligner
+        if saved.trained_on and word_tokenizer == AUTO:
+            word_tokenizer = saved.trained_on.word_tokenizer
     text = Source.of([source] if target is None else [source, target], languages, reader, word_tokenizer)
     start = time.perf_counter()
     with TemporaryDirectory() as spool:
@@ -74,11 +77,18 @@ def align(
             words, rows = numbered([text] if extra is None else [text, text.like(extra)], Path(spool), progress)
             own = words.slice(0, rows)
             outputs.prepare(own, text)
-            fitted = model.fit(words, progress)
-        bar = watching() if outputs.is_quiet else nullcontext(no_progress)  # a terminal shows alignments or a bar
-        with bar as progress:
-            outputs.write(_aligned(own, fitted, progress, trained_here=model.saved is None))
-    about = {"aligner": model.aligner.name, "settings": model.aligner.dump(), "pairs": rows}
+            if saved is None:
+                fitted = aligner.fit(words, None if dictionary is None else Lexicon.read(dictionary), progress)
+                if save_model is not None:
+                    fitted.save(save_model, words)
+            else:
+                fitted = saved
+                if saved.trained_on is not None and (why := saved.trained_on.mismatch(words)):
+                    log.warning("--load-model: %s; alignments may be poor", why)
+        quiet = into is not None or not sys.stdout.isatty()  # a terminal shows alignments or a bar
+        with watching() if quiet else nullcontext(no_progress) as progress:
+            outputs.write(_aligned(own, fitted, progress, trained_here=saved is None))
+    about = {"aligner": aligner.name, "settings": aligner.dump(), "pairs": rows}
     about |= {"languages": text.languages, "word_tokenizer": text.word_tokenizer}
     if into is not None and into.is_file():
         write_json(record_path(into), about)
@@ -93,46 +103,18 @@ def _aligned(
         progress("linking", chunk.first + len(chunk), len(words))
 
 
-@dataclass(frozen=True)
-class _Model:
-    """A saved aligner; or one to train, with its prior dictionary and the folder to save it in."""
-
-    aligner: Aligner
-    saved: FittedAligner | None = None
-    priors: Path | None = None
-    folder: Path | None = None
-
-    def fit(self, words: WordPairs, progress: Progress) -> FittedAligner:
-        """Return the fitted aligner, trained and saved if needed."""
-        if self.saved is not None:
-            if self.saved.trained_on is not None and (why := self.saved.trained_on.mismatch(words)):
-                log.warning("--load-model: %s; alignments may be poor", why)
-            return self.saved
-        fitted = self.aligner.fit(words, None if self.priors is None else Lexicon.read(self.priors), progress)
-        if self.folder is not None:
-            fitted.save(self.folder, words)
-        return fitted
-
-
-def _saved(folder: Path, others: Mapping[str, Any]) -> _Model:
-    """Load a saved model; `others` are the options that cannot be combined with it."""
-    if given := [option for option, value in others.items() if value]:
-        raise SettingsError(f"--load-model: the saved model fixes these settings, so leave out {', '.join(given)}")
-    fitted = load_aligner(folder)
-    return _Model(fitted.aligner, fitted)
-
-
-def _to_train(name: str, settings: Mapping[str, str], priors: Path | None, folder: Path | None) -> _Model:
-    """Build an aligner from its name and the settings of the command line, and check its files."""
+def _aligner(name: str, changes: list[str], symmetrization: str, folder: Path | None) -> Aligner:
+    """Build an aligner from the options; `folder`: to save it in."""
     given: dict[str, Any] = {}
-    for key, value in settings.items():
+    settings = parse_changes(changes, "key=value, such as seed=1")
+    for key, value in (settings | ({"symmetrization": symmetrization} if symmetrization else {})).items():
         change(given, key, value)
-    aligner = ALIGNERS.get(name).read(given, f"--aligner {name}")
+    aligner: Aligner = ALIGNERS.get(name).read(given, f"--aligner {name}")
     if folder is not None:
         if not aligner.can_save:
             raise SettingsError(f"--save-model: the aligner {name!r} has no model to save")
         must_be_replaceable(folder, ALIGNER_FILE, "aligner")
-    return _Model(aligner, priors=None if priors is None else must_exist(priors, "dictionary"), folder=folder)
+    return aligner
 
 
 @dataclass
@@ -165,11 +147,6 @@ class _Outputs:
             from interlace.report.svg import check_figure_path
 
             check_figure_path(self.figure)
-
-    @property
-    def is_quiet(self) -> bool:
-        """Whether nothing is written to the terminal, so that a progress bar can be shown."""
-        return self.into is not None or not sys.stdout.isatty()
 
     def prepare(self, words: WordPairs, text: Source) -> None:
         """Read the gold alignments and check them and the figure's pair against the text, before fitting."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +14,6 @@ from interlace.cli.common.options import comma_separated, parse_changes
 
 if TYPE_CHECKING:
     from interlace.derived import Chain
-    from interlace.derived.common.folder import FolderFile
 
 _DEFAULT_LANGUAGE, _DEFAULT_WORD_TOKENIZER = "en", "unicode"
 
@@ -61,59 +59,42 @@ def derive(
 ) -> None:
     """Write each file in a derived language (changed script, word order or words), with alignments and a dictionary."""
     load_plugins(code)
+    from interlace.core.errors import SettingsError
+    from interlace.core.files import atomic_folder
+    from interlace.derived.common import folder as folders
+
+    reason, record, more = "", None if undo is None else undo / folders.META, list[folders.FolderFile]()
     if undo is not None:
         given = {"--transformations": transformations, "--set": settings, "--seed": seed}
         given |= {"--name": name, "--language": language, "--word-tokenizer": word_tokenizer != _DEFAULT_WORD_TOKENIZER}
-        _restore(files, undo, into, reader, [option for option, value in given.items() if value], as_json=as_json)
-        return
-    from interlace.core.files import atomic_folder
-    from interlace.derived.common.folder import (
-        Derivation,
-        DerivedDictionary,
-        check_folder,
-        check_outputs,
-        derived_file,
-        language_of,
-        write_folder,
-    )
-
-    chosen = _chain(transformations, settings)
-    own, reason = (language, "") if language else language_of(files, _DEFAULT_LANGUAGE)
-    derived = _name_of(name, own)
-    derivation = Derivation(derived, own, chosen, seed, word_tokenizer)
-    dictionary = DerivedDictionary(f"dictionary.{own}-{derived}.txt")
-    wanted: list[FolderFile] = [*(derived_file(path, reader) for path in files), dictionary]
-    check_outputs(wanted)
-    check_folder(into, set(chain.from_iterable(file.outputs for file in wanted)), files)
+        if options := [option for option, value in given.items() if value]:
+            raise SettingsError(f"{options[0]}: cannot be combined with --undo, which reads {record}")
+        derivation = folders.read_derivation(undo)
+    else:
+        chosen = _chain(transformations, settings)
+        own, reason = (language, "") if language else folders.language_of(files, _DEFAULT_LANGUAGE)
+        derivation = folders.Derivation(_name_of(name, own), own, chosen, seed, word_tokenizer)
+        more = [folders.DerivedDictionary(f"dictionary.{own}-{derivation.name}.txt")]
+    wanted = [folders.derived_file(path, reader, align=undo is None) for path in files]
+    folders.check_outputs([*wanted, *more])
+    outputs = {output for file in (*wanted, *more) for output in file.outputs}
+    folders.check_folder(into, outputs, files if record is None else [*files, record])
     if reason and not as_json:
         print_line(f"language {own!r}, {reason}; set --language to change it", notes)
-    with atomic_folder(into) as folder:
-        about = write_folder(derivation, wanted, folder)
-    _print(about, into, as_json=as_json)
-
-
-def _restore(files: Sequence[Path], folder: Path, into: Path, reader: str, given: list[str], *, as_json: bool) -> None:
-    """Undo the transformations of files; `given` are options that the folder's record replaces."""
-    from interlace.core.errors import SettingsError
-    from interlace.core.files import atomic_folder
-    from interlace.derived.common.folder import (
-        META,
-        check_folder,
-        check_outputs,
-        derived_file,
-        read_derivation,
-        restore_folder,
-    )
-
-    if given:
-        raise SettingsError(f"{given[0]}: cannot be combined with --undo, which reads {folder / META}")
-    derivation = read_derivation(folder)
-    wanted = [derived_file(path, reader, align=False) for path in files]
-    check_folder(into, {path.name for path in files}, [*files, folder / META])
-    check_outputs(wanted)
     with atomic_folder(into) as made:
-        about = restore_folder(derivation, wanted, made, str(folder / META))
-    _print(about, into, as_json=as_json)
+        if record is None:
+            about = folders.write_folder(derivation, [*wanted, *more], made)
+        else:
+            about = folders.restore_folder(derivation, wanted, made, str(record))
+    if as_json:
+        print_json(about)
+        return
+    for file in about["files"]:
+        counts = "".join(f"; {count:,} {what}" for what, count in file["notes"].items())
+        print_line(f"{file['file']}: {file['lines']:,} lines, {file['words']:,} words{counts}", notes)
+    if "dictionary" in about:
+        print_line(f"{about['dictionary']:,} words in the dictionary", notes)
+    print_line(into)
 
 
 def _chain(names: str, settings: Sequence[str]) -> Chain:
@@ -152,16 +133,3 @@ def _name_of(name: str, own: str) -> str:
         if given and not re.fullmatch(r"\w+", given):
             raise SettingsError(f"{option} {given!r}: expected letters, digits and '_', such as en_x")
     return name or f"{own}_x"
-
-
-def _print(about: dict[str, Any], into: Path, *, as_json: bool) -> None:
-    if as_json:
-        print_json(about)
-        return
-    for file in about["files"]:
-        counts = "".join(f"; {count:,} {what}" for what, count in file["notes"].items())
-        line = f"{file['file']}: {file['lines']:,} lines, {file['words']:,} words{counts}"
-        print_line(line, notes)
-    if "dictionary" in about:
-        print_line(f"{about['dictionary']:,} words in the dictionary", notes)
-    print_line(into)

@@ -26,6 +26,7 @@ def lexicon(
     """Extract a bilingual lexicon from word-aligned text: source word, target word and count, separated by tabs."""
     load_plugins(code)
     from interlace.alignment.lexicon import Lexicon
+    from interlace.api.alignment import chosen_entries
     from interlace.cli.common.alignment import linked
     from interlace.cli.common.output import check_json_output, file_to, print_summary
 
@@ -35,10 +36,7 @@ def lexicon(
         spool.mkdir()
         _, words, links, _ = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader, spool)
         found = Lexicon.count(words, links)
-        found = found.words() if words_only else found
-        found = found.mutual() if mutual else found
-        found = found.at_least(min_count)
-        found = found.top(top) if top else found
+        found = chosen_entries(found, mutual=mutual, min_count=min_count, top=top, words_only=words_only)
         with file_to(into, Path(folder)) as path:
             found.write(path, counts=not muse)
     print_summary(into, as_json, {"pairs": len(words), "links": len(links.flat), "entries": len(found)})

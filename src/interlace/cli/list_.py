@@ -78,10 +78,7 @@ def _find(kind: str, name: str) -> list[dict[str, Any]]:
 def settings_rows(
     model: type[BaseModel], column: str = "default", path: str = "", outer: BaseModel | None = None
 ) -> Iterator[dict[str, str]]:
-    """Yield one row per key as `--set` takes it; nested settings are flattened.
-
-    outer: the settings at `path`; None at the top.
-    """
+    """Yield a row per key as `--set` takes it; nested settings, `outer` at `path`, are flattened."""
     from pydantic import BaseModel
 
     from interlace.core.settings import fields_of

@@ -108,3 +108,9 @@ class Ragged:
     def to_lists(self) -> list[list[Any]]:
         """Return nested Python lists."""
         return [row.tolist() for row in self]
+
+
+def ranges(starts: NDArray[Any], counts: NDArray[Any]) -> NDArray[np.int64]:
+    """Return `counts[i]` consecutive numbers from each `starts[i]`, one range after the other."""
+    ends = np.cumsum(counts)
+    return np.asarray(np.repeat(starts - ends + counts, counts) + np.arange(ends[-1] if len(ends) else 0), np.int64)

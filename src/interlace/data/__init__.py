@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Ragged, ranges
 
 RowNumbers = NDArray[Any] | Sequence[int]
 PairLayout = Literal["xlm", "roberta", "bert"]  # see `data.layout.pair_layout`
@@ -52,6 +52,14 @@ class Sentences:
     def side_lengths(self) -> tuple[NDArray[np.int64], ...]:
         """(n,) subwords per row of the only side."""
         return (self.ids.lengths,)
+
+    @property
+    def word_counts(self) -> NDArray[np.int64]:
+        """(n,) words per row up to the last that has a subword, which do not depend on the vocabulary."""
+        counts = np.zeros(len(self), np.int64)
+        filled = np.flatnonzero(self.words.lengths)
+        counts[filled] = self.words.values[self.words.offsets[filled + 1] - 1] + 1
+        return counts
 
     def take(self, rows: RowNumbers) -> Sentences:
         """Return a copy of the given rows."""
@@ -233,11 +241,9 @@ def cut_windows(questions: Questions, max_length: int, max_question: int, stride
 
     Each subword is in at least one window. An answer is trained in windows that contain all of it.
 
-    Args:
-        questions: q questions, each of which gets at least one window.
-        max_length: subwords of question and piece together, at least 2.
-        max_question: longer questions are truncated; never more than half of `max_length`.
-        stride: distance between the starts of consecutive windows; at most the length of a window.
+    max_length: subwords of question and piece together, at least 2.
+    max_question: longer questions are truncated; never more than half of `max_length`.
+    stride: distance between the starts of consecutive windows; at most the length of a window.
     """
     kept = np.minimum(questions.questions.lengths, min(max_question, max_length // 2))
     space = max_length - kept
@@ -259,8 +265,6 @@ def cut_windows(questions: Questions, max_length: int, max_question: int, stride
 
 def _pieces(sentences: Sentences, rows: NDArray[Any], firsts: NDArray[Any], lengths: NDArray[Any]) -> Sentences:
     """Return `lengths` subwords of each given row, from `firsts` on."""
-    offsets = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
-    index = np.repeat(sentences.ids.offsets[rows] + firsts - offsets[:-1], lengths) + np.arange(offsets[-1])
-    ids, words = (Ragged(column.values[index], offsets) for column in (sentences.ids, sentences.words))
+    index = ranges(sentences.ids.offsets[rows] + firsts, lengths)
+    ids, words = (Ragged.from_lengths(column.values[index], lengths) for column in (sentences.ids, sentences.words))
     return Sentences(ids, words, sentences.language)

@@ -59,10 +59,7 @@ class Links:
 
 
 class WordAlignments(ColumnFolder):
-    """Word types and links of n pairs in a folder; created by `write`, opened by `open`.
-
-    meta: contents of `meta.json`: languages, word tokenizer, counts of rows and links, and entries of the writer.
-    """
+    """Word types and links of n pairs in a folder; created by `write`, opened by `open`."""
 
     @classmethod
     def open(cls, folder: Path | str) -> WordAlignments:
@@ -113,12 +110,6 @@ class WordAlignments(ColumnFolder):
         write_columns(folder, columns(), meta, write_types)
         return cls.open(folder)
 
-    @property
-    def languages(self) -> tuple[str, str]:
-        """The languages of source and target."""
-        source, target = self.meta["languages"]
-        return source, target
-
     @cached_property
     def types(self) -> tuple[list[str], list[str]]:
         """The spelling of each word type of source and target."""
@@ -147,10 +138,7 @@ class WordAlignments(ColumnFolder):
             yield WordPairs(*self.words(some), *self.types, self.languages, self.word_tokenizer, start), self.take(some)
 
     def whole(self, spool: Path) -> tuple[WordPairs, Links]:
-        """Return all pairs and their links, mapped from files of four bytes a word and twelve a link.
-
-        spool: an empty folder for these files; the caller removes it.
-        """
+        """Return all pairs and their links, mapped from files in an empty folder that the caller removes."""
         dtypes = {"source": "i4", "target": "i4", "links": "i4", "confidence": "f4"}
         lengths: dict[str, list[NDArray[Any]]] = {name: [] for name in dtypes}
         with ExitStack() as stack:
@@ -190,11 +178,7 @@ def _check(folder: Path, words: WordPairs, links: Ragged, confidence: NDArray[np
 
 
 class PhraseStore(ColumnFolder):
-    """Phrases of n pairs in a folder; created by `write`, opened by `open`.
-
-    meta: contents of `meta.json`: languages, word tokenizer, rules; counts of rows, links, phrases (of all pairs) and
-        table (rows of the phrase table).
-    """
+    """Phrases of n pairs in a folder; created by `write`, opened by `open`."""
 
     def __init__(self, folder: Path, meta: Mapping[str, Any], alignments: WordAlignments) -> None:
         super().__init__(folder, meta)
@@ -203,13 +187,7 @@ class PhraseStore(ColumnFolder):
 
     @classmethod
     def open(cls, folder: Path | str, alignments: WordAlignments) -> PhraseStore:
-        """Map the folder into memory.
-
-        alignments: those that the phrases were extracted from.
-
-        Raises:
-            DataError: the folder is missing, damaged or truncated, or was written from other alignments.
-        """
+        """Map the folder into memory; raise a DataError if it is damaged, or written from other alignments."""
         folder = Path(folder)
         store = cls(folder, read_meta(folder, PHRASES_KIND), alignments)
         alignments.check_same_rows(store, "extract phrases again")
@@ -222,7 +200,6 @@ class PhraseStore(ColumnFolder):
         """Find the phrases of all pairs that are in the table, in one pass, and open the result.
 
         table: counted from the same words, so that both have the same word types.
-        rules: those by which phrases were extracted.
 
         Raises:
             DataError: the table was counted from other words, or the disk is full.
@@ -267,10 +244,7 @@ class PhraseStore(ColumnFolder):
         return spans, Ragged(self.table.scores[entries.values], entries.offsets)
 
     def known(self, rows: RowNumbers, vocab: Vocab) -> tuple[KnownPhrases, KnownPhrases]:
-        """Return the spans of source and target that are in the table, with the most likely translation of each.
-
-        The first call builds the table's index, and encodes the translations unless `read_encoded` was called.
-        """
+        """Return the spans in the table with their most likely translations, encoded by `read_encoded` or now."""
         source, target = self.alignments.words(rows)
         encoded = self.encoded(vocab)
         return self._known(0, source, encoded[1]), self._known(1, target, encoded[0])
@@ -292,11 +266,7 @@ class PhraseStore(ColumnFolder):
             np.save(into / f"{name}_offsets.npy", side.ids.offsets)
 
     def read_encoded(self, vocab: Vocab, folder: Path) -> None:
-        """Map the result of `encoded` for this vocabulary from a folder.
-
-        Raises:
-            DataError: a file is missing or damaged.
-        """
+        """Map the result of `encoded` for this vocabulary; raise a DataError if a file is missing or damaged."""
         sides = []
         for name, language in zip(_SIDES, self.alignments.languages, strict=True):
             offsets = _mapped(folder / f"{name}_offsets")
@@ -352,10 +322,7 @@ class PhraseTableColumns:
 
     @classmethod
     def of(cls, table: PhraseTable) -> PhraseTableColumns:
-        """Return the columns of a phrase table.
-
-        The most likely translation is as in `PhraseTable.best`: ties are broken by count, lexical weight, and order.
-        """
+        """Return the columns; best translations as in `PhraseTable.best`: ties by count, lexical weight, order."""
         order = np.lexsort((-table.scores[:, 1], -table.counts[:, 2], -table.scores[:, 0], table.entries[:, 1]))
         first = np.searchsorted(table.entries[order, 1], np.arange(len(table.target)))
         best = (table.best.astype(np.int32), order[first].astype(np.int32))

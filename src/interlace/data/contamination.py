@@ -203,10 +203,7 @@ class ContaminationCheck:
 def find_contamination(
     texts: Iterable[tuple[Text, Where]], held_out: Iterable[HeldOutSet], rules: OverlapRules | None = None
 ) -> list[Contamination]:
-    """Return the contamination of each held-out set.
-
-    texts: chunks of training text with the place of each line; they are read once, one chunk at a time.
-    """
+    """Return the contamination of each held-out set; texts: chunks, read once, with the place of each line."""
     check = ContaminationCheck(rules)
     for held in held_out:
         check.hold_out(held)

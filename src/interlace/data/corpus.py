@@ -1,7 +1,7 @@
 """Tokenized corpora on disk: sentences of one language, or pairs of two with optional alignments and phrases.
 
-Alignments and phrases are stored in the corpus's own folder if they were written with the pairs, or in folders of their
-own (`ParallelCorpus.with_alignments`), so that a new vocabulary or a new aligner does not require rebuilding both.
+Alignments and phrases are in folders of their own (`ParallelCorpus.with_alignments`), so that a new vocabulary or a new
+aligner does not require rebuilding both.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from interlace.data.alignments import PhraseStore, WordAlignments
 from interlace.data.store import ColumnFolder, read_meta, write_columns
 from interlace.data.vocab import Vocab
 
-_SPANS = {"links": "links.pairs", "phrases": "phrases.spans"}  # their columns
 _BLOCK = 1 << 22  # values counted at a time
 
 
@@ -28,22 +27,18 @@ class _StoredCorpus(ColumnFolder):
     """A folder of subwords with their words and a vocabulary."""
 
     KIND: ClassVar[str]
+    GROUPS: ClassVar[tuple[str, ...]]  # of the columns of each side
 
     def __init__(
-        self, folder: Path, meta: Mapping[str, Any], vocab: Vocab | None, groups: tuple[str, ...] = ("text",)
+        self, folder: Path, meta: Mapping[str, Any], vocab: Vocab | None, groups: tuple[str, ...] = ()
     ) -> None:
-        """Map the folder; `groups` are those of the columns of each side."""
         super().__init__(folder, meta)
         self.vocab = vocab
-        self._groups = groups
+        self._groups = groups or self.GROUPS
 
     @classmethod
     def open(cls, folder: Path | str, vocab: Vocab | None = None) -> Self:
-        """Map the folder into memory.
-
-        Raises:
-            DataError: the folder is missing, damaged or truncated, or was built with another vocabulary than `vocab`.
-        """
+        """Map a folder into memory; raise a DataError if it is damaged, or built with another vocabulary."""
         folder = Path(folder)
         return cls(folder, read_meta(folder, cls.KIND, vocab), vocab)
 
@@ -61,7 +56,6 @@ class _StoredCorpus(ColumnFolder):
     ) -> Self:
         """Write the chunks and open the result; the folder appears whole or not at all.
 
-        languages: one for each side.
         about: further entries of `meta.json` (sources, skipped); read after the last chunk.
 
         Raises:
@@ -85,18 +79,13 @@ class _StoredCorpus(ColumnFolder):
         def columns() -> Iterator[Mapping[str, Ragged]]:
             for chunk in chunks:
                 counts["rows"] += len(chunk)
-                sides = (
-                    {"text": chunk}
-                    if isinstance(chunk, Sentences)
-                    else {"source": chunk.source, "target": chunk.target}
-                )
+                sides = (chunk,) if isinstance(chunk, Sentences) else (chunk.source, chunk.target)
                 found: dict[str, Ragged] = {}
-                for language, (group, side) in zip(languages, sides.items(), strict=True):
+                for language, group, side in zip(languages, cls.GROUPS, sides, strict=True):
                     counts["subwords"][language] += len(side.ids.flat)
                     counts["words"][language] += _word_count(side)
                     found |= {f"{group}.ids": side.ids, f"{group}.words": side.words}
-                spans = {name: getattr(chunk, what, None) for what, name in _SPANS.items()}
-                yield found | {name: rows for name, rows in spans.items() if rows is not None}
+                yield found
             meta.update(about or {})
 
         write_columns(Path(folder), columns(), meta, can_be_empty=can_be_empty)
@@ -142,12 +131,10 @@ class _StoredCorpus(ColumnFolder):
 
 
 class Corpus(_StoredCorpus):
-    """Sentences of one language in a folder; created by `write` or `interlace.data.build`, opened by `open`.
-
-    meta: contents of `meta.json`: languages, word tokenizer, normalization, counts, vocabulary, sources, skipped.
-    """
+    """Sentences of one language in a folder; created by `write` or `interlace.data.build`, opened by `open`."""
 
     KIND = "monolingual"
+    GROUPS = ("text",)
 
     @property
     def flat(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -163,18 +150,15 @@ class Corpus(_StoredCorpus):
 class ParallelCorpus(_StoredCorpus):
     """Pairs of two languages in a folder; created by `write` or `interlace.data.build`, opened by `open`.
 
-    meta: contents of `meta.json`: languages, word tokenizer, normalization, counts, vocabulary, sources, skipped.
     alignments, phrases: stored in folders of their own; or None.
     with_known: whether `take` looks up the phrase table's entries for the pairs' spans.
     """
 
     KIND = "parallel"
-
-    def __init__(self, folder: Path, meta: Mapping[str, Any], vocab: Vocab | None) -> None:
-        super().__init__(folder, meta, vocab, ("source", "target"))
-        self.alignments: WordAlignments | None = None
-        self.phrases: PhraseStore | None = None
-        self.with_known = False
+    GROUPS = ("source", "target")
+    alignments: WordAlignments | None = None
+    phrases: PhraseStore | None = None
+    with_known = False
 
     def with_alignments(
         self, alignments: WordAlignments, phrases: PhraseStore | None = None, *, known: bool = False
@@ -192,12 +176,6 @@ class ParallelCorpus(_StoredCorpus):
         return corpus
 
     @property
-    def languages(self) -> tuple[str, str]:
-        """The languages of source and target."""
-        source, target = self.meta["languages"]
-        return source, target
-
-    @property
     def sides(self) -> tuple[Corpus, Corpus]:
         """Source and target as corpora of one language; they map the same files, nothing is copied."""
         corpora = []
@@ -211,16 +189,13 @@ class ParallelCorpus(_StoredCorpus):
         """Return a copy of the given rows."""
         source, target = self._side(0, rows), self._side(1, rows)
         if self.alignments is None:
-            return Pairs(source, target, self._spans("links", rows), self._spans("phrases", rows))
+            return Pairs(source, target)
         found = self.alignments.take(rows)
         if self.phrases is None:
-            return Pairs(source, target, found.links, self._spans("phrases", rows), found.confidence)
+            return Pairs(source, target, found.links, confidence=found.confidence)
         phrases, scores = self.phrases.take(rows)
         known = self.phrases.known(rows, self.vocab) if self.with_known and self.vocab is not None else None
         return Pairs(source, target, found.links, phrases, found.confidence, scores, known)
-
-    def _spans(self, name: str, rows: RowNumbers) -> Ragged | None:
-        return self._take(rows, _SPANS[name])[0] if _SPANS[name] in self._columns else None
 
 
 def _word_count(sentences: Sentences) -> int:

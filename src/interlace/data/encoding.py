@@ -55,10 +55,7 @@ BYTES = _byte_alphabet()
 
 @dataclass(frozen=True)
 class Surfaces:
-    """The spelling of each id of a vocabulary.
-
-    spelled: a row per id of its units without blanks; bytes (uint8) or code points (uint32).
-    """
+    """The spelling of each id of a vocabulary: a row of bytes (uint8) or code points (uint32) without blanks."""
 
     spelled: Ragged
 
@@ -349,10 +346,7 @@ def _offsets(encodings: list[Encoding], total: int) -> NDArray[np.int64]:
 
 
 def _first_units(surfaces: Surfaces, ids: Ragged, units: _Units) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(T,) the first unit of each subword, and the lines that their subwords do not spell.
-
-    A subword of blanks has no unit; its position is that of the next subword.
-    """
+    """(T,) the first unit of each subword, of blanks that of the next, and lines that their subwords do not spell."""
     # Subwords spell bytes other than blanks, characters other than white space.
     kept = units.values != _BLANK if surfaces.by_bytes else ~is_space(units.values)
     kept[units.starts[1:] - 1] = False

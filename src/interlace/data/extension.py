@@ -56,14 +56,7 @@ def extend_vocab(
 
     Lines are sampled over languages as in `Vocab.learn`. Numbers and punctuation get no new subwords.
 
-    Args:
-        vocab: the vocabulary to extend; its ids do not change.
-        lines_by_language: a stream of lines per language.
-        number: maximum of new subwords; little text may give fewer.
-        min_count: minimum count of a new subword in that text: rarer ones would hardly be trained.
-        alpha: exponent of language sampling.
-        seed: random seed of language sampling.
-        max_lines: maximum of lines per language in memory.
+    min_count: minimum count of a new subword in that text: rarer ones would hardly be trained.
 
     Raises:
         DataError: a language has no line, the tokenizer cannot be extended, or the text gives no new subword.
@@ -191,11 +184,8 @@ def continued_merges(
     Pairs that are adjacent less often than by chance are not merged. A new subword always replaces two or more in the
     text; training a vocabulary from scratch would mostly find subwords that exist already.
 
-    Args:
-        words: subwords of each distinct word, within which pairs are merged.
-        counts: count of each word.
-        join: returns the id of the merged subword, or None if the two must not be merged.
-        min_count: minimum count of a pair.
+    words, counts: subwords of each distinct word, within which pairs are merged, and how often it occurs.
+    join: returns the id of the merged subword, or None if the two must not be merged.
     """
     state = _MergeState(words, counts)
     while (pair := state.best(min_count)) is not None:

@@ -57,10 +57,7 @@ class Excerpt:
 
 @dataclass(frozen=True)
 class Finding:
-    """One kind of problem.
-
-    what: a short name, such as `"duplicates"`. count: lines or pairs, of `total`. about: its meaning and remedy.
-    """
+    """One kind of problem with a short name: `count` lines or pairs of `total`; about: its meaning and remedy."""
 
     level: Level
     what: str

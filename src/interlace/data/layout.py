@@ -83,13 +83,10 @@ def pair_layout(
         roberta         [begin] A [end] [end] B [end]       the second inner [end] belongs to the second side
         bert            [begin] A [end] B [end]             the inner [end] belongs to the first side
 
-    Args:
-        pairs: the sides.
-        vocab: of both.
-        max_length: maximum tokens of a row, special tokens included.
-        layout: default: what the vocabulary's own template says, as fine-tuning and plain transformers lay pairs out.
-        restart: whether positions restart on the second side (XLM's code then gives it its own begin token).
-        inner_padding: pad the first side to half of `max_length` (Tang et al. 2022, appendix G.3); truncate both to it.
+    max_length: maximum tokens of a row, special tokens included.
+    layout: default: what the vocabulary's own template says, as fine-tuning and plain transformers lay pairs out.
+    restart: whether positions restart on the second side (XLM's code then gives it its own begin token).
+    inner_padding: pad the first side to half of `max_length` (Tang et al. 2022, appendix G.3); truncate both to it.
     """
     separator, own = _separator(vocab, layout, restart=restart)
     inner = len(separator) - own  # separators of the first side

@@ -27,10 +27,7 @@ from interlace.data.corpus import Corpus, ParallelCorpus
 
 
 class Streams:
-    """The rows of a corpus as one stream.
-
-    corpus: a `Corpus`, or `Sentences` in memory. length: subwords per row, without the special tokens of a model.
-    """
+    """The rows of a corpus, or of `Sentences`, as one stream; length: subwords per row without the model's specials."""
 
     def __init__(self, corpus: Corpus | Sentences, length: int, separator_id: int) -> None:
         self.language = corpus.language
@@ -66,10 +63,7 @@ class Streams:
         return Sentences(Ragged(ids.reshape(-1), offsets), Ragged(_renumbered(words), offsets), self.language)
 
     def _text(self, starts: NDArray[np.int64]) -> tuple[NDArray[np.bool_], list[tuple[int, int]]]:
-        """Return a mask (B, L), False at separators, and the spans of each row's subwords without separators.
-
-        A row that wraps around has two spans.
-        """
+        """Return a mask (B, L), False at separators, and the spans of rows without them: two if one wraps around."""
         over = np.maximum(starts + self.length - self._size, 0)
         total = self._size - len(self._ends)
         ends = (np.searchsorted(self._ends, places).tolist() for places in (starts, starts + self.length, over))
@@ -117,10 +111,7 @@ class PackedSentences:
         return np.asarray(np.sum(self.side_lengths, axis=0))
 
     def take(self, rows: RowNumbers) -> Any:
-        """Return the given rows, `Sentences` or `Pairs` as the corpus has; pairs without links and phrases.
-
-        Words are numbered from 0 in each row and side; a separator has -1.
-        """
+        """Return rows as `Sentences` or plain `Pairs`, words numbered from 0 in each row and side, separators -1."""
         members = self._members.take(rows)
         found: Sentences | Pairs = self._corpus.take(members.flat)
         if isinstance(found, Sentences):

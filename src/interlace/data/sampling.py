@@ -65,10 +65,7 @@ class StreamPlan(EpochPlan):
     """Batches of equally long stream rows in random order; the cuts of the streams shift in each epoch."""
 
     def __init__(self, rows: int, tokens_per_batch: int, length: int, seed: int = 0, corpus: int = 0) -> None:
-        """Plan batches of `tokens_per_batch // length` rows (at least one).
-
-        rows: number of rows; length: subwords per row with special tokens.
-        """
+        """Plan batches of `tokens_per_batch // length` rows, at least one, of `length` subwords with specials."""
         super().__init__(rows, seed, corpus)
         self.length = length
         self.rows_per_batch = max(1, tokens_per_batch // length)

@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 from interlace.core.errors import DataError
 from interlace.core.files import atomic_folder, must_exist
 from interlace.core.json_files import json_record, read_json
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Ragged, ranges
 from interlace.data import RowNumbers
 from interlace.data.vocab import Vocab
 
@@ -32,10 +32,7 @@ _BLOCK = 1 << 22  # values copied at a time
 
 
 class ColumnFolder:
-    """A folder with the rows of a corpus or of data about its rows; all columns are mapped into memory.
-
-    meta: contents of `meta.json`.
-    """
+    """A folder with the rows of a corpus or of data about its rows; all columns are mapped into memory."""
 
     def __init__(self, folder: Path, meta: Mapping[str, Any]) -> None:
         self.folder = folder
@@ -46,7 +43,7 @@ class ColumnFolder:
         }
 
     @property
-    def languages(self) -> tuple[str, ...]:
+    def languages(self) -> tuple[Any, ...]:
         """The language of each side."""
         return tuple(self.meta["languages"])
 
@@ -82,10 +79,10 @@ class ColumnFolder:
         rows = np.asarray(rows, np.int64)
         offsets = self._columns[columns[0]].offsets
         starts = offsets[rows]
-        taken = Ragged.from_lengths(np.empty(0, np.int32), offsets[rows + 1] - starts)
-        index = np.arange(taken.offsets[-1]) + np.repeat(starts - taken.offsets[:-1], taken.lengths)
+        lengths = offsets[rows + 1] - starts
+        index = ranges(starts, lengths)
         values = (self._columns[name].values[index] for name in columns)
-        return [Ragged(each.astype(np.int32, copy=False), taken.offsets) for each in values]
+        return [Ragged.from_lengths(each.astype(np.int32, copy=False), lengths) for each in values]
 
 
 class _Column:
@@ -211,11 +208,7 @@ class _Meta(TypedDict, total=False):
 
 
 def read_meta(folder: Path, kind: str, vocab: Vocab | None = None) -> dict[str, Any]:
-    """Return the contents of `meta.json`.
-
-    Raises:
-        DataError: it or a column is missing or damaged, it is of another kind or format, or has another vocabulary.
-    """
+    """Return `meta.json`; raise a DataError if it or a column is damaged, or of another kind, format or vocabulary."""
     path = must_exist(folder / META, "corpus description")
     remedy = "build the corpus again"
     version = read_json(path, _Version, remedy=remedy)["format"]

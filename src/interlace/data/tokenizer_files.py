@@ -46,11 +46,7 @@ _TOKENIZER_CLASS = re.compile(r"\w*(Tokenizer(Fast)?|Backend)")
 
 
 def find_tokenizer(name: str) -> tuple[Tokenizer, dict[str, Any]]:
-    """Return the tokenizer and its configuration.
-
-    Raises:
-        DataError: it does not exist, is damaged, or has no fast form.
-    """
+    """Return a tokenizer and its configuration; raise a DataError if it is missing or damaged, or has no fast form."""
     path = Path(name).expanduser()
     if path.is_file():
         return _read_tokenizer(path), _read_config(path.parent)

@@ -28,11 +28,7 @@ log = logging.getLogger(__name__)
 
 
 def train_tokenizer(kind: TokenizerKind, size: int, sampled: SampledLines) -> Tokenizer:
-    """Train a tokenizer on sampled lines, without literal `<unk>`, which it reads as its unknown token.
-
-    Raises:
-        DataError: `size` is less than the special tokens and the alphabet need.
-    """
+    """Train a tokenizer, without literal `<unk>`; raise a DataError if `size` is less than the alphabet needs."""
     alphabet = 256
     if kind != "byte-bpe":
         characters = set(chain.from_iterable(line for _, lines, _ in sampled for line in lines))
@@ -111,10 +107,7 @@ def row_template(tokenizer: Tokenizer, begin: str, end: str) -> processors.Templ
 
 
 def _reservoir(lines: Iterable[str], size: int, rng: Generator) -> tuple[list[str], int]:
-    """Return a uniform sample of at most `size` non-blank lines, drawn in one pass, and their number.
-
-    Li (1994), algorithm L, which draws the number of lines to skip instead of one number per line.
-    """
+    """Return a uniform sample of non-blank lines in one pass, and their number (Li 1994, algorithm L: by skips)."""
     kept: list[str] = []
     count, weight, following = 0, 1.0, 0
     for line in lines:

@@ -186,11 +186,7 @@ class Vocab(Encoder):
         return self.with_tokenizer(tokenizer, Extension(before.base, pieces))
 
     def save(self, folder: Path | str) -> None:
-        """Write a folder that `Vocab.load` and `AutoTokenizer.from_pretrained` open with the same ids.
-
-        Raises:
-            DataError: the folder holds something other than a tokenizer, or the disk is full.
-        """
+        """Write a folder that `Vocab.load` and `AutoTokenizer` open with the same ids; it must hold nothing else."""
         must_be_replaceable(folder, "tokenizer.json", "tokenizer")
         with atomic_folder(folder) as partial:
             self.save_files(partial)
@@ -252,11 +248,7 @@ class Vocab(Encoder):
         return {match[1]: number for number, match in found.items() if match}
 
     def target(self, language: str) -> int:
-        """Return the target-language token of a language.
-
-        Raises:
-            DataError: there is none; names the languages that have one.
-        """
+        """Return a language's target token; raise a DataError that names those that have one."""
         if language not in self.targets:
             known = f"it has them for {', '.join(self.targets)}" if self.targets else "it has none"
             hint = did_you_mean(language, self.targets)

@@ -35,20 +35,14 @@ __all__ = ["TRANSFORMATIONS", "Chain", "DerivedPairs", "DerivedText", "Transform
 
 
 class Transformation(RegistryEntry, ABC):
-    """A change of one property of a language. Files that its fields name are read when it is applied.
+    """A change of one property of a language. Files that its fields name are read when it is applied."""
 
-    moves_words: whether words get another order; they then keep their spelling.
-    """
-
-    moves_words: ClassVar[bool] = False
+    moves_words: ClassVar[bool] = False  # whether words get another order; they then keep their spelling
     required: ClassVar[tuple[str, str]] = ("", "")  # a setting without a default, and what it must be set to
 
     @property
     def invertible(self) -> bool:
-        """Whether `undo` recovers the words of the original and their labels from the derived lines alone.
-
-        Lines are recovered up to blanks between words that touched.
-        """
+        """Whether `undo` recovers words and labels from the derived lines alone, up to blanks between words."""
         return False
 
     @property
@@ -80,11 +74,7 @@ class Transformation(RegistryEntry, ABC):
         return in_parts(text, lambda part: checked(self.derive(part, key), part, self.name))
 
     def undo(self, text: Text, seed: int = 0) -> Text:
-        """Return the words of the text from which `apply` made this one with the same seed, with their labels.
-
-        Raises:
-            SettingsError: it is not invertible with its settings.
-        """
+        """Return the words and labels from which `apply` made a text; raise a SettingsError if it is not invertible."""
         if not self.invertible:
             raise SettingsError(f"the transformation {self.name!r} is not invertible with these settings")
         key = self.key(seed)

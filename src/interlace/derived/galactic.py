@@ -35,11 +35,7 @@ class Galactic(Transformation):
     )
 
     def derive(self, text: Text, key: int) -> DerivedText:  # noqa: ARG002 - nothing is random
-        """Return the derived lines.
-
-        Raises:
-            DataError: no files are set, one cannot be read, or a line has no tree, or none like it is in them.
-        """
+        """Return the derived lines; raise a DataError if a line has no tree, or none like it is in the files."""
         if self.missing:
             raise DataError(self.missing)
         forest, words = forest_of(text), WordSpans.of(text)

@@ -49,11 +49,7 @@ class Syntax(Transformation):
     prior: float = Field(1.0, gt=0, description="Inverse variance of the Gaussian prior of the model's weights.")
 
     def derive(self, text: Text, key: int) -> DerivedText:
-        """Return the derived lines.
-
-        Raises:
-            DataError: no treebank is set, a file cannot be read, or a line has no tree; names it.
-        """
+        """Return the derived lines; raise a DataError if no treebank is set, or a line has no tree."""
         from interlace.derived.common.kernels import hash_lines, order_words
 
         if self.missing:
@@ -109,11 +105,7 @@ class Precedence:
 
     @classmethod
     def fit(cls, families: Iterable[Family], prior: float) -> Precedence:
-        """Fit the weights.
-
-        families: of heads of one kind; those of one word or of more than eight are ignored.
-        prior: inverse variance of the Gaussian prior.
-        """
+        """Fit the weights to families of heads of one kind; those of one word or of more than eight are ignored."""
         seen = Counter(family for family in families if 1 < len(family) <= 8)
         keys = {key: place for place, key in enumerate(sorted({key for family in seen for key in family} | {HEAD}))}
         relations = {name: place for place, name in enumerate(sorted({relation for relation, _ in keys}))}

@@ -77,10 +77,7 @@ class WordVectors:
         return {word.casefold(): row for row, word in reversed(list(enumerate(self.words)))}
 
     def find(self, words: Sequence[str], *, fold: bool = False) -> NDArray[np.int64]:
-        """(len(words),) the row of each word, -1 if it has none.
-
-        fold: look up words without an exact match ignoring case; the most frequent spelling wins.
-        """
+        """(n,) the row of each word, -1: none; `fold`: else of its most frequent spelling in any case."""
         found = [self._rows.get(word, -1) for word in words]
         if fold:
             pairs = zip(words, found, strict=True)
@@ -96,11 +93,7 @@ class WordVectors:
         return replace(self, vectors=vectors)
 
     def save(self, folder: Path | str) -> None:
-        """Write `LANGUAGE.safetensors` and `LANGUAGE.words` (a word per line) into a folder.
-
-        Raises:
-            DataError: the language is not a valid file name.
-        """
+        """Write `LANGUAGE.safetensors` and `LANGUAGE.words` (a word per line); reject names of no valid file."""
         from safetensors.numpy import save_file
 
         folder = Path(folder)
@@ -115,11 +108,7 @@ class WordVectors:
 
     @classmethod
     def load(cls, folder: Path | str, language: str) -> WordVectors:
-        """Load what `save` wrote.
-
-        Raises:
-            DataError: the folder has no vectors of this language (names those it has), or a file is damaged.
-        """
+        """Load what `save` wrote; raise a DataError, with the languages there are, if it is missing or damaged."""
         from safetensors import SafetensorError
         from safetensors.numpy import load_file
 
@@ -174,11 +163,7 @@ class WordVectors:
         return cls(language, list(rows), vectors[: len(rows)])
 
     def write(self, path: Path | str) -> None:
-        """Write the text format of word2vec and fastText, restoring float32 exactly; gzip by suffix.
-
-        Raises:
-            DataError: a word is empty, or contains a blank or a line feed.
-        """
+        """Write the text format of word2vec with exact float32; raise a DataError for words with blanks or none."""
         for word in self.words:
             if not word or " " in word or "\n" in word:
                 raise DataError(f"{path}: the word {word!r} cannot be written: blanks separate words and numbers")

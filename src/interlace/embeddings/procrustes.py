@@ -18,11 +18,7 @@ class Procrustes(MappingMethod):
     fold: bool = Field(True, description="Look up words of the dictionary without exact match ignoring case.")
 
     def start(self, pair: MappedPair, sources: EmbeddingSources, progress: Progress) -> Start:  # noqa: ARG002
-        """Map by the dictionary of the two languages, in either direction.
-
-        Raises:
-            DataError: there is no dictionary of the two languages, or no entry of it has vectors for both words.
-        """
+        """Map by a dictionary in either direction; raise a DataError if no entry has both vectors."""
         known = sources.dictionaries
         source, target = pair.source, pair.target
         if (source.language, target.language) in known:

@@ -39,7 +39,7 @@ from interlace.experiments.records import ModelMetadata
 from interlace.models.checkpoint_files import find_checkpoint
 from interlace.models.settings import SearchSettings
 from interlace.models.translator import LineTranslation
-from interlace.readers.common.text import plain_pairs
+from interlace.readers.common.text import plain
 from interlace.text.lines import count_lines, read_lines, writing
 from interlace.text.word_tokenizers import WordTokenizerName
 from interlace.training.run_folder import RECIPE, write_json
@@ -312,7 +312,7 @@ def back_translate(
                 real, made = window.lines, [one.text for one in window.translations]
                 full = np.array([bool(line.strip() and row.strip()) for line, row in zip(real, made, strict=True)])
                 ended = np.array([settings.unfinished or not one.full for one in window.translations])
-                pairs = plain_pairs((real, made), (source, target), settings.word_tokenizer)
+                pairs = plain((real, made), (source, target), settings.word_tokenizer)
                 kept = np.flatnonzero(chain.keep(pairs, full & ended)).tolist()
                 counts.update(empty=int((~full).sum()), unfinished=int((full & ~ended).sum()), pairs=len(kept))
                 write(real[row].strip() for row in kept)

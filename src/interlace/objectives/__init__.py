@@ -191,7 +191,6 @@ class Objective(RegistryEntry, ABC):
     drops_long: ClassVar[bool] = False  # examples longer than max_length are dropped, not truncated
     term: ClassVar[str] = "loss"  # name of the default loss term
     vocabulary_passes: ClassVar[int] = 1  # of the vocabulary head in a loss; each holds a gradient of the table
-    stochastic: ClassVar[bool] = True  # whether a batch depends on the step and the generator
     # Data required with its pairs: "links", "phrases", "known" (translations from the phrase table); or "lexicon",
     # together with a field `dictionary: Dictionary`.
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -237,10 +236,7 @@ class Objective(RegistryEntry, ABC):
         return []
 
     def packed_length(self) -> int | None:
-        """Return the number of tokens per side that whole sentences or pairs are packed into, or None to not pack.
-
-        See `interlace.data.packing`.
-        """
+        """Return the tokens per side that sentences or pairs are packed into (`data.packing`); None: not packed."""
         return None
 
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
@@ -299,12 +295,7 @@ def encoder_inputs(
 ) -> dict[str, NDArray[Any]]:
     """Return the encoder's arrays for sequences of one or two sides.
 
-    Args:
-        layout: the padded sequences.
-        traits: of the model.
-        languages: the language of each side.
-        restart: restart position ids on the second side.
-        language_ids: feed language ids if the model has language embeddings.
+    restart: restart position ids on the second side. language_ids: feed them if the model has language embeddings.
 
     Raises:
         SettingsError: the model has language embeddings, but none for one of `languages`.
@@ -329,11 +320,7 @@ def tokens_by_language(layout: Layout, languages: tuple[str, ...]) -> dict[str, 
 
 
 def language_id(traits: Traits, language: str) -> int:
-    """Return the index of a language's embedding.
-
-    Raises:
-        SettingsError: the model has no embedding for the language.
-    """
+    """Return the index of a language's embedding; raise a SettingsError if the model has none."""
     if language not in traits.languages:
         hint = did_you_mean(language, traits.languages)
         raise SettingsError(f"the model has no language embedding for {language!r}{hint}")
@@ -341,11 +328,7 @@ def language_id(traits: Traits, language: str) -> int:
 
 
 def resolve_language_ids(setting: BoolOrAuto, traits: Traits, name: str) -> bool:
-    """Return whether to feed language ids; `name` is the section named in errors.
-
-    Raises:
-        SettingsError: the setting is true and the model has no language embeddings.
-    """
+    """Return whether to feed language ids; raise a SettingsError about `name` if required but missing."""
     has = traits.language_input is not None and bool(traits.languages)
     if setting is True and not has:
         message = f"{name}: language_ids = true, but this {traits.family} model has no language embeddings"

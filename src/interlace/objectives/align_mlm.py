@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import SettingsError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Ragged, ranges
 from interlace.core.randomness import Generator, Purpose, generator
 from interlace.data import Sentences
 from interlace.data.layout import SPECIALS, sentence_layout
@@ -255,7 +255,5 @@ class AlignmentEntries:
         columns = np.concatenate([translated.rows(), np.arange(len(negatives))])
         order = np.argsort(source, kind="stable")
         first, last = (np.searchsorted(source[order], wanted, side) for side in ("left", "right"))
-        runs = np.cumsum(last - first)
-        index = np.arange(runs[-1] if len(runs) else 0) + np.repeat(last - runs, last - first)
-        known = np.stack([order[index], np.repeat(columns, last - first)])
+        known = np.stack([order[ranges(first, last - first)], np.repeat(columns, last - first)])
         return found | {"align_negatives": parts[2], "align_known": known}

@@ -90,11 +90,7 @@ class Alm(Objective):
         return PreparedAlm(**vars(prepared), forms=switching.WordForms(resources.vocab))
 
     def batch(self, examples: Pairs, prepared: PreparedAlm, step: int, rng: Generator) -> Batch:
-        """Switch every pair, and mask.
-
-        Raises:
-            DataError: the pairs have no phrases, or no alignments to extract them from.
-        """
+        """Switch every pair, and mask; raise a DataError if the pairs have no phrases or alignments."""
         switched, tokens = self._switched(examples, prepared.forms, rng)
         layout = tokens.layout(prepared.vocab, self.max_length)
         batch = self.masking.batch(layout, examples.languages, prepared, term=self.term, step=step, rng=rng)

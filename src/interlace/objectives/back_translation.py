@@ -8,12 +8,14 @@
 
 The target is real text, and the generated source improves with the model, so translation is learned without parallel
 text. Only the second pass has gradients.
+
+Legend: B sequences, L tokens of the longest source, T of the longest translation.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +28,11 @@ from interlace.objectives import Batch, Prepared, Preview, Resources, Term, lang
 from interlace.objectives.common.seq2seq import Seq2SeqObjective, decoder_layout, require_decoder
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
     from interlace.data import Sentences
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.objectives.common.online_translation import OnlineTranslations
 
 COPIED, LENGTH = "copied_share", "length_ratio"
 
@@ -60,7 +61,6 @@ class BackTranslation(Seq2SeqObjective):
         sentence.
     """
 
-    stochastic = False
     term: ClassVar[str] = "back_translation"
 
     intermediate_languages: list[str] = Field(
@@ -73,11 +73,7 @@ class BackTranslation(Seq2SeqObjective):
     max_extra: int = Field(5, ge=0, description="See max_ratio (XLM: 5).")
 
     def prepare(self, resources: Resources) -> PreparedBackTranslation:
-        """Check the intermediate languages; collect the tokens that must not be generated.
-
-        Raises:
-            DataError: the vocabulary has no target token for one of the languages.
-        """
+        """Collect the tokens that must not be generated; raise a DataError if a language has no target token."""
         vocab = resources.vocab
         languages = tuple(self.intermediate_languages or resources.languages or vocab.targets)
         for language in languages:
@@ -90,11 +86,7 @@ class BackTranslation(Seq2SeqObjective):
         )
 
     def batch(self, examples: Sentences, prepared: PreparedBackTranslation, step: int, rng: Generator) -> Batch:  # noqa: ARG002
-        """Lay out the sentences, which are both the input of the first pass and the target of the second.
-
-        Raises:
-            SettingsError: there is no other language.
-        """
+        """Lay out what the first pass reads and the second writes; raise a SettingsError for a lone language."""
         vocab, language = prepared.vocab, examples.language
         layout = sentence_layout(examples, vocab, self.max_length)
         decoder = decoder_layout(examples.ids, vocab.target(language), vocab, self.max_length)
@@ -135,11 +127,12 @@ class BackTranslation(Seq2SeqObjective):
         return Preview(super().preview(batch, vocab).lines, [note])
 
     def _translations(self, backbone: Backbone, batch: Batch) -> OnlineTranslations:
-        """Return the model's translations of the batch."""
-        from interlace.models.search import TokenConstraints
-        from interlace.objectives.common.online_translation import translate_online
+        """Return the model's greedy translations, without dropout; the model's mode is restored."""
+        import torch
 
-        extra: dict[str, Any] = batch.extra
+        from interlace.models.search import ModelState, TokenConstraints, eval_mode, greedy_search
+
+        inputs, extra = batch.inputs, batch.extra
         model = require_decoder(backbone, self.term)
         rows = len(extra["limits"])
         _, end, pad, size = extra["roles"].tolist()
@@ -147,5 +140,35 @@ class BackTranslation(Seq2SeqObjective):
         if "target_language" in extra and model.decoder_language_input is not None:
             languages = extra["target_language"].expand(rows)
         rules = TokenConstraints(end, pad, (*extra["banned_ids"].tolist(), *range(size, model.vocab_size)))
-        first, limits = extra["target"].expand(rows), extra["limits"]
-        return translate_online(model, batch.inputs, rules, first=first, languages=languages, limits=limits)
+        with eval_mode(model), torch.no_grad():
+            decoding = ModelState(model, model.start(model.encode(inputs), inputs.get("attention_mask")), languages)
+            found = greedy_search(decoding, extra["target"].expand(rows), extra["limits"], rules)
+        torch.clear_autocast_cache()  # weights cast without gradients must not be reused in the pass with gradients
+        return OnlineTranslations(found.ids[:, 0], found.lengths[:, 0])
+
+
+@dataclass(frozen=True)
+class OnlineTranslations:
+    """Generated translations: `ids` (B, T) padded, `lengths` (B,)."""
+
+    ids: Tensor
+    lengths: Tensor
+
+    def encoder_inputs(self, begin: int, end: int, pad: int, languages: tuple[str, Tensor] | None) -> dict[str, Tensor]:
+        """Return `[begin] translation [end]` as encoder inputs; languages: name of the input, and (B,) ids, if fed."""
+        from interlace.models.search import add_specials
+
+        inputs = add_specials(self.ids, self.lengths, begin, end, pad)
+        if languages is not None:
+            name, each = languages
+            inputs[name] = each[:, None].expand_as(inputs["input_ids"]).contiguous()
+        return inputs
+
+    def copied_share(self, source: Tensor) -> Tensor:
+        """Return (B,) the share of tokens that also occur in the source (B, L), each as often as there."""
+        import torch
+
+        real = torch.arange(self.ids.shape[1], device=self.ids.device) < self.lengths[:, None]
+        in_source = (self.ids[:, :, None] == source[:, None, :]).sum(dim=2)  # (B, T)
+        so_far = (self.ids[:, :, None] == self.ids[:, None, :]).tril().sum(dim=2)  # the token itself included
+        return ((so_far <= in_source) & real).sum(dim=1) / self.lengths.clamp(min=1)

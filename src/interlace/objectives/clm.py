@@ -43,7 +43,6 @@ class Clm(Objective):
 
     streams = True
     architecture = "causal"
-    stochastic = False
     term: ClassVar[str] = "clm"
 
     context_size: int = Field(

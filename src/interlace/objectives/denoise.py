@@ -55,11 +55,7 @@ class Noise(Settings):
     )
 
     def apply(self, sentences: Sentences, vocab: Vocab, step: int, rng: Generator) -> Sentences:
-        """Return the noised sentences, with words numbered in their new order.
-
-        Raises:
-            DataError: units are masked, and the vocabulary has no mask.
-        """
+        """Return the noised sentences, words renumbered; raise a DataError if the vocabulary lacks a needed mask."""
         units = NoiseUnits.of(sentences, self.unit)
         scores = units.places + rng.random(len(units.rows)) * value_at(self.shuffle, step)
         order = np.lexsort((scores, units.rows))
@@ -117,11 +113,7 @@ class Denoise(Seq2SeqObjective):
         return frozenset({"lexicon"} if any(values_of(self.translation_rate)) else ())
 
     def prepare(self, resources: Resources) -> PreparedDenoise:
-        """Build the translation tables, if words are translated.
-
-        Raises:
-            DataError: words are translated, and there is no dictionary, or none of its entries is usable.
-        """
+        """Build the translation tables, if words are translated; raise a DataError without usable entries."""
         prepared, tables = super().prepare(resources), {}
         if self.needs:
             lexicons, seed = resources.lexicons, resources.seed
@@ -180,10 +172,7 @@ class WordTranslations:
     others: Ragged
 
     def find(self, ids: NDArray[np.int32], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return (U,) the index into `own` of each word of a text, or -1.
-
-        ids: (T,) tokens of the text. starts, lengths: (U,) first token and number of tokens of each word.
-        """
+        """Return (U,) the index into `own` of each word, or -1; ids: (T,). starts, lengths: (U,) its tokens."""
         keys, order = self._sorted_keys
         wanted = _hashes(ids, starts, lengths)
         at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)

@@ -11,7 +11,7 @@ Legend: B sequences; T tokens of the longest decoder input.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +21,12 @@ from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator
 from interlace.data import Sentences
 from interlace.data.layout import sentence_layout
+from interlace.data.vocab import Vocab
 from interlace.objectives import Batch, Prepared
 from interlace.objectives.common.masking import Masking
 from interlace.objectives.common.seq2seq import DecoderLayout, Seq2SeqObjective
 
-if TYPE_CHECKING:
-    from interlace.data.vocab import Vocab
-
-    Span = tuple[NDArray[np.int64], NDArray[np.int64]]  # (B,) start, (B,) stop
+Span = tuple[NDArray[np.int64], NDArray[np.int64]]  # (B,) start, (B,) stop
 
 
 class Mass(Seq2SeqObjective):
@@ -112,14 +110,11 @@ def fragment_layout(
 
     If the fragment ends its sentence, the end is predicted too.
 
-    Args:
-        ids: whole rows.
-        span: (B,) start and (B,) stop of each fragment.
-        targets: (B,) target language token of each row.
-        vocab: its mask and padding are used.
-        masked: put a mask for every token before the fragment, so that tokens have their own positions (Song et al.
-            2019, figure 1); tokens after the fragment affect no prediction and are omitted.
-        placed: set the position of the fragment instead of masks (section 4.1).
+    span: (B,) start and (B,) stop of each fragment.
+    targets: (B,) target language token of each row.
+    masked: put a mask for every token before the fragment, so that tokens have their own positions (Song et al.
+        2019, figure 1); tokens after the fragment affect no prediction and are omitted.
+    placed: set the position of the fragment instead of masks (section 4.1).
     """
     starts, stops = span
     stops = stops + ((stops == ids.lengths) & (starts < stops))  # include the end

@@ -41,11 +41,6 @@ class Translation(Seq2SeqObjective):
         "included, as in torch; fairseq spreads it over the other tokens (Vaswani et al. 2017: 0.1).",
     )
 
-    @property
-    def stochastic(self) -> bool:  # type: ignore[override]
-        """Whether the direction is drawn."""
-        return self.directions == "both"
-
     def batch(self, examples: Pairs, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002
         """Read one side, write the other."""
         backward = self.directions == "backward" or (self.directions == "both" and bool(rng.integers(2)))

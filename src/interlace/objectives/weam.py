@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
 from interlace.core.errors import SettingsError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Ragged, ranges
 from interlace.core.randomness import Generator
 from interlace.data import Pairs
 from interlace.data.layout import Layout, pair_layout
@@ -283,23 +283,15 @@ def _partners(
     others = others[np.argsort(owners, kind="stable")]
     degree = np.bincount(owners, minlength=len(size))
     begin = np.cumsum(degree) - degree
-    prediction, link = _expand_ranges(begin[mine], degree[mine])
-    other = others[link]
+    prediction = np.repeat(np.arange(len(mine)), degree[mine])
+    other = others[ranges(begin[mine], degree[mine])]
     if expansion == "all":
         start, pieces = first[other], size[other]
     else:
         rank = np.searchsorted(places, flat) - first[mine]  # of the predicted token in its word
         start, pieces = _partner_range(rank[prediction], size[mine[prediction]], size[other], expansion)
         start += first[other]
-    to, piece = _expand_ranges(start, pieces)
-    return prediction[to], places[piece]
-
-
-def _expand_ranges(start: NDArray[np.int64], count: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the index of each range `start[i] .. start[i] + count[i] - 1`, repeated, and all numbers in it."""
-    shift = start - (np.cumsum(count) - count)
-    owner = np.repeat(np.arange(len(count)), count)
-    return owner, shift[owner] + np.arange(len(owner))
+    return np.repeat(prediction, pieces), places[ranges(start, pieces)]
 
 
 def _partner_range(

@@ -47,7 +47,6 @@ class WordAligned(Objective):
 
     reads = Pairs
     term: ClassVar[str] = "word_aligned"
-    stochastic = False
     needs: ClassVar[frozenset[str]] = frozenset({"links"})
 
     links: Literal["one_to_one", "all"] = Field(
@@ -230,11 +229,7 @@ def _word_vectors(states: Tensor, extra: dict[str, Any], prefix: str = "") -> Te
 
 
 def require_links(pairs: Pairs, name: str) -> Ragged:
-    """Return the word alignments of the pairs.
-
-    Raises:
-        DataError: there are none; the message says how to get them.
-    """
+    """Return the word alignments of the pairs; raise a DataError that says how to get them."""
     if pairs.links is None:
         raise DataError(
             f"{name} needs word alignments, and these pairs have none; add a section [align] to the recipe, or open "
@@ -244,10 +239,7 @@ def require_links(pairs: Pairs, name: str) -> Ragged:
 
 
 def one_to_one(links: Ragged, confidence: Ragged | None) -> NDArray[np.bool_]:
-    """Return (total,) which links are the unique best of both their words; without confidences the only one of both.
-
-    links: n rows of (source word, target word). confidence: a number per link, or None.
-    """
+    """Return (total,) which links are the unique best, by confidence if given, of both their words."""
     rows, flat = links.rows(), links.flat
     keep = np.ones(len(flat), np.bool_)
     for side in (0, 1):

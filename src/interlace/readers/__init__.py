@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from glob import glob
 from pathlib import Path
+from string import Formatter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from interlace.core.errors import DataError
+from interlace.core.errors import DataError, did_you_mean
 from interlace.core.json_files import json_record, read_json
 from interlace.core.names import file_in
 from interlace.core.randomness import Purpose, generator
@@ -50,11 +51,7 @@ class Reader(Settings, ABC):
         """
 
     def cut(self, paths: list[Path], languages: list[str], rows: int) -> list[list[FileLines]]:  # noqa: ARG002
-        """Cut the input into parts of at most `rows` rows for `read_chunks`; none if it must be read as a whole.
-
-        Raises:
-            DataError: as `read_chunks`.
-        """
+        """Cut the input into parts of at most `rows` rows, none if it must be read whole; errors as `read_chunks`."""
         return []
 
 
@@ -190,6 +187,19 @@ def find_sides(root: Path, patterns: tuple[str, str], languages: Sequence[str]) 
             raise DataError(f"{path}: no file of {root / other} corresponds to it on the other side")
         found = [[side[key] for key in sorted(side)] for side in sides]
     return [path for paths in found for path in paths]
+
+
+def check_pattern(pattern: str, placeholders: Iterable[str]) -> str:
+    """Return the pattern unchanged, or raise ValueError for a placeholder that is not in `placeholders`."""
+    try:
+        fields = [(name, width) for _, name, width, _ in Formatter().parse(pattern) if name is not None]
+        names = [f"{name}:{width}" if width else name for name, width in fields]
+    except ValueError as error:
+        raise ValueError(f"{pattern!r} is not a pattern of a path: {error}") from None
+    for name in names:
+        if name not in placeholders:
+            raise ValueError(f"{pattern!r}: unknown placeholder {{{name}}}{did_you_mean(name, placeholders)}")
+    return pattern
 
 
 _BESIDE = (re.compile(r"(README|LICEN[CS]E)([._-].*)?|.*\.md", re.IGNORECASE), re.compile(r".*\.json"))

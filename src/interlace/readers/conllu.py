@@ -19,7 +19,7 @@ from pydantic import Field
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.readers import Reader
-from interlace.readers.common.text import chunks_of, expect, tagged_text
+from interlace.readers.common.text import chunks_with_notes, expect, tagged_text
 from interlace.text import Text
 from interlace.text.lines import read_lines
 
@@ -75,15 +75,13 @@ class Conllu(Reader):
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text]:
         """Read one file after another. Lines are rebuilt from tokens; those that differ from `# text` are counted."""
         expect("conllu", "files of one language", paths, languages, fits=bool(paths) and len(languages) == 1)
-        notes: Counter[str] = Counter()
-        for chunk in chunks_of(sentence for path in paths for sentence in self._sentences(path, notes)):
+        for chunk, notes in chunks_with_notes(paths, self._sentences):
             tagged = [(one.line, one.spans, [word.tag for word in one.words]) for one in chunk]
             text = tagged_text(tagged, languages[0], "pos", "conllu", notes)
             if self.trees:
                 tags = text.tags | {"deprel": [one.relations for one in chunk]}
                 text = replace(text, tags=tags, heads=Ragged.of([one.heads for one in chunk]))
             yield text
-            notes.clear()
 
     def _sentences(self, path: Path, notes: Counter[str]) -> Iterator[_Sentence]:
         tokens: list[_Token] = []

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -27,10 +27,8 @@ from interlace.core.json_files import parse_json
 from interlace.readers import HUB, Reader, is_hub
 from interlace.readers.common import text as common
 from interlace.readers.common.questions import AnsweredQuestion, JsonNode, question_pairs, read_question
+from interlace.text import Text, TextPairs
 from interlace.text.lines import plain_name, read_lines
-
-if TYPE_CHECKING:
-    from interlace.text import Text, TextPairs
 
 SYNTAX = "hub:OWNER/NAME/CONFIGURATION/SPLIT[@REVISION]; CONFIGURATION is 'default' for a data set without any"
 _PARQUET = "refs/convert/parquet"  # the branch with tables that the hub makes of data sets with a loading script
@@ -106,12 +104,12 @@ class DatasetReader(Reader):
                 yield form.text_of(chunk, notes)
                 notes.clear()
 
-    def _selected(self, table: DatasetRows, language: str) -> Iterator[_Row]:
+    def _selected(self, table: DatasetRows, language: str) -> Iterator[JsonNode]:
         """Yield the rows of a language by their column."""
         wanted = self.language_names.get(language, language)
         others: Counter[str] = Counter()
         for row in table.rows():
-            own = str(row.value(self.language_column))
+            own = str(row.get(self.language_column))
             if wanted in {own, own.partition("-")[0]}:
                 yield row
             else:
@@ -135,11 +133,7 @@ class HubAddress:
 
     @classmethod
     def parse(cls, text: str) -> HubAddress:
-        """Return the address in `hub:...`.
-
-        Raises:
-            ValueError: the text does not have that form.
-        """
+        """Return the address in `hub:...`; raise a ValueError if the text does not have that form."""
         place, _, revision = text.removeprefix(HUB).partition("@")
         repository, configuration, split = [*place.rsplit("/", 2), "", ""][:3]
         if not (text.startswith(HUB) and "/" in repository and configuration and split):
@@ -162,29 +156,6 @@ class HubAddress:
         return HubAddress(str(folder), self.configuration, self.split, self.revision) if folder.is_dir() else self
 
 
-@dataclass(frozen=True)
-class _Row:
-    """One row of a table; `number` counts from 1."""
-
-    path: Path
-    number: int
-    values: Mapping[str, Any]
-
-    def value(self, column: str) -> Any:
-        if column not in self.values:
-            raise self.error(f"there is no {column!r}{did_you_mean(column, self.values)}")
-        return self.values[column]
-
-    def text(self, column: str) -> str:
-        value = self.value(column)
-        if not isinstance(value, str):
-            raise self.error(f"{column!r} is {value!r}, expected text")
-        return value
-
-    def error(self, message: str) -> DataError:
-        return DataError(f"{self.path}, row {self.number}: {message}")
-
-
 @dataclass
 class DatasetRows:
     """A table that is read once.
@@ -202,11 +173,7 @@ class DatasetRows:
 
     @classmethod
     def open(cls, path: Path) -> DatasetRows:
-        """Open the data set that `hub:..` names, or the file at a path.
-
-        Raises:
-            DataError: it is missing or damaged.
-        """
+        """Open the data set that `hub:..` names, or a file; raise a DataError if it is missing or damaged."""
         kind = plain_name(path).suffix
         if is_hub(path):
             dataset = open_dataset(path)
@@ -231,11 +198,11 @@ class DatasetRows:
 
         return cls(path, schema.names, contents, dict(_label_names(schema)))
 
-    def rows(self) -> Iterator[_Row]:
+    def rows(self) -> Iterator[JsonNode]:
         """Yield and count all rows."""
         for values in self.contents(self.used):
             self.count += 1
-            yield _Row(self.path, self.count, values)
+            yield JsonNode(self.path, f"row {self.count}", values)
 
 
 def _parquet(path: Path) -> tuple[Any, Callable[[list[str]], Iterable[Any]]]:
@@ -299,18 +266,18 @@ class _RowFormat(ABC):
         return cls(reader, table, languages, tuple(columns)) if all(columns) else None
 
     @abstractmethod
-    def item(self, row: _Row, notes: Counter[str]) -> Any:
+    def item(self, row: JsonNode, notes: Counter[str]) -> Any:
         """Return the contents of a row."""
 
     @abstractmethod
     def text_of(self, chunk: list[Any], notes: Counter[str]) -> Text | TextPairs:
         """Return a chunk of items as text."""
 
-    def pairs_of(self, sides: list[list[str]], notes: Counter[str], labels: list[str] | None = None) -> TextPairs:
-        """Return two sides as pairs."""
-        return common.plain_pairs((sides[0], sides[1]), self.languages, self.reader.word_tokenizer, labels, notes)
+    def plain(self, sides: list[list[str]], notes: Counter[str], labels: list[str] | None = None) -> Any:
+        """Return one side as text, two as pairs."""
+        return common.plain(sides, self.languages, self.reader.word_tokenizer, labels, notes)
 
-    def label_name(self, column: str, row: _Row, value: Any) -> str:
+    def label_name(self, column: str, row: JsonNode, value: Any) -> str:
         """Return the name of a label or a tag, empty if it is missing (-1 or '-')."""
         if value is None or value == -1:
             return ""
@@ -329,11 +296,10 @@ class _QuestionRows(_RowFormat):
 
     required = ("context", "question", "answers")
 
-    def item(self, row: _Row, notes: Counter[str]) -> AnsweredQuestion:
+    def item(self, row: JsonNode, notes: Counter[str]) -> AnsweredQuestion:
         context, question, answers = self.columns
-        found = {"question": row.text(question), "answers": _answers(row, answers), "id": row.values.get(_ID, "")}
-        node = JsonNode(row.path, f"row {row.number}", found)
-        return read_question(node, common.one_line(row.text(context), notes), notes)
+        found = {"question": row.text(question), "answers": _answers(row, answers), "id": row.value.get(_ID, "")}
+        return read_question(replace(row, value=found), common.one_line(row.text(context), notes), notes)
 
     def text_of(self, chunk: list[AnsweredQuestion], notes: Counter[str]) -> TextPairs:
         return question_pairs(chunk, self.languages, self.reader.word_tokenizer, notes)
@@ -349,14 +315,14 @@ class _TaggedRows(_RowFormat):
         auto = "names" if "ner" in self.columns[1] else "pos"
         return auto if self.reader.tag_kind == "auto" else self.reader.tag_kind
 
-    def item(self, row: _Row, notes: Counter[str]) -> common.TaggedLine:
+    def item(self, row: JsonNode, notes: Counter[str]) -> common.TaggedLine:
         words = list(self._words(row, notes))
         line, spans = common.join_tokens([word for word, _ in words], self.reader.join)
         tags = [tag for _, tag in words]
         return line, spans, common.repaired_iob(tags, notes) if self.kind == "names" else tags
 
-    def _words(self, row: _Row, notes: Counter[str]) -> Iterator[tuple[str, str]]:
-        tokens, tags = (row.value(column) for column in self.columns)
+    def _words(self, row: JsonNode, notes: Counter[str]) -> Iterator[tuple[str, str]]:
+        tokens, tags = (row.get(column) for column in self.columns)
         if not (isinstance(tokens, list) and isinstance(tags, list) and len(tokens) == len(tags)):
             names = " and ".join(map(repr, self.columns))
             raise row.error(f"{names} should be lists of one length, found {tokens!r:.60} and {tags!r:.60}")
@@ -380,13 +346,13 @@ class _PairRows(_RowFormat):
 
     required = ("first", "second")
 
-    def item(self, row: _Row, notes: Counter[str]) -> tuple[str, str, str]:
+    def item(self, row: JsonNode, notes: Counter[str]) -> tuple[str, str, str]:
         first, second = (common.one_line(row.text(column), notes) for column in self.columns)
-        return first, second, self.label_name(self.label, row, row.value(self.label)) if self.label else ""
+        return first, second, self.label_name(self.label, row, row.get(self.label)) if self.label else ""
 
-    def text_of(self, chunk: list[tuple[str, str, str]], notes: Counter[str]) -> TextPairs:
+    def text_of(self, chunk: list[tuple[str, str, str]], notes: Counter[str]) -> Any:
         first, second, labels = map(list, zip(*chunk, strict=True))
-        return self.pairs_of([first, second], notes, labels if self.label else None)
+        return self.plain([first, second], notes, labels if self.label else None)
 
     @cached_property
     def label(self) -> str:
@@ -406,19 +372,19 @@ class _TranslationRows(_RowFormat):
         present = _TRANSLATION in table.columns or all(name in table.columns for name in names)
         return cls(reader, table, languages, names) if present else None
 
-    def item(self, row: _Row, notes: Counter[str]) -> list[str]:
+    def item(self, row: JsonNode, notes: Counter[str]) -> list[str]:
         if _TRANSLATION in self.table.columns:
-            value = row.value(_TRANSLATION)
+            value = row.get(_TRANSLATION)
             if not isinstance(value, dict):
                 raise row.error(f"{_TRANSLATION!r} is {value!r:.60}, expected texts by language")
-            row = _Row(row.path, row.number, value)
+            row = replace(row, value=value)
         return [common.one_line(row.text(column), notes) for column in self.columns]
 
-    def text_of(self, chunk: list[list[str]], notes: Counter[str]) -> Text | TextPairs:
+    def text_of(self, chunk: list[list[str]], notes: Counter[str]) -> Any:
         sides = list(map(list, zip(*chunk, strict=True)))
         if self.languages[0] == self.languages[1]:
-            return common.plain_text(sides[0], self.languages[0], self.reader.word_tokenizer, notes=notes)
-        return self.pairs_of(sides, notes)
+            sides = sides[:1]
+        return self.plain(sides, notes)
 
 
 class _TextRows(_RowFormat):
@@ -426,11 +392,11 @@ class _TextRows(_RowFormat):
 
     required = ("text",)
 
-    def item(self, row: _Row, notes: Counter[str]) -> str:
+    def item(self, row: JsonNode, notes: Counter[str]) -> str:
         return common.one_line(row.text(self.columns[0]), notes)
 
-    def text_of(self, chunk: list[str], notes: Counter[str]) -> Text:
-        return common.plain_text(chunk, self.languages[0], self.reader.word_tokenizer, notes=notes)
+    def text_of(self, chunk: list[str], notes: Counter[str]) -> Any:
+        return self.plain([chunk], notes)
 
 
 _FORMATS: dict[str, type[_RowFormat]] = {
@@ -464,9 +430,9 @@ def _column(reader: DatasetReader, table: DatasetRows, setting: str) -> str:
     return named
 
 
-def _answers(row: _Row, column: str) -> list[dict[str, Any]]:
+def _answers(row: JsonNode, column: str) -> list[dict[str, Any]]:
     """Return answers as in SQuAD's file, a list of objects; tables may store an object of lists."""
-    value = row.value(column)
+    value = row.get(column)
     if isinstance(value, dict):
         texts, starts = value.get("text"), value.get("answer_start", value.get("start"))
         if isinstance(texts, list) and isinstance(starts, list) and len(texts) == len(starts):

@@ -30,10 +30,8 @@ class Iob(Reader):
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text]:
         """Read one file after another; the words are the file's tokens, the tags are in `tags["names"]`."""
         common.expect("iob", "files of one language", paths, languages, fits=bool(paths) and len(languages) == 1)
-        notes: Counter[str] = Counter()
-        for chunk in common.chunks_of(sentence for path in paths for sentence in self._sentences(path, notes)):
+        for chunk, notes in common.chunks_with_notes(paths, self._sentences):
             yield common.tagged_text(chunk, languages[0], "names", "iob", notes)
-            notes.clear()
 
     def _sentences(self, path: Path, notes: Counter[str]) -> Iterator[common.TaggedLine]:
         tokens: list[str] = []

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from interlace.alignment.gold_text import joined_lines
 from interlace.readers import Reader
-from interlace.readers.common.text import chunks_of, expect, plain_pairs
+from interlace.readers.common.text import chunks_with_notes, expect, plain
 from interlace.text import TextPairs
 
 
@@ -25,16 +25,12 @@ class Joined(Reader):
         """Read one file after another; `languages` are source and target."""
         fits = bool(paths) and len(languages) == 2
         expect("joined", "files of pairs in two languages", paths, languages, fits=fits)
-        notes: Counter[str] = Counter()
+        for chunk, notes in chunks_with_notes(paths, _pairs):
+            yield plain(list(map(list, zip(*chunk, strict=True))), languages, self.word_tokenizer, notes=notes)
 
-        def pairs() -> Iterator[tuple[str, str]]:
-            for path in paths:
-                for source, target in joined_lines(path):
-                    if not (source and target):
-                        notes["pairs with an empty side"] += 1
-                    yield source, target
 
-        for chunk in chunks_of(pairs()):
-            source, target = map(list, zip(*chunk, strict=True))
-            yield plain_pairs((source, target), (languages[0], languages[1]), self.word_tokenizer, notes=notes)
-            notes.clear()
+def _pairs(path: Path, notes: Counter[str]) -> Iterator[tuple[str, str]]:
+    for source, target in joined_lines(path):
+        if not (source and target):
+            notes["pairs with an empty side"] += 1
+        yield source, target

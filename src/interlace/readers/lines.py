@@ -9,7 +9,7 @@ from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.readers import Reader, reader_for
-from interlace.readers.common.text import chunks_of, expect, plain_pairs, plain_text
+from interlace.readers.common.text import chunks_of, expect, plain
 from interlace.text import Text, TextPairs
 from interlace.text.lines import COMPRESSED, FileLines, cut_file, read_lines
 
@@ -27,13 +27,12 @@ class PlainLines(Reader):
         self._check([file.path for file in files], languages)
         if len(languages) == 1:
             for lines in chunks_of(line for file in files for line in read_lines(file)):
-                yield plain_text(lines, languages[0], self.word_tokenizer)
+                yield plain([lines], languages, self.word_tokenizer)
         else:
             half = len(files) // 2
             sides = zip(files[:half], files[half:], strict=True)
             for rows in chunks_of(chain.from_iterable(_pairs(first, second) for first, second in sides)):
-                source, target = map(list, zip(*rows, strict=True))
-                yield plain_pairs((source, target), (languages[0], languages[1]), self.word_tokenizer)
+                yield plain(list(map(list, zip(*rows, strict=True))), languages, self.word_tokenizer)
 
     def cut(self, paths: list[Path], languages: list[str], rows: int) -> list[list[FileLines]]:
         """Cut files that are not compressed at every `rows` lines."""

@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
 from interlace.readers import Reader
-from interlace.readers.common.text import chunks_of, expect, plain_pairs, tsv_rows
+from interlace.readers.common.text import chunks_with_notes, expect, plain, tsv_rows
 from interlace.text import TextPairs
 
 LABELS = ("entailment", "neutral", "contradiction")
@@ -42,14 +43,12 @@ class Nli(Reader):
         """Read one file after another; both sides of the pairs are in the one language."""
         expect("nli", "files of one language", paths, languages, fits=bool(paths) and len(languages) == 1)
         language = languages[0]
-        notes: Counter[str] = Counter()
         empty = f"{', '.join(map(str, paths))}: no labelled pair of language {language!r}"
-        for chunk in chunks_of((item for path in paths for item in self._pairs(path, language, notes)), empty):
+        for chunk, notes in chunks_with_notes(paths, partial(self._pairs, language), empty):
             premises, hypotheses, labels = map(list, zip(*chunk, strict=True))
-            yield plain_pairs((premises, hypotheses), (language, language), self.word_tokenizer, labels, notes)
-            notes.clear()
+            yield plain((premises, hypotheses), (language, language), self.word_tokenizer, labels, notes)
 
-    def _pairs(self, path: Path, language: str, notes: Counter[str]) -> Iterator[tuple[str, str, str]]:
+    def _pairs(self, language: str, path: Path, notes: Counter[str]) -> Iterator[tuple[str, str, str]]:
         columns = [getattr(self, column) or usual for column, usual in _USUAL.items()]
         for row in tsv_rows(path, columns, header=True, optional=(self.language_column,)):
             premise, hypothesis, label, own = row.cells

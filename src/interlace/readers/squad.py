@@ -8,7 +8,7 @@ from pydantic import Field
 
 from interlace.readers import Reader
 from interlace.readers.common.questions import AnsweredQuestion, question_pairs, read_json, read_question
-from interlace.readers.common.text import chunks_of, expect, one_line
+from interlace.readers.common.text import chunks_with_notes, expect, one_line
 from interlace.text import TextPairs
 
 
@@ -27,11 +27,9 @@ class Squad(Reader):
         """Read one file after another; two languages are those of the passages and of the questions."""
         fits = bool(paths) and 1 <= len(languages) <= 2
         expect("squad", "files of one language, or those of passages and questions", paths, languages, fits=fits)
-        notes: Counter[str] = Counter()
         empty = f"{', '.join(map(str, paths))}: there is no question in it"
-        for chunk in chunks_of((item for path in paths for item in _questions(path, notes)), empty):
+        for chunk, notes in chunks_with_notes(paths, _questions, empty):
             yield question_pairs(chunk, (languages[0], languages[-1]), self.word_tokenizer, notes)
-            notes.clear()
 
 
 def _questions(path: Path, notes: Counter[str]) -> Iterator[AnsweredQuestion]:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -9,7 +10,7 @@ from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.readers import Reader
-from interlace.readers.common.text import chunks_of, expect, one_line, plain_pairs, plain_text, read_elements
+from interlace.readers.common.text import chunks_with_notes, expect, one_line, plain, read_elements
 from interlace.text import Text, TextPairs
 
 _CODES = {"bpt", "ept", "it", "ph", "ut"}  # hold formatting codes of the original document
@@ -27,18 +28,11 @@ class Tmx(Reader):
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
         """Read one file after another."""
         expect("tmx", "files of one language or two", paths, languages, fits=bool(paths) and len(languages) in {1, 2})
-        notes: Counter[str] = Counter()
-        for chunk in chunks_of(row for path in paths for row in _rows(path, languages, notes)):
-            sides = list(map(list, zip(*chunk, strict=True)))
-            if len(languages) == 1:
-                yield plain_text(sides[0], languages[0], self.word_tokenizer, notes=notes)
-            else:
-                pair = (languages[0], languages[1])
-                yield plain_pairs((sides[0], sides[1]), pair, self.word_tokenizer, notes=notes)
-            notes.clear()
+        for chunk, notes in chunks_with_notes(paths, partial(_rows, languages)):
+            yield plain(list(map(list, zip(*chunk, strict=True))), languages, self.word_tokenizer, notes=notes)
 
 
-def _rows(path: Path, languages: list[str], notes: Counter[str]) -> Iterator[list[str]]:
+def _rows(languages: list[str], path: Path, notes: Counter[str]) -> Iterator[list[str]]:
     """Yield the segments of each unit in these languages."""
     others: set[str] = set()
     empty = True

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.readers import Reader
-from interlace.readers.common.text import chunks_of, expect, plain_pairs, plain_text, tsv_rows
+from interlace.readers.common.text import chunks_of, expect, plain, tsv_rows
 from interlace.text import Text, TextPairs
 
 
@@ -33,8 +33,4 @@ class Tsv(Reader):
         for chunk in chunks_of(row.cells for path in paths for row in tsv_rows(path, columns, header=self.header)):
             labels = None if self.label is None else [cells[-1] for cells in chunk]
             sides = [[cells[side] for cells in chunk] for side in range(len(languages))]
-            if len(languages) == 1:
-                yield plain_text(sides[0], languages[0], self.word_tokenizer, labels)
-            else:
-                pair = (languages[0], languages[1])
-                yield plain_pairs((sides[0], sides[1]), pair, self.word_tokenizer, labels)
+            yield plain(sides, languages, self.word_tokenizer, labels)

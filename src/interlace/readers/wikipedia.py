@@ -11,7 +11,7 @@ from pydantic import Field
 
 from interlace.core.errors import DataError, MissingDependencyError
 from interlace.readers import Reader
-from interlace.readers.common.text import chunks_of, expect, plain_text, read_elements
+from interlace.readers.common.text import chunks_of, expect, plain, read_elements
 from interlace.text import Text
 
 _ARTICLES = "0"  # the namespace of articles
@@ -39,7 +39,7 @@ class Wikipedia(Reader):
         """Read one dump after another; a file without any article is rejected."""
         expect("wikipedia", "dumps of one language", paths, languages, fits=bool(paths) and len(languages) == 1)
         for lines in chunks_of(line for path in paths for line in self._paragraphs(path)):
-            yield plain_text(lines, languages[0], self.word_tokenizer)
+            yield plain([lines], languages, self.word_tokenizer)
 
     def _paragraphs(self, path: Path) -> Iterator[str]:
         try:

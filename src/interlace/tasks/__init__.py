@@ -153,11 +153,7 @@ class TaskHead(HeadSettings, Objective):
         return min(self.max_length, prepared.traits.max_length)
 
     def states(self, backbone: Backbone, batch: Batch) -> Tensor:
-        """Return the (B, L, H) states of the layer that the head reads.
-
-        Raises:
-            SettingsError: the model has no such layer.
-        """
+        """Return the (B, L, H) states of the head's layer; raise a SettingsError if the model has no such layer."""
         if self.layer is None:
             return backbone.encode(batch.inputs)
         layers = backbone.hidden_states(batch.inputs)
@@ -300,11 +296,7 @@ class Task(Settings, ABC):
         return [query.language]
 
     def texts(self, split: str, language: str, root: Path) -> Sequence[Text | TextPairs]:
-        """Return the running text of a split, for contamination checks; empty for word lists.
-
-        Raises:
-            DataError: as `examples`.
-        """
+        """Return the running text of a split, as `examples`, for contamination checks; empty for word lists."""
         query = self.query(split, language, root)
         return [] if query.source == query.language else [chunk for _, chunk in self.read_chunks(query)]
 
@@ -368,10 +360,7 @@ class FineTuneTask(HeadSettings, Task):
 
     @abstractmethod
     def score(self, examples: Any, predictions: Any) -> Scores:
-        """Score predictions in the order of the examples; percent, unless the unit says otherwise.
-
-        Examples without gold (-1) are not scored; a missing prediction (-1) is wrong.
-        """
+        """Score predictions in the examples' order, in percent or `unit`; -1: no gold, or a wrong prediction."""
 
     def clean_chunks(self, query: FileQuery) -> Chunks[Any]:
         """Return `read_chunks`, decontaminated if that is set; raise a DataError if no row is left."""

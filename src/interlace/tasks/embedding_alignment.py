@@ -83,11 +83,7 @@ class EmbeddingAlignment(DictionaryTask):
             raise ValueError(f"candidates = {self.candidates!r} needs multi_subword = 'skip'")
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> EncodedEntries:
-        """Encode each dictionary entry as inside a sentence.
-
-        Raises:
-            DataError: a file is missing or no dictionary, or rows of the text are selected.
-        """
+        """Encode entries as inside a sentence; raise a DataError for no dictionary, or rows of a text."""
         query = self.query(split, language, root)
         words = read_entries(find_file(self.files, query))
         source, target = (

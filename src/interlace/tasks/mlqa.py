@@ -148,11 +148,7 @@ class Mlqa(SpanSettings, FineTuneTask):
 
 
 def encode_questions(chunks: Sequence[TextPairs], vocab: Vocab) -> Questions:
-    """Encode all questions in their order, and each passage once.
-
-    Raises:
-        DataError: the pairs have no answers, such as translations.
-    """
+    """Encode all questions in order, and each passage once; raise a DataError if there are no answers."""
     answers = [row for chunk in chunks for row in chunk.answers or []]
     places = [place for chunk in chunks for place in chunk.source.answers or []]
     count = sum(map(len, chunks))
@@ -319,10 +315,7 @@ def _characters(questions: Questions, passages: NDArray[Any], spans: NDArray[Any
 
 
 def best_texts(questions: Questions, predictions: NDArray[Any]) -> list[str]:
-    """Return the best answer to each question, empty if there is none.
-
-    predictions: (n, K) spans of characters, best first (`SPAN`).
-    """
+    """Return the best answer to each question, or an empty one; predictions: (n, K) `SPAN`s, best first."""
     spans = predictions[:, 0][["start", "end"]].tolist()
     return [_text(questions, row, start, end) for row, (start, end) in enumerate(spans)]
 
@@ -374,10 +367,7 @@ def answer_words(answer: str, rules: AnswerRules, language: str) -> tuple[str, .
 
 
 def compare_answers(found: str, answers: Sequence[str], rules: AnswerRules, language: str) -> tuple[float, float]:
-    """Return (F1, exact match), each against the nearest answer, 0 to 1.
-
-    F1 is the harmonic mean of precision and recall of words, 0 if none is common.
-    """
+    """Return (F1 of words, exact match), each against the nearest answer, 0 to 1."""
     words, *right = (answer_words(answer, rules, language) for answer in (found, *answers))
     common = [(Counter(words) & Counter(one)).total() for one in right]
     f1 = max(2 * both / (len(words) + len(one)) if both else 0.0 for both, one in zip(common, right, strict=True))

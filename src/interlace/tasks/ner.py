@@ -71,11 +71,7 @@ class Ner(TaggingTask):
         return ("precision", "recall", *(f"f1 {kind}" for kind in self.types))
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> LabeledExamples:
-        """Encode sentences with a tag per word.
-
-        Raises:
-            DataError: an unknown type, or there is no entity.
-        """
+        """Encode sentences with a tag per word; raise a DataError if a type is unknown, or there is no entity."""
         chunks, numbers = self.clean_chunks(self.query(split, language, root)), tag_numbers(self.types)
         if self.other_types == "outside":
             others: Counter[str] = Counter()
@@ -126,10 +122,7 @@ class Ner(TaggingTask):
 
 @dataclass(frozen=True)
 class Entities:
-    """Half-open spans of words, counted over all sentences, with the number of their type.
-
-    opened: whether an entity begins with an I. All have shape (E,).
-    """
+    """(E,) half-open spans of words over all sentences, the number of their type, and whether they begin with an I."""
 
     starts: NDArray[np.int64]
     stops: NDArray[np.int64]

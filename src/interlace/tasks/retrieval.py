@@ -20,7 +20,7 @@ from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import ProbeTask, Scores
 from interlace.tasks.common.files import Chunks, FileQuery, Files, ReaderSettings, encode, find_parts, read_text
 from interlace.tasks.common.prediction import InputLimits
-from interlace.tasks.common.vectors import distinct_rows, layer_number, layer_vectors, words_per_line
+from interlace.tasks.common.vectors import distinct_rows, layer_number, layer_vectors
 from interlace.text import TextPairs
 
 if TYPE_CHECKING:
@@ -67,11 +67,7 @@ class Retrieval(ProbeTask):
         return InputLimits(self.max_length, self.tokens_per_batch, self.language_ids)
 
     def layer_of(self, layers: int) -> int:
-        """Return the layer's number from 0, the embeddings, in a model of this many layers.
-
-        Raises:
-            SettingsError: the model has no such layer.
-        """
+        """Return the layer's number from 0, the embeddings; raise a SettingsError if there is no such layer."""
         return round(2 * layers / 3) if self.layer is None else layer_number("layer", self.layer, layers)
 
     def normalized(self, vectors: Vectors) -> Vectors:
@@ -112,7 +108,7 @@ def both_ways(source: Vectors, target: Vectors, pairs: Pairs) -> Scores:
         "p@1 into source": source_score,
     }
     both = (into_target.astype(np.float64) + into_source) / 2
-    identity = identity_of(*map(words_per_line, (pairs.source, pairs.target)))
+    identity = identity_of(pairs.source.word_counts, pairs.target.word_counts)
     return Scores(metrics, Examples(both, np.ones(len(both)), identity))
 
 

@@ -83,11 +83,7 @@ class WordAlignment(SimilaritySettings, ProbeTask):
     )
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> GoldPairs:  # noqa: ARG002
-        """Read the pairs with their alignments, `language` as the target; links beyond a sentence are left out.
-
-        Raises:
-            DataError: there are no links.
-        """
+        """Read the pairs with their alignments but links beyond a sentence; raise a DataError without links."""
         query = self.query(split, language, root).require_pair()
         text = read_gold_text(*self._sides(query), languages=(self.source, language))
         path = find_file(self.gold, query)

@@ -36,10 +36,7 @@ _MIN_PAIRS = 3  # fewer are always nearly on a line
 
 @dataclass(frozen=True)
 class JudgedPairs:
-    """Pairs of words with human judgments of their similarity.
-
-    languages: of the first and the second words. scores: (n,), on any scale.
-    """
+    """(n,) pairs of words with human judgments of similarity on any scale; languages: of first and second words."""
 
     languages: tuple[str, str]
     first: list[str]
@@ -132,10 +129,7 @@ class WordSimilarity(ProbeTask):
 
 
 def correlations(found: NDArray[np.float64], gold: NDArray[np.float64]) -> dict[str, float]:
-    """Return Spearman's and Pearson's correlation and their harmonic mean (SemEval-2017's score), times 100.
-
-    A constant correlates with nothing: 0.
-    """
+    """Return Spearman's, Pearson's and their harmonic mean (SemEval-2017's score), times 100; of a constant 0."""
     from scipy.stats import pearsonr, spearmanr
 
     if np.ptp(found) == 0 or np.ptp(gold) == 0:

@@ -5,18 +5,16 @@ Readers and the toy corpus produce `Text`; derived languages map it to new `Text
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
-from typing import TYPE_CHECKING
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.errors import DataError
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from interlace.core.ragged import Ragged
+from interlace.core.ragged import Ragged
 
 
 @dataclass(frozen=True)
@@ -71,15 +69,16 @@ class Text:
         """Select lines by a mask (n,), with their labels; the notes stay."""
         if mask.all():
             return self
-        return replace(
-            self,
-            lines=list(compress(self.lines, mask)),
-            words=self.words.take(mask),
-            tags={kind: list(compress(tags, mask)) for kind, tags in self.tags.items()},
-            labels=None if self.labels is None else list(compress(self.labels, mask)),
-            answers=None if self.answers is None else list(compress(self.answers, mask)),
-            heads=None if self.heads is None else self.heads.take(mask),
-        )
+        return self._picked(lambda rows: rows.take(mask) if isinstance(rows, Ragged) else list(compress(rows, mask)))
+
+    def slice(self, start: int, stop: int) -> Text:
+        """Select consecutive lines, with their labels; the notes stay."""
+        return self._picked(lambda rows: rows.slice(start, stop) if isinstance(rows, Ragged) else rows[start:stop])
+
+    def _picked(self, pick: Callable[[Any], Any]) -> Text:
+        columns = {name: getattr(self, name) for name in ("lines", "words", "labels", "answers", "heads")}
+        picked = {name: pick(column) for name, column in columns.items() if column is not None}
+        return replace(self, **picked, tags={kind: pick(tags) for kind, tags in self.tags.items()})
 
 
 @dataclass(frozen=True)
@@ -108,11 +107,7 @@ class TextPairs:
         languages: tuple[str, str] = ("source", "target"),
         word_tokenizer: str = "whitespace",
     ) -> TextPairs:
-        """Tokenize lines and their translations, as `Text.of`.
-
-        Raises:
-            DataError: the numbers of lines differ, or a line contains a line feed.
-        """
+        """Tokenize lines and their translations, as `Text.of`; raise a DataError if their numbers differ."""
         if len(source) != len(target):
             raise DataError(f"{len(source)} source lines, but {len(target)} target lines; the sides must correspond")
         return cls(Text.of(source, languages[0], word_tokenizer), Text.of(target, languages[1], word_tokenizer))

@@ -37,10 +37,7 @@ def plain_name(path: Path | str) -> Path:
 
 @dataclass(frozen=True)
 class FileLines:
-    """Consecutive lines of a file.
-
-    start, end: of their bytes; `end` None: all that follow. line: the number of the first, from 1.
-    """
+    """Consecutive lines of a file, from the number `line`; start, end: of their bytes; None: all that follow."""
 
     path: Path
     start: int = 0
@@ -153,22 +150,14 @@ def count_lines(path: Path | str) -> int:
 
 
 def write_lines(path: Path | str, lines: Iterable[str]) -> None:
-    """Write lines atomically, compressed if the name ends in one of `COMPRESSED`.
-
-    Raises:
-        DataError: a line contains a line feed, or the disk is full.
-    """
+    """Write lines atomically, compressed by suffix; raise a DataError for a line feed in a line, or a full disk."""
     with writing(path) as write:
         write(lines)
 
 
 @contextmanager
 def writing(path: Path | str) -> Iterator[Callable[[Iterable[str]], None]]:
-    """Yield a function that writes a batch of lines; otherwise as `write_lines`.
-
-    Raises:
-        DataError: as `write_lines`.
-    """
+    """Yield a function that writes a batch of lines; otherwise as `write_lines`, also its errors."""
     count = 0
     with atomic(path) as partial, _opened(partial, "wb") as file:
 

@@ -41,10 +41,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Source:
-    """Parallel text files.
-
-    files: one per side, or one for both. languages: of source and target. reader: the reader plugin.
-    """
+    """Parallel text: files, one per side or one for both, the languages of source and target, and the reader."""
 
     files: list[Path]
     languages: list[str]
@@ -194,11 +191,7 @@ def _recorded_tokenizer(alignments: Path) -> str:
 
 
 def with_stdin(files: Sequence[Path]) -> list[Path]:
-    """Return the files with `-`, standard input, copied to a temporary file that is removed at exit.
-
-    Raises:
-        SettingsError: `-` is named twice.
-    """
+    """Return the files with `-`, standard input, copied to a temporary file; reject several, or an empty one."""
     if Path("-") not in files:
         return list(files)
     if list(files).count(Path("-")) > 1:

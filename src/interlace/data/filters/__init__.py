@@ -32,30 +32,19 @@ class Filter(RegistryEntry, ABC):
         return type(self).start is not Filter.start
 
     def start(self) -> Keep:
-        """Start a pass over a corpus: return the function to call with each chunk, in order.
-
-        The default is `keep`; rules that compare rows across chunks return a function with a state.
-        """
+        """Return the function to call with each chunk of a corpus, in order: `keep`, or one with a state."""
         return self.keep
 
     @abstractmethod
     def keep(self, chunk: Chunk) -> Mask:
-        """(n,) which lines or pairs of a single chunk to keep.
-
-        Raises:
-            DataError: the scripts of a language are not known.
-        """
+        """(n,) which lines or pairs of a chunk to keep; `script` raises a DataError for unknown languages."""
 
 
 FILTERS: Registry[Filter] = Registry(__name__, "filter", Filter)
 
 
 def build_filters(rules: Mapping[str, Mapping[str, Any]], where: str = "filters") -> list[Filter]:
-    """Build filters from their names and settings, in the given order; `where` is named in errors.
-
-    Raises:
-        SettingsError: no such filter, or a wrong setting.
-    """
+    """Build filters in the given order; raise a SettingsError, which names `where`, if a name or setting is wrong."""
     return [FILTERS.build({**settings, "name": name}, f"{where}.{name}") for name, settings in rules.items()]
 
 

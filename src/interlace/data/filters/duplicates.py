@@ -74,10 +74,7 @@ class HashSet:
 
 
 def line_hashes(lines: Iterable[str]) -> Hashes:
-    """(n,) a hash of each line, the same on all machines.
-
-    Two of n different lines share a hash with probability n² / 2^65: once in four million corpora of 3M lines.
-    """
+    """(n,) a hash of each line, the same on all machines; two of n lines share one with probability n² / 2^65."""
     digests = [blake2b(line.encode("utf-8", "surrogatepass"), digest_size=8).digest() for line in lines]
     return np.frombuffer(b"".join(digests), "<u8")
 

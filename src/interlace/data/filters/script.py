@@ -27,11 +27,7 @@ class Script(Filter):
     )
 
     def keep(self, chunk: Chunk) -> Mask:
-        """(n,) where every side is mostly in a script of its language.
-
-        Raises:
-            DataError: the scripts of a language are not known.
-        """
+        """(n,) where every side is mostly in a script of its language."""
         return on_all_sides(chunk, self._mostly)
 
     def scripts(self, language: str) -> frozenset[str]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interlace.text.running import is_tight
+from interlace.text.word_tokenizers.common.characters import CharacterClasses
 
 KNOWN, RUN, TIGHT, CLOSER, MARK, LOOSE, EXTENDS, LETTER = (1 << bit for bit in range(8))
 """Bits of a character: classified already; merges with others of its kind into a word (letters, digits); of a script
@@ -35,36 +36,21 @@ def _traits_of(character: str) -> int:
     return KNOWN + sum(bit for bit, held in holds.items() if held)
 
 
-_traits = np.zeros(0x110000, np.uint8)  # filled on demand: classifying all characters takes a second
-_ASCII = 128
-_traits[:_ASCII] = [_traits_of(chr(code)) for code in range(_ASCII)]
-
-
-def traits(codes: NDArray[Any]) -> NDArray[np.uint8]:
-    """(0x110000,) the bits of characters, set at least for those in `codes`."""
-    if codes.dtype != np.uint8:  # uint8 means ASCII
-        rare = codes[codes >= _ASCII]
-        for code in np.unique(rare[_traits[rare] == 0]).tolist():
-            _traits[code] = _traits_of(chr(code))
-    return _traits
+TRAITS = CharacterClasses(_traits_of)
 
 
 def at_starts(codes: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.uint8]:
     """(W,) the bits of the first character of each word."""
-    first = codes[starts]
-    found: NDArray[np.uint8] = traits(first)[first]
-    return found
+    return TRAITS.of(codes[starts])
 
 
 def at_ends(codes: NDArray[Any], starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.uint8]:
     """(W,) the bits of the last character of each word, ignoring accents."""
-    last = codes[ends - 1]
-    found: NDArray[np.uint8] = traits(last)[last]
+    found = TRAITS.of(codes[ends - 1])
     at, back = np.flatnonzero(found & EXTENDS), 1
     while len(at):
         back += 1
         at = at[ends[at] - starts[at] >= back]
-        before = codes[ends[at] - back]
-        found[at] = traits(before)[before]
+        found[at] = TRAITS.of(codes[ends[at] - back])
         at = at[(found[at] & EXTENDS) > 0]
     return found

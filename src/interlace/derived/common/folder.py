@@ -58,10 +58,7 @@ class OriginalFiles:
 
 @dataclass(frozen=True)
 class DerivedFile:
-    """A file in the derived language, in the format of the original.
-
-    alignments: files for the alignment of original and derived words, one for text and one for each side of pairs.
-    """
+    """A file in the derived language and format of the original, and files for its alignments, one for each side."""
 
     path: str
     source: OriginalFiles
@@ -100,10 +97,7 @@ class DerivedTranslations:
 
 @dataclass(frozen=True)
 class DerivedDictionary:
-    """Each word with a letter and its replacement, by frequency.
-
-    sources: text to count words in; empty: the derived files of the folder.
-    """
+    """Each word with a letter and its replacement, by frequency in `sources`, or in the folder's derived files."""
 
     path: str
     sources: tuple[OriginalFiles, ...] = ()
@@ -185,11 +179,7 @@ class _Written(TypedDict):
 
 
 def read_derivation(folder: Path) -> Derivation:
-    """Read how the files of a folder were derived, to undo it.
-
-    Raises:
-        DataError: the folder has no `meta.json`, or another one. SettingsError: the transformations are not invertible.
-    """
+    """Read how a folder was derived; raise a DataError without its record, a SettingsError if it is not invertible."""
     path = folder / META
     about = read_json(must_exist(path, "record of a derived language"), _Derived, remedy=_NOT_OURS)
     found: dict[str, Any] = {key: about[key] for key in _Derived.__annotations__}
@@ -425,11 +415,7 @@ def normalized(text: Text, normalize: Normalization) -> Text:
 
 
 def language_of(files: Sequence[Path], default: str) -> tuple[str, str]:
-    """Return the language in the files' names (`dev.hi.txt`), else the default, and the reason as a message.
-
-    Raises:
-        DataError: the names have several languages.
-    """
+    """Return the language in file names (`dev.hi.txt`), else the default, and why; raise a DataError for several."""
     found = {}
     for path in files:
         suffixes = [suffix[1:] for suffix in reversed(path.suffixes)]
@@ -486,11 +472,7 @@ def _has_trees(path: Path) -> bool:
 
 
 def check_outputs(files: Iterable[FolderFile]) -> None:
-    """Reject files that would be written under one name.
-
-    Raises:
-        DataError: names both.
-    """
+    """Raise a DataError about two files that would be written under one name; it names both."""
     names = {META: "the record of the transformations"}
     for file in files:
         for output in file.outputs:
@@ -502,11 +484,7 @@ def check_outputs(files: Iterable[FolderFile]) -> None:
 
 
 def check_folder(into: Path, outputs: Collection[str], read: Iterable[Path]) -> None:
-    """Reject a folder to write that has other files than an earlier run on the same input wrote.
-
-    Raises:
-        SettingsError: it has the input files. DataError: it has other files.
-    """
+    """Reject an output that has the input, or other files than an earlier run on the same input wrote."""
     if into.resolve() in {path.resolve().parent for path in read}:
         raise SettingsError(f"--output {into}: contains the input files; give another folder")
     must_be_replaceable(into, META, "folder of a derived language")

@@ -45,10 +45,7 @@ def hash_words(codes: Codes, starts: Ints, ends: Ints, key: np.uint64, out: Bits
 
 @njit(cache=True, nogil=True)
 def hash_lines(words: Any, key: np.uint64, out: Bits) -> None:
-    """Fill `out` with 64 bits per word, from the line's letters and the number of letters before the word.
-
-    They do not depend on how the line is tokenized.
-    """
+    """Fill `out` with 64 bits per word, from the line's letters and the number of letters before it, however split."""
     codes, _, offsets, starts, ends = words
     for line in range(len(offsets) - 1):
         value = key

@@ -119,10 +119,7 @@ def respelled(text: Text, spell: Callable[[Sequence[str]], list[str]]) -> Derive
 
 
 def relettered(text: Text, table: NDArray[np.uint32]) -> DerivedText:
-    """Replace each character of a text's words, except of a literal `<unk>`.
-
-    table: (0x110000,) the replacement of each code point.
-    """
+    """Replace each character of words, except of a literal `<unk>`; table: (0x110000,) its replacement."""
     from interlace.derived.common.kernels import replace_letters
 
     words = WordSpans.of(text)

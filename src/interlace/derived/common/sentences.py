@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.derived import DerivedText, Transformation
-from interlace.derived.common.characters import traits
+from interlace.derived.common.characters import TRAITS
 from interlace.derived.common.layout import WordSpans, reorder
 from interlace.text import Text
 
@@ -80,15 +80,12 @@ class SentenceOrder(Transformation):
 
 
 def find_sentences(words: WordSpans, split: Split, *, keep: bool) -> SentenceRuns:
-    """Return the sentences of all lines.
-
-    keep: leave sentence-final marks out of them.
-    """
+    """Return the sentences of all lines; `keep`: without sentence-final marks."""
     from interlace.derived.common.kernels import find_ends
 
     offsets, count = words.offsets, len(words.starts)
     ends, cuts, joined = np.zeros((3, count), np.bool_)  # ends: sentence-final marks and closing marks after them
-    find_ends(words, traits(words.codes), split == "period", ends, cuts, joined)
+    find_ends(words, TRAITS.table(words.codes), split == "period", ends, cuts, joined)
     if split == "line":
         cuts[:] = False
         if keep and count:  # marks at the end of their line, followed only by marks

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from interlace.alignment.links import reverse_links, sorted_links
 from interlace.core.errors import DataError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Ragged, ranges
 from interlace.text import Text, TextPairs
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
@@ -37,10 +37,7 @@ class DerivedText:
 
 @dataclass(frozen=True)
 class DerivedPairs:
-    """Pairs with both sides transformed.
-
-    source, target: links from the words of each side to those of the derived side.
-    """
+    """Pairs with both sides transformed; source, target: links from the words of each side to the derived ones."""
 
     pairs: TextPairs
     source: Ragged
@@ -72,14 +69,8 @@ def parts(text: Text, lines: int = 10_000) -> Iterator[Text]:
         yield text
         return
     for start in range(0, len(text), lines):
-        stop = min(start + lines, len(text))
-        columns = {name: getattr(text, name) for name in _COLUMNS}
-        cut: dict[str, Any] = {
-            name: rows.slice(start, stop) if isinstance(rows, Ragged) else rows[start:stop]
-            for name, rows in columns.items() if rows is not None
-        }  # fmt: skip
-        tags = {kind: rows[start:stop] for kind, rows in text.tags.items()}
-        yield replace(text, **cut, tags=tags, notes={} if start else text.notes)
+        part = text.slice(start, start + lines)
+        yield replace(part, notes={}) if start else part
 
 
 def concatenated(derived: Sequence[DerivedText]) -> DerivedText:
@@ -117,10 +108,7 @@ def unchanged(text: Text) -> DerivedText:
 
 
 def checked(derived: DerivedText, text: Text, name: str) -> DerivedText:
-    """Return the derived text; raise a DataError unless each word has one counterpart, which labels and answers follow.
-
-    name: of the transformation, for the error.
-    """
+    """Return the derived text; raise a DataError unless each word has one counterpart, as labels need."""
     links, sizes = derived.links, text.words.lengths
     if all(np.array_equal(sizes, found) for found in (links.lengths, derived.text.words.lengths)):
         to = links.flat[:, 1] + np.repeat(links.offsets[:-1] - links.offsets[0], sizes)
@@ -150,31 +138,21 @@ def composed(first: Ragged, second: Ragged) -> Ragged:
     wanted, there = rows * width + first.flat[:, 1], second.rows() * width + second.flat[:, 0]
     starts = np.searchsorted(there, wanted, "left")
     counts = np.searchsorted(there, wanted, "right") - starts
-    links = np.stack([np.repeat(first.flat[:, 0], counts), second.flat[_runs(starts, counts), 1]], axis=1)
+    links = np.stack([np.repeat(first.flat[:, 0], counts), second.flat[ranges(starts, counts), 1]], axis=1)
     return sorted_links(np.repeat(rows, counts), links.astype(np.int32), len(first))
 
 
 def overlaps(one: Ragged, other: Ragged) -> Ragged:
-    """Link two tokenizations of the same lines: (i, j) where the i-th and the j-th word share a character.
-
-    one, other: rows of (start, end) spans, in order and disjoint.
-    """
+    """Link two tokenizations of the same lines, (i, j) where words share a character; spans in order and disjoint."""
     width = 1 + max([int(side.flat[:, 1].max()) for side in (one, other) if len(side.flat)], default=0)
     spans = [(side.flat.astype(np.int64) + side.rows()[:, None] * width).T for side in (one, other)]
     (begin, end), (begin_other, end_other) = spans  # positions in all lines, for a single search
     first = np.searchsorted(end_other, begin, "right")
     count = np.maximum(np.searchsorted(begin_other, end, "left") - first, 0)
     rows = np.repeat(one.rows(), count)
-    at = _runs(first, count) - (other.offsets[:-1] - other.offsets[0])[rows]
+    at = ranges(first, count) - (other.offsets[:-1] - other.offsets[0])[rows]
     links = np.stack([np.repeat(one.columns(), count), at], axis=1).astype(np.int32)
     return Ragged.from_lengths(links, np.bincount(rows, minlength=len(one)))
-
-
-def _runs(starts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the numbers from each start, as many as it counts."""
-    before = np.cumsum(counts) - counts
-    runs: NDArray[np.int64] = np.repeat(starts - before, counts) + np.arange(int(counts.sum()))
-    return runs
 
 
 # ---- pairs ----

@@ -70,22 +70,14 @@ class Forest:
 
 
 def forest_of(text: Text) -> Forest:
-    """Return the trees of a text that has them.
-
-    Raises:
-        DataError: it has none.
-    """
+    """Return the trees of a text; raise a DataError if it has none."""
     if text.heads is None or "deprel" not in text.tags or "pos" not in text.tags:
         raise DataError("the text has no trees: heads, relations and parts of speech are needed")
     return Forest.of(text.heads, *(list(chain.from_iterable(text.tags[kind])) for kind in ("deprel", "pos")))
 
 
 def file_states(paths: Sequence[Path]) -> tuple[FileState, ...]:
-    """Return names, sizes and modification times of files, as cache keys.
-
-    Raises:
-        DataError: a file is missing.
-    """
+    """Return names, sizes and modification times of files as cache keys; raise a DataError if one is missing."""
     found = [(path, must_exist(path, "treebank").stat()) for path in paths]
     return tuple((str(path), stat.st_size, stat.st_mtime_ns) for path, stat in found)
 
@@ -183,10 +175,7 @@ def parsed(text: Text, files: Sequence[Path]) -> Forest:
 
 
 def _over_words(text: Text, begins: NDArray[np.int64], treebank: Treebank, rows: Ragged) -> Forest:
-    """Return the trees over the words of the text.
-
-    begins: (W,) the number of letters before each word. rows: the sentences of each line.
-    """
+    """Return trees over words; begins: (W,) the letters before each. rows: the sentences of each line."""
     found = treebank.columns.take(rows.flat)
     of = found.rows()
     starts, heads, depths, *labels = found.flat.T  # (P,)

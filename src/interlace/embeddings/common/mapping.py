@@ -97,10 +97,7 @@ class MappedPair:
         return float((mapped * others[found]).sum(axis=1).mean())
 
     def refine(self, rotation: Floats) -> Refined:
-        """Return the best rotation by the criterion, and the criterion before and after each iteration.
-
-        Stochastic induction counts as one iteration, the first.
-        """
+        """Return the best rotation by the criterion, and the criterion before and after each iteration."""
         best, history = rotation, [self.criterion(rotation)]
         if self.mapping.sampled_fraction < 1:
             best, iterations = self._induce_stochastically(rotation)
@@ -166,11 +163,7 @@ class MappingMethod(EmbeddingMethod):
 
     @abstractmethod
     def start(self, pair: MappedPair, sources: EmbeddingSources, progress: Progress) -> Start:
-        """Find and refine a rotation of a language onto the pivot; also return a record of it.
-
-        Raises:
-            DataError: an input of the method is missing, or nothing connects the two languages.
-        """
+        """Find and refine a rotation onto the pivot, with a record; raise a DataError if nothing connects the two."""
 
     def fit(self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None) -> CrossLingualVectors:
         """Train each language alone; return the vectors, all except the pivot's rotated as `start` finds.

@@ -6,7 +6,7 @@ direction, repeated sentences are dropped, and a share of monolingual sentences 
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -94,17 +94,10 @@ class CodeSwitchedText:
     counts: CodeSwitchingCounts = field(default_factory=CodeSwitchingCounts)
 
     def lines(self, text: TextPairs, words: WordPairs, links: Ragged) -> Iterator[list[str]]:
-        """Yield the lines of some pairs in blocks; those of a pair are consecutive.
-
-        text, words: the same pairs, in the words of the table. links: n rows of (source word, target word).
-        """
+        """Yield the lines of pairs in blocks, those of a pair consecutive; text, words and links are of the same."""
         for start in range(0, len(text), _BLOCK):
             stop = min(start + _BLOCK, len(text))
-            source, target = (
-                replace(side, lines=side.lines[start:stop], words=side.words.slice(start, stop))
-                for side in (text.source, text.target)
-            )
-            block = replace(text, source=source, target=target, links=None, labels=None)
+            block = TextPairs(text.source.slice(start, stop), text.target.slice(start, stop))
             yield self._block(block, words.slice(start, stop), links.slice(start, stop))
 
     def _block(self, text: TextPairs, words: WordPairs, links: Ragged) -> list[str]:
@@ -206,10 +199,7 @@ class CodeSwitchedText:
 
 
 class LineWriter:
-    """Writes switched sentences as text: the matrix sentence's characters with phrases exchanged.
-
-    translations: texts of the phrase table's translations OF_SOURCE and OF_TARGET phrases.
-    """
+    """Writes sentences by exchanging phrases; translations: texts of the phrase table's OF_SOURCE and OF_TARGET."""
 
     def __init__(self, pairs: TextPairs, translations: tuple[Sequence[str], Sequence[str]] = ((), ())) -> None:
         self._sides = (_SideText(pairs.source), _SideText(pairs.target))

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from interlace.alignment.phrases import PhraseRules, phrase_pairs
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Ragged, ranges
 from interlace.core.randomness import Generator
 from interlace.core.settings import Settings
 from interlace.data import KnownPhrases, Pairs, Sentences
@@ -131,7 +131,7 @@ class SwitchCandidates:
         texts: (vocabulary,) the characters of each token, as numbers; None: phrases are not compared.
         """
         sides = (pairs.source, pairs.target)
-        words = np.stack([word_counts(side) for side in sides], axis=1)
+        words = np.stack([side.word_counts for side in sides], axis=1)
         phrases = pairs.phrases or Ragged(np.zeros((0, 4), np.int32), np.zeros(len(pairs) + 1, np.int64))
         flat = np.ascontiguousarray(phrases.flat, np.int32)
         scores = np.ones((len(flat), 4), np.float32) if pairs.scores is None else pairs.scores.flat
@@ -176,7 +176,7 @@ class SwitchCandidates:
         inside, texts: see `of`.
         """
         links = pairs.links or Ragged(np.zeros((0, 2), np.int32), np.zeros(len(pairs) + 1, np.int64))
-        words = np.stack([word_counts(pairs.source), word_counts(pairs.target)], axis=1)
+        words = np.stack([pairs.source.word_counts, pairs.target.word_counts], axis=1)
         if (links.flat >= words[links.rows()]).any():  # last words may have no token
             np.maximum.at(words, links.rows(), links.flat.astype(np.int64) + 1)
         links, confidence = rules.confident(links, None if pairs.confidence is None else pairs.confidence.flat)
@@ -279,19 +279,10 @@ def _same_texts(
 ) -> NDArray[np.bool_]:
     """(m,) whether the text from `begin` to `end` is that of the row of `others`."""
     same: NDArray[np.bool_] = end - begin == others.lengths
-    mine, theirs = texts[_ranges(begin[same], end[same])], others.take(np.flatnonzero(same))
+    mine, theirs = texts[ranges(begin[same], (end - begin)[same])], others.take(np.flatnonzero(same))
     differs = (mine != theirs.flat) | (mine < 0)
     same[same] = np.bincount(theirs.rows(), differs, minlength=len(theirs)) == 0
     return same
-
-
-def word_counts(sentences: Sentences) -> NDArray[np.int64]:
-    """Return (n,) the number of words of each row."""
-    ends = sentences.words.offsets[1:]
-    lengths = sentences.words.lengths
-    if not len(sentences.words.values):
-        return np.zeros(len(lengths), np.int64)
-    return np.where(lengths > 0, sentences.words.values[ends - 1] + np.int64(1), 0)
 
 
 def all_boundaries(words: NDArray[np.int64]) -> tuple[Ragged, Ragged]:
@@ -316,7 +307,7 @@ def _table_spans(candidates: SwitchCandidates, settings: CodeSwitching, active: 
     """Return the spans of each matrix side that the phrase table translates: (start, stop, number, words of it)."""
     n, longest, sides = len(active), settings.max_phrase_length, []
     for side, (phrases, boundaries) in enumerate(zip(candidates.known or (), candidates.boundaries, strict=False)):
-        lengths, rows = word_counts(phrases.counterparts), phrases.spans.rows()
+        lengths, rows = phrases.counterparts.word_counts, phrases.spans.rows()
         start, stop = phrases.spans.flat.astype(np.int32).T
         fits = (stop - start <= longest) & (lengths <= longest) & (lengths > 0)
         fits &= (phrases.scores >= settings.min_probability) & (active[rows] == side)
@@ -413,10 +404,7 @@ class WordForms:
             self._at_start = ("(", self._encode("("))
 
     def converted(self, words: Ragged, blank: NDArray[np.bool_]) -> Ragged:
-        """Return the tokens of each word with a space before it or without, as `blank` (n,) says.
-
-        A word that does not survive decoding and encoding is unchanged.
-        """
+        """Return words' tokens with or without a space, (n,) `blank`; unchanged if they do not survive decoding."""
         data, ends = words.flat.astype(np.int32).tobytes(), (4 * (words.offsets - words.offsets[0])).tolist()
         keys = [(one, data[a:b]) for one, a, b in zip(blank.tolist(), ends[:-1], ends[1:], strict=True)]
         for key in dict.fromkeys(keys):
@@ -463,7 +451,7 @@ def switched_tokens(pairs: Pairs, switched: SwitchedSentences, forms: WordForms)
         at, blank = at[other], blank[other]
         # The first word of these pieces becomes a piece by itself, of a word in its other form.
         rest = store.token(origin[at], row[at], start[at] + 1)
-        old = Ragged.from_lengths(ids[_ranges(begin[at], rest)], rest - begin[at])
+        old = Ragged.from_lengths(ids[ranges(begin[at], rest - begin[at])], rest - begin[at])
         converted = forms.converted(old, blank)
         pieces = np.insert(pieces, at, pieces[:, at], axis=1)
         heads = at + np.arange(len(at))
@@ -472,19 +460,13 @@ def switched_tokens(pairs: Pairs, switched: SwitchedSentences, forms: WordForms)
         ids = np.concatenate([ids, converted.flat])
         words = np.concatenate([words, np.repeat(start[at], converted.lengths)])
     begin, end, owner, language, shift = pieces
-    index, lengths = _ranges(begin, end), end - begin
+    lengths = end - begin
+    index = ranges(begin, lengths)
     per_row = np.bincount(owner, lengths, minlength=len(switched.pieces)).astype(np.int64)
     rows = Ragged.from_lengths(ids[index], per_row)
     numbers = (words[index] + np.repeat(shift, lengths)).astype(np.int32)
     sentences = Sentences(rows, Ragged(numbers, rows.offsets), pairs.source.language)
     return SwitchedTokens(sentences, np.repeat(language, lengths).astype(np.int8))
-
-
-def _ranges(begin: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return all numbers of each range, one range after the other."""
-    lengths = end - begin
-    shift: NDArray[np.int64] = np.repeat(begin - (np.cumsum(lengths) - lengths), lengths)
-    return shift + np.arange(len(shift))
 
 
 @dataclass(frozen=True)

@@ -17,18 +17,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from hashlib import blake2b
-from string import Formatter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from interlace.core.errors import DataError, did_you_mean
+from interlace.core.errors import DataError
 from interlace.core.names import PairName
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.core.settings import Settings
+from interlace.readers import check_pattern
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -64,10 +64,13 @@ _REASONS = {
 }
 
 
+_Pattern = Annotated[str | None, AfterValidator(lambda text: text and check_pattern(text, ("source", "target")))]
+
+
 class Dictionary(Settings):
     """Which dictionaries an objective learns from. A plain string is read as `files`."""
 
-    files: str | None = Field(
+    files: _Pattern = Field(
         None,
         description="Dictionary files under the data root, a pattern with {source} and {target}: MUSE's format, or "
         "tab-separated source, target and count; none: count entries from the word alignments of the recipe's parallel "
@@ -102,21 +105,6 @@ class Dictionary(Settings):
     def _from_pattern(cls, data: Any) -> Any:
         return {"files": data} if isinstance(data, str) else data
 
-    @field_validator("files")
-    @classmethod
-    def _check_pattern(cls, pattern: str | None) -> str | None:
-        try:
-            fields = [(name, width) for _, name, width, _ in Formatter().parse(pattern or "") if name is not None]
-            names = [f"{name}:{width}" if width else name for name, width in fields]
-        except ValueError as error:
-            raise ValueError(f"{pattern!r} is not a path pattern: {error}") from None
-        for name in names:
-            if name not in {"source", "target"}:
-                raise ValueError(
-                    f"{pattern!r}: unknown placeholder {{{name}}}{did_you_mean(name, ['source', 'target'])}"
-                )
-        return pattern
-
     @model_validator(mode="after")
     def _check_origin(self) -> Dictionary:
         if self.files is not None and self.vectors is not None:
@@ -134,12 +122,8 @@ class Dictionary(Settings):
     ) -> Dictionaries:
         """Split the lexicons and tokenize the usable entries.
 
-        Args:
-            lexicons: by source and target language.
-            vocab: tokenizes the words.
-            name: of the objective, for errors and notes.
-            seed: of the split, unless the setting `seed` gives one.
-            max_tokens: entries with a word of more tokens are not used; None: no limit.
+        name: of the objective, for errors and notes. seed: of the split, unless the setting `seed` gives one.
+        max_tokens: entries with a word of more tokens are not used; None: no limit.
 
         Raises:
             DataError: there is no lexicon, or no training entry is usable.
@@ -248,10 +232,7 @@ class Dictionaries:
 
 
 def split_dictionary(lexicon: Lexicon, languages: tuple[str, str], share: float, seed: int) -> DictionarySplit:
-    """Draw a share of the source words for training, at least one; smaller shares are subsets of larger ones.
-
-    Words that differ in case only are one word, of either language.
-    """
+    """Draw a share of source words, ignoring case, for training; smaller shares are subsets of larger ones."""
     source, target = (
         _folded(types)[lexicon.entries[:, side]]
         for side, types in enumerate((lexicon.source_types, lexicon.target_types))
@@ -277,10 +258,7 @@ def _folded(words: Sequence[str]) -> NDArray[np.int64]:
 def _hold_out(
     splits: Sequence[DictionarySplit], columns: Sequence[NDArray[np.int64]], words: Ragged
 ) -> list[DictionarySplit]:
-    """Return the splits, in which no held-out entry has an embedding row of a usable training entry.
-
-    columns: (2, m) the words of each dictionary's entries. words: token ids of each.
-    """
+    """Return splits without held-out entries that have a row of a trained one; columns: (2, m) words of entries."""
     trained = [
         both[:, (split.parts == DictionaryPart.TRAIN) & (split.statuses == EntryStatus.USED)]
         for split, both in zip(splits, columns, strict=True)
@@ -358,10 +336,7 @@ def dictionary_scores(backbone: Backbone, dictionaries: Mapping[str, Dictionarie
 
 
 def _hits(vectors: Tensor, dictionary: Dictionaries, part: DictionaryPart, owner: int) -> list[bool]:
-    """Return for each source word whether its nearest target word is correct.
-
-    The word itself and its translations in other parts are not candidates.
-    """
+    """Return whether each source word's nearest target, except itself and those of other parts, is correct."""
     import torch
 
     mine = dictionary.owner == owner

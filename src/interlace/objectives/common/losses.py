@@ -37,12 +37,8 @@ def linear_cross_entropy(
     all sums are float32. In fp16 the errors are scaled up, and results of products are float32, because the sum of a
     frequent token would overflow. The gradient can be computed once.
 
-    Args:
-        features: (N, H).
-        decoder: the projection to the vocabulary.
-        labels: (N,).
-        smoothing: share of a label's weight that is spread over the vocabulary (Szegedy et al. 2016, section 7;
-            Vaswani et al. 2017, section 5.4).
+    features: (N, H). labels: (N,). smoothing: share of a label's weight that is spread over the vocabulary (Szegedy et
+        al. 2016, section 7; Vaswani et al. 2017, section 5.4).
     """
     apply: Any = _LinearCrossEntropy.apply
     total, nll = apply(features, decoder.weight, decoder.bias, labels, smoothing, torch.is_grad_enabled())

@@ -12,7 +12,7 @@ Legend: B sequences, L tokens of the longest, N predictions, C candidates.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,12 @@ from pydantic import AfterValidator, Field
 
 from interlace.core.randomness import Generator
 from interlace.core.schedules import Schedule, value_at, within
+from interlace.data.layout import Layout
+from interlace.data.vocab import Vocab
 from interlace.objectives import Batch, Component, Prepared, Resources
 
-if TYPE_CHECKING:
-    from interlace.data.layout import Layout
-    from interlace.data.vocab import Vocab
-
-    Chosen = NDArray[np.bool_]
-    Weights = NDArray[np.float32]
+Chosen = NDArray[np.bool_]
+Weights = NDArray[np.float32]
 
 Rate = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.0, 1.0))]
 
@@ -109,10 +107,7 @@ class Masking(Component):
         step: int,
         rng: Generator,
     ) -> Batch:
-        """Choose tokens among the content of each sequence, mask them, and return the batch that predicts them.
-
-        languages: of the sides. term: name of the loss.
-        """
+        """Choose tokens of each sequence's content, mask them, and return the batch; term: name of the loss."""
         flat, width = layout.ids.reshape(-1), layout.ids.shape[1]
         candidates = np.flatnonzero(layout.content.reshape(-1) & prepared.predictable[flat])
         chosen = candidates[self.choose(candidates, layout, prepared, value_at(self.rate, step), rng)]
@@ -129,10 +124,7 @@ class Masking(Component):
     def choose(
         self, candidates: NDArray[np.int64], layout: Layout, prepared: PreparedMasked, rate: float, rng: Generator
     ) -> Chosen:
-        """Return (C,) whether each candidate is predicted.
-
-        candidates: (C,) ascending indices into the flattened layout. rate: share to draw.
-        """
+        """Return (C,) which candidates, ascending places in the flattened layout, are predicted: a share `rate`."""
         width = layout.ids.shape[1]
         weights = None if prepared.weights is None else prepared.weights[layout.ids.reshape(-1)[candidates]]
         units: NDArray[np.int64] = candidates

@@ -98,15 +98,7 @@ class Seq2SeqObjective(Objective):
         targets: tuple[str, ...],
         prepared: Prepared,
     ) -> Batch:
-        """Return a batch.
-
-        Args:
-            read: what the encoder reads.
-            languages: the language of each side of `read`.
-            decoder: what the decoder reads.
-            targets: the target languages that `decoder.sides` refers to.
-            prepared: see `prepare`.
-        """
+        """Return a batch; languages: of the sides of `read`. targets: languages to which `decoder.sides` refer."""
         extra = {DECODER_IDS: decoder.ids}
         if decoder.first is not None:
             extra[DECODER_FIRST] = decoder.first
@@ -132,11 +124,7 @@ class Seq2SeqObjective(Objective):
         return terms | {NLL: Term(nll.sum(), weight=0.0)} if self.label_smoothing else terms
 
     def decoder_states(self, backbone: Backbone, batch: Batch) -> Tensor:
-        """Return the (N, H) decoder states that the labels are predicted from.
-
-        Raises:
-            SettingsError: the model has no decoder.
-        """
+        """Return the (N, H) decoder states of the predictions; raise a SettingsError without a decoder."""
         model = require_decoder(backbone, self.term)
         states = model.encode(batch.inputs)  # (B, L, H)
         decoder_inputs = {"input_ids": batch.extra[DECODER_IDS]}
@@ -158,10 +146,7 @@ class Seq2SeqObjective(Objective):
 
 
 def decoder_layout(ids: Ragged, target: int, vocab: Vocab, max_length: int) -> DecoderLayout:
-    """Return `[target] y1 .. yn` for each row, from which y1 .. yn and the end are predicted.
-
-    The end of a row that is truncated to `max_length` is not predicted.
-    """
+    """Return `[target] y1 .. yn` for each row; it predicts y1 .. yn and, unless the row is truncated, the end."""
     kept = np.minimum(ids.lengths, max_length - 1)
     read = np.full((len(ids), int(kept.max(initial=0)) + 1), vocab.pad, np.int64)
     read[:, 0] = target

@@ -8,15 +8,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.json_files import parse_json
-from interlace.readers.common.text import one_line, plain_pairs
+from interlace.readers.common.text import one_line, plain
+from interlace.text import TextPairs
 from interlace.text.lines import read_lines
-
-if TYPE_CHECKING:
-    from interlace.text import TextPairs
 
 NOT_FOUND = (-1, -1)  # the span of an answer that does not occur in the passage
 _SURROGATES = re.compile("[\ud800-\udfff]")  # JSON can escape half of a surrogate pair, UTF-8 cannot encode it
@@ -64,11 +62,15 @@ class JsonNode:
         """Return the integer under a key."""
         return int(self._under(key, int))
 
-    def _under(self, key: str, kind: type) -> Any:
+    def get(self, key: str) -> Any:
+        """Return the value under a key."""
         found = self._object()
         if key not in found:
             raise self.error(f"there is no {key!r}{did_you_mean(key, found)}")
-        value = found[key]
+        return found[key]
+
+    def _under(self, key: str, kind: type) -> Any:
+        value = self.get(key)
         if type(value) is not kind:
             raise self.error(f"{key!r} is {_TYPE_NAMES.get(type(value), repr(value))}, expected {_TYPE_NAMES[kind]}")
         return value
@@ -80,11 +82,7 @@ class JsonNode:
 
 
 def read_json(path: Path) -> JsonNode:
-    """Return the whole of a JSON file, plain or gzip.
-
-    Raises:
-        DataError: the file is missing, empty, damaged, not UTF-8 or not JSON; names the line.
-    """
+    """Return a JSON file, plain or gzip; raise a DataError with the line if it is missing or damaged."""
     try:
         return JsonNode(path, "", parse_json("\n".join(read_lines(path)), surrogates=True))
     except json.JSONDecodeError as error:
@@ -118,7 +116,7 @@ def question_pairs(
 ) -> TextPairs:
     """Return passages as the source and questions as the target; `languages` are in this order."""
     sides = ([item.context for item in questions], [item.text for item in questions])
-    pairs = plain_pairs(sides, languages, word_tokenizer, notes=notes)
+    pairs: TextPairs = plain(sides, languages, word_tokenizer, notes=notes)
     return replace(
         pairs,
         source=replace(pairs.source, answers=[item.span for item in questions]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -35,11 +35,7 @@ def expect(reader: str, takes: str, paths: Sequence[Path], languages: Sequence[s
 
 
 def chunks_of(items: Iterable[T], empty: str = "") -> Iterator[list[T]]:
-    """Yield lists of at most `CHUNK` items; one item is read ahead, so the last list comes after the end of file.
-
-    Raises:
-        DataError: there is no item, and `empty` is a message for that.
-    """
+    """Yield lists of at most `CHUNK` items, one read ahead; raise a DataError, `empty` if given, if there is none."""
     items = iter(items)
     ahead = list(islice(items, 1))
     if empty and not ahead:
@@ -50,26 +46,27 @@ def chunks_of(items: Iterable[T], empty: str = "") -> Iterator[list[T]]:
         yield chunk
 
 
-def plain_text(
-    lines: list[str],
-    language: str,
+def chunks_with_notes(
+    paths: Iterable[Path], rows: Callable[[Path, Counter[str]], Iterable[T]], empty: str = ""
+) -> Iterator[tuple[list[T], Counter[str]]]:
+    """Yield chunks of the rows of all files, each with what `rows` counted since the chunk before; as `chunks_of`."""
+    notes: Counter[str] = Counter()
+    for chunk in chunks_of((row for path in paths for row in rows(path, notes)), empty):
+        yield chunk, notes
+        notes.clear()
+
+
+def plain(
+    sides: Sequence[list[str]],
+    languages: Sequence[str],
     word_tokenizer: str,
     labels: list[str] | None = None,
     notes: Counter[str] | None = None,
-) -> Text:
-    """Return lines with the words that a word tokenizer finds."""
-    return replace(Text.of(lines, language, word_tokenizer), labels=labels, notes=dict(notes or {}))
-
-
-def plain_pairs(
-    sides: tuple[list[str], list[str]],
-    languages: tuple[str, str],
-    word_tokenizer: str,
-    labels: list[str] | None = None,
-    notes: Counter[str] | None = None,
-) -> TextPairs:
-    """Return two sides with the words that a word tokenizer finds."""
-    pairs = TextPairs.of(*sides, languages, word_tokenizer)
+) -> Any:
+    """Return the lines of one side as `Text`, of two as `TextPairs`, with the words that a word tokenizer finds."""
+    if len(sides) == 1:
+        return replace(Text.of(sides[0], languages[0], word_tokenizer), labels=labels, notes=dict(notes or {}))
+    pairs = TextPairs.of(sides[0], sides[1], (languages[0], languages[1]), word_tokenizer)
     return replace(pairs, labels=labels, notes=dict(notes or {}))
 
 

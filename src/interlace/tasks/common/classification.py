@@ -32,7 +32,7 @@ from interlace.scores import MAJORITY, Scale
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import FineTuneTask, Scores, TaskHead, Tuning
 from interlace.tasks.common.files import Chunks, ReaderSettings, encode, log_notes
-from interlace.tasks.common.vectors import Pooling, distinct_rows, words_per_line
+from interlace.tasks.common.vectors import Pooling, distinct_rows
 from interlace.text import Text, TextPairs
 
 if TYPE_CHECKING:
@@ -97,11 +97,7 @@ class ClassificationTask(FineTuneTask):
         return self.build_head(Classifier, classes=len(self.classes))
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> LabeledExamples:
-        """Encode the rows with their labels; rows without a label are counted and not scored.
-
-        Raises:
-            DataError: the reader returns no labels, or an unknown one, or no row has a label.
-        """
+        """Encode labeled rows, count others; raise a DataError about an unknown label, or if there is none."""
         chunks = self.clean_chunks(self.query(split, language, root))
         labels = np.concatenate([self._label_ids(path, chunk) for path, chunk in chunks])
         path = chunks[0][0]
@@ -128,14 +124,11 @@ class ClassificationTask(FineTuneTask):
         return np.array([numbers[label] for label in labels], np.int32)
 
     def score(self, examples: LabeledExamples, predictions: Any) -> Scores:
-        """Return `accuracy` over the rows that have a label, and the share of the most frequent class.
-
-        A bootstrap draws pairs with the same first sentence.
-        """
+        """Return `accuracy` of labeled rows and the majority share; a bootstrap draws equal first sentences at once."""
         gold, sides = np.asarray(examples.labels), _sides(examples)
         scored = gold >= 0
         hits = (np.asarray(predictions) == gold) & scored
-        identity = identity_of(gold, *map(words_per_line, sides))  # two languages may have the same labels
+        identity = identity_of(gold, *(side.word_counts for side in sides))  # two languages may have the same labels
         groups = distinct_rows(sides[0].ids)[0] if len(sides) == 2 else None
         outcomes = Examples(hits.astype(np.float64), scored.astype(np.float64), identity, groups=groups)
         majority = float(np.bincount(gold[scored]).max() / scored.sum())
@@ -194,11 +187,7 @@ class TaggingTask(FineTuneTask):
         return self.build_head(Tagger, classes=len(self.classes))
 
     def encode(self, chunks: Chunks[Text], vocab: Vocab, numbers: Mapping[str, int]) -> LabeledExamples:
-        """Encode sentences with the number of each word's tag, so that no subword belongs to two words.
-
-        Raises:
-            DataError: the reader returns no tags of this kind, or an unknown tag; with file, sentence and word.
-        """
+        """Encode words' tags, no subword in two words; raise a DataError that names the place of an unknown one."""
         tags: list[list[int]] = []
         for path, chunk in chunks:
             if self.tag_kind not in chunk.tags:
@@ -214,10 +203,7 @@ class TaggingTask(FineTuneTask):
         return LabeledExamples(sentences, tags=Ragged.of(tags))
 
     def without_shared_words(self, examples: LabeledExamples, predictions: Any, original: Any) -> dict[str, float]:
-        """Return the main metric over words that do not occur in the original language's examples.
-
-        Words that a derived language shares anchor the transfer. Empty if there are none, or no others.
-        """
+        """Return the metric over words that the original's examples lack; empty if none is shared, or all are."""
         words, theirs = _spelled_words(examples), frozenset(_spelled_words(original))
         tags: Any = examples.tags
         shared = np.array([word in theirs for word in words], np.bool_)

@@ -60,11 +60,7 @@ class DictionaryTask(ProbeTask):
         return [*super().read_files(split, language, root), *(part.path for part in parts)]
 
     def training_entries(self, query: FileQuery) -> TrainingEntries:
-        """Return the entries that the scored run, or a compared system, was trained on.
-
-        Raises:
-            DataError: a file is missing or no dictionary.
-        """
+        """Return entries that the run, or a compared system, was trained on; raise a DataError for other files."""
         entries: list[tuple[str, str]] = []
         for part in find_parts(self.training_dictionaries, query) if self.training_dictionaries is not None else []:
             pairs = list(zip(*read_entries(part.path), strict=True))
@@ -80,11 +76,7 @@ class DictionaryTask(ProbeTask):
 
 
 def read_entries(path: Path) -> tuple[list[str], list[str]]:
-    """Return words and their translations; a word may occur several times.
-
-    Raises:
-        DataError: a line is no translation (names it), or there is none.
-    """
+    """Return words and their translations; raise a DataError, with the line, if the file is no dictionary."""
     pairs = list(dict.fromkeys((source, target) for source, target, _ in read_translations(path)))
     if not pairs:
         raise DataError(f"{path}: no entry in the dictionary")
@@ -93,10 +85,7 @@ def read_entries(path: Path) -> tuple[list[str], list[str]]:
 
 @dataclass(frozen=True)
 class TrainingEntries:
-    """Words of the entries that were trained on, case-folded.
-
-    words: of both sides, as written.
-    """
+    """Words of the entries that were trained on, case-folded; `words`: of both sides, as written."""
 
     source: frozenset[str] = frozenset()
     target: frozenset[str] = frozenset()

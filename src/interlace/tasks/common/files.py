@@ -20,7 +20,7 @@ from interlace.core.errors import DataError, did_you_mean
 from interlace.data import Sentences
 from interlace.data.filters import on_all_sides, sides
 from interlace.data.vocab import Vocab
-from interlace.readers import READERS, is_hub
+from interlace.readers import READERS, check_pattern, is_hub
 from interlace.readers.dataset import HubAddress
 from interlace.text import Text, TextPairs
 from interlace.text.codes import three_letters, two_letters
@@ -108,19 +108,6 @@ def _as_list(patterns: str | list[str]) -> list[str]:
     return [patterns] if isinstance(patterns, str) else patterns
 
 
-def check_pattern(pattern: str, placeholders: Iterable[str]) -> str:
-    """Return the pattern unchanged, or raise ValueError for a placeholder that is not in `placeholders`."""
-    try:
-        fields = [(name, width) for _, name, width, _ in Formatter().parse(pattern) if name is not None]
-        names = [f"{name}:{width}" if width else name for name, width in fields]
-    except ValueError as error:
-        raise ValueError(f"{pattern!r} is not a pattern of a path: {error}") from None
-    for name in names:
-        if name not in placeholders:
-            raise ValueError(f"{pattern!r}: unknown placeholder {{{name}}}{did_you_mean(name, placeholders)}")
-    return pattern
-
-
 def require_split(files: FilePatterns) -> None:
     """Raise ValueError for a pattern that names the same file in every split."""
     for pattern in () if isinstance(files, dict) else _as_list(files):
@@ -151,10 +138,7 @@ class FilePart:
 
 @dataclass(frozen=True)
 class FileQuery:
-    """Which file a task needs.
-
-    language: the language that is scored; of a pair, the target. source: of a pair, the other language.
-    """
+    """Which file a task needs; language: that is scored; of a pair the target. source: the other one of a pair."""
 
     task: str
     split: str
@@ -185,11 +169,7 @@ class FileQuery:
 
 
 def find_file(files: FilePatterns, query: FileQuery, language: str | None = None) -> Path:
-    """Return the one whole file that `files` names; of a pair, for the side in `language`.
-
-    Raises:
-        DataError: no such file (lists the languages that have one), several files, or rows of one.
-    """
+    """Return the one whole file, of a pair of the side in `language`; else raise a DataError, with languages."""
     parts = find_parts(files, query, language)
     if len(parts) > 1 or parts[0].rows:
         raise DataError(f"{query.task}: expected one whole file without rows '[a:b]', found {parts[0].path} ..")
@@ -197,11 +177,7 @@ def find_file(files: FilePatterns, query: FileQuery, language: str | None = None
 
 
 def find_parts(files: FilePatterns, query: FileQuery, language: str | None = None) -> list[FilePart]:
-    """Return the files, or rows of files, that `files` names, in its order.
-
-    Raises:
-        MissingDataError: no such file; lists the languages that have one.
-    """
+    """Return the files, or rows of files, in order; raise a MissingDataError that lists languages with files."""
     parts = []
     for pattern, rows in map(_split_rows, _patterns(files, query)):
         paths = list(_candidate_paths(pattern, query, query.language if language is None else language))
@@ -218,11 +194,7 @@ def find_parts(files: FilePatterns, query: FileQuery, language: str | None = Non
 
 
 def expected_files(files: FilePatterns, query: FileQuery) -> list[Path]:
-    """Return the whole files that `files` names, whether they exist or not, without Hub data sets.
-
-    Raises:
-        MissingDataError: it names none for this split and language.
-    """
+    """Return whole files, present or not, without Hub data sets; raise a MissingDataError if none is named."""
     found = []
     for pattern, _ in map(_split_rows, _patterns(files, query)):
         if not is_hub(pattern):
@@ -232,11 +204,7 @@ def expected_files(files: FilePatterns, query: FileQuery) -> list[Path]:
 
 
 def translated_files(files: FilePatterns, language: str, source: str) -> FilePatterns:
-    """Return the patterns that read the translated test text of a language as the test text of the source language.
-
-    Raises:
-        MissingDataError: the files name no translation.
-    """
+    """Return patterns of translated test text as the source's test set; raise a MissingDataError if there are none."""
     values = {"{split}": "translated", "{language}": language, "{language3}": three_letters(language)[0]}
     patterns = _patterns(files, FileQuery("translate-test", "translated", language, Path()))
     for placeholder, value in values.items():

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from interlace.core.errors import DataError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Ragged, ranges
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs, Sentences
 from interlace.data.layout import sentence_layout
@@ -186,10 +186,9 @@ def running_text(text: Sentences, length: int, context: int, separator: int) -> 
     begins = np.arange(0, size, length - context)
     stops = np.minimum(begins + length - context, size)
     starts = np.maximum(begins - context, 0)
-    built = Ragged.from_lengths(np.zeros(0, np.int32), stops - starts)
-    places = np.repeat(starts - built.offsets[:-1], built.lengths) + np.arange(built.offsets[-1])
-    rows = Sentences(Ragged(ids[places], built.offsets), Ragged(words[places], built.offsets), text.language)
-    return rows, begins - starts
+    places, lengths = ranges(starts, stops - starts), stops - starts
+    built = [Ragged.from_lengths(column[places], lengths) for column in (ids, words)]
+    return Sentences(built[0], built[1], text.language), begins - starts
 
 
 def _nats(backbone: Backbone, batch: Batch, *, causal: bool | None = None) -> NDArray[np.float64]:
@@ -216,10 +215,7 @@ class SpelledSentences(Sentences):
 
 
 def encode_spelled(texts: Iterable[Text], vocab: Vocab) -> SpelledSentences:
-    """Encode all chunks into one column.
-
-    A subword adds as many characters as its (start, end) span reaches beyond all earlier ones of its line.
-    """
+    """Encode all chunks; a subword adds the characters by which its span reaches beyond earlier ones of its line."""
     parts = [vocab.encode_with_offsets(text) for text in texts]
     sentences, spans = Sentences.concatenate([one for one, _ in parts]), Ragged.concatenate([each for _, each in parts])
     flat, rows, first = spans.flat.astype(np.int64), spans.rows(), spans.columns() == 0
@@ -262,10 +258,7 @@ def sizes_of(text: Sentences, vocab: Vocab) -> tuple[NDArray[np.int64], NDArray[
 
 
 def stream_size(rows: Sentences, vocab: Vocab) -> tuple[int, int]:
-    """Return the words and characters of running text; the end of a sentence counts as one of each.
-
-    A word or sentence that a sequence's edge cuts in two counts in each.
-    """
+    """Return words and characters of running text, one of each per sentence end; a cut word counts in both parts."""
     inside = rows.words.flat >= 0
     begins = inside & ~np.concatenate([[False], inside[:-1]])
     begins |= inside & (rows.ids.columns() == 0)

@@ -106,10 +106,7 @@ def bucket_plan(
 
 @dataclass(frozen=True)
 class MixedSequences:
-    """Sequences of several languages as one column; each part is in one language.
-
-    rows: (n,) the row of each sequence in the parts laid end to end.
-    """
+    """Sequences of several languages as one column; rows: (n,) the row of each in the parts, each of one language."""
 
     parts: tuple[Any, ...]
     rows: NDArray[np.int64]
@@ -159,10 +156,7 @@ class MixedBatches:
 
 
 def merge_batches(batches: Sequence[Batch], pad: int) -> Batch:
-    """Return one batch with the sequences of all, padded to the longest.
-
-    Arrays of the shape of `input_ids` in `inputs` and `extra` are padded; other arrays are concatenated.
-    """
+    """Return one batch with the sequences of all; arrays of the shape of `input_ids` are padded to the longest."""
     shapes = [batch.inputs["input_ids"].shape for batch in batches]
     width = max(columns for _, columns in shapes)
     firsts = np.cumsum([0, *(rows for rows, _ in shapes)])

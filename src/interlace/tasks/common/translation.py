@@ -145,10 +145,7 @@ class TranslationTask(ProbeTask):
 
     @abstractmethod
     def compare(self, examples: SourceLines, outputs: list[str], back: list[str]) -> dict[str, TextMetric]:
-        """Return metrics by name: the task's own, one whose name ends in `chrf`, and any further ones.
-
-        back: the outputs translated back and normalized; empty without `round_trip`.
-        """
+        """Return metrics by name, one ending in `chrf`; back: normalized round trips, empty without `round_trip`."""
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: SourceLines) -> Scores:
         """Return metrics with signatures, 0 to 100; shares are in percent of lines or of words of the outputs.
@@ -243,12 +240,7 @@ def bleu(
 ) -> TextMetric:
     """Return sacreBLEU's BLEU of raw text (Post 2018).
 
-    Args:
-        outputs: (n,) translations.
-        references: (n,) one each.
-        language: of both; `auto` chooses a tokenizer by it.
-        tokenize: the tokenizer.
-        lower_case: ignore case.
+    language: of both; `tokenize = "auto"` chooses a tokenizer by it.
 
     Raises:
         DataError: the numbers of lines differ, or are 0.
@@ -280,11 +272,7 @@ def tokenized_bleu(
     word_tokenizer: str = "by_language",
     lower_case: bool = False,
 ) -> TextMetric:
-    """Return BLEU over the words of a word tokenizer, without smoothing, as Moses' `multi-bleu.perl`.
-
-    Raises:
-        DataError: as `bleu`. MissingDependencyError: the word tokenizer needs a package.
-    """
+    """Return BLEU over a tokenizer's words, without smoothing, as Moses' `multi-bleu.perl`; errors as `bleu`."""
     tokenizer = WORD_TOKENIZERS.build(word_tokenizer).of(language)
 
     def words(lines: Sequence[str]) -> list[str]:
@@ -300,11 +288,7 @@ def tokenized_bleu(
 
 
 def chrf(outputs: Sequence[str], references: Sequence[str], *, lower_case: bool = False) -> TextMetric:
-    """Return sacreBLEU's chrF2 (Popović 2015, beta of 2) over n-grams of up to 6 characters.
-
-    Raises:
-        DataError: as `bleu`.
-    """
+    """Return sacreBLEU's chrF2 (Popović 2015, beta of 2) over n-grams of up to 6 characters; errors as `bleu`."""
     _must_pair(outputs, references)
     from sacrebleu.metrics.chrf import CHRF
 

@@ -38,10 +38,7 @@ def layer_number(setting: str, layer: int, layers: int) -> int:
 def layer_vectors(
     backbone: Backbone, vocab: Vocab, sentences: Sentences, layers: Sequence[int], limits: InputLimits
 ) -> NDArray[np.float32]:
-    """Return the (k, n, H) mean states of the sentences in some layers, from one pass.
-
-    Layer 0 is the embeddings. A sentence without subwords gets zeros.
-    """
+    """Return (k, n, H) mean states of sentences in some layers, 0 the embeddings; zeros if there are no subwords."""
     import torch
 
     from interlace.models.backbone import pool
@@ -59,15 +56,6 @@ def layer_vectors(
             pooled = torch.stack([pool(states[layer].float(), content, "mean") for layer in layers])
             vectors[:, rows] = pooled.cpu().numpy()
     return vectors
-
-
-def words_per_line(sentences: Sentences) -> NDArray[np.int64]:
-    """Return the (n,) words of each line, which do not depend on the vocabulary."""
-    words = sentences.words
-    counts = np.zeros(len(words), np.int64)
-    filled = np.flatnonzero(words.lengths)
-    counts[filled] = words.flat[words.offsets[filled + 1] - words.offsets[0] - 1] + 1
-    return counts
 
 
 def distinct_rows(rows: Ragged) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -153,11 +141,7 @@ def centered(vectors: WordVectors, rows: NDArray[np.int64]) -> NDArray[np.float3
 
 
 def vectors_of(task: str, vectors: Mapping[str, WordVectors], language: str) -> WordVectors:
-    """Return the vectors of one language.
-
-    Raises:
-        DataError: there are none; lists the languages that have some.
-    """
+    """Return the vectors of a language; raise a DataError that lists the languages that have some."""
     if language not in vectors:
         raise DataError(f"{task}: there are no word vectors of {language!r}{did_you_mean(language, vectors)}")
     return vectors[language]

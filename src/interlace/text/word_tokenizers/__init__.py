@@ -31,10 +31,7 @@ class WordTokenizer(RegistryEntry, ABC):
 
     @property
     def package_versions(self) -> str:
-        """Names and versions of the packages, such as "jieba 0.42.1"; empty for our own code.
-
-        They are part of cache keys, because another version may find other words.
-        """
+        """Names and versions of the packages, such as "jieba 0.42.1", for cache keys; empty for own code."""
         return ", ".join(f"{package} {_version(package)}" for package in self.packages)
 
     def of(self, language: str) -> WordTokenizer:  # noqa: ARG002 - most ignore the language

@@ -63,6 +63,11 @@ class CharacterClasses:
             found = self._table[points]
         return found
 
+    def table(self, points: NDArray[Any]) -> NDArray[np.uint8]:
+        """(0x110000,) the class of each code point, known at least for those in `points`."""
+        self.of(points)
+        return self._table
+
     def of_lines(self, lines: Sequence[str]) -> NDArray[np.uint8]:
         """(C,) the class of each character of all lines, each line followed by a line feed."""
         return self.of(code_points(lines))

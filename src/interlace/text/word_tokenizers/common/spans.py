@@ -13,10 +13,7 @@ Span = tuple[int, int]
 
 
 def placed(line: str, tokens: Iterable[str]) -> list[Span] | None:
-    """Return the span of each token in the line, in order; None if a token does not occur in it.
-
-    Tokens may lack white space and control characters of the line.
-    """
+    """Return the span of each token, with white space and control characters inside; None if one is not in the line."""
     spans: list[Span] = []
     at = 0
     for token in tokens:
