@@ -326,6 +326,11 @@ class TrainSettings(Settings):
     compile: bool = Field(
         False, description="Compile the layers with torch.compile in training; the first updates take minutes longer."
     )
+    shard: bool = Field(
+        False,
+        description="Divide weights, gradients and moments between the processes (FSDP2, Zhao et al. 2023); else each "
+        "holds all of them. Results are the same up to rounding.",
+    )
     evaluate_every: int = Field(0, ge=0, description="Steps between evaluations of perplexity; 0: only at the end.")
     evaluate_tokens: int = Field(
         20_000,

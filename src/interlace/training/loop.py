@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import torch
 from torch import Tensor, nn
 from torch.amp import GradScaler
+from torch.distributed.tensor import DTensor
 
 from interlace.core.errors import RunError
 from interlace.core.randomness import Purpose, torch_seed
@@ -163,6 +164,7 @@ class Training:
     model: a `TrainingModel` as `accelerator.prepare` returned it.
     micro_batches: of an update, over all processes; a multiple of their number.
     read_every: updates between reads from the device, see `steps`.
+    copy: of a sharded model, for evaluation; see `whole_model`.
     loss_scale: of fp16 (Micikevicius et al. 2018, section 3.2), else None.
     """
 
@@ -174,6 +176,7 @@ class Training:
     last: int
     micro_batches: int = 1
     read_every: int = 1
+    copy: TrainingModel | None = None
     loss_scale: GradScaler | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -272,7 +275,8 @@ def _update(
         group["lr"] = rate
     if scale is not None:
         scale.unscale_(optimizer)
-    norm = torch.as_tensor(training.accelerator.clip_grad_norm_(training.model.parameters(), settings.clip)).detach()
+    found: Any = training.accelerator.clip_grad_norm_(training.model.parameters(), settings.clip)
+    norm = torch.as_tensor(found.full_tensor() if isinstance(found, DTensor) else found).detach()
     if scale is not None:
         scale.step(optimizer)
         scale.update()
