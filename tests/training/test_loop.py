@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from interlace.core.errors import RunError
 from interlace.core.ragged import Ragged
@@ -22,6 +21,7 @@ from interlace.training.device import accelerator_for
 from interlace.training.loop import Progress, StepCounts, Training, TrainingModel, steps, uses_all_parameters
 from interlace.training.mixture import Mixture, MixtureSource
 from interlace.training.optimizer import OptimizerSettings
+from waiting import Waiting
 
 
 @dataclass
@@ -162,23 +162,6 @@ def test_a_request_to_end_stops_the_loop_for_a_checkpoint(vocab):
         seen.append((step.index, progress.ended))
     assert seen == [*((number, False) for number in range(1, 12)), (12, True)]
     assert (progress.done, progress.stop) == (12, False)
-
-
-class Waiting(TorchDispatchMode):
-    """Counts what would wait for a GPU: reads of a number, and indices whose number depends on values."""
-
-    READS = ("aten._local_scalar_dense", "aten.nonzero", "aten.masked_select", "aten.unique", "aten._unique2")
-
-    def __init__(self):
-        super().__init__()
-        self.found = []
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        at = args[1] if str(func).startswith("aten.index.") else []
-        masks = any(each is not None and each.dtype == torch.bool for each in at)
-        if str(func).startswith(self.READS) or masks:
-            self.found.append(str(func))
-        return func(*args, **(kwargs or {}))
 
 
 @pytest.fixture
