@@ -61,9 +61,12 @@ def pretrain(recipe: Recipe, into: Path, callback: Callable[[TrainingStep], None
     accelerator = accelerator_for(train.precision, train.threads, train.trackers, into)
     train.check_processes(accelerator.num_processes)
     if not accelerator.is_main_process:
+        with naming_lost_processes(accelerator):
+            accelerator.wait_for_everyone()  # the first process may extend a finished run
         return into / "model" if records.is_finished(into) else _run(recipe, into, accelerator, callback)
     with run_folder.locked(into):
         records.claim_folder(recipe, into)
+        accelerator.wait_for_everyone()
         if records.is_finished(into):
             log.info("%s is finished; nothing to do", into)
             return into / "model"
