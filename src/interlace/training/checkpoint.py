@@ -90,9 +90,9 @@ def _save_parts(tensors: dict[str, Tensor], folder: Path) -> None:
         CheckpointError: a process cannot write.
     """
     from accelerate.utils import broadcast_object_list
-    from torch.distributed.checkpoint.state_dict_saver import save
     from torch.distributed.checkpoint.api import CheckpointException
     from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageWriter
+    from torch.distributed.checkpoint.state_dict_saver import save
 
     place = Path(broadcast_object_list([str(folder)])[0])
     try:
