@@ -57,12 +57,12 @@ def test_attention_drops_whole_weights_and_keeps_the_mean():
     torch.testing.assert_close(many.mean(dim=0), plain, atol=0.08, rtol=0)
 
 
-def gradients(family, vocab, kernel, ids, local=4):
+def gradients(family, vocab, kernel, ids, width=8):
     shape = Shape(
-        family=family, layers=2, width=8, heads=2, max_length=16, dropout=0, attention_dropout=0, local_attention=local
+        family=family, layers=2, width=width, heads=2, max_length=16, dropout=0, attention_dropout=0, local_attention=4
     )
     inputs = {"input_ids": ids, "attention_mask": (ids != vocab.pad).long()}
-    backbone = from_shape(shape, vocab, seed=1, attention=kernel).train()
+    backbone = from_shape(shape, vocab, seed=1, attention=kernel).train().to(ids.device)
     backbone.logits(backbone.encode(inputs)[ids != vocab.pad]).square().sum().backward()
     return {name: p.grad for name, p in backbone.named_parameters() if p.grad is not None}
 
@@ -116,7 +116,21 @@ def test_packed_sequences_learn_the_same(family, vocab, padded, monkeypatch, com
 
 def test_variable_lengths_need_half_precision_on_a_gpu():
     assert not has_varlen(torch.zeros(1, 1, 8, 64, dtype=torch.bfloat16))
-    assert "varlen_attn" in dir(attention_module)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("family", ["bert", "modernbert"])
+def test_the_kernel_of_a_gpu_learns_as_sdpa(family, vocab, padded, monkeypatch):
+    found = []
+    for packed in (True, False):
+        if not packed:
+            monkeypatch.setattr(attention_module, "has_varlen", lambda _: False)
+        with torch.autocast("cuda", torch.bfloat16):
+            found.append(gradients(family, vocab, "auto", padded.cuda(), width=128))
+    for name, gradient in found[0].items():
+        apart = (gradient - found[1][name]).norm() / found[1][name].norm().clamp(min=1e-6)
+        assert apart < 0.05, name
 
 
 def test_the_kernels_name_stays_out_of_the_checkpoint(vocab, tmp_path):

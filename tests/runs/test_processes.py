@@ -164,7 +164,8 @@ main()
 def test_sharded_half_precision_skips_updates_that_are_not_finite_in_one_process(python, small, tmp_path):
     driver = tmp_path / "driver.py"
     driver.write_text(SPOILED)
-    arguments = ["pretrain", str(small), "--set", "train.precision=fp16", *SHARDED, "--output"]
+    sets = ["--set", "train.precision=fp16", "--set", "train.diagnostics.every=5", *SHARDED]
+    arguments = ["pretrain", str(small), *sets, "--output"]
     subprocess.run([python, "-c", SPOILED, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
     two = [python, *TORCHRUN, str(driver), *arguments, str(tmp_path / "two")]
     subprocess.run(two, check=True, capture_output=True)
@@ -172,6 +173,8 @@ def test_sharded_half_precision_skips_updates_that_are_not_finite_in_one_process
     assert skipped == [[5], [5]]
     for found, expected in zip(losses(tmp_path / "two"), losses(tmp_path / "one"), strict=True):
         assert found == pytest.approx(expected, rel=2e-3)
+    one, two = ([row["step"] for row in records(tmp_path / run, "diagnosis")] for run in ("one", "two"))
+    assert one == two == [0, 5, 10, 12]
 
 
 KILLED = """

@@ -7,6 +7,7 @@ both are torch's own; padded batches are packed for its variable-length attentio
 Legend: B sequences, A heads, L tokens of the longest sequence, D head size.
 """
 
+from contextlib import suppress
 from typing import Any
 
 import torch
@@ -15,17 +16,10 @@ from torch.nn import functional
 
 from interlace.models.families import Family
 
-varlen_attn: Any
-try:
-    from torch.nn.attention import varlen
-
-    varlen_attn = varlen.varlen_attn
-except ImportError:  # before torch 2.10
-    varlen_attn = None
-
 NAME = "interlace"  # of the kernel among transformers' attention implementations
 MAX_LENGTH = 512  # above it, (L, L) weights cost more memory than they save time
 _LEVELS = 1 << 16  # random numbers of a dropout mask are 16 bits wide
+varlen_attn: Any = None  # torch's, on a GPU: it takes seconds to import
 
 
 class Dropout(nn.Dropout):
@@ -131,6 +125,12 @@ def packed_attention(
 
 def install_kernels(model: Any, *, own_attention: bool) -> None:
     """Put both kernels into a transformers model, in place; `own_attention` has effect where the model takes sdpa."""
+    global varlen_attn  # noqa: PLW0603 - compiled layers cannot import
+    if torch.cuda.is_available() and varlen_attn is None:
+        with suppress(ImportError):  # before torch 2.10
+            from torch.nn.attention import varlen
+
+            varlen_attn = varlen.varlen_attn
     if own_attention and model._supports_sdpa:  # noqa: SLF001 - transformers has no public name for it
         from transformers import AttentionInterface, AttentionMaskInterface
 

@@ -142,12 +142,12 @@ def load(path: Path, model: nn.Module, optimizer: Optimizer | None = None) -> Ch
     return stored.state
 
 
-def _like(own: Tensor, value: Tensor) -> Tensor:
+def _like(own: Any, value: Tensor) -> Tensor:
     """Return this process's part of a value that is divided as `own` is; the whole value if it is not."""
-    from torch.distributed.tensor import DTensor, distribute_tensor
-
-    if not isinstance(own, DTensor):
+    if not hasattr(own, "full_tensor"):
         return value
+    from torch.distributed.tensor import distribute_tensor
+
     return distribute_tensor(value.to(own.device), own.device_mesh, own.placements, src_data_rank=None)
 
 

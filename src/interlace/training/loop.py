@@ -28,7 +28,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import torch
 from torch import Tensor, nn
 from torch.amp import GradScaler
-from torch.distributed.tensor import DTensor
 from torch.utils.data import DataLoader, Dataset
 
 from interlace.core.errors import RunError
@@ -337,7 +336,7 @@ def _update(
     if scale is not None:
         scale.unscale_(optimizer)
     found: Any = training.accelerator.clip_grad_norm_(training.model.parameters(), settings.clip)
-    norm = torch.as_tensor(found.full_tensor() if isinstance(found, DTensor) else found).detach()
+    norm = torch.as_tensor(found.full_tensor() if hasattr(found, "full_tensor") else found).detach()
     if scale is not None:
         scale.step(optimizer)
         scale.update()

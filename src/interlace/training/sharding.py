@@ -13,7 +13,6 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch.distributed.tensor import DTensor
 
 from interlace.models.blocks import blocks_of
 from interlace.training import checkpoint
@@ -58,5 +57,6 @@ def whole_model(training: Training) -> Iterator[TrainingModel]:
 @torch.no_grad()
 def fill(copy: nn.Module, model: nn.Module) -> None:
     """Gather the weights of a sharded model into a whole one; all processes must call this together."""
-    for (_, own), (_, part) in zip(checkpoint.named_weights(copy), checkpoint.named_weights(model), strict=True):
-        own.copy_(part.full_tensor() if isinstance(part, DTensor) else part)
+    weights: Any = zip(checkpoint.named_weights(copy), checkpoint.named_weights(model), strict=True)
+    for (_, own), (_, part) in weights:
+        own.copy_(part.full_tensor() if hasattr(part, "full_tensor") else part)
