@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from interlace.core.errors import SettingsError
 from interlace.models.blocks import blocks_of
 from interlace.training import checkpoint
 
@@ -25,7 +26,15 @@ if TYPE_CHECKING:
 
 
 def shard(model: TrainingModel, accelerator: Accelerator) -> Any:
-    """Shard a model over all processes, in place; they must have the same weights. Return it prepared for training."""
+    """Shard a model over all processes, in place; they must have the same weights. Return it prepared for training.
+
+    Raises:
+        SettingsError: a parameter has no dimension.
+    """
+    for name, parameter in model.named_parameters():
+        if not parameter.ndim:
+            hint = "give it one, as torch.zeros(1) has, or set train.shard = false"
+            raise SettingsError(f"train.shard: {name} has no dimension that can be divided; {hint}")
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard
 
