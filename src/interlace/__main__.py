@@ -72,7 +72,7 @@ def exit_code(error: BaseException) -> int | None:
     User errors have the code 2, an interrupted command 130, a closed pipe 141.
     """
     from interlace.cli import notes
-    from interlace.core.errors import InterlaceError
+    from interlace.core.errors import InterlaceError, LostProcessError
 
     if os.environ.get("INTERLACE_TRACEBACK"):
         return None
@@ -95,6 +95,8 @@ def exit_code(error: BaseException) -> int | None:
         text = f"{_file_of(error)}{_first(error)} (INTERLACE_TRACEBACK=1 shows where)"
     else:
         return None
+    if isinstance(error, LostProcessError) or not isinstance(error, InterlaceError):
+        notes.quiet = False  # what the first process need not say
     notes.print(f"[bold]error:[/] {_plain(text)}", highlight=False, soft_wrap=True)
     return 2
 

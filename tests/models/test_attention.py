@@ -1,11 +1,14 @@
 import json
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
 import torch
 from torch.nn import functional
 
-from interlace.models.attention import Dropout, apply_dropout, attention
+from interlace.models import attention as attention_module
+from interlace.models.attention import Dropout, apply_dropout, attention, has_varlen
+from interlace.models.backbone import Backbone
 from interlace.models.build import from_shape, load
 from interlace.models.settings import Shape
 
@@ -54,23 +57,80 @@ def test_attention_drops_whole_weights_and_keeps_the_mean():
     torch.testing.assert_close(many.mean(dim=0), plain, atol=0.08, rtol=0)
 
 
-@pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
-def test_a_model_learns_the_same_with_either_kernel(family, vocab):
-    """Without dropout, gradients of the quick kernels equal those of eager attention, padding and windows included."""
+def gradients(family, vocab, kernel, ids, width=8):
     shape = Shape(
-        family=family, layers=2, width=8, heads=2, max_length=16, dropout=0, attention_dropout=0, local_attention=4
+        family=family, layers=2, width=width, heads=2, max_length=16, dropout=0, attention_dropout=0, local_attention=4
     )
-    ids = torch.randint(3, 40, (2, 12))
-    ids[1, 5:] = vocab.pad
     inputs = {"input_ids": ids, "attention_mask": (ids != vocab.pad).long()}
-    gradients = []
-    for kernel in ("auto", "eager"):
-        backbone = from_shape(shape, vocab, seed=1, attention=kernel).train()
-        backbone.logits(backbone.encode(inputs)[ids != vocab.pad]).square().sum().backward()
-        gradients.append({name: p.grad for name, p in backbone.named_parameters() if p.grad is not None})
-    assert gradients[0].keys() == gradients[1].keys()
-    for name, gradient in gradients[0].items():
-        torch.testing.assert_close(gradient, gradients[1][name], rtol=1e-3, atol=1e-5)
+    backbone = from_shape(shape, vocab, seed=1, attention=kernel).train().to(ids.device)
+    backbone.logits(backbone.encode(inputs)[ids != vocab.pad]).square().sum().backward()
+    return {name: p.grad for name, p in backbone.named_parameters() if p.grad is not None}
+
+
+@pytest.fixture
+def padded(vocab):
+    torch.manual_seed(5)
+    ids = torch.randint(3, 40, (3, 12))
+    ids[1, 5:] = ids[2, 1:] = vocab.pad
+    return ids
+
+
+def close(one, other):
+    assert one.keys() == other.keys()
+    for name, gradient in one.items():
+        torch.testing.assert_close(gradient, other[name], rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
+def test_a_model_learns_the_same_with_either_kernel(family, vocab, padded):
+    """Without dropout, gradients of the quick kernels equal those of eager attention, padding and windows included."""
+    close(*(gradients(family, vocab, kernel, padded) for kernel in ("auto", "eager")))
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_packed_sequences_learn_the_same(family, vocab, padded, monkeypatch, compiled):
+    """The stand-in for torch's kernel leaves what is in no sequence undefined, and its gradients too."""
+    calls = []
+
+    def varlen(query, key, value, ends, *others, scale, window_size):
+        assert others == (ends, *([16 if compiled else 12] * 2))
+        assert ends.tolist() == [0, 12, 17, 18]
+        calls.append(window_size)
+        found = []
+        for start, end in pairwise(ends.tolist()):
+            apart = (torch.arange(end - start)[:, None] - torch.arange(end - start)).abs()
+            mask = apart <= window_size[1] if window_size[1] >= 0 else None
+            parts = (each[start:end].transpose(0, 1) for each in (query, key, value))
+            found.append(functional.scaled_dot_product_attention(*parts, mask, scale=scale).transpose(0, 1))
+        return torch.cat([*found, (query + key + value)[end:] * torch.nan])
+
+    expected = gradients(family, vocab, "auto", padded)
+    monkeypatch.setattr(attention_module, "has_varlen", lambda _: True)
+    monkeypatch.setattr(attention_module, "varlen_attn", varlen)
+    if compiled:  # lengths are rounded up
+        monkeypatch.setattr(Backbone, "length_multiple", 16)
+    close(gradients(family, vocab, "auto", padded), expected)
+    assert calls == ([(-1, -1), (2, 2)] if family == "modernbert" else [(-1, -1)] * 2)
+
+
+def test_variable_lengths_need_half_precision_on_a_gpu():
+    assert not has_varlen(torch.zeros(1, 1, 8, 64, dtype=torch.bfloat16))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("family", ["bert", "modernbert"])
+def test_the_kernel_of_a_gpu_learns_as_sdpa(family, vocab, padded, monkeypatch):
+    found = []
+    for packed in (True, False):
+        if not packed:
+            monkeypatch.setattr(attention_module, "has_varlen", lambda _: False)
+        with torch.autocast("cuda", torch.bfloat16):
+            found.append(gradients(family, vocab, "auto", padded.cuda(), width=128))
+    for name, gradient in found[0].items():
+        apart = (gradient - found[1][name]).norm() / found[1][name].norm().clamp(min=1e-6)
+        assert apart < 0.05, name
 
 
 def test_the_kernels_name_stays_out_of_the_checkpoint(vocab, tmp_path):

@@ -7,8 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlace.core.errors import CheckpointError
+from interlace.models import search
 from interlace.models.search import TokenConstraints, beam_search, greedy_search, top_k
 from little_decodings import END, Little, everything, logprobs_of
+from waiting import Waiting
 
 RULES = TokenConstraints(end=END, pad=0, banned_ids=(0,))
 PLAIN = 0.0
@@ -104,6 +106,46 @@ def test_results_do_not_depend_on_other_rows(name, data):
 
 
 @pytest.mark.parametrize("name", ["greedy", "beam"])
+@given(st.integers(0, 10**6), st.lists(st.integers(0, 9), min_size=1, max_size=5), st.sampled_from([2, 3, 8]))
+@settings(max_examples=30)
+def test_results_do_not_depend_on_how_often_the_device_is_read(name, seed, limits, every):
+    """Scores are rounded, so that there are ties."""
+    seeds, maximum = [seed + row for row in range(len(limits))], torch.tensor(limits)
+    found = []
+    for steps in (1, every):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(search, "steps_between_reads", lambda _, steps=steps: steps)
+            found.append(searches()[name](Little(seeds, 6, steps=1), maximum, None))
+    for part in ("ids", "lengths", "logprobs"):
+        assert torch.equal(getattr(found[0], part), getattr(found[1], part))
+
+
+@pytest.mark.parametrize("name", ["greedy", "beam"])
+def test_a_step_that_is_not_read_does_not_wait(name, monkeypatch):
+    monkeypatch.setattr(search, "steps_between_reads", lambda _: 100)
+    waits = Waiting()
+
+    class Steps:
+        """Reads of the device before each step."""
+
+        found = ()
+
+        def step(self, tokens):
+            self.found = (*self.found, len(waits.found))
+            return torch.tensor([[1.0, -9.0, 2.0, 3.0, 4.0]]).repeat(len(tokens), 1)
+
+        def select(self, rows, each=None):
+            assert each is not None or len(self.found) == 8
+            return self
+
+    state = Steps()
+    with waits:
+        searches()[name](state, torch.tensor([7, 7]), None)
+    assert len(state.found) == 8
+    assert len(set(state.found)) == 1
+
+
+@pytest.mark.parametrize("name", ["greedy", "beam"])
 def test_respects_length_limits_and_banned_tokens(name):
     limits = torch.arange(12) % 5
     found = searches()[name](Little(list(range(12)), 5), limits, torch.arange(12))
@@ -147,6 +189,8 @@ def test_rejects_nan_scores(name):
 @given(st.lists(st.lists(st.integers(0, 3), min_size=6, max_size=6), min_size=1, max_size=4), st.integers(1, 8))
 def test_ties_prefer_the_first(rows, count):
     values, places = top_k(torch.tensor(rows, dtype=torch.float32), count)
+    quick = top_k(torch.tensor(rows, dtype=torch.float32), count, wait=False)
+    assert all(map(torch.equal, quick, (values, places)))
     for row, taken, at in zip(rows, values.tolist(), places.tolist(), strict=True):
         assert at == sorted(range(6), key=lambda place: (-row[place], place))[:count]
         assert taken == [row[place] for place in at]

@@ -1,7 +1,11 @@
-"""Two processes with one micro-batch each equal one process with two, dropout on, with all objectives."""
+"""Processes with a micro-batch each equal one process with all, dropout on, with all objectives, sharded or not.
+
+A process that is killed ends the others; the next command gives what an undisturbed one gives.
+"""
 
 import json
 import os
+import signal
 import socket
 import subprocess
 
@@ -10,7 +14,8 @@ import torch
 
 from interlace.objectives import OBJECTIVES
 from interlace.text.lines import write_lines
-from run_records import about, weights
+from interlace.training.checkpoint import StoredWeights
+from run_records import about, records, weights
 
 GUEST = '''
 """A masked language model with a head of its own, so that steps of a mixture touch different parameters."""
@@ -37,6 +42,7 @@ class Headed(Base):
 
 TAGS = ("NOUN", "VERB", "DET", "ADJ")
 TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]  # of interpreters of their own
+SHARDED = ["--set", "train.shard=true"]
 NAMES = [
     name for name in OBJECTIVES.names() if OBJECTIVES.get(name).architecture != "seq2seq"
 ]  # see test_translation_runs
@@ -64,16 +70,19 @@ def test_two_processes_equal_two_micro_batches(python, small, tmp_path):
     write_lines(tmp_path / "words.txt", map("\t".join, zip(*sides, strict=False)))
     arguments = ["-m", "interlace", "pretrain", str(small), "--code", str(tmp_path / "headed.py"), "--output"]
     subprocess.run([python, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
-    two = [python, *TORCHRUN, *arguments, str(tmp_path / "two")]
-    subprocess.run(two, check=True, capture_output=True)
+    subprocess.run([python, *TORCHRUN, *arguments, str(tmp_path / "two")], check=True, capture_output=True)
+    sharded = [python, *TORCHRUN, *arguments, str(tmp_path / "sharded"), *SHARDED]
+    subprocess.run(sharded, check=True, capture_output=True)
     mixtures = [about(tmp_path / run)["mixture"] for run in ("one", "two")]
     assert mixtures[0] == mixtures[1]
     assert set(mixtures[0]["objectives"]) == {"headed", *NAMES}
-    one, other = (weights(tmp_path / run, STEPS) for run in ("one", "two"))
-    assert set(one) == set(other)
+    one = weights(tmp_path / "one", STEPS)
     assert any("headed" in name for name in one)
-    for name, weight in one.items():
-        torch.testing.assert_close(weight, other[name], rtol=1e-4, atol=1e-6, msg=name)
+    for run in ("two", "sharded"):
+        other = StoredWeights(tmp_path / run / "checkpoints" / f"step-{STEPS:08}")
+        assert {f"exp_avg:{next(iter(one))}", *one} <= set(other.shapes)
+        for name, weight in one.items():
+            torch.testing.assert_close(weight, other[name], rtol=1e-4, atol=1e-6, msg=f"{run}: {name}")
     kept = sorted((tmp_path / "one" / "dictionaries").iterdir())
     assert [path.name for path in kept] == ["align_mlm.en-xx.tsv", "dict_mlm.en-xx.tsv"]
     for path in kept:
@@ -103,35 +112,120 @@ def test_two_processes_score_like_one(python, small, tmp_path):
     assert [(row["language"], row["n"], row["scores"]["unread"]) for row in rows] == [("en", 31, 0), ("xx", 7, 0)]
 
 
+def losses(run):
+    return [(row["step"], *row["losses"].values()) for row in records(run, "step")]
+
+
 @pytest.mark.slow
 @pytest.mark.distributed
-def test_a_lost_process_ends_the_other_with_a_message(python, small, tmp_path):
-    """The driver starts both without torchrun, which would end the second one itself."""
-    driver = """
-import os, pathlib, sys
-def watch(step):
-    if step.index == 6 and os.environ["RANK"] == "1":
-        os._exit(1)
+def test_sharded_training_resumes_with_another_number_of_processes(python, small, tmp_path):
+    """Four processes, then one, then two; none of them writes a pickle."""
+    text = small.read_text().replace("_micro_batch = 256", "_micro_batch = 128\ngradient_checkpointing = true")
+    small.write_text(text.replace("warmup = 2", 'warmup = 0\nschedule = "constant"'))
+    arguments = ["-m", "interlace", "pretrain", str(small), *SHARDED, "--output"]
+    subprocess.run([python, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
+    run = tmp_path / "run"
+    for processes, steps in ((4, 4), (1, 8), (2, 12)):
+        command = [*TORCHRUN[:-1], str(processes), *arguments] if processes > 1 else arguments
+        subprocess.run([python, *command, str(run), "--set", f"train.steps={steps}"], check=True, capture_output=True)
+        names = {path.name for path in (run / "checkpoints" / f"step-{steps:08}").iterdir()}
+        parts = {f"shard-{rank + 1:05}-model-00001-of-00001.safetensors" for rank in range(processes)}
+        assert names == {"state.json", *(parts if processes > 1 else {"model.safetensors", "optimizer.safetensors"})}
+    for found, expected in zip(losses(run), losses(tmp_path / "one"), strict=True):
+        assert found == pytest.approx(expected, rel=1e-5)
+    assert records(run, "evaluation")[-1]["scores"] == pytest.approx(
+        records(tmp_path / "one", "evaluation")[-1]["scores"], rel=1e-4
+    )
+    for name, weight in weights(tmp_path / "one").items():
+        torch.testing.assert_close(weights(run)[name], weight, rtol=1e-4, atol=1e-6, msg=name)
+    averaged = [python, "-m", "interlace", "export", str(run), "--average", "2", "--output", str(tmp_path / "mean")]
+    subprocess.run(averaged, check=True, capture_output=True)  # of one sharded checkpoint and one that is not
+
+
+SPOILED = """
+import os, sys, torch
+from interlace.training import loop
 from interlace.__main__ import main
-from interlace.cli.common import progress
-from contextlib import contextmanager
-progress.training_bar = contextmanager(lambda *_: (yield watch))
-sys.argv[1:] = ["pretrain", sys.argv[1], "--output", sys.argv[2]]
+forward, backward = loop.TrainingModel.forward, loop._backward
+def spoiled(model, name, batch, counts):
+    loss, parts = forward(model, name, batch, counts)
+    return loss + (torch.inf if model.spoil else 0.0), parts
+def counted(training, draw, batches, counts):
+    model = training.accelerator.unwrap_model(training.model)
+    model.spoil = draw.step == 5 and int(os.environ.get("RANK", 0)) == int(os.environ.get("WORLD_SIZE", 1)) - 1
+    return backward(training, draw, batches, counts)
+loop.TrainingModel.spoil, loop.TrainingModel.forward, loop._backward = False, spoiled, counted
 main()
 """
+
+
+@pytest.mark.slow
+@pytest.mark.distributed
+def test_sharded_half_precision_skips_updates_that_are_not_finite_in_one_process(python, small, tmp_path):
+    driver = tmp_path / "driver.py"
+    driver.write_text(SPOILED)
+    sets = ["--set", "train.precision=fp16", "--set", "train.diagnostics.every=5", *SHARDED]
+    arguments = ["pretrain", str(small), *sets, "--output"]
+    subprocess.run([python, "-c", SPOILED, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
+    two = [python, *TORCHRUN, str(driver), *arguments, str(tmp_path / "two")]
+    subprocess.run(two, check=True, capture_output=True)
+    skipped = [[row["step"] for row in records(tmp_path / run, "step") if "skipped" in row] for run in ("one", "two")]
+    assert skipped == [[5], [5]]
+    for found, expected in zip(losses(tmp_path / "two"), losses(tmp_path / "one"), strict=True):
+        assert found == pytest.approx(expected, rel=2e-3)
+    one, two = ([row["step"] for row in records(tmp_path / run, "diagnosis")] for run in ("one", "two"))
+    assert one == two == [0, 5, 10, 12]
+
+
+KILLED = """
+import os, signal, sys
+from interlace.__main__ import main
+from interlace.cli.common import progress
+from interlace.training import checkpoint
+from contextlib import contextmanager
+rank, where = os.environ["RANK"], sys.argv.pop(1)
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+def watch(step):
+    if (step.index, rank, where) == (6, "1", "between two checkpoints"):
+        die()
+    if (step.index, rank, where) == (7, "0", "while it writes a checkpoint"):  # the next one
+        checkpoint._hash = die
+progress.training_bar = contextmanager(lambda *_: (yield watch))
+main()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.distributed
+@pytest.mark.parametrize("more", [[], SHARDED])
+def test_a_killed_process_ends_the_other_and_the_run_resumes_as_if_undisturbed(python, small, tmp_path, more):
+    """The driver starts both without torchrun, which would end the second one itself."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
-    command = [python, "-c", driver, str(small), str(tmp_path / "run")]
     common = {**os.environ, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    started = [
-        subprocess.Popen(command, env={**common, "RANK": rank, "LOCAL_RANK": rank}, stderr=subprocess.PIPE, text=True)
-        for rank in "01"
-    ]
-    messages = [process.communicate(timeout=200)[1] for process in started]
-    assert [process.returncode for process in started] == [2, 1], messages
-    assert "process 0 of 2 has lost another one" in messages[0]
-    assert "Traceback" not in messages[0]
-    again = ["-m", "interlace", "pretrain", str(small), "--output", str(tmp_path / "run")]
-    resumed = subprocess.run([python, *TORCHRUN, *again], check=True, capture_output=True, text=True)
-    assert "resuming from step 4" in resumed.stderr
+    arguments = ["pretrain", str(small), *more, "--output"]
+    whole = [python, *TORCHRUN, "-m", "interlace", *arguments, str(tmp_path / "whole")]
+    subprocess.run(whole, check=True, capture_output=True)
+    for dies, where in ((1, "between two checkpoints"), (0, "while it writes a checkpoint")):
+        run = tmp_path / f"killed-{dies}"
+        command = [python, "-c", KILLED, where, *arguments, str(run)]
+        started = [
+            subprocess.Popen(
+                command, env={**common, "RANK": rank, "LOCAL_RANK": rank}, stderr=subprocess.PIPE, text=True
+            )
+            for rank in "01"
+        ]
+        messages = [process.communicate(timeout=200)[1] for process in started]
+        codes = [process.returncode for process in started]
+        assert (codes[dies], codes[1 - dies]) == (-signal.SIGKILL, 2), messages
+        assert f"process {1 - dies} of 2 has lost another one" in messages[1 - dies]
+        assert "Traceback" not in messages[1 - dies]
+        again = [python, *TORCHRUN, "-m", "interlace", *arguments, str(run)]
+        resumed = subprocess.run(again, check=True, capture_output=True, text=True)
+        assert "resuming from step 4" in resumed.stderr
+        assert (run / "model" / "model.safetensors").read_bytes() == (
+            tmp_path / "whole" / "model" / "model.safetensors"
+        ).read_bytes(), where
+        assert sorted(each.name for each in (run / "checkpoints").iterdir()) == ["step-00000008", "step-00000012"]

@@ -21,6 +21,7 @@ from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.models.build import build_model, load
 from interlace.tasks.mt import Mt
 from interlace.tasks.round_trip import RoundTrip
+from interlace.training.checkpoint import StoredWeights
 from run_records import StoppedError, about, records, stop_at, weights
 
 BOTH = """
@@ -215,10 +216,13 @@ def test_two_processes_end_with_the_model_of_one(python, unsupervised, tmp_path)
     torchrun = [python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     judged = ["train.stop_by=round-trip", "evaluate.tasks.round_trip.files=dev.{language}", "train.patience=9"]
     sets = [part for change in judged for part in ("--set", change)]
-    two = [*torchrun, *arguments, str(tmp_path / "two"), *sets]
-    subprocess.run(two, check=True, capture_output=True)
-    one, other = weights(tmp_path / "one", 8), weights(tmp_path / "two", 8)
-    assert set(one) == set(other)
-    for name, weight in one.items():
-        torch.testing.assert_close(weight, other[name], rtol=1e-4, atol=1e-6, msg=name)
-    assert all("round-trip/mean" in row["scores"] for row in records(tmp_path / "two", "evaluation"))
+    one = weights(tmp_path / "one", 8)
+    for shard in ("false", "true"):
+        run = tmp_path / shard
+        two = [*torchrun, *arguments, str(run), *sets, "--set", f"train.shard={shard}"]
+        subprocess.run(two, check=True, capture_output=True)
+        other = StoredWeights(run / "checkpoints" / "step-00000008")
+        assert set(one) == {name for name in other.shapes if ":" not in name}
+        for name, weight in one.items():
+            torch.testing.assert_close(weight, other[name], rtol=1e-4, atol=1e-6, msg=f"{shard}: {name}")
+        assert all("round-trip/mean" in row["scores"] for row in records(run, "evaluation"))

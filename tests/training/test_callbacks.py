@@ -58,7 +58,9 @@ def saver(folder, every=2, keep=2):
         is_main_process=True, num_processes=1, unwrap_model=lambda m: m, wait_for_everyone=lambda: None
     )
     optimizer = torch.optim.AdamW(model.parameters())
-    training = SimpleNamespace(model=model, optimizer=optimizer, accelerator=accelerator, last=7, loss_scale=None)
+    training = SimpleNamespace(
+        model=model, optimizer=optimizer, accelerator=accelerator, last=7, loss_scale=None, copy=None
+    )
     return CheckpointCallback(folder, every, keep, training, Progress(drawn=(3,)))
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
-from interlace.core.errors import RunError
+from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.vocab import Vocab
@@ -18,10 +19,12 @@ from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Batch, Resources
 from interlace.objectives.mlm import Mlm
-from interlace.training.device import accelerator_for
+from interlace.training.device import accelerator_for, naming_lost_processes
 from interlace.training.loop import Progress, StepCounts, Training, TrainingModel, steps, uses_all_parameters
 from interlace.training.mixture import Mixture, MixtureSource
 from interlace.training.optimizer import OptimizerSettings
+from interlace.training.sharding import shard
+from waiting import Waiting
 
 
 @dataclass
@@ -164,23 +167,6 @@ def test_a_request_to_end_stops_the_loop_for_a_checkpoint(vocab):
     assert (progress.done, progress.stop) == (12, False)
 
 
-class Waiting(TorchDispatchMode):
-    """Counts what would wait for a GPU: reads of a number, and indices whose number depends on values."""
-
-    READS = ("aten._local_scalar_dense", "aten.nonzero", "aten.masked_select", "aten.unique", "aten._unique2")
-
-    def __init__(self):
-        super().__init__()
-        self.found = []
-
-    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        at = args[1] if str(func).startswith("aten.index.") else []
-        masks = any(each is not None and each.dtype == torch.bool for each in at)
-        if str(func).startswith(self.READS) or masks:
-            self.found.append(str(func))
-        return func(*args, **(kwargs or {}))
-
-
 @pytest.fixture
 def waiting(monkeypatch):
     """Reads on the training thread; copies to the host do not pass the dispatcher where the device is the CPU."""
@@ -259,6 +245,40 @@ def batch(counts, languages=("en",)):
     none = np.zeros(0, np.int64)
     ids = np.zeros((2, 5), np.int64)
     return Batch({"input_ids": ids}, (none, none), none, counts, 10, languages=dict.fromkeys(languages, 5))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_worker_processes_build_the_same_batches(vocab, workers):
+    plain, made = training(vocab, 4, 2, last=6, dropout=0.1), training(vocab, 4, 2, last=6, dropout=0.1)
+    found = [
+        [step.losses["mlm"] for step in steps(each, Progress())] for each in (plain, replace(made, workers=workers))
+    ]
+    assert found[0] == found[1]
+    for name, value in weights(made).items():
+        assert torch.equal(value, weights(plain)[name]), name
+
+
+class Failing(Mlm):
+    """Fails in step 3, or ends its process."""
+
+    dies: bool = False
+
+    def batch(self, examples, prepared, step, rng):
+        if step == 3 and self.dies:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if step == 3:
+            raise DataError("a damaged row")
+        return super().batch(examples, prepared, step, rng)
+
+
+@pytest.mark.parametrize(
+    ("dies", "message"), [(False, "^a damaged row$"), (True, "train.workers: DataLoader worker.*memory")]
+)
+def test_errors_of_worker_processes_are_those_of_the_run(vocab, dies, message):
+    made, learner = replace(training(vocab, 4, 2), workers=2), Failing(dies=dies)
+    made.mixture.sources[0] = replace(made.mixture.sources[0], learner=learner)
+    with pytest.raises((DataError, RunError), match=message), naming_lost_processes(made.accelerator):
+        list(steps(made, Progress()))
 
 
 class Processes:
@@ -365,6 +385,15 @@ def test_a_step_whose_batch_counts_differently_ends_in_all_processes_alike(vocab
     named = ", ".join(f"'{name}'" for name in later)
     with pytest.raises(RunError, match=f"its first batch counts 'mlm', 'en', another one {named}, 'en'"):
         next(run)
+
+
+def test_rejects_to_shard_a_parameter_without_dimension(vocab):
+    made = training(vocab, 4, 1)
+    made.model.heads["other"] = torch.nn.ParameterDict({"scale": torch.nn.Parameter(torch.zeros(()))})
+    with pytest.raises(
+        SettingsError, match=r"train\.shard: heads\.other\.scale has no dimension.*train\.shard = false"
+    ):
+        shard(made.model, made.accelerator)
 
 
 @pytest.mark.parametrize(("head", "expected"), [(False, True), (True, False)])

@@ -30,6 +30,10 @@ class RunError(InterlaceError):
     """A run folder cannot be used, for example because another process has locked it."""
 
 
+class LostProcessError(RunError):
+    """Another process of a distributed run has ended."""
+
+
 class MissingDependencyError(InterlaceError):
     """An optional package is not installed; the message holds the pip command."""
 

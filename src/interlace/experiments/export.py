@@ -9,12 +9,9 @@ import logging
 import re
 import shutil
 from collections.abc import Sequence
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import torch
-from safetensors import safe_open
 from torch import nn
 
 from interlace.core.errors import CheckpointError, DataError, SettingsError
@@ -62,10 +59,10 @@ def average_checkpoints(run: Path, into: Path, last: int = 5) -> Path:
         SettingsError: it has fewer checkpoints, or no model. CheckpointError: one is damaged or of another model.
     """
     must_be_replaceable(into, AVERAGED, "averaged run")
-    recipe, files, steps = _last_checkpoints(run, last)
+    recipe, stored, steps = _last_checkpoints(run, last)
     vocab = Vocab.load(run / "model")
     backbone = load(run / "model")
-    _load_mean(backbone, files)
+    _load_mean(backbone, stored)
     averaged = ", ".join(f"{step:,}" for step in steps)
     about = f"{recipe.about} Mean of the checkpoints of steps {averaged}.".strip()
     with atomic_folder(into) as partial:
@@ -123,8 +120,8 @@ def push_to_hub(run: Path, name: str, *, private: bool = False, license_id: str 
     return str(address)
 
 
-def _last_checkpoints(run: Path, last: int) -> tuple[Recipe, list[Path], list[int]]:
-    """Return the run's recipe, and the weight files and steps of its last checkpoints."""
+def _last_checkpoints(run: Path, last: int) -> tuple[Recipe, list[checkpoint.StoredWeights], list[int]]:
+    """Return the run's recipe, and the weights and steps of its last checkpoints."""
     recipe, folder = _finished(run), run / "checkpoints"
     steps = checkpoint.steps_in(folder)
     if recipe.model.lora is not None:
@@ -150,7 +147,7 @@ def _last_checkpoints(run: Path, last: int) -> tuple[Recipe, list[Path], list[in
         cure = f"; --average {len(steps) - steps.index(best)} includes it" if best in steps else ""
         message = "%s: early stopping chose step %s; all averaged checkpoints are later: %s%s"
         log.warning(message, run, f"{best:,}", later, cure)
-    return recipe, [checkpoint.weights_of(checkpoint.path_of(folder, step)) for step in chosen], chosen
+    return recipe, [checkpoint.StoredWeights(checkpoint.path_of(folder, step)) for step in chosen], chosen
 
 
 def _finished(run: Path) -> Recipe:
@@ -164,29 +161,23 @@ def _finished(run: Path) -> Recipe:
 
 
 @torch.no_grad()
-def _load_mean(backbone: nn.Module, files: Sequence[Path]) -> None:
-    """Load the mean over files into every parameter and persistent buffer; integers are those of the last file.
+def _load_mean(backbone: nn.Module, checkpoints: Sequence[checkpoint.StoredWeights]) -> None:
+    """Load the mean of checkpoints into every parameter and persistent buffer; integers are those of the last one.
 
     Shared tensors have one name, as in checkpoints; other weights there are heads.
     """
-    persistent = backbone.state_dict().keys()
-    buffers = [(name, buffer) for name, buffer in backbone.named_buffers() if name in persistent]
-    with ExitStack() as stack:
-        opened: list[Any] = [stack.enter_context(safe_open(file, "pt")) for file in files]
-        known = [set(file.keys()) for file in opened]
-        for name, tensor in [*backbone.named_parameters(), *buffers]:
-            stored = f"backbone.{name}"
-            for file, names in zip(files, known, strict=True):
-                if stored not in names:
-                    raise CheckpointError(f"{file}: of another model: {name} is missing")
-            found = [file.get_tensor(stored) for file in opened]
-            if any(one.shape != tensor.shape for one in found):
-                shape, expected = tuple(found[-1].shape), tuple(tensor.shape)
-                raise CheckpointError(f"{files[-1]}: {name}: has shape {shape}, expected {expected}")
-            if tensor.is_floating_point():
-                total = torch.zeros_like(tensor, dtype=torch.float64)
-                for one in found:
-                    total += one
-                tensor.copy_(total / len(found))
-            else:
-                tensor.copy_(found[-1])
+    for name, tensor in checkpoint.named_weights(backbone):
+        key = f"backbone.{name}"
+        for stored in checkpoints:
+            if key not in stored.shapes:
+                raise CheckpointError(f"{stored.path}: of another model: {name} is missing")
+            if stored.shapes[key] != tensor.shape:
+                shape, expected = tuple(stored.shapes[key]), tuple(tensor.shape)
+                raise CheckpointError(f"{stored.path}: {name}: has shape {shape}, expected {expected}")
+        if tensor.is_floating_point():
+            total = torch.zeros_like(tensor, dtype=torch.float64)
+            for stored in checkpoints:
+                total += stored[key]
+            tensor.copy_(total / len(checkpoints))
+        else:
+            tensor.copy_(checkpoints[-1][key])

@@ -42,6 +42,7 @@ from interlace.training.diagnostics import (
     diagnose,
     first_batches,
 )
+from interlace.training.sharding import whole_model
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -188,7 +189,7 @@ def diagnostics_callbacks(
     held_out: Sequence[HeldOutBatches],
     record: Callable[[dict[str, Any]], None],
 ) -> list[DiagnosticsCallback]:
-    """Return the callback of `train.diagnostics` on the main process, if it is switched on.
+    """Return the callback of `train.diagnostics`, if it is switched on; the main process measures.
 
     Raises:
         SettingsError: the recipe has no data for a measure; names the key that adds it.
@@ -199,11 +200,14 @@ def diagnostics_callbacks(
     backbone = accelerator.unwrap_model(training.model).backbone
     learned = {source.objective: source.prepared.dictionaries for source in training.mixture.sources}
     probes = probes_of(recipe, materials, backbone.traits, held_out, learned)
-    if not accelerator.is_main_process:
-        return []
+
+    def measure() -> dict[str, float]:
+        with whole_model(training) as model:
+            return diagnose(model.backbone, probes, accelerator.device) if accelerator.is_main_process else {}
+
     return [
         DiagnosticsCallback(
-            measure=lambda: diagnose(backbone, probes, accelerator.device),
+            measure=measure,
             every=settings.every,
             last=recipe.train.steps,
             record=record,

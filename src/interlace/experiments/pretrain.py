@@ -28,7 +28,7 @@ from interlace.models.languages import check_fold_language
 from interlace.objectives.common.dictionaries import dictionary_scores
 from interlace.tasks.common.likelihood import HeldOutBatches
 from interlace.training import callbacks as loop_callbacks
-from interlace.training import checkpoint, run_folder
+from interlace.training import checkpoint, run_folder, sharding
 from interlace.training.device import accelerator_for, naming_lost_processes, start_trackers
 from interlace.training.diagnostics import DiagnosticsCallback, perplexities
 from interlace.training.loop import (
@@ -61,9 +61,12 @@ def pretrain(recipe: Recipe, into: Path, callback: Callable[[TrainingStep], None
     accelerator = accelerator_for(train.precision, train.threads, train.trackers, into)
     train.check_processes(accelerator.num_processes)
     if not accelerator.is_main_process:
+        with naming_lost_processes(accelerator):
+            accelerator.wait_for_everyone()  # the first process may extend a finished run
         return into / "model" if records.is_finished(into) else _run(recipe, into, accelerator, callback)
     with run_folder.locked(into):
         records.claim_folder(recipe, into)
+        accelerator.wait_for_everyone()
         if records.is_finished(into):
             log.info("%s is finished; nothing to do", into)
             return into / "model"
@@ -97,15 +100,25 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callabl
                 log.info("%s", note)
     objectives = {source.objective: source.learner for source in mixture.sources}
     whole = TrainingModel(backbone, objectives, recipe.seed)
+    copy = sharding.copy_of(whole) if train.shard and accelerator.num_processes > 1 else None
     wrap_blocks(backbone, checkpointing=train.gradient_checkpointing, compiled=train.compile)  # after copies of layers
-    if accelerator.num_processes > 1:  # DistributedDataParallel searches every graph for parameters without a gradient
+    if copy is None and accelerator.num_processes > 1:  # DDP searches every graph for parameters without a gradient
         whole.to(accelerator.device)
         accelerator.ddp_handler.find_unused_parameters = not uses_all_parameters(whole, mixture, accelerator)
-    model = accelerator.prepare(whole)
+    model = accelerator.prepare(whole) if copy is None else sharding.shard(whole, accelerator)
     settings = train.optimizer
     read_every = READ_EVERY if accelerator.device.type == "cuda" else 1
     training = Training(
-        model, mixture, settings.build(model), settings, accelerator, train.steps, train.micro_batches, read_every
+        model,
+        mixture,
+        settings.build(model),
+        settings,
+        accelerator,
+        train.steps,
+        train.micro_batches,
+        read_every,
+        copy,
+        train.workers,
     )
     progress, rows = Progress(), monitoring.held_out(recipe, materials, backbone.traits)
     _check_settings(recipe, backbone, rows)
@@ -148,16 +161,16 @@ def _callbacks(
             run_folder.append_line(into / run_folder.METRICS, row)
         accelerator.log(row["scores"], step=row["step"])
 
-    backbone = accelerator.unwrap_model(training.model).backbone
     known = {source.objective: source.prepared.dictionaries for source in training.mixture.sources}
     scorer = monitoring.dev_scores(recipe, materials, accelerator) if train.stop_by in STOPPING_TASKS else None
 
     def measure() -> dict[str, float]:
         """Measure perplexity, dictionary scores and, for early stopping by them, translations."""
-        found = perplexities(backbone, rows, accelerator.device) | dictionary_scores(backbone, known)
-        if scorer is not None:
-            with accelerator.autocast():
-                found |= scorer(backbone)
+        with sharding.whole_model(training) as model:
+            found = perplexities(model.backbone, rows, accelerator.device) | dictionary_scores(model.backbone, known)
+            if scorer is not None:
+                with accelerator.autocast():
+                    found |= scorer(model.backbone)
         return found
 
     every, patience = train.evaluate_every or train.steps, train.patience
@@ -242,12 +255,15 @@ def _finish(
     seconds: spent on data and training. words: of the embedding plot. before: their vectors before training.
     """
     begun, folder = time.perf_counter(), into / "checkpoints"
-    model: TrainingModel = training.accelerator.unwrap_model(training.model)
-    state = checkpoint.read_state(checkpoint.path_of(folder, checkpoint.steps_in(folder)[-1]))
+    model: TrainingModel = training.copy or training.accelerator.unwrap_model(training.model)
+    last = checkpoint.path_of(folder, checkpoint.steps_in(folder)[-1])
+    state = checkpoint.read_state(last)
     best = (state.get("evaluation") or {}).get("best_step")
     if recipe.train.patience and best and best in checkpoint.steps_in(folder):
         log.info("exporting step %d, the best by %s", best, recipe.train.stop_by)
         checkpoint.load(checkpoint.path_of(folder, best), model)
+    elif training.copy is not None:
+        checkpoint.load(last, model)
     backbone: Backbone = merge_adapters(model.backbone).eval()
     shutil.rmtree(into / "model", ignore_errors=True)
     records.save_model(backbone, materials.vocab, recipe, into / "model")

@@ -309,6 +309,11 @@ class TrainSettings(Settings):
         "activations take the memory of one layer and of the inputs of all (Chen et al. 2016).",
     )
     compile: bool = Field(False, description="Compile the layers with torch.compile; the first updates take minutes.")
+    shard: bool = Field(
+        False,
+        description="Divide weights, gradients and moments between the processes (FSDP2, Zhao et al. 2023); else each "
+        "holds all of them. Results are the same up to rounding.",
+    )
     evaluate_every: int = Field(0, ge=0, description="Steps between evaluations of perplexity; 0: only at the end.")
     evaluate_tokens: int = Field(
         20_000, ge=256, description="Maximum held-out tokens per language (source tokens per direction)."
@@ -326,6 +331,9 @@ class TrainSettings(Settings):
     checkpoint_every: int = Field(1000, ge=0, description="Steps between checkpoints; 0: only at the end and SIGTERM.")
     keep: int = Field(2, ge=1, description="Latest checkpoints to keep, besides the best.")
     threads: int | None = Field(None, ge=1, le=1024, description="Torch threads; default: torch's.")
+    workers: int = Field(
+        0, ge=0, le=256, description="Worker processes that build batches; 0: a thread. For GPUs that wait for data."
+    )
     trackers: list[Literal["aim", "clearml", "comet_ml", "mlflow", "tensorboard", "trackio", "wandb"]] = Field(
         [],
         description="Experiment trackers for losses and scores, through accelerate; each needs its package. Cells of a "

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import pad
 
 from interlace.core.errors import CheckpointError, SettingsError
 from interlace.core.files import atomic_folder, must_be_replaceable
@@ -38,7 +39,10 @@ class Backbone(nn.Module):
     initialization: plain data on the initial weights, beyond the settings; stored with a run.
     causal: whether attention is causal where a call does not say, and the model is exported as a causal one.
     fresh_head: whether the vocabulary head has random weights, so that predictions are meaningless.
+    length_multiple: padded batches are padded further to a multiple of it, so that compiled shapes repeat.
     """
+
+    length_multiple = 1
 
     def __init__(
         self,
@@ -171,8 +175,15 @@ class Backbone(nn.Module):
         if length > limit:
             raise SettingsError(f"a sequence of {length} tokens, but the model reads at most {limit}; lower max_length")
         causal = self.causal if causal is None else causal
+        more = min(-length % self.length_multiple, limit - length) if "attention_mask" in inputs else 0
+        if more:
+            inputs = {name: pad(tensor, (0, more)) for name, tensor in inputs.items()}
         arguments = attention_arguments(self.model, self.family, inputs, causal=causal)
-        return self.model.base_model(**arguments, **options, return_dict=True)
+        found = self.model.base_model(**arguments, **options, return_dict=True)
+        if more:
+            found.last_hidden_state = found.last_hidden_state[:, :length]
+            found.hidden_states = found.hidden_states and tuple(each[:, :length] for each in found.hidden_states)
+        return found
 
 
 def cpu_copies(tensors: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tensor]:

@@ -16,6 +16,7 @@ from torch.utils.checkpoint import checkpoint
 from interlace.models.backbone import Backbone
 
 COMPILER = "inductor"  # of torch.compile
+LENGTHS = 64  # lengths of padded batches are multiples of it on a GPU, so that few are compiled
 _VARIANTS = 64  # of a layer, by shape, mask and kind: torch's limit of 8 is below what a mixture of objectives has
 
 
@@ -26,6 +27,7 @@ def wrap_blocks(backbone: Backbone, *, checkpointing: bool, compiled: bool) -> N
     """
     if compiled:
         torch._dynamo.config.recompile_limit = _VARIANTS  # noqa: SLF001 - torch's documented name
+        backbone.length_multiple = LENGTHS if torch.cuda.is_available() else 1
     decoder: Any = getattr(backbone, "decoder", None)
     functions = [(block, "forward") for block in blocks_of(backbone.model.base_model)]
     for module, name in [*functions, *([(decoder, "run_layer")] if decoder is not None else [])]:

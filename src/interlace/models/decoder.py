@@ -44,11 +44,16 @@ class KVCache:
     length: int = 0
     per_source: int = 1
 
-    def select(self, index: Tensor) -> KVCache:
+    def select(self, index: Tensor, each: int | None = None) -> KVCache:
         """Return the cache of the sequences (R',) `index`, in that order; this cache stays as it is.
 
         If the result has equally many adjacent sequences of each source, they keep sharing its keys and values.
+
+        each: this number, where it is known and all sources stay.
         """
+        if each is not None:
+            written = [layer.index_select(0, index) for layer in self.written]
+            return KVCache(self.sources, self.mask, written, self.length, each)
         owners, counts = torch.unique_consecutive(index // self.per_source, return_counts=True)
         per_source = int(counts[0]) if len(counts) else 1
         if not bool((counts == per_source).all()):

@@ -1,7 +1,8 @@
 """Generation: models that have encoded a batch of sources, and greedy search and beam search over them.
 
 A search steps through a `DecodingState`: a model, or anything else with `step` and `select`.
-Sequences end at different times. Finished ones leave the batch, so none costs more than its own length.
+Sequences end at different times. Finished ones leave the batch, so none costs more than its own length; on a GPU, where
+to look costs more than a step, every few steps (`steps_between_reads`). Results do not depend on it.
 
 Beam search follows XLM: each source has K live beams and the K best finished hypotheses. At each step the 2K best
 continuations are candidates, so K beams stay alive however many end; a candidate that ends counts if fewer than K
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from interlace.models.settings import SearchSettings, Stop
 
 NEVER = float("-inf")
+READ_EVERY = 8  # steps on a GPU
 
 
 class DecodingState(Protocol):
@@ -45,8 +47,11 @@ class DecodingState(Protocol):
         The caller may modify the result.
         """
 
-    def select(self, rows: Tensor) -> Self:
-        """Return the state of the (R',) named sequences; one may be named more than once, or not at all."""
+    def select(self, rows: Tensor, each: int | None = None) -> Self:
+        """Return the state of the (R',) named sequences; one may be named more than once, or not at all.
+
+        each: known number of adjacent sequences of each source, if all sources stay; then nothing is read.
+        """
 
 
 @dataclass(frozen=True)
@@ -108,10 +113,10 @@ class ModelState:
         """Return (R, V) float32 scores of the next token, given the (R,) tokens chosen last."""
         return self.model.step(self.cache, tokens, self.languages)
 
-    def select(self, rows: Tensor) -> ModelState:
-        """Return the state of the named sequences."""
+    def select(self, rows: Tensor, each: int | None = None) -> ModelState:
+        """Return the state of the named sequences; see `DecodingState`."""
         languages = None if self.languages is None else self.languages[rows]
-        return ModelState(self.model, self.cache.select(rows), languages)
+        return ModelState(self.model, self.cache.select(rows, each), languages)
 
 
 def encode_source(model: Seq2Seq, inputs: Mapping[str, Tensor], target: str) -> ModelState:
@@ -205,6 +210,11 @@ def generate(
     return beam_search(state, first, limits, constraints, settings.beam, penalty=penalty, stop=stop)
 
 
+def steps_between_reads(device: torch.device) -> int:
+    """Return after how many steps a search looks at what is finished."""
+    return 1 if device.type == "cpu" else READ_EVERY
+
+
 @torch.no_grad()
 def greedy_search(state: DecodingState, first: Tensor, limits: Tensor, constraints: TokenConstraints) -> Hypotheses:
     """Return one hypothesis a source, of the most likely token at each step; the lowest id among equals.
@@ -217,21 +227,26 @@ def greedy_search(state: DecodingState, first: Tensor, limits: Tensor, constrain
     ids = torch.full((count, width), constraints.pad, device=device)
     lengths = torch.full((count,), -1, device=device)
     logprobs = torch.zeros(count, device=device)
-    rows, tokens = torch.arange(count, device=device), first
+    rows, tokens, every = torch.arange(count, device=device), first, steps_between_reads(device)
+    done = torch.zeros(count, dtype=torch.bool, device=device)
     for length in range(width):
         scores = state.step(tokens)
-        total = _log_normalizer(scores)
+        total = mask.log_normalizer(scores)
         mask.apply(scores, length)
-        tokens = scores.argmax(1)
-        logprobs[rows] += scores.gather(1, tokens[:, None])[:, 0] - total
+        tokens = scores.argmax(1).masked_fill(done, constraints.end)
+        logprobs[rows] += (scores.gather(1, tokens[:, None])[:, 0] - total).masked_fill(done, 0.0)
         ids[rows, length] = tokens
         ended = tokens == constraints.end
-        if bool(ended.any()):
-            lengths[rows[ended]] = length
-            left = (~ended).nonzero()[:, 0]
+        lengths[rows] = lengths[rows].masked_fill(ended & ~done, length)
+        done = ended
+        if (length + 1) % every and length + 1 < width:
+            continue
+        mask.check()
+        if bool(done.any()):
+            left = (~done).nonzero()[:, 0]
             if not len(left):
                 break
-            rows, tokens, state = rows[left], tokens[left], state.select(left)
+            rows, tokens, state, done = rows[left], tokens[left], state.select(left), done[left]
             mask.select(left)
     ids[ids == constraints.end] = constraints.pad
     longest = int(lengths.max()) if count else 0
@@ -262,27 +277,31 @@ def beam_search(
     mask = _ConstraintMask(constraints, limits, device)
     longest = int(limits.max()) if count else 0
     found = finished = _FinishedBeams.none(count, width, longest, device)
-    rows, tokens = torch.arange(count, device=device), first
+    rows, tokens, every = torch.arange(count, device=device), first, steps_between_reads(device)
     live = _LiveBeams(torch.zeros((count, 1), device=device), first.new_zeros((count, 1, 0)))
+    done = torch.zeros(count, dtype=torch.bool, device=device)
     while len(rows):
-        candidates = _Candidates.of(state.step(tokens), live, mask, width)
-        finished = finished.updated(candidates, live, penalty)
+        candidates = _Candidates.of(state.step(tokens), live, mask, width, wait=every == 1)
+        finished = finished.updated(candidates, live, penalty, done, wait=every == 1)
         before = live.sums.shape[1]
         live, parents = live.extended(candidates)
-        row_limits = mask.limits.view(-1, before)[:, 0].to(device)
+        row_limits = mask.limits.view(-1, before)[:, 0]
         best, worst = live.sums[:, 0], finished.scores[:, -1]
         bound = best / torch.full_like(row_limits, live.length + 1).float() ** penalty
         if stop == "sure":  # a sum only falls, but its divisor may grow up to the maximum length
             bound = torch.maximum(bound, best / (row_limits + 1).float() ** penalty)
-        done = ~(worst < bound)  # negated, so that a source at its limit is finished whatever its scores are
-        if bool(done.any()):
-            for part, own in zip(found, finished, strict=True):
-                part[rows[done]] = own[done]
-        left = (~done).nonzero()[:, 0]
+        done = done | ~(worst < bound)  # negated, so that a source at its limit is finished whatever its scores are
+        left = torch.arange(len(rows), device=device)
+        if reading := live.length % every == 0 or live.length > longest:
+            mask.check()
+            if bool(done.any()):
+                for part, own in zip(found, finished, strict=True):
+                    part[rows[done]] = own[done]
+                left = (~done).nonzero()[:, 0]
         chosen = (left[:, None] * before + parents[left]).view(-1)
-        mask.select(chosen)
-        state = state.select(chosen)
-        rows, live = rows[left], _LiveBeams(live.sums[left], live.ids[left])
+        mask.select(chosen, read=reading)
+        state = state.select(chosen, None if reading else width)
+        rows, live, done = rows[left], _LiveBeams(live.sums[left], live.ids[left]), done[left]
         finished = _FinishedBeams(*(part[left] for part in finished))
         tokens = live.ids[:, :, -1].reshape(-1)
     longest = int(found.lengths.max()) if count else 0
@@ -304,11 +323,11 @@ class _Candidates(NamedTuple):
     ends: Tensor
 
     @classmethod
-    def of(cls, scores: Tensor, live: _LiveBeams, mask: _ConstraintMask, width: int) -> _Candidates:
+    def of(cls, scores: Tensor, live: _LiveBeams, mask: _ConstraintMask, width: int, *, wait: bool) -> _Candidates:
         """Return the candidates from (B * G, V) scores of the next token."""
-        total = _log_normalizer(scores)
+        total = mask.log_normalizer(scores)
         mask.apply(scores, live.length)
-        values, places = top_k(scores, 2 * width)
+        values, places = top_k(scores, 2 * width, wait=wait)
         count, beams = live.sums.shape
         each = places.shape[1]
         sums = values - total[:, None] + live.sums.view(-1, 1)
@@ -368,11 +387,16 @@ class _FinishedBeams(NamedTuple):
         lengths = torch.full(shape, -1, device=device)
         return cls(worst, worst.clone(), lengths, torch.zeros((*shape, longest), dtype=torch.int64, device=device))
 
-    def updated(self, candidates: _Candidates, live: _LiveBeams, penalty: float) -> _FinishedBeams:
-        """Return the best of these and of the candidates that end here, with fewer than K better ones that continue."""
+    def updated(
+        self, candidates: _Candidates, live: _LiveBeams, penalty: float, done: Tensor, *, wait: bool
+    ) -> _FinishedBeams:
+        """Return the best of these and of the candidates that end here, with fewer than K better ones that continue.
+
+        done: (B,) sources that take no more. wait: look first whether there are any.
+        """
         width = self.scores.shape[1]
-        finishing = candidates.ends & ((~candidates.ends).cumsum(1) < width)
-        if not bool(finishing.any()):
+        finishing = candidates.ends & ((~candidates.ends).cumsum(1) < width) & ~done[:, None]
+        if wait and not bool(finishing.any()):
             return self
         length = torch.full_like(candidates.tokens, live.length)
         logprobs = candidates.sums.masked_fill(~finishing, NEVER)
@@ -392,13 +416,26 @@ class _FinishedBeams(NamedTuple):
 class _ConstraintMask:
     """Masks scores of tokens that a sequence may not continue with.
 
-    limits: (R,) on the CPU, the maximum length of each sequence.
+    limits: (R,) the maximum length of each sequence.
     """
 
     def __init__(self, constraints: TokenConstraints, limits: Tensor, device: torch.device) -> None:
         self.end = constraints.end
         self._banned = torch.tensor(constraints.banned_ids, dtype=torch.int64, device=device)
-        self.limits = limits.cpu()
+        self._shortest = int(limits.min()) if len(limits) else 0
+        self._broken = torch.zeros((), dtype=torch.bool, device=device)
+        self.limits = limits.to(device)
+
+    def log_normalizer(self, scores: Tensor) -> Tensor:
+        """Return (R,) the logarithm of the softmax denominator of (R, V) scores."""
+        total = scores.logsumexp(1)
+        self._broken |= total.isnan().any()
+        return total
+
+    def check(self) -> None:
+        """Raise an error if scores were NaN."""
+        if bool(self._broken):
+            raise CheckpointError("the model's scores are NaN; its weights are damaged, or training diverged")
 
     def apply(self, scores: Tensor, length: int) -> None:
         """Set (R, V) scores to -inf, in place, where a sequence of `length` tokens may not continue.
@@ -406,36 +443,37 @@ class _ConstraintMask:
         A sequence of maximum length can only end.
         """
         scores[:, self._banned] = NEVER
-        full = self.limits <= length
-        if bool(full.any()):
-            rows = full.nonzero()[:, 0].to(scores.device)
-            ends = scores[rows, self.end]
-            scores[rows] = NEVER
-            scores[rows, self.end] = ends
+        if length >= self._shortest:
+            ends = scores[:, self.end].clone()
+            scores.masked_fill_((self.limits <= length)[:, None], NEVER)
+            scores[:, self.end] = ends
 
-    def select(self, rows: Tensor) -> None:
-        """Keep the named sequences."""
-        self.limits = self.limits[rows.cpu()]
-
-
-def _log_normalizer(scores: Tensor) -> Tensor:
-    """Return (R,) the logarithm of the softmax denominator of (R, V) scores; raise an error if they are NaN."""
-    total = scores.logsumexp(1)
-    if bool(total.isnan().any()):
-        raise CheckpointError("the model's scores are NaN; its weights are damaged, or training diverged")
-    return total
+    def select(self, rows: Tensor, *, read: bool = True) -> None:
+        """Keep the named sequences; `read` the minimum of their limits."""
+        self.limits = self.limits[rows]
+        if read and len(rows):
+            self._shortest = int(self.limits.min())
 
 
-def top_k(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
+def top_k(scores: Tensor, count: int, *, wait: bool = True) -> tuple[Tensor, Tensor]:
     """Return the (R, K) highest of (R, V) scores in descending order, and their ids; the lowest id among equals.
 
     `torch.topk` does not order equal scores, and its choice among them depends on the shape of the batch.
+
+    wait: look for rows where it had a choice; else correct all rows.
     """
     count = min(count, scores.shape[1])
-    values, places = scores.topk(min(count + 1, scores.shape[1]))
-    if values.shape[1] > count:
-        last, beyond = values[:, count - 1], values[:, count]
-        tied = ((last == beyond) & (last > NEVER)).nonzero()[:, 0]
+    values, places = scores.topk(min(count + wait, scores.shape[1]))
+    last = values[:, count - 1 : count]
+    if not wait:
+        ids = torch.arange(scores.shape[1], device=scores.device)
+        equal = torch.where(scores == last, ids, scores.shape[1]).topk(count, largest=False).values  # lowest ids first
+        above = (values > last).sum(1, keepdim=True)
+        turn = torch.arange(count, device=scores.device)
+        fill = equal.gather(1, (turn - above).clamp(min=0)).clamp(max=scores.shape[1] - 1)  # NaN equals none
+        places = torch.where(turn < above, places, fill)  # those above are first
+    elif values.shape[1] > count:
+        tied = ((last == values[:, count:]) & (last > NEVER)).nonzero()[:, 0]
         values, places = values[:, :count], places[:, :count]
         if len(tied):
             ordered = scores[tied].sort(dim=1, descending=True, stable=True)

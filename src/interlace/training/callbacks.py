@@ -158,8 +158,8 @@ class CheckpointCallback:
         best = self.evaluation.best_step if self.evaluation and self.evaluation.patience else None
         if not (best == step.index or self.due(step.index) or self.progress.stop or self.progress.ended):
             return
-        accelerator = self.training.accelerator
-        if accelerator.is_main_process:
+        accelerator, sharded = self.training.accelerator, self.training.copy is not None
+        if accelerator.is_main_process or sharded:
             state = {
                 "drawn": self.progress.drawn,
                 "stop": self.progress.stop,
@@ -168,7 +168,9 @@ class CheckpointCallback:
                 "loss_scale": self.training.loss_scale.state_dict() if self.training.loss_scale else None,
             }
             model = accelerator.unwrap_model(self.training.model)
-            checkpoint.save(self.folder, step.index, model, self.training.optimizer, state)
+            together = accelerator if sharded else None
+            checkpoint.save(self.folder, step.index, model, self.training.optimizer, state, together)
+        if accelerator.is_main_process:
             checkpoint.prune(self.folder, self.keep, best)
         accelerator.wait_for_everyone()
 

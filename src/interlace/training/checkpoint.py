@@ -1,7 +1,8 @@
 """Checkpoints: weights, optimizer state and counters in safetensors and JSON, written atomically.
 
 A checkpoint is a folder `step-00000100`. It is written under another name, flushed to disk and renamed, so a killed
-process leaves the previous one intact. Hashes in `state.json` reveal later damage.
+process leaves the previous one intact. Hashes in `state.json` reveal later damage. Sharded training writes the same
+tensors in a file a process, `shard-00001-model-00001-of-00001.safetensors`.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ import hashlib
 import json
 import re
 import shutil
+from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Required
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from typing_extensions import TypedDict
 
 from interlace.core.errors import CheckpointError
@@ -24,6 +27,7 @@ from interlace.core.files import atomic_folder
 from interlace.core.json_files import json_record, read_json
 
 if TYPE_CHECKING:
+    from accelerate import Accelerator
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
@@ -43,25 +47,59 @@ class CheckpointState(TypedDict, total=False):
     loss_scale: dict[str, int | float] | None
 
 
-def save(folder: Path, step: int, model: nn.Module, optimizer: Optimizer, state: dict[str, Any]) -> Path:
+def save(
+    folder: Path,
+    step: int,
+    model: nn.Module,
+    optimizer: Optimizer,
+    state: dict[str, Any],
+    accelerator: Accelerator | None = None,
+) -> Path:
     """Write `folder/step-XXXXXXXX` and return its path; `state` is plain JSON.
+
+    accelerator: of sharded weights, of which each process writes its part; all processes must then call this.
 
     Raises:
         DataError: the disk is full; earlier checkpoints stay intact.
     """
     final = path_of(folder, step)
     folder.mkdir(parents=True, exist_ok=True)
-    with atomic_folder(final) as partial:
-        save_file(dict(_weights(model)), partial / WEIGHTS)
-        moments = {
-            f"{key}:{name}": torch.as_tensor(value)
-            for name, parameter in model.named_parameters()
-            for key, value in optimizer.state.get(parameter, {}).items()
-        }
-        save_file(moments, partial / OPTIMIZER)
-        hashes = {name: _hash(partial / name) for name in (WEIGHTS, OPTIMIZER)}
-        (partial / STATE).write_text(json.dumps({"step": step, "hashes": hashes, **state}, indent=1))
+    weights = dict(named_weights(model))
+    moments = {
+        f"{key}:{name}": torch.as_tensor(value)
+        for name, parameter in model.named_parameters()
+        for key, value in optimizer.state.get(parameter, {}).items()
+    }
+    main = accelerator is None or accelerator.is_main_process
+    with atomic_folder(final) if main else nullcontext(final) as partial:
+        if accelerator is None:
+            save_file(weights, partial / WEIGHTS)
+            save_file(moments, partial / OPTIMIZER)
+        else:
+            _save_parts(weights | moments, partial)
+        if main:
+            hashes = {path.name: _hash(path) for path in sorted(partial.glob("*.safetensors"))}
+            (partial / STATE).write_text(json.dumps({"step": step, "hashes": hashes, **state}, indent=1))
     return final
+
+
+def _save_parts(tensors: dict[str, Tensor], folder: Path) -> None:
+    """Write this process's parts of sharded tensors into the first process's folder, with their places in the header.
+
+    Raises:
+        CheckpointError: a process cannot write.
+    """
+    from accelerate.utils import broadcast_object_list
+    from torch.distributed.checkpoint.api import CheckpointException
+    from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageWriter
+    from torch.distributed.checkpoint.state_dict_saver import save
+
+    place = Path(broadcast_object_list([str(folder)])[0])
+    try:
+        save(dict(tensors), storage_writer=HuggingFaceStorageWriter(str(place), save_distributed=True))
+    except CheckpointException as error:
+        rank, (reason, _) = next(iter(error.failures.items()))
+        raise CheckpointError(f"{place}: process {rank} cannot write its part of the checkpoint: {reason}") from error
 
 
 def steps_in(folder: Path) -> list[int]:
@@ -75,29 +113,80 @@ def path_of(folder: Path, step: int) -> Path:
     return folder / f"step-{step:08d}"
 
 
+@torch.no_grad()
 def load(path: Path, model: nn.Module, optimizer: Optimizer | None = None) -> CheckpointState:
     """Load a checkpoint into the model (and the optimizer), and return its state.
+
+    Either may be sharded, over any number of processes: each process reads its parts.
 
     Raises:
         CheckpointError: a file is missing or damaged, or the checkpoint belongs to another model.
     """
-    state = read_state(path)
-    tensors, saved = dict(_weights(model)), _tensors(path / WEIGHTS, state)
-    missing, unknown = sorted(set(tensors) - set(saved)), sorted(set(saved) - set(tensors))
+    stored, tensors = StoredWeights(path), dict(named_weights(model))
+    saved = {name for name in stored.shapes if ":" not in name}
+    missing, unknown = sorted(set(tensors) - saved), sorted(saved - set(tensors))
     if missing or unknown:
         raise CheckpointError(f"{path}: belongs to another model: lacks {missing[:3]}, and has {unknown[:3]} instead")
     for name, tensor in tensors.items():
-        if tensor.shape != saved[name].shape:
-            found, wanted = tuple(saved[name].shape), tuple(tensor.shape)
+        if tensor.shape != stored.shapes[name]:
+            found, wanted = tuple(stored.shapes[name]), tuple(tensor.shape)
             raise CheckpointError(f"{path}: {name} has shape {found}, the model expects {wanted}")
-        tensor.copy_(saved[name])
-    if optimizer is not None:
-        parameters = dict(model.named_parameters())
-        for key, value in _tensors(path / OPTIMIZER, state).items():
-            moment, _, name = key.partition(":")
+        tensor.copy_(_like(tensor, stored[name]))
+    parameters = dict(model.named_parameters())
+    for key in stored.shapes.keys() - saved:
+        moment, _, name = key.partition(":")
+        if optimizer is not None:
             own = parameters[name]
-            optimizer.state[own][moment] = value.to(own.device)  # fused AdamW needs its step there too
-    return state
+            value = stored[key].to(own.device)  # fused AdamW needs its step there too
+            optimizer.state[own][moment] = _like(own, value) if value.shape == own.shape else value
+    return stored.state
+
+
+def _like(own: Any, value: Tensor) -> Tensor:
+    """Return this process's part of a value that is divided as `own` is; the whole value if it is not."""
+    if not hasattr(own, "full_tensor"):
+        return value
+    from torch.distributed.tensor import distribute_tensor
+
+    return distribute_tensor(value.to(own.device), own.device_mesh, own.placements, src_data_rank=None)
+
+
+class StoredWeights:
+    """The tensors of a checkpoint by name, sharded or not; those of the optimizer are called `MOMENT:NAME`.
+
+    shapes: of all tensors.
+
+    Raises:
+        CheckpointError: a file is missing or damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageReader
+
+        self.path, self.state = path, read_state(path)
+        for name in sorted({*self.state["hashes"], *(file.name for file in path.glob("*.safetensors"))}):
+            _check_hash(path / name, self.state)
+        try:
+            found: Any = HuggingFaceStorageReader(str(path)).read_metadata()
+            self._files: dict[str, Any] = {}
+            self._parts: defaultdict[str, list[tuple[str, Any]]] = defaultdict(list)  # file and place of each part
+            for part, stored in found.storage_data.items():
+                self._parts[part.fqn].append((stored.relative_path, part.offset))
+                self._files.setdefault(stored.relative_path, safe_open(stored.relative_path, "pt"))
+        except (OSError, SafetensorError) as error:
+            raise CheckpointError(f"{path}: damaged ({error}); {_cure(path)}") from error
+        self.shapes = {name: each.size for name, each in found.state_dict_metadata.items()}
+
+    def __getitem__(self, name: str) -> Tensor:
+        """Return a whole tensor."""
+        parts = [(self._files[file].get_tensor(name), offset) for file, offset in self._parts[name]]
+        whole: Tensor = parts[0][0]
+        if len(parts) == 1:
+            return whole
+        whole = whole.new_empty(self.shapes[name])
+        for part, offset in parts:
+            whole[tuple(slice(start, start + size) for start, size in zip(offset, part.shape, strict=True))] = part
+        return whole
 
 
 def content_of(path: Path) -> str:
@@ -108,16 +197,6 @@ def content_of(path: Path) -> str:
         return ""
 
 
-def weights_of(path: Path) -> Path:
-    """Return the file of a checkpoint's weights, by their names in the model, after checking its hash.
-
-    Raises:
-        CheckpointError: a file is missing or damaged.
-    """
-    _check_hash(path / WEIGHTS, read_state(path))
-    return path / WEIGHTS
-
-
 def prune(folder: Path, keep: int, best: int | None = None) -> None:
     """Remove all but the newest `keep` checkpoints and the best."""
     for step in steps_in(folder)[:-keep]:
@@ -125,7 +204,7 @@ def prune(folder: Path, keep: int, best: int | None = None) -> None:
             shutil.rmtree(path_of(folder, step), ignore_errors=True)
 
 
-def _weights(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+def named_weights(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
     """Yield parameters and buffers by name; one name for a shared tensor."""
     yield from ((name, parameter.data) for name, parameter in model.named_parameters())
     kept = set(model.state_dict())
@@ -138,14 +217,6 @@ def read_state(path: Path) -> CheckpointState:
         raise CheckpointError(f"{path / STATE}: missing; {_cure(path)}")
     found: CheckpointState = read_json(path / STATE, CheckpointState, remedy=_cure(path), error=CheckpointError)
     return found
-
-
-def _tensors(path: Path, state: CheckpointState) -> dict[str, Tensor]:
-    _check_hash(path, state)
-    try:
-        return dict(load_file(path))
-    except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"{path}: missing or damaged ({error}); {_cure(path.parent)}") from error
 
 
 def _check_hash(path: Path, state: CheckpointState) -> None:

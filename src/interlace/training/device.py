@@ -19,7 +19,7 @@ from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from accelerate.utils import DistributedDataParallelKwargs
 
-from interlace.core.errors import MissingDependencyError, RunError
+from interlace.core.errors import LostProcessError, MissingDependencyError
 from interlace.core.files import atomic
 
 TRACKERS = "trackers"  # folder of TensorBoard's files in a run's folder
@@ -85,14 +85,16 @@ def start_trackers(accelerator: Accelerator, folder: Path, group: str, config: M
 
 @contextmanager
 def naming_lost_processes(accelerator: Accelerator) -> Iterator[None]:
-    """Turn the errors of an exchange with a process that has ended into a RunError."""
+    """Turn the errors about a process or worker that has ended into a LostProcessError."""
     try:
         yield
     except RuntimeError as error:
+        if "DataLoader worker" in str(error):  # raised anywhere by the handler of a signal
+            raise LostProcessError(f"train.workers: {error} Was main memory full?") from error
         lost = isinstance(error, torch.distributed.DistError) or re.search(r"gloo|NCCL|by peer", str(error))
         if accelerator.num_processes == 1 or not lost:
             raise
-        raise RunError(
+        raise LostProcessError(
             f"process {accelerator.process_index} of {accelerator.num_processes} has lost another one, whose own "
             "message says why it ended; rerun the same command to resume from the last checkpoint "
             f"({str(error).partition(chr(10))[0]})"
