@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
@@ -11,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from interlace.core.errors import DataError, RunError, SettingsError
+from interlace.core.errors import RunError
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.vocab import Vocab
@@ -19,7 +17,7 @@ from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Batch, Resources
 from interlace.objectives.mlm import Mlm
-from interlace.training.device import accelerator_for, naming_lost_processes
+from interlace.training.device import accelerator_for
 from interlace.training.loop import Progress, StepCounts, Training, TrainingModel, steps, uses_all_parameters
 from interlace.training.mixture import Mixture, MixtureSource
 from interlace.training.optimizer import OptimizerSettings
@@ -245,40 +243,6 @@ def batch(counts, languages=("en",)):
     none = np.zeros(0, np.int64)
     ids = np.zeros((2, 5), np.int64)
     return Batch({"input_ids": ids}, (none, none), none, counts, 10, languages=dict.fromkeys(languages, 5))
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_worker_processes_build_the_same_batches(vocab, workers):
-    plain, made = training(vocab, 4, 2, last=6, dropout=0.1), training(vocab, 4, 2, last=6, dropout=0.1)
-    found = [
-        [step.losses["mlm"] for step in steps(each, Progress())] for each in (plain, replace(made, workers=workers))
-    ]
-    assert found[0] == found[1]
-    for name, value in weights(made).items():
-        assert torch.equal(value, weights(plain)[name]), name
-
-
-class Failing(Mlm):
-    """Fails in step 3, or ends its process."""
-
-    dies: bool = False
-
-    def batch(self, examples, prepared, step, rng):
-        if step == 3 and self.dies:
-            os.kill(os.getpid(), signal.SIGKILL)
-        if step == 3:
-            raise DataError("a damaged row")
-        return super().batch(examples, prepared, step, rng)
-
-
-@pytest.mark.parametrize(
-    ("dies", "message"), [(False, "^a damaged row$"), (True, "train.workers: DataLoader worker.*memory")]
-)
-def test_errors_of_worker_processes_are_those_of_the_run(vocab, dies, message):
-    made, learner = replace(training(vocab, 4, 2), workers=2), Failing(dies=dies)
-    made.mixture.sources[0] = replace(made.mixture.sources[0], learner=learner)
-    with pytest.raises((DataError, RunError), match=message), naming_lost_processes(made.accelerator):
-        list(steps(made, Progress()))
 
 
 class Processes:

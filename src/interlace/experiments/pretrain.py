@@ -109,16 +109,7 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callabl
     settings = train.optimizer
     read_every = READ_EVERY if accelerator.device.type == "cuda" else 1
     training = Training(
-        model,
-        mixture,
-        settings.build(model),
-        settings,
-        accelerator,
-        train.steps,
-        train.micro_batches,
-        read_every,
-        copy,
-        train.workers,
+        model, mixture, settings.build(model), settings, accelerator, train.steps, train.micro_batches, read_every, copy
     )
     progress, rows = Progress(), monitoring.held_out(recipe, materials, backbone.traits)
     _check_settings(recipe, backbone, rows)

@@ -331,9 +331,6 @@ class TrainSettings(Settings):
     checkpoint_every: int = Field(1000, ge=0, description="Steps between checkpoints; 0: only at the end and SIGTERM.")
     keep: int = Field(2, ge=1, description="Latest checkpoints to keep, besides the best.")
     threads: int | None = Field(None, ge=1, le=1024, description="Torch threads; default: torch's.")
-    workers: int = Field(
-        0, ge=0, le=256, description="Worker processes that build batches; 0: a thread. For GPUs that wait for data."
-    )
     trackers: list[Literal["aim", "clearml", "comet_ml", "mlflow", "tensorboard", "trackio", "wandb"]] = Field(
         [],
         description="Experiment trackers for losses and scores, through accelerate; each needs its package. Cells of a "

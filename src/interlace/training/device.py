@@ -85,12 +85,10 @@ def start_trackers(accelerator: Accelerator, folder: Path, group: str, config: M
 
 @contextmanager
 def naming_lost_processes(accelerator: Accelerator) -> Iterator[None]:
-    """Turn the errors about a process or worker that has ended into a LostProcessError."""
+    """Turn the errors of an exchange with a process that has ended into a LostProcessError."""
     try:
         yield
     except RuntimeError as error:
-        if "DataLoader worker" in str(error):  # raised anywhere by the handler of a signal
-            raise LostProcessError(f"train.workers: {error} Was main memory full?") from error
         lost = isinstance(error, torch.distributed.DistError) or re.search(r"gloo|NCCL|by peer", str(error))
         if accelerator.num_processes == 1 or not lost:
             raise

@@ -18,17 +18,16 @@ import logging
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import torch
 from torch import Tensor, nn
 from torch.amp import GradScaler
-from torch.utils.data import DataLoader, Dataset
+from torch.distributed.tensor import DTensor
 
 from interlace.core.errors import RunError
 from interlace.core.randomness import Purpose, torch_seed
@@ -166,7 +165,6 @@ class Training:
     micro_batches: of an update, over all processes; a multiple of their number.
     read_every: updates between reads from the device, see `steps`.
     copy: of a sharded model, for evaluation; see `whole_model`.
-    workers: processes that build batches; 0: a thread does.
     loss_scale: of fp16 (Micikevicius et al. 2018, section 3.2), else None.
     """
 
@@ -179,22 +177,12 @@ class Training:
     micro_batches: int = 1
     read_every: int = 1
     copy: TrainingModel | None = None
-    workers: int = 0
     loss_scale: GradScaler | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         """Make the scale of the loss for fp16."""
         if self.accelerator.mixed_precision == "fp16":  # accelerate has none for a CPU
             object.__setattr__(self, "loss_scale", GradScaler(self.accelerator.device.type))
-
-    @property
-    def slots(self) -> range:
-        """The micro-batches of this process."""
-        return range(self.accelerator.process_index, self.micro_batches, self.accelerator.num_processes)
-
-    def draws(self, progress: Progress) -> Iterator[MixtureDraw]:
-        """Yield the draws of the steps that are left."""
-        return self.mixture.draws(progress.done, self.last, progress.drawn, self.micro_batches)
 
 
 def steps(
@@ -212,12 +200,11 @@ def steps(
     """
     counter, pending = StepCounts(training.accelerator), list[_Update]()
     peak, began = peak_flops(training.accelerator), 0.0
-    built = _from_workers(training, progress) if training.workers else _from_thread(training, progress)
-    with closing(built):
-        for draw, take in built:
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="batches") as background:
+        for draw, futures in _prefetched(training, progress, background):
             start = time.perf_counter()
             began = began if pending else start
-            batches = take()
+            batches = [future.result() for future in futures]
             waited = time.perf_counter() - start
             pending.append(_update(training, draw, batches, counter, waited, ending=progress.ending))
             if len(pending) < training.read_every and draw.step < training.last and not due(draw.step):
@@ -232,75 +219,28 @@ def steps(
                 yield replace(step, seconds=seconds, peak_share=share, memory=peak_memory(training.accelerator.device))
             pending.clear()
             if progress.stop or progress.ended:
+                background.shutdown(wait=False, cancel_futures=True)
                 return
 
 
-Ahead = Generator[tuple[MixtureDraw, Callable[[], list["Batch"]]], None, None]  # draws, and how to await batches
-
-
-def _from_thread(training: Training, progress: Progress) -> Ahead:
-    """Yield draws whose batches a thread builds a few steps ahead; this process's micro-batches only."""
-    pin = training.accelerator.device.type == "cuda"
+def _prefetched(
+    training: Training, progress: Progress, background: ThreadPoolExecutor
+) -> Iterator[tuple[MixtureDraw, list[Future[Batch]]]]:
+    """Yield draws with their batches under construction, a few steps ahead; this process's micro-batches only."""
+    accelerator, mixture = training.accelerator, training.mixture
+    slots = range(accelerator.process_index, training.micro_batches, accelerator.num_processes)
+    pin = accelerator.device.type == "cuda"
 
     def build(draw: MixtureDraw, slot: int) -> Batch:
-        batch = training.mixture.batch(draw, slot)
+        batch = mixture.batch(draw, slot)
         return batch.pinned() if pin else batch
 
-    background = ThreadPoolExecutor(max_workers=1, thread_name_prefix="batches")
-    queue: deque[tuple[MixtureDraw, Callable[[], list[Batch]]]] = deque()
-    try:
-        for draw in training.draws(progress):
-            futures = [background.submit(build, draw, slot) for slot in training.slots]
-            queue.append((draw, partial(_results, futures)))
-            if len(queue) > PREFETCH:
-                yield queue.popleft()
-        yield from queue
-    finally:
-        background.shutdown(wait=False, cancel_futures=True)
-
-
-def _results(futures: list[Future[T]]) -> list[T]:
-    return [future.result() for future in futures]
-
-
-def _from_workers(training: Training, progress: Progress) -> Ahead:
-    """Yield draws whose batches worker processes build a few steps ahead."""
-    slots, pin = training.slots, training.accelerator.device.type == "cuda"
-    keys: Any = ((draw, slot) for draw in training.draws(progress) for slot in slots)
-    loader = iter(
-        DataLoader(
-            _Batches(training.mixture), batch_size=None, sampler=keys, num_workers=training.workers,
-            prefetch_factor=max(1, math.ceil(PREFETCH * len(slots) / training.workers)), collate_fn=_as_is,
-            multiprocessing_context="fork",  # so that no worker gets a copy of the mixture
-        )
-    )  # fmt: skip
-
-    def take() -> list[Batch]:
-        found = [next(loader) for _ in slots]
-        for batch in found:
-            if isinstance(batch, Exception):
-                raise batch
-        return [batch.pinned() if pin else batch for batch in found]
-
-    for draw in training.draws(progress):
-        yield draw, take
-
-
-@dataclass(frozen=True)
-class _Batches(Dataset[Any]):
-    """The batches of a mixture by draw and slot; an error is returned, because torch would rename a raised one."""
-
-    mixture: Mixture
-
-    def __getitem__(self, key: tuple[MixtureDraw, int]) -> Batch | Exception:
-        try:
-            return self.mixture.batch(*key)
-        except Exception as error:  # noqa: BLE001
-            return error
-
-
-def _as_is(batch: T) -> T:
-    return batch
+    queue: deque[tuple[MixtureDraw, list[Future[Batch]]]] = deque()
+    for draw in mixture.draws(progress.done, training.last, progress.drawn, training.micro_batches):
+        queue.append((draw, [background.submit(build, draw, slot) for slot in slots]))
+        if len(queue) > PREFETCH:
+            yield queue.popleft()
+    yield from queue
 
 
 @dataclass
