@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from interlace.core.errors import RunError
+from interlace.core.errors import RunError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
 from interlace.data.vocab import Vocab

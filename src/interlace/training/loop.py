@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import torch
 from torch import Tensor, nn
 from torch.amp import GradScaler
-from torch.distributed.tensor import DTensor
 
 from interlace.core.errors import RunError
 from interlace.core.randomness import Purpose, torch_seed
