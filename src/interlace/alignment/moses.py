@@ -61,13 +61,18 @@ def sort_entries(
 
 def line_order(phrases: Ragged, spellings: Sequence[str]) -> NDArray[np.int64]:
     """Return the indices that sort phrases (rows of indices of spellings) as the lines that begin with them."""
+    ranks, end = word_ranks(spellings)
+    columns = Ragged(ranks[phrases.flat], phrases.offsets - phrases.offsets[0]).padded(end).T
+    return np.lexsort(columns[::-1]) if len(columns) else np.arange(len(phrases))
+
+
+def word_ranks(spellings: Sequence[str]) -> tuple[NDArray[np.int32], int]:
+    """Return the rank of each word in the order of lines, and that of the end of a phrase."""
     keys = [escape(word) + " " for word in spellings]
     order = sorted(range(len(keys)), key=keys.__getitem__)
     ranks = np.empty(len(keys), np.int32)
     ranks[order] = np.arange(1, 2 * len(keys), 2)
-    end = 2 * bisect([keys[number] for number in order], f"{SEPARATOR} ")
-    columns = Ragged(ranks[phrases.flat], phrases.offsets - phrases.offsets[0]).padded(end).T
-    return np.lexsort(columns[::-1]) if len(columns) else np.arange(len(phrases))
+    return ranks, 2 * bisect([keys[number] for number in order], f"{SEPARATOR} ")
 
 
 def escape(word: str) -> str:

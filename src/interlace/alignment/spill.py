@@ -7,6 +7,7 @@ ends. `TMPDIR` chooses their disk.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from tempfile import TemporaryFile
 from typing import Annotated, Any
 
@@ -75,7 +76,7 @@ def cut_runs(keys: Column, starts: Sequence[int], rows: int) -> Iterator[list[sl
     keys: the runs, one after the other. starts: the first row of each run, and the number of rows.
     """
     mapped = keys.mapped()
-    runs = [mapped[start:stop] for start, stop in zip(starts[:-1], starts[1:], strict=True)]
+    runs = [mapped[start:stop] for start, stop in pairwise(starts)]
     step = max(1, rows // (4 * len(runs)))
     cuts = np.unique(np.sort(np.concatenate([run[::step] for run in runs]))[:: max(1, rows // step)])[1:]
     ends = np.stack([np.append(np.searchsorted(run, cuts), len(run)) for run in runs], axis=1) + np.array(starts[:-1])

@@ -39,6 +39,7 @@ def align(
     name: options.AlignerName = "",
     changes: options.AlignerChanges = [],
     symmetrization: options.SymmetrizationName = "",
+    memory: options.AlignerMemory = None,
     languages: options.Languages = "",
     word_tokenizer: options.WordTokenizerName = "auto",
     reader: options.ReaderName = "",
@@ -57,13 +58,19 @@ def align(
     """Align the words of parallel text: one line such as `0-0 1-2` per sentence pair, words counted from 0."""
     load_plugins(code)
     outputs = _Outputs(into, confidence, figure, pair, gold, as_json)
-    given: dict[str, object] = {"--aligner": name, "--set": changes, "--symmetrization": symmetrization}
+    given: dict[str, object] = {
+        "--aligner": name,
+        "--set": changes,
+        "--symmetrization": symmetrization,
+        "--memory": memory,
+    }
     given |= {"--priors": priors, "--save-model": save_model, "--extra": extra}
     if load_model is not None:
         model = _saved(load_model, given)
     else:
         settings = parse_changes(changes, "key=value, such as seed=1")
         settings |= {"symmetrization": symmetrization} if symmetrization else {}
+        settings |= {"memory": str(memory)} if memory else {}
         model = _to_train(name or DEFAULT_ALIGNER, settings, priors, save_model)
     if load_model is not None and model.saved is not None and model.saved.trained_on and word_tokenizer == AUTO:
         word_tokenizer = model.saved.trained_on.word_tokenizer

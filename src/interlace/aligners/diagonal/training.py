@@ -94,15 +94,14 @@ class EmTraining:
         counts: Fields = [("count", np.int64)] if settings.agree else [("count", np.int64), ("other", np.int64)]
         source, target = map(len, pairs.vocabularies)
         limit = int(settings.memory * GB / _BYTES)
+        fields: Fields = [*counts, *PROBABILITIES]
         self._spilled: SpilledPairs | None = None
         for chunks, sets, last in collect(reported(), prior.entries, pool, limit):
             if last and self._spilled is None:
-                self._table = in_rows(sets, source, [*counts, *PROBABILITIES], pool)
+                self._table = in_rows(sets, source, fields, pool)
                 self._table.slots["forward"] = self._table.slots["backward"] = kernels.SCALE  # equal probabilities
             else:
-                self._spilled = self._spilled or SpilledPairs(
-                    (source, target), [*counts, *PROBABILITIES], limit // 2 + 1
-                )
+                self._spilled = self._spilled or SpilledPairs((source, target), fields, limit // 2 + 1)
                 self._spilled.add(sets, chunks, kernels.SCALE)
         self._nulls = (np.full(source, kernels.SCALE, np.float32), np.full(target, kernels.SCALE, np.float32))
         self._tensions = np.full(2, settings.tension)
@@ -111,9 +110,7 @@ class EmTraining:
         # types that each source type and each target type co-occurs with
         self._degrees = self._table.degrees(target) if self._spilled is None else self._spilled.degrees()
         if self._spilled is not None:
-            log.info(
-                "diagonal: %d parts of the text have their word pairs in temporary files", len(self._spilled.chunks)
-            )
+            log.info("diagonal: word pairs of %d parts of the text in temporary files", len(self._spilled.chunks))
 
     def run(self) -> kernels.DiagonalModel:
         """Return the probabilities after all passes over the training pairs, in a table without counts."""
@@ -154,14 +151,14 @@ class EmTraining:
             for done, (source, target) in islice(numbered, chunks):
                 rows = kernels.Rows(source.values, source.offsets, target.values, target.offsets)
 
-                def work(first: int, last: int, rows: kernels.Rows = rows, state: Any = (model, counts)) -> Any:
-                    return kernels.expect(rows, first, last, *state, self._settings.agree)
+                def work(first: int, last: int, rows: Any = rows, model: Any = model, counts: Any = counts) -> Any:
+                    return kernels.expect(rows, first, last, model, counts, self._settings.agree)
 
                 found += sum(by_parts(self._pool, work, len(source)))
                 self._progress("learning", done, self._pairs.chunks * self._settings.iterations)
 
-            def total(first: int, last: int, state: Any = (model, counts)) -> None:
-                kernels.total(*state, first, last, *totals)
+            def total(first: int, last: int, model: Any = model, counts: Any = counts) -> None:
+                kernels.total(model, counts, first, last, totals[0], totals[1])
 
             by_parts(self._pool, total, len(totals[0]), _TYPES)
             if spilled is not None:
@@ -180,7 +177,7 @@ class EmTraining:
             model, counts = self._model(table), self._counts(table)
 
             def maximize(first: int, last: int) -> None:
-                kernels.maximize(model, counts, first, last, alpha, *scales)
+                kernels.maximize(model, counts, first, last, alpha, scales[0], scales[1])
 
             by_parts(self._pool, maximize, len(totals[0]), _TYPES)
 
