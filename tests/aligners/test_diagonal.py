@@ -216,3 +216,19 @@ def test_word_pairs_on_disk_give_the_same_model(agree, seed, rows, memory):
         found, expected = spilled.align(pairs), kept.align(pairs)
     assert found.links == expected.links
     assert np.array_equal(found.confidence, expected.confidence)
+
+
+@pytest.mark.parametrize("step", ["collecting word pairs", "learning"])
+def test_an_interrupt_leaves_no_temporary_files(step, tmp_path, monkeypatch):
+    monkeypatch.setattr(WordPairs.chunks, "__defaults__", (10,))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    seen = []
+
+    def stop(what, done, _):
+        seen.append(list(tmp_path.iterdir()))
+        if what == step and done == 12:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Diagonal(memory=1e-6).fit(random_pairs(200), progress=stop)
+    assert not any(seen)  # they have no name while they are in use either
