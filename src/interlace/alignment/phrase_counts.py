@@ -147,8 +147,7 @@ class _Targets:
     """All target phrases in the order of lines, and how often they occur, in temporary files."""
 
     def __init__(self, text: _AlignedText, ranges: list[_Range]) -> None:
-        self.words, self._lengths, totals = Column(np.int32), Column(np.int64), Column(np.int64)
-        self.starts = [0]
+        self._words, self._lengths, totals = Column(np.int32), Column(np.int64), Column(np.int64)
         for chosen in ranges:
             trie, counts = Trie(), np.zeros(0, np.int64)
             for chunk, _, spans in text.extracted(chosen):
@@ -159,26 +158,25 @@ class _Targets:
             phrases = trie.spell(nodes.astype(np.int32))
             order = line_order(phrases, text.pairs.target_types)
             phrases = phrases.take(order)
-            for column, values in ((self.words, phrases.values), (self._lengths, phrases.lengths)):
+            for column, values in ((self._words, phrases.values), (self._lengths, phrases.lengths)):
                 column.append(values)
             totals.append(counts[nodes][order])
-            self.starts.append(len(totals))
         self.totals = totals.mapped()
 
-    def parts(self) -> Iterator[Ragged]:
-        """Yield the phrases, range by range."""
+    def parts(self) -> Iterator[tuple[int, Ragged]]:
+        """Yield some phrases at a time, with the number of the first."""
         word = 0
-        for start, stop in pairwise(self.starts):
-            lengths = self._lengths.read(slice(start, stop))
-            yield Ragged.from_lengths(self.words.read(slice(word, word := word + int(lengths.sum()))), lengths)
+        for start in range(0, len(self._lengths), _ROWS):
+            lengths = self._lengths.read(slice(start, min(start + _ROWS, len(self._lengths))))
+            yield start, Ragged.from_lengths(self._words.read(slice(word, word := word + int(lengths.sum()))), lengths)
 
     def find(self, phrases: Ragged) -> NDArray[np.int64]:
         """Return the number of each phrase; all must be among the target phrases."""
-        numbers = np.full(len(phrases), -1, np.int64)
-        spans = np.stack([np.zeros(len(phrases), np.int64), phrases.lengths], axis=1)
-        for start, part in zip(self.starts, self.parts(), strict=False):
-            found = PhraseIndex(part).find(phrases, Ragged.from_lengths(spans, np.ones(len(phrases), np.int64)))
-            numbers[found >= 0] = start + found[found >= 0]
+        numbers, index = np.full(len(phrases), -1, np.int64), PhraseIndex(phrases)
+        for start, part in self.parts():
+            spans = np.stack([np.zeros(len(part), np.int64), part.lengths], axis=1)
+            found = index.find(part, Ragged.from_lengths(spans, np.ones(len(part), np.int64)))
+            numbers[found[found >= 0]] = start + np.flatnonzero(found >= 0)
         return numbers
 
 
@@ -209,7 +207,7 @@ def _in_ranges(text: _AlignedText, parts: int, target_parts: int) -> PhraseTable
     found = entries.mapped()
     for start in range(0, len(found), _ROWS):
         found[start : start + _ROWS, 1] = numbers[found[start : start + _ROWS, 1]]
-    for start, part in zip(targets.starts, targets.parts(), strict=False):
+    for start, part in targets.parts():
         kept = part.take(occurs[start : start + len(part)])
         sides[1][0].append(kept.values)
         sides[1][1].append(kept.lengths)
