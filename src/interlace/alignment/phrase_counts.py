@@ -23,15 +23,17 @@ from interlace.alignment.links import select_links, sorted_links
 from interlace.alignment.moses import Sides, line_order, sort_entries, word_ranks
 from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRules
 from interlace.alignment.phrases import PhraseRules, phrase_pairs
-from interlace.alignment.spill import GB, Column, mapped_rows
+from interlace.alignment.spill import GB, Column, RaggedColumn
 from interlace.alignment.trie import Trie, count_pairs, sum_up
 from interlace.core.ragged import Ragged
+
+Nodes = NDArray[np.int32]
 
 log = logging.getLogger(__name__)
 
 _NODE = 16  # bytes of a node of a trie, of which a table and its tries have up to five a phrase pair
 _TRIES = 0.25  # share of the memory for tries; the rest is for the table that is made of them
-_SAMPLE, _SAMPLES = 500, 200  # sentence pairs, and groups of them, whose phrases set the ranges
+_SAMPLE = 100_000  # sentence pairs whose phrases set the ranges
 _ROWS = 200_000  # rows scored at a time
 _MIN_WEIGHT = float(np.finfo(np.float32).tiny)  # products of many rare words would round to 0, which has no log
 
@@ -77,29 +79,30 @@ class _AlignedText:
             part = self.links.slice(start, start + len(chunk))
             part = sorted_links(part.rows(), part.flat, len(part))
             spans = phrase_pairs(chunk.source.lengths, chunk.target.lengths, part, rules)
-            yield chunk, part, spans if chosen is None else select_links(spans, chosen.contains(chunk, spans))
+            if chosen is not None:
+                keys = chosen.keys(chunk, spans)
+                spans = select_links(spans, (keys >= chosen.low) & (keys < chosen.high))
+            yield chunk, part, spans
 
     def table(self, counter: _Counter, targets: _Targets | None = None) -> PhraseTable:
         """Return the table of what was counted. targets: of the whole corpus, if a range of source phrases was."""
-        counted = counter.finish(self.rules.min_count)
+        *both, links, counts = counter.finish(self.rules.min_count)
         columns, phrases = [], []
-        for nodes, trie in ((counted.source, counter.source), (counted.target, counter.target)):
+        for nodes, trie in zip(both, (counter.source, counter.target), strict=True):
             occurs = np.zeros(trie.used, np.bool_)
             occurs[nodes] = True
             columns.append((np.cumsum(occurs) - 1)[nodes])
             phrases.append(trie.spell(np.flatnonzero(occurs).astype(np.int32)))
         types = (self.pairs.source_types, self.pairs.target_types)
         entries, sides, order = sort_entries(np.stack(columns, axis=1), (phrases[0], phrases[1]), types)
-        inner = counter.links.spell(counted.links[order])
+        inner = counter.links.spell(links[order])
         cells = np.stack(np.divmod(inner.values, self.rules.max_phrase_length), axis=1).astype(np.int16)
         inner = Ragged(cells, inner.offsets)
-        of_target = counted.target_totals[counted.target]
+        totals = counts[order].astype(np.float64)
         if targets is not None:
-            of_target[order] = targets.totals[targets.find(sides[1])][entries[:, 1]]
-        totals = (of_target, counted.source_totals[counted.source], counted.counts)
-        counts = np.stack(totals, axis=1)[order].astype(np.float64)
-        scores = _scores(entries, sides, inner, counts, self.weights)
-        table = PhraseTable(*sides, *types, entries, scores, inner, counts)
+            totals[:, 0] = targets.totals[targets.find(sides[1])][entries[:, 1]]
+        scores = _scores(entries, sides, inner, totals, self.weights)
+        table = PhraseTable(*sides, *types, entries, scores, inner, totals)
         return table.best_of_each(self.rules.top) if self.rules.top else table
 
 
@@ -124,21 +127,13 @@ class _Range(NamedTuple):
         keys: NDArray[np.int64] = ranks[at] << 32 | np.where(stop - start > 1, ranks[at + 1], self.end)
         return keys
 
-    def contains(self, chunk: WordPairs, spans: Ragged) -> NDArray[np.bool_]:
-        """Return whether the phrase of each span is in the range."""
-        keys = self.keys(chunk, spans)
-        return (keys >= self.low) & (keys < self.high)
-
     def cut(self, text: _AlignedText, parts: int) -> list[_Range]:
         """Cut the range into about so many parts with equally many phrase pairs, by a sample of the text."""
-        few = [text.pairs.slice(start, start + _SAMPLE) for start in range(0, len(text.pairs), _SAMPLE)]
-        few = few[:: max(1, len(few) // _SAMPLES)]
-        keys = []
-        for chunk in few:
-            links = text.links.slice(chunk.first - text.pairs.first, chunk.first - text.pairs.first + len(chunk))
-            some = replace(text, pairs=replace(chunk, first=0), links=links)
-            keys += [self.keys(part, spans) for part, _, spans in some.extracted()]
-        ordered = np.sort(np.concatenate(keys))
+        rows = np.arange(0, len(text.pairs), -(-len(text.pairs) // _SAMPLE))
+        source, target = text.pairs.source.take(rows), text.pairs.target.take(rows)
+        pairs = replace(text.pairs, source=source, target=target, first=0)
+        some = replace(text, pairs=pairs, links=text.links.take(rows))
+        ordered = np.sort(np.concatenate([self.keys(chunk, spans) for chunk, _, spans in some.extracted()]))
         cuts = np.unique(ordered[np.arange(1, parts) * len(ordered) // parts]).tolist()
         return [self._replace(low=low, high=high) for low, high in pairwise([self.low, *cuts, self.high])]
 
@@ -147,7 +142,7 @@ class _Targets:
     """All target phrases in the order of lines, and how often they occur, in temporary files."""
 
     def __init__(self, text: _AlignedText, ranges: list[_Range]) -> None:
-        self._words, self._lengths, totals = Column(np.int32), Column(np.int64), Column(np.int64)
+        self._phrases, totals = RaggedColumn(np.int32), Column(np.int64)
         for chosen in ranges:
             trie, counts = Trie(), np.zeros(0, np.int64)
             for chunk, _, spans in text.extracted(chosen):
@@ -157,18 +152,14 @@ class _Targets:
             nodes = np.flatnonzero(counts)
             phrases = trie.spell(nodes.astype(np.int32))
             order = line_order(phrases, text.pairs.target_types)
-            phrases = phrases.take(order)
-            for column, values in ((self._words, phrases.values), (self._lengths, phrases.lengths)):
-                column.append(values)
+            self._phrases.append(phrases.take(order))
             totals.append(counts[nodes][order])
         self.totals = totals.mapped()
 
     def parts(self) -> Iterator[tuple[int, Ragged]]:
         """Yield some phrases at a time, with the number of the first."""
-        word = 0
-        for start in range(0, len(self._lengths), _ROWS):
-            lengths = self._lengths.read(slice(start, min(start + _ROWS, len(self._lengths))))
-            yield start, Ragged.from_lengths(self._words.read(slice(word, word := word + int(lengths.sum()))), lengths)
+        for start in range(0, len(self._phrases), _ROWS):
+            yield start, self._phrases.read(start, min(start + _ROWS, len(self._phrases)))
 
     def find(self, phrases: Ragged) -> NDArray[np.int64]:
         """Return the number of each phrase; all must be among the target phrases."""
@@ -186,8 +177,7 @@ def _in_ranges(text: _AlignedText, parts: int, target_parts: int) -> PhraseTable
     whole = [_Range(side, *word_ranks(spellings)) for side, spellings in enumerate(types)]
     targets = _Targets(text, whole[1].cut(text, target_parts))
     occurs = np.zeros(len(targets.totals), np.bool_)
-    sides = [(Column(np.int32), Column(np.int64)) for _ in types]
-    links = (Column(np.int16, (2,)), Column(np.int64))
+    source, target, links = RaggedColumn(np.int32), RaggedColumn(np.int32), RaggedColumn(np.int16, (2,))
     entries, scores, counts = Column(np.int32, (2,)), Column(np.float32, (4,)), Column(np.float64, (3,))
     for chosen in whole[0].cut(text, parts):
         counter = _Counter(text.rules.max_phrase_length)
@@ -196,11 +186,9 @@ def _in_ranges(text: _AlignedText, parts: int, target_parts: int) -> PhraseTable
         table = text.table(counter, targets)
         numbers = targets.find(table.target)
         occurs[numbers] = True
-        first = len(sides[0][1])
-        entries.append(np.stack([table.entries[:, 0] + first, numbers[table.entries[:, 1]]], axis=1))
-        for rows, (values, lengths) in ((table.source, sides[0]), (table.links, links)):
-            values.append(rows.values)
-            lengths.append(rows.lengths)
+        entries.append(np.stack([table.entries[:, 0] + len(source), numbers[table.entries[:, 1]]], axis=1))
+        source.append(table.source)
+        links.append(table.links)
         scores.append(table.scores)
         counts.append(table.counts)
     numbers = np.cumsum(occurs) - 1
@@ -208,42 +196,22 @@ def _in_ranges(text: _AlignedText, parts: int, target_parts: int) -> PhraseTable
     for start in range(0, len(found), _ROWS):
         found[start : start + _ROWS, 1] = numbers[found[start : start + _ROWS, 1]]
     for start, part in targets.parts():
-        kept = part.take(occurs[start : start + len(part)])
-        sides[1][0].append(kept.values)
-        sides[1][1].append(kept.lengths)
-    source, target, inner = (mapped_rows(columns) for columns in (*sides, links))
-    return PhraseTable(source, target, *types, found, scores.mapped(), inner, counts.mapped())
-
-
-@dataclass(frozen=True)
-class _Counted:
-    """Distinct phrase pairs with enough occurrences, in no special order.
-
-    source, target: (m,) int32 nodes of the phrases. links: (m,) int32 nodes of their most frequent inner links.
-    counts: (m,) int64 occurrences. source_totals, target_totals: by node, over all pairs, rare ones included.
-    """
-
-    source: NDArray[np.int32]
-    target: NDArray[np.int32]
-    links: NDArray[np.int32]
-    counts: NDArray[np.int64]
-    source_totals: NDArray[np.int64]
-    target_totals: NDArray[np.int64]
+        target.append(part.take(occurs[start : start + len(part)]))
+    sides = source.mapped(), target.mapped()
+    return PhraseTable(*sides, *types, found, scores.mapped(), links.mapped(), counts.mapped())
 
 
 class _Counter:
-    """Counts phrase pairs chunk by chunk. grid: width of the grid whose cells are the inner links."""
+    """Counts (source phrase, target phrase, inner links) chunk by chunk; links are cells of a grid of this width."""
 
     def __init__(self, grid: int) -> None:
-        self.source, self.target, self.links = Trie(), Trie(), Trie()
-        self._grid = grid
-        self._occurrences = _Occurrences()
+        self.source, self.target, self.links, self._pairs, self._seen = self._tries = [Trie() for _ in range(5)]
+        self._grid, self._counts = grid, np.zeros(len(self._seen.keys), np.int32)
 
     @property
     def size(self) -> int:
         """Bytes of all nodes."""
-        tries = (self.source, self.target, self.links, *self._occurrences.tries)
-        return _NODE * sum(len(trie.keys) for trie in tries)
+        return _NODE * sum(len(trie.keys) for trie in self._tries)
 
     def add(self, pairs: WordPairs, links: Ragged, spans: Ragged) -> None:
         """Add the phrase pairs of a chunk; links are sorted in each row."""
@@ -253,39 +221,26 @@ class _Counter:
                 pool.submit(self.target.number, pairs.target, spans, 2),
                 pool.submit(self.links.number_links, links, spans, self._grid),
             ]
-        self._occurrences.add(np.stack([column.result() for column in columns], axis=1))
-
-    def finish(self, min_count: int) -> _Counted:
-        """Return all pairs with at least this count."""
-        totals = (np.zeros(self.source.used, np.int64), np.zeros(self.target.used, np.int64))
-        return _Counted(*self._occurrences.finish(min_count, totals), *totals)
-
-
-class _Occurrences:
-    """Counts (source phrase, target phrase, inner links)."""
-
-    def __init__(self) -> None:
-        self._pairs, self._seen = self.tries = Trie(), Trie()
-        self._counts = np.zeros(len(self._seen.keys), np.int32)
-
-    def add(self, occurrences: NDArray[np.int32]) -> None:
-        pairs, seen = self._pairs, self._seen
-        (pairs.slots, pairs.keys), pairs.used, (seen.slots, seen.keys), seen.used, self._counts = count_pairs(
-            (pairs.slots, pairs.keys), pairs.used, (seen.slots, seen.keys), seen.used, self._counts, occurrences
+        found = np.stack([column.result() for column in columns], axis=1)
+        both, seen = self._pairs, self._seen
+        (both.slots, both.keys), both.used, (seen.slots, seen.keys), seen.used, self._counts = count_pairs(
+            (both.slots, both.keys), both.used, (seen.slots, seen.keys), seen.used, self._counts, found
         )
 
-    def finish(
-        self, min_count: int, totals: tuple[NDArray[np.int64], NDArray[np.int64]]
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
-        """Return source, target, links and count of each frequent pair; add all pairs to the totals."""
+    def finish(self, min_count: int) -> tuple[Nodes, Nodes, Nodes, NDArray[np.int64]]:
+        """Return the pairs with at least this count, in no special order.
+
+        Returns:
+            (m,) nodes of source, target and most frequent inner links; and (m, 3) how often target, source and both
+            occur, in rare pairs too.
+        """
         counts, links = np.zeros(self._pairs.used, np.int64), np.zeros(self._pairs.used, np.int32)
         sum_up(self._seen.keys, self._seen.used, self._counts, counts, links)
         keys = self._pairs.keys[1 : self._pairs.used]
-        source, target, counts, links = (keys >> 32).astype(np.int32), keys.astype(np.int32), counts[1:], links[1:]
-        for nodes, total in zip((source, target), totals, strict=True):
-            total[:] += np.bincount(nodes, counts, minlength=len(total)).astype(np.int64)
+        source, target, links, counts = (keys >> 32).astype(np.int32), keys.astype(np.int32), links[1:], counts[1:]
         kept = counts >= min_count
-        return source[kept], target[kept], links[kept], counts[kept]
+        totals = [np.bincount(nodes, counts)[nodes[kept]].astype(np.int64) for nodes in (target, source)]
+        return source[kept], target[kept], links[kept], np.stack([*totals, counts[kept]], axis=1)
 
 
 def _scores(

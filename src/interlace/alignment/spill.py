@@ -65,9 +65,28 @@ class Column:
         return np.memmap(self._file, self._dtype, "r+", shape=(self._rows, *self._width)).view(np.ndarray)
 
 
-def mapped_rows(parts: Sequence[Column]) -> Ragged:
-    """Return ragged rows from the columns of their values and of their lengths."""
-    return Ragged.from_lengths(parts[0].mapped(), parts[1].mapped())
+class RaggedColumn:
+    """Ragged rows in temporary files."""
+
+    def __init__(self, dtype: DTypeLike, width: tuple[int, ...] = ()) -> None:
+        self._values, self._offsets = Column(dtype, width), Column(np.int64, rows=1)
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def append(self, rows: Ragged) -> None:
+        """Add rows at the end."""
+        self._offsets.append(rows.offsets[1:] - rows.offsets[0] + len(self._values))
+        self._values.append(rows.flat)
+
+    def read(self, start: int, stop: int) -> Ragged:
+        """Return consecutive rows, copied to memory."""
+        offsets = self._offsets.read(slice(start, stop + 1))
+        return Ragged(self._values.read(slice(int(offsets[0]), int(offsets[-1]))), offsets - offsets[0])
+
+    def mapped(self) -> Ragged:
+        """Return all rows, mapped to memory."""
+        return Ragged(self._values.mapped(), self._offsets.mapped())
 
 
 def cut_runs(keys: Column, starts: Sequence[int], rows: int) -> Iterator[list[slice]]:

@@ -8,7 +8,7 @@ probabilities are computed from their sums, so that results equal those of one t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,50 +24,44 @@ from interlace.aligners.diagonal.cooccurrence import (
 )
 from interlace.alignment.spill import Column, cut_runs
 
-_PROBABILITIES = dict(PROBABILITIES)
-
 
 @dataclass
 class SpilledPairs:
     """Runs of sorted type pairs, one after the other.
 
     types: number of source and of target types. fields: the counts and probabilities of a slot. rows: pairs that are
-    merged at a time. starts: the first row of each run, and the number of rows. chunks: the chunks of each part.
+    merged at a time. chunks: the number of chunks of each part.
     """
 
     types: tuple[int, int]
     fields: Fields
     rows: int
-    starts: list[int] = field(default_factory=lambda: [0])
-    chunks: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._keys = Column(np.int64)
-        self._columns = {name: Column(kind) for name, kind in self.fields}
+        self._keys, self._columns = Column(np.int64), {name: Column(kind) for name, kind in self.fields}
+        self._counts = [name for name, _ in self.fields if name not in dict(PROBABILITIES)]
+        self._probabilities = [name for name, _ in PROBABILITIES]
+        self._starts, self.chunks = [0], list[int]()
 
     def add(self, sets: list[NDArray[np.int64]], chunks: int, probability: float) -> None:
         """Add the run of the next part of the text, with equal probabilities."""
         keys = np.sort(np.concatenate([keys[keys != EMPTY] for keys in sets]))
         self._keys.append(keys)
         for name, column in self._columns.items():
-            column.append(np.full(len(keys), probability if name in _PROBABILITIES else 0))
-        self.starts.append(self.starts[-1] + len(keys))
+            column.append(np.full(len(keys), 0 if name in self._counts else probability))
+        self._starts.append(self._starts[-1] + len(keys))
         self.chunks.append(chunks)
 
     def run(self, part: int) -> Cooccurrence:
         """Return the table of a part, with probabilities and without counts."""
-        rows = slice(self.starts[part], self.starts[part + 1])
-        entries = _entries(self._keys.read(rows))
-        table = table_of(entries, self.types[0], self.fields)
-        slots = table.find(entries)
-        for name, _ in PROBABILITIES:
-            table.slots[name][slots] = self._columns[name].read(rows)
+        rows = slice(self._starts[part], self._starts[part + 1])
+        table = table_of(_entries(self._keys.read(rows)), self.types[0], self.fields)
+        self._load(table, rows, self._probabilities)
         return table
 
     def store(self, part: int, table: Cooccurrence) -> None:
         """Store the counts of a part."""
-        rows = slice(self.starts[part], self.starts[part + 1])
-        self._copy(table, table.find(_entries(self._keys.read(rows))), rows, counts=True)
+        self._store(table, slice(self._starts[part], self._starts[part + 1]), self._counts)
 
     def degrees(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the number of types that each source type and each target type co-occurs with."""
@@ -81,14 +75,11 @@ class SpilledPairs:
         """Set the probabilities of all pairs by a function that does so for a table with counts."""
         for cuts, keys in self._ranges():
             table = table_of(_entries(keys), self.types[0], self.fields)
-            slots = [table.find(_entries(self._keys.read(rows))) for rows in cuts]
-            for places, rows in zip(slots, cuts, strict=True):
-                for name, column in self._columns.items():
-                    if name not in _PROBABILITIES:
-                        table.slots[name][places] += column.read(rows)
+            for rows in cuts:
+                self._load(table, rows, self._counts)
             update(table)
-            for places, rows in zip(slots, cuts, strict=True):
-                self._copy(table, places, rows, counts=False)
+            for rows in cuts:
+                self._store(table, rows, self._probabilities)
 
     def whole(self, degrees: NDArray[np.int64]) -> Cooccurrence:
         """Return the table of all pairs without counts, mapped from a temporary file."""
@@ -100,21 +91,25 @@ class SpilledPairs:
         for cuts, keys in self._ranges():
             fill_rows(keys, starts, table.targets)
             for rows in cuts:
-                places = table.find(_entries(self._keys.read(rows)))
-                for name, _ in PROBABILITIES:
-                    slots[name][places] = self._columns[name].read(rows)
+                self._load(table, rows, self._probabilities)
         return table
 
     def _ranges(self) -> Iterator[tuple[list[slice], NDArray[np.int64]]]:
         """Yield ranges of pairs: their rows in each run, and the distinct pairs, sorted."""
-        for cuts in cut_runs(self._keys, self.starts, self.rows):
+        for cuts in cut_runs(self._keys, self._starts, self.rows):
             yield cuts, np.unique(np.concatenate([self._keys.read(rows) for rows in cuts]))
 
-    def _copy(self, table: Cooccurrence, slots: NDArray[np.int64], rows: slice, *, counts: bool) -> None:
-        """Store counts or probabilities of a table as those of rows."""
-        for name, column in self._columns.items():
-            if counts is (name not in _PROBABILITIES):
-                column.write(rows.start, table.slots[name][slots])
+    def _load(self, table: Cooccurrence, rows: slice, names: list[str]) -> None:
+        """Set fields of a table; counts are added."""
+        slots = table.find(_entries(self._keys.read(rows)))
+        for name in names:
+            before = table.slots[name][slots] if name in self._counts else 0
+            table.slots[name][slots] = before + self._columns[name].read(rows)
+
+    def _store(self, table: Cooccurrence, rows: slice, names: list[str]) -> None:
+        slots = table.find(_entries(self._keys.read(rows)))
+        for name in names:
+            self._columns[name].write(rows.start, table.slots[name][slots])
 
 
 def _entries(keys: NDArray[np.int64]) -> NDArray[np.int32]:
