@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from interlace.alignment import WordPairs
 from interlace.alignment.links import check_links, check_row_counts, sorted_links
-from interlace.alignment.spill import DEFAULT_MEMORY, GB, Column, cut_runs
+from interlace.alignment.spill import DEFAULT_MEMORY, GB, SpilledColumn, cut_runs
 from interlace.core.errors import DataError, pandas_for
 from interlace.core.ragged import Ragged
 from interlace.text.lines import read_lines, write_lines
@@ -91,7 +91,7 @@ class Lexicon:
         unaligned = (np.zeros(len(pairs.source_types)), np.zeros(len(pairs.target_types)))
         width, pending = len(pairs.target_types), 0
         parts: list[_Counted] = []
-        limit, spilled, starts = int(memory * GB / _BYTES), (Column(np.int64), Column(np.float64)), [0]
+        limit, spilled, starts = int(memory * GB / _BYTES), (SpilledColumn(np.int64), SpilledColumn(np.float64)), [0]
         for chunk in pairs.chunks():
             start = chunk.first - pairs.first
             part = links.slice(start, start + len(chunk))
@@ -109,7 +109,7 @@ class Lexicon:
         entries = _entries(keys, width)
         if len(starts) > 1:
             _append(spilled, (keys, counts))
-            merged = (Column(np.int32, (2,)), Column(np.float64))
+            merged = (SpilledColumn(np.int32, (2,)), SpilledColumn(np.float64))
             for cuts in cut_runs(spilled[0], [*starts, len(spilled[0])], limit // 2 + 1):
                 keys, counts = _sum_by_key([(spilled[0].read(rows), spilled[1].read(rows)) for rows in cuts])
                 _append(merged, (_entries(keys, width), counts))
@@ -307,7 +307,7 @@ def _entries(keys: NDArray[np.int64], width: int) -> NDArray[np.int32]:
     return np.stack(np.divmod(keys, max(width, 1)), axis=1).astype(np.int32)
 
 
-def _append(columns: tuple[Column, Column], values: tuple[NDArray[Any], NDArray[Any]]) -> None:
+def _append(columns: tuple[SpilledColumn, SpilledColumn], values: tuple[NDArray[Any], NDArray[Any]]) -> None:
     for column, more in zip(columns, values, strict=True):
         column.append(more)
 

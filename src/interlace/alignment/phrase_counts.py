@@ -23,7 +23,7 @@ from interlace.alignment.links import select_links, sorted_links
 from interlace.alignment.moses import Sides, line_order, sort_entries, word_ranks
 from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRules
 from interlace.alignment.phrases import PhraseRules, phrase_pairs
-from interlace.alignment.spill import GB, Column, RaggedColumn
+from interlace.alignment.spill import GB, SpilledColumn, SpilledRows
 from interlace.alignment.trie import Trie, count_pairs, sum_up
 from interlace.core.ragged import Ragged
 
@@ -142,7 +142,7 @@ class _Targets:
     """All target phrases in the order of lines, and how often they occur, in temporary files."""
 
     def __init__(self, text: _AlignedText, ranges: list[_Range]) -> None:
-        self._phrases, totals = RaggedColumn(np.int32), Column(np.int64)
+        self._phrases, totals = SpilledRows(np.int32), SpilledColumn(np.int64)
         for chosen in ranges:
             trie, counts = Trie(), np.zeros(0, np.int64)
             for chunk, _, spans in text.extracted(chosen):
@@ -177,8 +177,12 @@ def _in_ranges(text: _AlignedText, parts: int, target_parts: int) -> PhraseTable
     whole = [_Range(side, *word_ranks(spellings)) for side, spellings in enumerate(types)]
     targets = _Targets(text, whole[1].cut(text, target_parts))
     occurs = np.zeros(len(targets.totals), np.bool_)
-    source, target, links = RaggedColumn(np.int32), RaggedColumn(np.int32), RaggedColumn(np.int16, (2,))
-    entries, scores, counts = Column(np.int32, (2,)), Column(np.float32, (4,)), Column(np.float64, (3,))
+    source, target, links = SpilledRows(np.int32), SpilledRows(np.int32), SpilledRows(np.int16, (2,))
+    entries, scores, counts = (
+        SpilledColumn(np.int32, (2,)),
+        SpilledColumn(np.float32, (4,)),
+        SpilledColumn(np.float64, (3,)),
+    )
     for chosen in whole[0].cut(text, parts):
         counter = _Counter(text.rules.max_phrase_length)
         for chunk in text.extracted(chosen):
@@ -263,7 +267,7 @@ class _LexicalWeights:
     def __init__(self, lexicon: Lexicon, memory: float) -> None:
         """memory: GB above which keys are mapped from a temporary file."""
         self._width, self._counts = len(lexicon.target_types), lexicon.counts
-        keys = Column(np.int64)
+        keys = SpilledColumn(np.int64)
         for start in range(0, len(lexicon), _ROWS):
             part = lexicon.entries[start : start + _ROWS]
             keys.append(part[:, 0].astype(np.int64) * self._width + part[:, 1])

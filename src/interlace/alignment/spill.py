@@ -25,7 +25,7 @@ Memory = Annotated[
 ]
 
 
-class Column:
+class SpilledColumn:
     """An array of rows in a temporary file."""
 
     def __init__(self, dtype: DTypeLike, width: tuple[int, ...] = (), rows: int = 0) -> None:
@@ -65,11 +65,11 @@ class Column:
         return np.memmap(self._file, self._dtype, "r+", shape=(self._rows, *self._width)).view(np.ndarray)
 
 
-class RaggedColumn:
+class SpilledRows:
     """Ragged rows in temporary files."""
 
     def __init__(self, dtype: DTypeLike, width: tuple[int, ...] = ()) -> None:
-        self._values, self._offsets = Column(dtype, width), Column(np.int64, rows=1)
+        self._values, self._offsets = SpilledColumn(dtype, width), SpilledColumn(np.int64, rows=1)
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
@@ -89,7 +89,7 @@ class RaggedColumn:
         return Ragged(self._values.mapped(), self._offsets.mapped())
 
 
-def cut_runs(keys: Column, starts: Sequence[int], rows: int) -> Iterator[list[slice]]:
+def cut_runs(keys: SpilledColumn, starts: Sequence[int], rows: int) -> Iterator[list[slice]]:
     """Cut sorted runs at common keys; yield the slices of all runs with about `rows` keys in total.
 
     keys: the runs, one after the other. starts: the first row of each run, and the number of rows.

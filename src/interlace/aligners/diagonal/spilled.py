@@ -22,7 +22,7 @@ from interlace.aligners.diagonal.cooccurrence import (
     row_starts,
     table_of,
 )
-from interlace.alignment.spill import Column, cut_runs
+from interlace.alignment.spill import SpilledColumn, cut_runs
 
 
 @dataclass
@@ -38,7 +38,7 @@ class SpilledPairs:
     rows: int
 
     def __post_init__(self) -> None:
-        self._keys, self._columns = Column(np.int64), {name: Column(kind) for name, kind in self.fields}
+        self._keys, self._columns = SpilledColumn(np.int64), {name: SpilledColumn(kind) for name, kind in self.fields}
         self._counts = [name for name, _ in self.fields if name not in dict(PROBABILITIES)]
         self._probabilities = [name for name, _ in PROBABILITIES]
         self._starts, self.chunks = [0], list[int]()
@@ -84,7 +84,7 @@ class SpilledPairs:
     def whole(self, degrees: NDArray[np.int64]) -> Cooccurrence:
         """Return the table of all pairs without counts, mapped from a temporary file."""
         starts = row_starts(degrees)
-        slots = Column(np.dtype([("target", np.int32), *PROBABILITIES]), rows=int(starts[-1])).mapped()
+        slots = SpilledColumn(np.dtype([("target", np.int32), *PROBABILITIES]), rows=int(starts[-1])).mapped()
         table = Cooccurrence(starts, slots)
         for first in range(0, len(slots), self.rows):
             table.targets[first : first + self.rows] = EMPTY
