@@ -195,6 +195,7 @@ def _in_ranges(text: _AlignedText, parts: int, target_parts: int) -> PhraseTable
         links.append(table.links)
         scores.append(table.scores)
         counts.append(table.counts)
+        del counter, table  # before the next range is counted
     numbers = np.cumsum(occurs) - 1
     found = entries.mapped()
     for start in range(0, len(found), _ROWS):
