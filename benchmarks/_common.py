@@ -7,9 +7,10 @@ import os
 import platform
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numba
 import numpy as np
@@ -53,6 +54,26 @@ def process_memory(field: str) -> float:
     return int(rows[field].split()[0]) / 1024
 
 
+class MemoryPeak:
+    """The peak of a process's memory without mapped files, in MiB, sampled by a thread, above that at the start."""
+
+    def __enter__(self) -> Self:
+        self.before = self.value = process_memory("RssAnon")
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._sample)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+        self.value -= self.before
+
+    def _sample(self) -> None:
+        while not self._ended.wait(0.02):
+            self.value = max(self.value, process_memory("RssAnon"))
+
+
 @dataclass(frozen=True)
 class Target:
     """A measured value and its maximum, or its minimum with `at_least`; None means not measured."""
@@ -83,9 +104,9 @@ def startup_seconds(script: str) -> float:
     return min(float(run.stdout) for run in runs[1:])
 
 
-def measure_in_new_process(script: str, size: int) -> Any:
+def measure_in_new_process(script: str, size: int, *options: str) -> Any:
     """Run `script --measure size`, print its first line and return the JSON of its second line."""
-    command = [sys.executable, script, "--measure", str(size)]
+    command = [sys.executable, script, "--measure", str(size), *options]
     row, figures = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.strip().split("\n")
     print(row, flush=True)
     return json.loads(figures)

@@ -3,12 +3,12 @@
 Targets: `diagonal` aligns both directions and symmetrizes them in at most half the time of systran-align; time is
 linear in the number of pairs; a second process aligns a small text within a second.
 
-    python benchmarks/diagonal.py [--peer-python PYTHON] [--growth PAIRS,PAIRS,..]
+    python benchmarks/diagonal.py [--peer-python PYTHON] [--growth PAIRS,PAIRS,..] [--memory GB]
 
 `--peer-python` names an interpreter that has systran-align; without it, that target is skipped. Both start with words
 in memory, but systran-align reads them from a file, its only input. Runs alternate, and the ratio is a median.
-`--growth` measures only time and peak memory, in new processes, for these numbers of pairs: the text is repeated, with
-every tenth word replaced by another.
+`--growth` measures only time and peak memory with `--memory GB`, in new processes, for these numbers of pairs: the text
+is repeated, with every tenth word replaced by another, and mapped from files.
 
 The text is Multi30k's English and German captions in `INTERLACE_DATA`, else random words.
 """
@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -27,16 +28,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from _common import (
+    MemoryPeak,
     Target,
     caption_pairs,
+    environment,
     measure_in_new_process,
-    process_memory,
     repeat_pairs,
     report,
     startup_seconds,
 )
 
 from interlace.aligners.diagonal import Diagonal
+from interlace.alignment.spill import DEFAULT_MEMORY
 
 if TYPE_CHECKING:
     from interlace.alignment import WordPairs
@@ -64,6 +67,7 @@ import time
 start = time.perf_counter()
 import numpy as np
 from interlace.aligners.diagonal import Diagonal
+from interlace.alignment.spill import DEFAULT_MEMORY
 from interlace.alignment import WordPairs
 from interlace.core.ragged import Ragged
 rows = Ragged.of([[0, 1], [1, 2], [2, 0]] * 100)
@@ -99,25 +103,24 @@ def compare_with_systran(pairs: WordPairs, python: str | None) -> float | None:
     return statistics.median(other / own for own, other in zip(ours, theirs, strict=True))
 
 
-def measure(size: int) -> None:
+def measure(size: int, memory: float) -> None:
     """Train on and align so many pairs, and print time and memory (in a new process)."""
     pairs = caption_pairs()
     align_seconds(pairs.slice(0, 100))
     with tempfile.TemporaryDirectory() as folder:
         many = repeat_pairs(pairs, size, Path(folder))
-        before, start = process_memory("RssAnon"), time.perf_counter()
-        fitted = Diagonal().fit(many)
-        training = time.perf_counter() - start
-        peak = process_memory("VmHWM") - before - process_memory("RssFile")
-        types = len(fitted.arrays()["targets"])
-        start = time.perf_counter()
-        for chunk in many.chunks():
-            fitted.align(chunk)
-        aligning = time.perf_counter() - start
+        start = time.process_time()
+        with MemoryPeak() as peak:
+            fitted = Diagonal(memory=memory).fit(many)
+            training, start = time.process_time() - start, time.process_time()
+            links = sum(len(fitted.align(chunk).links.flat) for chunk in many.chunks())
+        aligning = time.process_time() - start
+        whole = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        types = int((fitted.model.targets >= 0).sum())
     per_pair = (training + aligning) / size
     print(
-        f"{size:9,} pairs   training {training:6.2f} s   aligning {aligning:6.2f} s   {per_pair * 1e6:4.0f} us per pair"
-        f"   {peak:5.0f} MiB   {types:,} pairs of types ({peak * 2**20 / types:.0f} bytes each)"
+        f"| {size:,} | {memory:g} | {training:.0f} | {aligning:.0f} | {per_pair * 1e6:.0f} | {peak.value:,.0f} "
+        f"| {whole:,.0f} | {types:,} | {links / size:.2f} |"
     )
     print(json.dumps(per_pair))
 
@@ -126,13 +129,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peer-python")
     parser.add_argument("--growth", metavar="PAIRS,PAIRS,..")
+    parser.add_argument("--memory", type=float, default=DEFAULT_MEMORY)
     parser.add_argument("--measure", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.measure:
-        measure(options.measure)
+        measure(options.measure, options.memory)
         return 0
     if options.growth:
-        seconds = [measure_in_new_process(__file__, int(size)) for size in options.growth.split(",")]
+        print(environment())
+        print(
+            "\n| pairs | memory | training, processor s | aligning | us per pair | peak MiB without mapped files "
+            "| ru_maxrss MiB | pairs of types | links per pair |\n|---|---|---|---|---|---|---|---|---|",
+            flush=True,
+        )
+        sizes, memory = options.growth.split(","), ["--memory", str(options.memory)]
+        seconds = [measure_in_new_process(__file__, int(size), *memory) for size in sizes]
         return report([Target("time per pair, largest over smallest", seconds[-1] / seconds[0], MAX_GROWTH)])
     pairs = caption_pairs()
     print(f"{len(pairs):,} pairs, {os.cpu_count()} cores")

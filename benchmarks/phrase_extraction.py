@@ -3,13 +3,13 @@
 Targets: extraction on one thread is at least 50 times as fast as NLTK's `phrase_extraction`; extraction, counting and
 scoring of a whole table take no longer than the aligner `diagonal` on the same text.
 
-    python benchmarks/phrase_extraction.py [--peer-python PYTHON] [--links FILE] [--growth PAIRS,PAIRS,..]
+    python benchmarks/phrase_extraction.py [--peer-python PYTHON] [--links FILE] [--growth PAIRS,PAIRS,..] [--memory GB]
 
 `--peer-python` names an interpreter that has NLTK; without it, that target is skipped. NLTK gets 1,000 of the pairs.
 The maximum phrase length is 4. Runs alternate, and ratios are medians. `--links` reads links in Pharaoh format; by
-default `diagonal` aligns the text. `--growth` measures only time and peak memory of the table, in new processes, for
-these numbers of pairs: the text is repeated, with every tenth word replaced by another, and counted in memory and in a
-folder.
+default `diagonal` aligns the text. `--growth` measures only time and peak memory of lexicon and table, counted and
+written in new processes with `--memory GB`, for these numbers of pairs: the text is repeated, with every tenth word
+replaced by another, and text and links are mapped from files.
 
 The text is Multi30k's English and German captions in `INTERLACE_DATA`, else random words.
 """
@@ -19,21 +19,23 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from _common import Target, caption_pairs, process_memory, report
+from _common import MemoryPeak, Target, caption_pairs, environment, repeat_pairs, report
 
 from interlace.aligners import ALIGNERS
+from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.alignment.phrases import phrase_pairs
+from interlace.alignment.spill import DEFAULT_MEMORY
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.text.lines import read_lines
@@ -110,27 +112,32 @@ def table_seconds(pairs: WordPairs, links: Ragged) -> float:
     return float(count)
 
 
-def repeat(pairs: WordPairs, links: Ragged, size: int) -> tuple[WordPairs, Ragged]:
-    """Repeat the pairs, with every tenth word replaced by another of the text."""
-    rng = generator(Purpose.SAMPLE, 2)
-    rows = np.arange(size) % len(pairs)
-    sides = [pairs.source.take(rows), pairs.target.take(rows)]
-    for side in sides:
-        replaced = np.flatnonzero(rng.random(len(side.values)) < 0.1)
-        side.values[replaced] = rng.permutation(side.values)[: len(replaced)]
-    return replace(pairs, source=sides[0], target=sides[1]), links.take(rows)
-
-
-def measure(pairs: WordPairs, links: Ragged, size: int, storage: str) -> None:
-    """Count a table and print time and memory (in a new process)."""
+def measure(pairs: WordPairs, links: Ragged, size: int, what: str, memory: float) -> None:
+    """Count a table or a lexicon, write it, and print time and memory (in a new process)."""
     PhraseTable.count(pairs.slice(0, 10), links.slice(0, 10), RULES)
-    pairs, links = repeat(pairs, links, size)
-    before, start = process_memory("VmRSS"), time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
-        rules = RULES.model_copy(update={"min_count": 2})
-        made = PhraseTable.count(pairs, links, rules, Path(folder) if storage == "folder" else None)
-    seconds, peak = time.perf_counter() - start, process_memory("VmHWM") - before
-    print(f"{size:9,} pairs   in {storage:7} {seconds:6.1f} s   {peak:6.0f} MiB   {len(made):,} rows (min_count = 2)")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        many = repeat_pairs(pairs, size, folder)
+        with (folder / "links").open("wb") as file:
+            for start in range(0, size, len(links)):
+                file.write(links.slice(0, min(len(links), size - start)).flat.tobytes())
+        values = np.memmap(str(folder / "links"), np.int32, mode="r").reshape(-1, 2)
+        found = Ragged.from_lengths(values, np.resize(links.lengths, size))
+        start = time.process_time()
+        with MemoryPeak() as peak:
+            made: PhraseTable | Lexicon = (
+                Lexicon.count(many, found, memory) if what == "lexicon" else
+                PhraseTable.count(many, found, RULES, memory)
+            )  # fmt: skip
+            counting = time.process_time() - start
+            made.write(folder / "made")
+        seconds, whole = time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        size_of_file = (folder / "made").stat().st_size / 2**20
+    print(
+        f"| {what} | {size:,} | {memory:g} | {len(made):,} | {counting:.0f} | {seconds - counting:.0f} "
+        f"| {peak.value:,.0f} | {whole:,.0f} | {size_of_file:,.0f} |",
+        flush=True,
+    )
 
 
 def main() -> int:
@@ -138,18 +145,25 @@ def main() -> int:
     parser.add_argument("--peer-python")
     parser.add_argument("--links")
     parser.add_argument("--growth", metavar="PAIRS,PAIRS,..")
+    parser.add_argument("--memory", type=float, default=DEFAULT_MEMORY)
     parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.growth:
-        links = ["--links", options.links] if options.links else []
-        for size in options.growth.split(","):
-            for storage in ("memory", "folder"):
-                subprocess.run([sys.executable, __file__, "--measure", size, storage, *links], check=True)
+        given = ["--memory", str(options.memory), *(["--links", options.links] if options.links else [])]
+        print(environment())
+        print(
+            "\n| of | pairs | --memory | rows | counting, processor s | writing | peak MiB without mapped files "
+            "| ru_maxrss MiB | file MiB |\n|---|---|---|---|---|---|---|---|---|",
+            flush=True,
+        )
+        for what in ("lexicon", "phrases"):
+            for size in options.growth.split(","):
+                subprocess.run([sys.executable, __file__, "--measure", size, what, *given], check=True)
         return 0
     pairs = caption_pairs()
     links, aligning = align(pairs, options.links)
     if options.measure:
-        measure(pairs, links, int(options.measure[0]), options.measure[1])
+        measure(pairs, links, int(options.measure[0]), options.measure[1], options.memory)
         return 0
     print(f"{len(pairs):,} pairs, {len(links.values):,} links, {os.cpu_count()} cores")
     PhraseTable.count(pairs.slice(0, 100), links.slice(0, 100), RULES)  # compiles, or loads compiled code

@@ -1,11 +1,13 @@
 """`diagonal`: against a plain reference, and the same in any split of the work."""
 
 import math
+import tempfile
 from collections import defaultdict
+from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from scipy.special import digamma
 
@@ -195,3 +197,38 @@ def test_pairs_too_long_to_learn_from_are_still_linked(caplog):
     assert len(aligned.links[5]) > 0
     with pytest.raises(DataError, match="too long"):
         Diagonal().fit(pairs_of([endless]))
+
+
+@pytest.mark.parametrize("agree", [True, False])
+@settings(max_examples=8, deadline=None, phases=[Phase.generate])
+@given(seed=st.integers(0, 999), rows=st.integers(3, 20), memory=st.sampled_from([1e-6, 3e-6, 1e-5]))
+def test_word_pairs_on_disk_give_the_same_model(agree, seed, rows, memory):
+    pairs, prior = random_pairs(40, seed, longest=5), lexicon_of(("s1", "t2"), ("new", "neu"))
+    kept = Diagonal(agree=agree, iterations=3).fit(pairs, prior)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WordPairs.chunks, "__defaults__", (rows,))
+        with tempfile.TemporaryDirectory() as folder:
+            patch.setattr(tempfile, "tempdir", folder)
+            spilled = Diagonal(agree=agree, iterations=3, memory=memory).fit(pairs, prior)
+            assert list(Path(folder).iterdir()) == []
+        assert isinstance(spilled.model.targets.base.base, np.memmap) or memory > 1e-6
+        assert same(spilled.arrays(), kept.arrays())
+        found, expected = spilled.align(pairs), kept.align(pairs)
+    assert found.links == expected.links
+    assert np.array_equal(found.confidence, expected.confidence)
+
+
+@pytest.mark.parametrize("step", ["collecting word pairs", "learning"])
+def test_an_interrupt_leaves_no_temporary_files(step, tmp_path, monkeypatch):
+    monkeypatch.setattr(WordPairs.chunks, "__defaults__", (10,))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    seen = []
+
+    def stop(what, done, _):
+        seen.append(list(tmp_path.iterdir()))
+        if what == step and done == 12:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Diagonal(memory=1e-6).fit(random_pairs(200), progress=stop)
+    assert not any(seen)  # they have no name while they are in use either

@@ -1,15 +1,20 @@
 """Lexicons: counted from links, read from dictionaries, cut down, and renumbered."""
 
 import gzip
+import tempfile
+from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import reverse_links
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
-from little_pairs import linked_houses
+from little_pairs import linked_houses, random_pairs
 
 
 def entries(lexicon):
@@ -39,6 +44,31 @@ def test_counts_do_not_depend_on_chunks(monkeypatch):
     assert whole.counts.tolist() == (Lexicon.count(pairs, links).counts * 5).tolist()
     part = Lexicon.count(longer.slice(1, 2), links.take(rows).slice(1, 2))
     assert entries(part) == {("the", "das"): 1, ("small", "kleine"): 1}
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 999), st.integers(1, 40), st.sampled_from([1e-9, 3e-7, 1e-6]))
+def test_a_lexicon_on_disk_is_the_same_and_leaves_no_files(seed, chunk, memory):
+    pairs = random_pairs(60, seed)
+    links = Ragged.of(
+        [[(0, 0), (len(s) - 1, len(t) - 1)] for s, t in zip(pairs.source, pairs.target, strict=True)], width=2
+    )
+    whole = Lexicon.count(pairs, links)
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(WordPairs.chunks, "__defaults__", (chunk,))
+        patch.setattr(tempfile, "tempdir", folder)
+        patch.setattr("interlace.alignment.lexicon._ROWS", 5)
+        spilled = Lexicon.count(pairs, links, memory)
+        assert isinstance(spilled.counts.base, np.memmap) or memory > 1e-9
+        for name in ("entries", "counts", "source_unaligned", "target_unaligned", "forward", "backward"):
+            found, expected = getattr(spilled, name), getattr(whole, name)
+            assert np.array_equal(found, expected)
+            assert found.dtype == expected.dtype
+        assert list(Path(folder).iterdir()) == []
+        spilled.write(Path(folder, "spilled"))
+        patch.undo()
+        whole.write(Path(folder, "whole"))
+        assert Path(folder, "spilled").read_text() == Path(folder, "whole").read_text()
 
 
 def test_rejects_links_beyond_a_sentence(monkeypatch):

@@ -1,11 +1,13 @@
 """Phrase tables: scores worked by hand, files, and looking phrases up."""
 
 import gzip
+import tempfile
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interlace.alignment import WordPairs, moses
@@ -70,16 +72,13 @@ def test_the_most_frequent_links_count_and_a_word_with_two_links_takes_their_mea
     assert same(table[("a", "b"), ("x",)], expected)
 
 
-def test_tables_do_not_depend_on_chunks_spooling_or_link_order(tmp_path, monkeypatch):
+def test_tables_do_not_depend_on_chunks_or_link_order(monkeypatch):
     pairs, links = random_corpus(2, rows=200, words=40)
     whole = PhraseTable.count(pairs, links)
     turned = Ragged(links.values[::-1], links.offsets[-1] - links.offsets[::-1]).take(range(len(links))[::-1])
     assert rows(PhraseTable.count(pairs, turned)) == rows(whole)
     monkeypatch.setattr(WordPairs.chunks, "__defaults__", (7,))
     assert rows(PhraseTable.count(pairs, links)) == rows(whole)
-    spooled = PhraseTable.count(pairs, links, spool=tmp_path)
-    assert rows(spooled) == rows(whole)
-    assert sum(file.stat().st_size for file in tmp_path.iterdir()) > 0
     part = PhraseTable.count(pairs.slice(50, 90), links.slice(50, 90))
     again = WordPairs(
         *(side.take(range(50, 90)) for side in (pairs.source, pairs.target)), pairs.source_types, pairs.target_types
@@ -94,7 +93,31 @@ def test_a_corpus_without_links_has_an_empty_table(tmp_path):
     assert (tmp_path / "table").read_bytes() == b""
     assert table.rows_of([0], [0]).tolist() == [-1]
     nothing = word_pairs([], [])
-    assert len(PhraseTable.count(nothing, Ragged.of([], width=2), spool=tmp_path / "none")) == 0
+    assert len(PhraseTable.count(nothing, Ragged.of([], width=2), memory=1e-9)) == 0
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.integers(0, 999),
+    st.integers(5, 60),
+    st.integers(2, 40),
+    st.booleans(),
+    st.sampled_from([(1, 0), (2, 0), (1, 2)]),
+)
+def test_a_table_in_ranges_of_phrases_is_the_same_and_leaves_no_files(seed, chunk, words, borders, least):
+    pairs, links = random_corpus(seed, rows=80, words=words)
+    rules = TableRules(unaligned_borders=borders, min_count=least[0], top=least[1])
+    whole = PhraseTable.count(pairs, links, rules)
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(WordPairs.chunks, "__defaults__", (chunk,))
+        patch.setattr(tempfile, "tempdir", folder)
+        spilled = PhraseTable.count(pairs, links, rules, memory=1e-9)
+        assert list(Path(folder).iterdir()) == []
+    assert isinstance(spilled.entries.base, np.memmap) or chunk >= len(pairs) or not len(whole)
+    for name in ("source", "target", "entries", "scores", "links", "counts"):
+        found, expected = getattr(spilled, name), getattr(whole, name)
+        assert found == expected if isinstance(found, Ragged) else np.array_equal(found, expected)
+        assert isinstance(found, Ragged) or found.dtype == expected.dtype
 
 
 def test_rejects_invalid_links_and_settings():

@@ -14,12 +14,15 @@ from numpy.typing import NDArray
 
 from interlace.alignment import WordPairs
 from interlace.alignment.links import check_links, check_row_counts, sorted_links
+from interlace.alignment.spill import DEFAULT_MEMORY, GB, SpilledColumn, cut_runs
 from interlace.core.errors import DataError, pandas_for
 from interlace.core.ragged import Ragged
 from interlace.text.lines import read_lines, write_lines
 
 _Counted = tuple[NDArray[np.int64], NDArray[np.float64]]  # keys and counts
 _MAX_PENDING = 4_000_000  # entries of chunks that are held before they are summed
+_BYTES = 72  # an entry, at the peak
+_ROWS = 500_000  # entries that are written at a time
 _BLANKS = re.compile("[ \t]+")
 
 
@@ -78,10 +81,11 @@ class Lexicon:
     # ---- constructors and files ----
 
     @classmethod
-    def count(cls, pairs: WordPairs, links: Ragged) -> Lexicon:
-        """Count the lexicon of an aligned corpus in chunks; memory grows with the number of entries.
+    def count(cls, pairs: WordPairs, links: Ragged, memory: float = DEFAULT_MEMORY) -> Lexicon:
+        """Count the lexicon of an aligned corpus in chunks.
 
         links: n rows of (source word, target word); duplicates in a row count once.
+        memory: GB for counts; entries that exceed it are mapped from a temporary file.
 
         Raises:
             DataError: a link is not between words of its pair; names the pair, from 1.
@@ -90,6 +94,7 @@ class Lexicon:
         unaligned = (np.zeros(len(pairs.source_types)), np.zeros(len(pairs.target_types)))
         width, pending = len(pairs.target_types), 0
         parts: list[_Counted] = []
+        limit, spilled, starts = int(memory * GB / _BYTES), (SpilledColumn(np.int64), SpilledColumn(np.float64)), [0]
         for chunk in pairs.chunks():
             start = chunk.first - pairs.first
             part = links.slice(start, start + len(chunk))
@@ -98,10 +103,20 @@ class Lexicon:
             keys = _count_chunk(chunk, part, width, unaligned)
             parts.append(_sum_by_key([(keys, np.ones(len(keys)))]))
             pending += len(parts[-1][0])
-            if pending > _MAX_PENDING:
+            if pending > min(_MAX_PENDING, limit):
                 parts, pending = [_sum_by_key(parts)], 0
+                if len(parts[0][0]) > limit:
+                    _append(spilled, parts.pop())
+                    starts.append(len(spilled[0]))
         keys, counts = _sum_by_key(parts)
-        entries = np.stack(np.divmod(keys, max(width, 1)), axis=1).astype(np.int32)
+        entries = _entries(keys, width)
+        if len(starts) > 1:
+            _append(spilled, (keys, counts))
+            merged = (SpilledColumn(np.int32, (2,)), SpilledColumn(np.float64))
+            for cuts in cut_runs(spilled[0], [*starts, len(spilled[0])], limit // 2 + 1):
+                keys, counts = _sum_by_key([(spilled[0].read(rows), spilled[1].read(rows)) for rows in cuts])
+                _append(merged, (_entries(keys, width), counts))
+            entries, counts = merged[0].mapped(), merged[1].mapped()
         return cls(pairs.source_types, pairs.target_types, entries, counts, *unaligned)
 
     @classmethod
@@ -136,7 +151,6 @@ class Lexicon:
         Raises:
             DataError: a word contains a tab or a line feed.
         """
-        order = np.lexsort((self.entries[:, 1], -self.counts, self.entries[:, 0]))
 
         def line(entry: int) -> str:
             source, target, count = self[entry]
@@ -145,7 +159,17 @@ class Lexicon:
                     raise DataError(f"{path}: the word {word!r} contains a tab or a line feed")
             return f"{source}\t{target}\t{count:.17g}" if counts else f"{source}\t{target}"
 
-        write_lines(path, map(line, order.tolist()))
+        write_lines(path, (line(entry) for block in self._ordered() for entry in block))
+
+    def _ordered(self) -> Iterator[list[int]]:
+        """Yield the entries by source type and decreasing count, in blocks of whole source types."""
+        stop = 0
+        while (start := stop) < len(self):
+            stop = min(start + _ROWS, len(self))
+            following = self.entries[stop : stop + len(self.target_types), 0]
+            stop += int((following == self.entries[stop - 1, 0]).sum())
+            entries = self.entries[start:stop]
+            yield (start + np.lexsort((entries[:, 1], -self.counts[start:stop], entries[:, 0]))).tolist()
 
     # ---- probabilities ----
 
@@ -172,15 +196,21 @@ class Lexicon:
         """w(s|NULL): for each source type, its fraction of all unaligned source words."""
         return _fractions(self.source_unaligned, len(self.source_types))
 
+    @property
+    def totals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The counts of each source type and of each target type over all links, links to NULL included."""
+        found = []
+        for side, unaligned in enumerate((self.source_unaligned, self.target_unaligned)):
+            totals = np.zeros(len((self.source_types, self.target_types)[side]))
+            for start in range(0, len(self), _ROWS):
+                rows = slice(start, start + _ROWS)
+                totals += _sums(self.entries[rows, side], self.counts[rows], len(totals))
+            found.append(totals + (0 if unaligned is None else unaligned))
+        return found[0], found[1]
+
     def _probabilities(self, side: int) -> NDArray[np.float64]:
         """(m,) the fraction of each entry of all counts of its type on a side; 0 without counts."""
-        types, unaligned = (
-            (self.source_types, self.target_types)[side],
-            (self.source_unaligned, self.target_unaligned)[side],
-        )
-        totals = _sums(self.entries[:, side], self.counts, len(types))
-        totals += 0 if unaligned is None else unaligned
-        totals = totals[self.entries[:, side]]
+        totals = self.totals[side][self.entries[:, side]]
         return np.divide(self.counts, totals, out=np.zeros(len(self)), where=totals > 0)
 
     # ---- subsets ----
@@ -218,6 +248,8 @@ class Lexicon:
         return self._select(letters[0][self.entries[:, 0]] & letters[1][self.entries[:, 1]])
 
     def _select(self, kept: NDArray[np.bool_]) -> Lexicon:
+        if kept.all():
+            return self
         return replace(self, entries=self.entries[kept], counts=self.counts[kept])
 
     def reversed(self) -> Lexicon:
@@ -272,6 +304,15 @@ def _count_chunk(
         unaligned[side][:] += np.bincount(words.flat[~aligned], minlength=len(unaligned[side]))
     keys: NDArray[np.int64] = types[0] * width + types[1]
     return keys
+
+
+def _entries(keys: NDArray[np.int64], width: int) -> NDArray[np.int32]:
+    return np.stack(np.divmod(keys, max(width, 1)), axis=1).astype(np.int32)
+
+
+def _append(columns: tuple[SpilledColumn, SpilledColumn], values: tuple[NDArray[Any], NDArray[Any]]) -> None:
+    for column, more in zip(columns, values, strict=True):
+        column.append(more)
 
 
 def _sum_by_key(parts: Sequence[_Counted]) -> _Counted:

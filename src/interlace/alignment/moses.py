@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +32,9 @@ _SPECIAL = re.compile(r"[|\t\n\r ]|&(?=(?:amp;)*#(?:9|10|13|32|124);)")
 
 def write_table(path: Path | str, table: PhraseTable) -> None:
     """Write a phrase table, whose rows are sorted; gzip by suffix."""
-    sides = [
-        _joined(Ragged(phrases.values, phrases.offsets), [escape(word) for word in types])
-        for phrases, types in ((table.source, table.source_types), (table.target, table.target_types))
-    ]
+    spellings = [_texts(map(escape, types)) for types in (table.source_types, table.target_types)]
     starts = range(0, len(table.entries), _LINES)
-    write_lines(path, (line for start in starts for line in _lines(table, sides, start)))
+    write_lines(path, (line for start in starts for line in _lines(table, spellings, start)))
 
 
 def sort_entries(
@@ -61,13 +58,18 @@ def sort_entries(
 
 def line_order(phrases: Ragged, spellings: Sequence[str]) -> NDArray[np.int64]:
     """Return the indices that sort phrases (rows of indices of spellings) as the lines that begin with them."""
+    ranks, end = word_ranks(spellings)
+    columns = Ragged(ranks[phrases.flat], phrases.offsets - phrases.offsets[0]).padded(end).T
+    return np.lexsort(columns[::-1]) if len(columns) else np.arange(len(phrases))
+
+
+def word_ranks(spellings: Sequence[str]) -> tuple[NDArray[np.int32], int]:
+    """Return the rank of each word in the order of lines, and that of the end of a phrase."""
     keys = [escape(word) + " " for word in spellings]
     order = sorted(range(len(keys)), key=keys.__getitem__)
     ranks = np.empty(len(keys), np.int32)
     ranks[order] = np.arange(1, 2 * len(keys), 2)
-    end = 2 * bisect([keys[number] for number in order], f"{SEPARATOR} ")
-    columns = Ragged(ranks[phrases.flat], phrases.offsets - phrases.offsets[0]).padded(end).T
-    return np.lexsort(columns[::-1]) if len(columns) else np.arange(len(phrases))
+    return ranks, 2 * bisect([keys[number] for number in order], f"{SEPARATOR} ")
 
 
 def escape(word: str) -> str:
@@ -79,11 +81,16 @@ def escape(word: str) -> str:
     return _SPECIAL.sub(lambda found: "&amp;" if found[0] == "&" else f"&#{ord(found[0])};", word)
 
 
-def _lines(table: PhraseTable, sides: list[Any], start: int) -> list[str]:
+def _lines(table: PhraseTable, spellings: list[Any], start: int) -> list[str]:
+    """Return lines from `start` on; only their phrases are spelled, as all would not fit into memory."""
     rows = slice(start, start + _LINES)
     links = table.links.slice(start, min(start + _LINES, len(table.entries)))
+    phrases = []
+    for side, words in enumerate((table.source, table.target)):
+        numbers, places = np.unique(table.entries[rows, side], return_inverse=True)
+        phrases.append(_joined(words.take(numbers), spellings[side]).take(pa.array(places)))
     fields = [
-        *(side.take(pa.array(table.entries[rows, number])) for number, side in enumerate(sides)),
+        *phrases,
         _format_numbers(table.scores[rows]),
         _format_links(links),
         _format_numbers(table.counts[rows]),
@@ -101,10 +108,14 @@ def _format_numbers(columns: NDArray[Any]) -> Any:
 def _format_links(links: Ragged) -> Any:
     keys, numbers = np.unique(links.flat.astype(np.int64) @ (1 << 32, 1), return_inverse=True)
     texts = [f"{key >> 32}-{key & 0xFFFFFFFF}" for key in keys.tolist()]
-    return _joined(Ragged(numbers, links.offsets - links.offsets[0]), texts)
+    return _joined(Ragged(numbers, links.offsets - links.offsets[0]), _texts(texts))
 
 
-def _joined(rows: Ragged, texts: list[str]) -> Any:
+def _texts(texts: Iterable[str]) -> Any:
+    return pa.array(list(texts), pa.large_string())
+
+
+def _joined(rows: Ragged, texts: Any) -> Any:
     """Return rows of indices of texts as these texts, joined by blanks."""
-    cells = pa.array(texts, pa.large_string()).take(pa.array(rows.values))
+    cells = texts.take(pa.array(rows.values))
     return pc.binary_join(pa.LargeListArray.from_arrays(pa.array(rows.offsets), cells), _BLANK)

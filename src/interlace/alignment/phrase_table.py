@@ -14,6 +14,7 @@ from pydantic import Field
 from interlace.alignment import WordPairs
 from interlace.alignment.links import select_links
 from interlace.alignment.phrases import PhraseRules
+from interlace.alignment.spill import DEFAULT_MEMORY
 from interlace.core.ragged import Ragged
 
 SCORES = ("phi(s|t)", "lex(s|t)", "phi(t|s)", "lex(t|s)")  # the columns of `PhraseTable.scores`, in Moses' order
@@ -87,7 +88,7 @@ class PhraseTable:
         pairs: WordPairs,
         links: Ragged,
         rules: TableRules | None = None,
-        spool: Path | None = None,
+        memory: float = DEFAULT_MEMORY,
         confidence: NDArray[np.floating] | None = None,
     ) -> PhraseTable:
         """Extract and score the phrase table of an aligned corpus.
@@ -96,8 +97,8 @@ class PhraseTable:
         links inside a pair (ties: those seen first), with word probabilities counted from all links.
 
         links: n rows of (source word, target word), without duplicates in a row.
-        spool: an empty folder for counts. Memory then grows with the phrases of each side and with the rows of the
-            table, not with all phrase pairs. The caller removes the folder afterwards.
+        memory: GB for counts. If they exceed it, source phrases are counted range by range, and the table is mapped
+            from temporary files.
         confidence: (total,) of each link, needed for `rules.min_confidence`; word probabilities are then counted from
             the confident links too.
 
@@ -109,8 +110,7 @@ class PhraseTable:
 
         rules = rules or TableRules()
         links, _ = rules.confident(links, confidence)
-        table = count_phrase_pairs(pairs, links, rules, rules.min_count, spool)
-        return table.best_of_each(rules.top) if rules.top else table
+        return count_phrase_pairs(pairs, links, rules, memory)
 
     def write(self, path: Path | str) -> None:
         """Write Moses' format, sorted by bytes, gzip by suffix, atomically.

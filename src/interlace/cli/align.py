@@ -39,6 +39,7 @@ def align(
     name: options.AlignerName = "",
     changes: options.AlignerChanges = [],
     symmetrization: options.SymmetrizationName = "",
+    memory: options.AlignerMemory = None,
     languages: options.Languages = "",
     word_tokenizer: options.WordTokenizerName = "auto",
     reader: options.ReaderName = "",
@@ -57,6 +58,7 @@ def align(
     """Align the words of parallel text: one line such as `0-0 1-2` per sentence pair, words counted from 0."""
     load_plugins(code)
     outputs = _Outputs(into, confidence_into, figure, pair, gold, as_json)
+    changes = [*changes, f"memory={memory}"] if memory else changes
     if load_model is None:
         aligner = _aligner(name or DEFAULT_ALIGNER, changes, symmetrization, save_model)
         dictionary = None if priors is None else must_exist(priors, "dictionary")

@@ -83,12 +83,12 @@ def code_switch(
     rules = TableRules(max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count)
     switching = _switching(fraction, max_length, least, from_table=from_table)
     amount = CopySettings(copies=copies, monolingual=monolingual, repeats=repeats, seed=seed)
-    with TemporaryDirectory() as spool, TemporaryDirectory() as counts:
+    with TemporaryDirectory() as spool:
         text, words, links, _ = linked(
             files, (confidence, min_confidence), languages, word_tokenizer, reader, Path(spool)
         )
         _check_space(text, copies, into)
-        drawn = CodeSwitchedText(PhraseTable.count(words, links, rules, Path(counts)), rules, switching, amount)
+        drawn = CodeSwitchedText(PhraseTable.count(words, links, rules), rules, switching, amount)
         with lines_to(into) as write:
             for lines in _lines(text, words, links, drawn, into):
                 write(lines)

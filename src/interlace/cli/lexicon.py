@@ -3,6 +3,7 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from interlace.alignment.spill import DEFAULT_MEMORY
 from interlace.cli import Code, load_plugins
 from interlace.cli.common import options
 
@@ -16,6 +17,7 @@ def lexicon(
     mutual: options.Mutual = False,
     words_only: options.WordsOnly = False,
     muse: options.Muse = False,
+    memory: options.Memory = DEFAULT_MEMORY,
     languages: options.Languages = "",
     word_tokenizer: options.WordTokenizerName = "auto",
     reader: options.ReaderName = "",
@@ -35,7 +37,7 @@ def lexicon(
         spool = Path(folder, "text")
         spool.mkdir()
         _, words, links, _ = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader, spool)
-        found = Lexicon.count(words, links)
+        found = Lexicon.count(words, links, memory)
         found = chosen_entries(found, mutual=mutual, min_count=min_count, top=top, words_only=words_only)
         with file_to(into, Path(folder)) as path:
             found.write(path, counts=not muse)

@@ -3,6 +3,7 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from interlace.alignment.spill import DEFAULT_MEMORY
 from interlace.cli import Code, load_plugins
 from interlace.cli.common import options
 
@@ -15,6 +16,7 @@ def phrases(
     min_count: options.MinCount = 1,
     top: options.Top = 0,
     tight: options.NoBorderWords = False,
+    memory: options.Memory = DEFAULT_MEMORY,
     languages: options.Languages = "",
     word_tokenizer: options.WordTokenizerName = "auto",
     reader: options.ReaderName = "",
@@ -31,11 +33,10 @@ def phrases(
     check_json_output(into, as_json)
     rules = TableRules(max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count, top=top)
     with TemporaryDirectory() as folder:
-        text, counts = Path(folder, "text"), Path(folder, "counts")
+        text = Path(folder, "text")
         text.mkdir()
-        counts.mkdir()
         _, words, links, _ = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader, text)
-        table = PhraseTable.count(words, links, rules, counts)
+        table = PhraseTable.count(words, links, rules, memory)
         with file_to(into, Path(folder)) as path:
             table.write(path)
     found = {"pairs": len(words), "links": len(links.flat), "phrase_pairs": len(table)}

@@ -164,11 +164,10 @@ def _phrases(recipe: Recipe, aligned: WordAlignments) -> PhraseStore:
 
     def build(into: Path) -> None:
         log.info("counting the phrases of %s", pair)
-        spools = (into / "words", into / "counts")
-        for spool in spools:
-            spool.mkdir()
-        words, found = aligned.whole(spools[0])
-        table = PhraseTable.count(words, found.links, rules, spools[1], found.confidence.flat)
+        spool = into / "words"
+        spool.mkdir()
+        words, found = aligned.whole(spool)
+        table = PhraseTable.count(words, found.links, rules, confidence=found.confidence.flat)
         PhraseStore.write(into, aligned, table, rules)
 
     key = {"links": aligned.folder.name, "rules": rules.dump(), "version": code_hash("alignment", "data")}

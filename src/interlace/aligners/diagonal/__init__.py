@@ -4,9 +4,10 @@ The model of fast_align, but both directions learn in one pass and from each oth
 error rate by a tenth and permits more smoothing (`alpha`) and a more probable null word, which lower it by another
 tenth. The settings closest to fast_align are `agree = false, iterations = 4, alpha = 0.01, null = 0.08`.
 
-Memory grows with the pairs of co-occurring word types: 36 bytes each during training, about 70 at the peak, and 18 in
-the trained model. A sentence pair takes at most about 40 bytes besides the text, which may be memory-mapped. Results do
-not depend on the number of threads.
+A pair of co-occurring word types takes 36 bytes during training, about 70 at the peak, and 18 in the trained model.
+Pairs that exceed `memory` are kept in temporary files: training then reads those of one part of the text at a time, and
+the trained model is mapped from disk. A sentence pair takes at most about 40 bytes besides the text, which may be
+memory-mapped. Results do not depend on `memory` nor on the number of threads.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from interlace.aligners.common.inputs import TOO_LONG, Fold, Prior, Threads, Voc
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import sorted_links
+from interlace.alignment.spill import DEFAULT_MEMORY, Memory
 from interlace.alignment.symmetrization import Heuristic, symmetrize
 from interlace.core.errors import DataError
 from interlace.core.progress import Progress, no_progress
@@ -71,6 +73,7 @@ class Diagonal(Aligner):
     prior_weight: float = Field(
         1.0, ge=0, description="Links per count of a prior lexicon, added to the expected counts of every pass."
     )
+    memory: Memory = DEFAULT_MEMORY
     threads: Threads = 0
 
     def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedDiagonal:

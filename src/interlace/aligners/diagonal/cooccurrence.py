@@ -7,7 +7,7 @@ the time. There are 1.5 slots per pair, which keeps searches short.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
@@ -51,6 +51,12 @@ class Cooccurrence:
         targets: NDArray[np.int32] = self.slots["target"]
         return targets
 
+    def degrees(self, target_types: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the number of types that each source type and each target type co-occurs with."""
+        filled = self.targets >= 0
+        of_sources = np.add.reduceat(filled, self.starts[:-1], dtype=np.int64)
+        return of_sources, np.bincount(self.targets[filled], minlength=target_types)
+
     def find(self, entries: NDArray[np.int32]) -> NDArray[np.int64]:
         """(m,) the slot of each (source type, target type); all must be in the table."""
         slots = np.empty(len(entries), np.int64)
@@ -67,43 +73,56 @@ def entries_of(starts: NDArray[np.int64], targets: NDArray[np.int32]) -> tuple[N
     return np.stack([sources[order], targets[slots]], axis=1), slots
 
 
-def cooccurrence(
-    chunks: Iterable[Sides], source_types: int, extra: NDArray[np.int32], fields: Fields, pool: ThreadPoolExecutor
-) -> Cooccurrence:
-    """Collect all type pairs of a text that comes in chunks.
+def collect(
+    chunks: Iterable[Sides], extra: NDArray[np.int32], pool: ThreadPoolExecutor, limit: int
+) -> Iterator[tuple[int, list[NDArray[np.int64]], bool]]:
+    """Collect all type pairs of a text that comes in chunks, in parts of at most `limit` pairs or a chunk.
 
     chunks: rows of both sides whose values begin at offset 0.
-    extra: (m, 2) int32 pairs of types to add.
-    fields: fields of a slot besides the target type, initially zero; the widest first, for alignment.
+    extra: (m, 2) int32 pairs of types to add to the first part.
+
+    Yields:
+        The number of chunks of a part, its pairs, in sets that share no source type, and whether it is the last part.
     """
-    sets = [(np.full(1 << 12, EMPTY, np.int64), 0) for _ in range(PARTS)]
-    pairs = [Ragged(np.ascontiguousarray(column, np.int32), np.arange(len(extra) + 1)) for column in extra.T]
-    for source, target in chain(chunks, [(pairs[0], pairs[1])]):  # each added pair as a sentence pair of one word each
+    columns = [Ragged(np.ascontiguousarray(column, np.int32), np.arange(len(extra) + 1)) for column in extra.T]
+
+    def nothing() -> list[tuple[Slots, int]]:
+        return [(np.full(1 << 12, EMPTY, np.int64), 0) for _ in range(PARTS)]
+
+    sets, done = nothing(), -1
+    for source, target in chain([(columns[0], columns[1])], chunks):  # added pairs as sentence pairs of one word each
+        if done and sum(used for _, used in sets) > limit:
+            yield done, [keys for keys, _ in sets], False
+            sets, done = nothing(), 0
         sides = (source.values, source.offsets, target.values, target.offsets)
         jobs = [pool.submit(_collect, *sides, part, *sets[part]) for part in range(PARTS)]
-        sets = [job.result() for job in jobs]
-    return _in_rows([keys for keys, _ in sets], source_types, fields, pool)
+        sets, done = [job.result() for job in jobs], done + 1
+    yield done, [keys for keys, _ in sets], True
 
 
 def table_of(entries: NDArray[np.int32], source_types: int, fields: Fields) -> Cooccurrence:
     """Build the table of known pairs: (m, 2) source and target type, without duplicates."""
     keys = (entries[:, 0].astype(np.int64) << 32) | entries[:, 1]
     with ThreadPoolExecutor(1) as pool:
-        return _in_rows([keys], source_types, fields, pool)
+        return in_rows([keys], source_types, fields, pool)
 
 
-def _in_rows(
-    sets: list[NDArray[np.int64]], source_types: int, fields: Fields, pool: ThreadPoolExecutor
-) -> Cooccurrence:
-    """Build rows from sets that share no source type."""
+def in_rows(sets: list[NDArray[np.int64]], source_types: int, fields: Fields, pool: ThreadPoolExecutor) -> Cooccurrence:
+    """Build a table of sets that share no source type; fields: of a slot besides the target type, the widest first."""
     degrees = np.zeros(source_types, np.int64)
     list(pool.map(lambda keys: _count_rows(keys, degrees), sets))
-    starts = np.zeros(source_types + 1, np.int64)
-    np.cumsum(degrees + degrees // 2 + 1, out=starts[1:])
+    starts = row_starts(degrees)
     table = Cooccurrence(starts, np.zeros(starts[-1], np.dtype([*fields, ("target", np.int32)], align=True)))
     table.targets[:] = EMPTY
-    list(pool.map(lambda keys: _fill_rows(keys, starts, table.targets), sets))
+    list(pool.map(lambda keys: fill_rows(keys, starts, table.targets), sets))
     return table
+
+
+def row_starts(degrees: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the first slot of each row for rows of so many pairs, and the number of slots."""
+    starts = np.zeros(len(degrees) + 1, np.int64)
+    np.cumsum(degrees + degrees // 2 + 1, out=starts[1:])
+    return starts
 
 
 def _add_atomically(_typing: Any, array: Any, place: Any, value: Any) -> Any:  # noqa: ARG001 - types of the arguments
@@ -196,7 +215,7 @@ def place_in_row(starts: Slots, targets: Types, source: int, target: int) -> int
 
 
 @njit(cache=True, nogil=True)
-def _fill_rows(keys: Slots, starts: Slots, targets: Types) -> None:
+def fill_rows(keys: Slots, starts: Slots, targets: Types) -> None:
     """Insert the pairs of a set into their rows; parts have different rows."""
     for key in keys:
         if key != EMPTY:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from numpy.typing import NDArray
 
 from interlace.aligners.common.inputs import MAX_CELLS, Prior, Vocabularies
 from interlace.aligners.diagonal import Diagonal, kernels
-from interlace.aligners.diagonal.cooccurrence import PROBABILITIES, Cooccurrence, Fields, cooccurrence
+from interlace.aligners.diagonal.cooccurrence import PROBABILITIES, Cooccurrence, Fields, collect, in_rows
+from interlace.aligners.diagonal.spilled import SpilledPairs
 from interlace.alignment import WordPairs
+from interlace.alignment.spill import GB
 from interlace.core.processors import processors
 from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
@@ -21,6 +24,7 @@ from interlace.core.ragged import Ragged
 log = logging.getLogger(__name__)
 
 _TYPES = 2_000  # per task of a thread
+_BYTES = 72  # a type pair, at the peak
 _STEPS = 8  # of the tension's gradient ascent after a pass, as in fast_align
 _TENSIONS = (0.1, 14.0)  # its bounds, as in fast_align
 
@@ -72,7 +76,10 @@ def by_parts(pool: ThreadPoolExecutor, work: Callable[[int, int], Any], count: i
 
 
 class EmTraining:
-    """The state of EM: probabilities and expected counts of all type pairs of the text and of a prior."""
+    """The state of EM: probabilities and expected counts of all type pairs of the text and of a prior.
+
+    They are in one table in memory; or, if there are too many, those of one part of the text at a time are in a table.
+    """
 
     def __init__(
         self, settings: Diagonal, pairs: TrainingPairs, prior: Prior, pool: ThreadPoolExecutor, progress: Progress
@@ -86,78 +93,103 @@ class EmTraining:
 
         counts: Fields = [("count", np.int64)] if settings.agree else [("count", np.int64), ("other", np.int64)]
         source, target = map(len, pairs.vocabularies)
-        table = self._table = cooccurrence(reported(), source, prior.entries, [*counts, *PROBABILITIES], pool)
-        slots = table.slots
-        slots["forward"] = slots["backward"] = kernels.SCALE  # equal probabilities
-        nulls = (np.full(source, kernels.SCALE, np.float32), np.full(target, kernels.SCALE, np.float32))
-        self.model = kernels.DiagonalModel.of(table, nulls, np.full(2, settings.tension), settings.null)
-        nothing = (np.zeros(source, np.int64), np.zeros(target, np.int64))
-        self._counts = kernels.ExpectedCounts(slots["count"], slots[counts[-1][0]], *nothing)
-        filled = table.targets >= 0
-        self._degrees = (  # types that each source type and each target type co-occurs with
-            np.add.reduceat(filled, table.starts[:-1], dtype=np.int64),
-            np.bincount(table.targets[filled], minlength=target),
-        )
-        self._prior = (table.find(prior.entries), np.rint(prior.counts * kernels.FIXED).astype(np.int64))
-        self._reset_to_prior()
+        limit = int(settings.memory * GB / _BYTES)
+        fields: Fields = [*counts, *PROBABILITIES]
+        self._spilled: SpilledPairs | None = None
+        for chunks, sets, last in collect(reported(), prior.entries, pool, limit):
+            if last and self._spilled is None:
+                self._table = in_rows(sets, source, fields, pool)
+                self._table.slots["forward"] = self._table.slots["backward"] = kernels.SCALE  # equal probabilities
+            else:
+                self._spilled = self._spilled or SpilledPairs((source, target), fields, limit // 2 + 1)
+                self._spilled.add(sets, chunks, kernels.SCALE)
+        self._nulls = (np.full(source, kernels.SCALE, np.float32), np.full(target, kernels.SCALE, np.float32))
+        self._tensions = np.full(2, settings.tension)
+        self._null_counts = (np.zeros(source, np.int64), np.zeros(target, np.int64))
+        self._prior = (prior.entries, np.rint(prior.counts * kernels.FIXED).astype(np.int64))
+        # types that each source type and each target type co-occurs with
+        self._degrees = self._table.degrees(target) if self._spilled is None else self._spilled.degrees()
+        if self._spilled is not None:
+            log.info("diagonal: word pairs of %d parts of the text in temporary files", len(self._spilled.chunks))
 
     def run(self) -> kernels.DiagonalModel:
         """Return the probabilities after all passes over the training pairs, in a table without counts."""
         for iteration in range(self._settings.iterations):
-            found = self._expect(iteration * self._pairs.chunks)
+            totals = [np.zeros(len(degrees), np.int64) for degrees in self._degrees]
+            found = self._expect(iteration * self._pairs.chunks, totals)
             if self._settings.tension_rate and iteration > 0:
                 self._update_tensions(found)
-            self._maximize()
+            self._maximize(totals)
+        if self._spilled is not None:
+            return self._model(self._spilled.whole(self._degrees[0]))
         slots = np.empty(len(self._table.slots), [("target", np.int32), *PROBABILITIES])
         for name in slots.dtype.names or ():
             slots[name] = self._table.slots[name]
-        nulls = (self.model.source_null, self.model.target_null)
-        table = Cooccurrence(self._table.starts, slots)
-        return kernels.DiagonalModel.of(table, nulls, self.model.tensions, self._settings.null)
+        return self._model(Cooccurrence(self._table.starts, slots))
 
-    def _reset_to_prior(self) -> None:
-        """Set the counts of the prior's entries; all other counts are 0."""
-        slots, links = self._prior
-        self._counts.forward[slots] = links
-        self._counts.backward[slots] = links
+    def _model(self, table: Cooccurrence) -> kernels.DiagonalModel:
+        return kernels.DiagonalModel.of(table, self._nulls, self._tensions, self._settings.null)
 
-    def _expect(self, before: int) -> NDArray[np.float64]:
+    def _counts(self, table: Cooccurrence) -> kernels.ExpectedCounts:
+        both = (table.slots["count"], table.slots["count" if self._settings.agree else "other"])
+        return kernels.ExpectedCounts(*both, *self._null_counts)
+
+    def _expect(self, before: int, totals: list[NDArray[np.int64]]) -> NDArray[np.float64]:
         """Count links in all pairs; return (2, 2) expected links and their distance, forward and backward.
 
-        before: number of chunks of previous passes.
+        before: number of chunks of previous passes. totals: counts are added, forward by source type and backward by
+        target type.
         """
-        found = np.zeros((2, 2), np.int64)
-        for done, (source, target) in enumerate(self._pairs, 1):
-            rows = kernels.Rows(source.values, source.offsets, target.values, target.offsets)
+        found, numbered = np.zeros((2, 2), np.int64), enumerate(self._pairs, before + 1)
+        spilled = self._spilled
+        for part, chunks in enumerate([self._pairs.chunks] if spilled is None else spilled.chunks):
+            table = self._table if spilled is None else spilled.run(part)
+            model, counts = self._model(table), self._counts(table)
+            if part == 0:  # has the pairs of the prior
+                slots = table.find(self._prior[0])
+                counts.forward[slots] = counts.backward[slots] = self._prior[1]
+            for done, (source, target) in islice(numbered, chunks):
+                rows = kernels.Rows(source.values, source.offsets, target.values, target.offsets)
 
-            def part(first: int, last: int, rows: kernels.Rows = rows) -> NDArray[np.int64]:
-                return kernels.expect(rows, first, last, self.model, self._counts, self._settings.agree)
+                def work(first: int, last: int, rows: Any = rows, model: Any = model, counts: Any = counts) -> Any:
+                    return kernels.expect(rows, first, last, model, counts, self._settings.agree)
 
-            found += sum(by_parts(self._pool, part, len(source)))
-            self._progress("learning", before + done, self._pairs.chunks * self._settings.iterations)
+                found += sum(by_parts(self._pool, work, len(source)))
+                self._progress("learning", done, self._pairs.chunks * self._settings.iterations)
+
+            def total(first: int, last: int, model: Any = model, counts: Any = counts) -> None:
+                kernels.total(model, counts, first, last, totals[0], totals[1])
+
+            by_parts(self._pool, total, len(totals[0]), _TYPES)
+            if spilled is not None:
+                spilled.store(part, table)
         return found / kernels.FIXED
 
-    def _maximize(self) -> None:
-        """Set new probabilities from the counts (Dirichlet prior alpha on both sides), and reset the counts."""
-        model, counts, alpha = self.model, self._counts, self._settings.alpha
-        types = len(model.source_null)
-        totals = [np.zeros(len(degrees), np.int64) for degrees in self._degrees]
-        by_parts(self._pool, lambda first, last: kernels.total(model, counts, first, last, *totals), types, _TYPES)
+    def _maximize(self, totals: list[NDArray[np.int64]]) -> None:
+        """Set new probabilities from the counts (Dirichlet prior alpha on both sides), and reset the counts to 0."""
+        alpha = self._settings.alpha
         scales = [
             kernels.SCALE / kernels.exp_digammas(total / kernels.FIXED + alpha * np.maximum(degrees, 1))
             for total, degrees in zip(totals, self._degrees, strict=True)
         ]
 
-        def maximize(first: int, last: int) -> None:
-            kernels.maximize(model, counts, first, last, alpha, *scales)
+        def update(table: Cooccurrence) -> None:
+            model, counts = self._model(table), self._counts(table)
 
-        by_parts(self._pool, maximize, types, _TYPES)
-        for links, theta in ((counts.source_null, model.source_null), (counts.target_null, model.target_null)):
+            def maximize(first: int, last: int) -> None:
+                kernels.maximize(model, counts, first, last, alpha, scales[0], scales[1])
+
+            by_parts(self._pool, maximize, len(totals[0]), _TYPES)
+
+        if self._spilled is None:
+            update(self._table)
+        else:
+            self._spilled.maximize(update)
+        for links, theta in zip(self._null_counts, self._nulls, strict=True):
             whole = np.array([links.sum() / kernels.FIXED + alpha * len(links)])
             share = kernels.exp_digammas(links / kernels.FIXED + alpha) / kernels.exp_digammas(whole)
             theta[:] = np.maximum(share * kernels.SCALE, kernels.MIN_PROBABILITY)
             links.fill(0)
-        self._reset_to_prior()
 
     def _update_tensions(self, found: NDArray[np.float64]) -> None:
         """Move the tensions so that the expected distance from the diagonal is the one found (section 3.2)."""
@@ -165,9 +197,9 @@ class EmTraining:
         for way, (explained, explaining) in enumerate(((targets, sources), (sources, targets))):
             words = float(times @ explained)
             links, distance = found[way] / words
-            tension = float(self.model.tensions[way])
+            tension = float(self._tensions[way])
             for _ in range(_STEPS):
                 expected = links * float(times @ kernels.mean_distances(explained, explaining, tension)) / words
                 tension += self._settings.tension_rate * (expected - distance)
                 tension = min(max(tension, _TENSIONS[0]), _TENSIONS[1])
-            self.model.tensions[way] = tension
+            self._tensions[way] = tension

@@ -139,6 +139,11 @@ MinCount = Annotated[int, typer.Option("--min-count", min=1, help="Minimum count
 Top = Annotated[
     int, typer.Option("--top", min=0, help="Maximum number of translations of a source word or phrase; 0: all.")
 ]
+Memory = Annotated[float, typer.Option("--memory", min=1e-6, help="GB for counts; more are kept in temporary files.")]
+AlignerMemory = Annotated[
+    float | None,
+    typer.Option("--memory", min=1e-6, help="GB for counts of `diagonal` (4); more are kept in temporary files."),
+]
 NoBorderWords = Annotated[
     bool, typer.Option("--no-border-words", help="Exclude phrases that begin or end with an unaligned word.")
 ]
