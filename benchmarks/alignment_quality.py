@@ -3,11 +3,12 @@
 Targets on six public sets: `diagonal` is at most half a point worse than fast_align on each; `gibbs` is better than
 eflomal with its better heuristic on at least four, and at most half a point worse on the others.
 
-    python benchmarks/alignment_quality.py [--peer-python PYTHON] [--seeds N] [--sets NAME,NAME,..]
+    python benchmarks/alignment_quality.py [--peer-python PYTHON] [--seeds N] [--sets NAME,NAME,..] [--parts N]
 
 `--peer-python` names an interpreter that has systran-align (fast_align as a Python extension); `eflomal-align` is
 searched in its folder and on the PATH. Missing peers are skipped, and the targets use reference figures of both.
 `--seeds` repeats all random aligners and prints means with minimum and maximum. All sets use the default settings.
+`--parts` measures only `gibbs` in as many parts, beside all text in memory, and beside every Nth pair as training text.
 Words are lower-cased, and gold text follows the other text. Without `INTERLACE_DATA`, only the toy corpus is measured.
 The output is Markdown.
 """
@@ -19,7 +20,7 @@ import os
 import statistics
 import sys
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,19 @@ def gibbs(gold: GoldSet, seed: int) -> Iterator[tuple[str, Ragged]]:
     yield "as new text", fitted.align(gold.gold_pairs).links
     if gold.extra:
         yield "held out", Gibbs(seed=seed).fit(gold.pairs.slice(0, gold.extra)).align(gold.gold_pairs).links
+
+
+def in_parts(gold: GoldSet, seed: int, parts: int) -> Iterator[tuple[str, Ragged]]:
+    """Align the gold pairs with models of all text at once, of all text in parts, and of every Nth pair."""
+    pairs, cells = gold.pairs, int((gold.pairs.source.lengths * gold.pairs.target.lengths).sum())
+    rows = np.arange(0, len(pairs), parts)
+    sampled = replace(pairs, source=pairs.source.take(rows), target=pairs.target.take(rows))
+    for label, cells_in_memory, text in (
+        ("whole", cells, pairs),
+        ("parts", cells // parts, pairs),
+        ("sample", cells, sampled),
+    ):
+        yield label, Gibbs(seed=seed, max_training_cells=cells_in_memory).fit(text).align(gold.gold_pairs).links
 
 
 def diagonal(gold: GoldSet) -> Iterator[tuple[str, Ragged]]:
@@ -198,10 +212,24 @@ def main() -> int:
     parser.add_argument("--peer-python")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--sets", default=",".join([*GOLD, "toy"]), help="default: %(default)s")
+    parser.add_argument("--parts", type=int, default=0)
     options = parser.parse_args()
     names = options.sets.split(",")
     if unknown := set(names) - {*GOLD, "toy"}:
         parser.error(f"unknown set {', '.join(sorted(unknown))}")
+    if options.parts:
+        rows = []
+        for name in (name for name in names if name in GOLD):
+            gold = GOLD[name].read(name, Path(os.environ["INTERLACE_DATA"]))
+            found = defaultdict(list)
+            for seed in range(options.seeds):
+                for label, links in in_parts(gold, seed, options.parts):
+                    found[label].append(100 * gold.score(links).aer)
+            rows.append(
+                [name, *(f"{statistics.mean(one):.1f} ({min(one):.1f} to {max(one):.1f})" for one in found.values())]
+            )
+        table(f"set | in memory | in {options.parts} parts | one pair in {options.parts}", rows)
+        return 0
     peers = (Eflomal.find(options.peer_python), Systran.find(options.peer_python), options.seeds)
     print(environment())
     public, toy = Results(*peers), Results(*peers)
