@@ -91,7 +91,7 @@ def test_a_command_of_a_killed_study_ends_and_no_other(tmp_path, leads_group):
     study = "import os, subprocess, sys\n"
     study += f"options = {{'stdin': subprocess.PIPE, 'start_new_session': {leads_group}}}\n"
     study += f"command, more = [sys.executable, '-c', {child!r}], {{'INTERLACE_END_WITH_STDIN': '1'}}\n"
-    study += "child = subprocess.Popen(command, env=os.environ | more, **options)\nprint(child.pid, flush=True)\ninput()"
+    study += "child = subprocess.Popen(command, env=os.environ | more, **options)\nprint(child.pid, flush=1)\ninput()"
     with subprocess.Popen([sys.executable, "-c", study], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
         number = int(parent.stdout.readline())
         while not (tmp_path / "child").exists():

@@ -304,12 +304,14 @@ def spoil_value(text: str, rng: random.Random) -> str:
     for part in path:
         inner = inner[part]
     what = rng.randrange(6)
-    if what == 0:
+    if what < 2 and key == "steps":
+        inner[key] = -1  # without it, training takes its time
+    elif what == 0:
         del inner[key]
     elif what == 1 and isinstance(inner, dict):
         inner[rng.choice(["", "x", f"{key}s", "\0", "../x"])] = inner.pop(key)
     else:
-        inner[key] = rng.choice(ODD)
+        inner[key] = rng.choice(ODD if key != "steps" else ODD[1:])
     return json.dumps(data)
 
 
