@@ -184,8 +184,8 @@ def write_material(folder: Path) -> None:
         "align {in}/pairs.en {in}/pairs.xx --save-model {in}/aligner -o {in}/aligned",
         "derive {in}/train.en --transformations invert -o {in}/derived",
     ):
-        done = invoke(line.format_map({"in": folder}).split())
-        if done.code:
+        done = invoke(line.format_map({"in": folder}).split(), 120)
+        if done.code != 0:
             raise RuntimeError(f"{line}: {done.text}")
 
 
@@ -204,18 +204,21 @@ class TooSlowError(BaseException):
 
 @contextlib.contextmanager
 def time_limit(seconds: int) -> Iterator[None]:
-    """Raise TooSlowError after some seconds."""
+    """Raise TooSlowError after some seconds of computing, or five times as many of waiting."""
 
     def stop(*_: object) -> None:
         raise TooSlowError
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
+    before = {number: signal.signal(number, stop) for number in (signal.SIGPROF, signal.SIGALRM)}
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.alarm(5 * seconds)
     try:
         yield
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def invoke(arguments: list[str], seconds: int = 20) -> Done:
