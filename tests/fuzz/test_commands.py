@@ -62,13 +62,13 @@ def disk(material, tmp_path):
     place.mkdir()
 
     def mount(size):
-        subprocess.run(["umount", place], check=False, capture_output=True)
+        subprocess.run(["umount", "-l", place], check=False, capture_output=True)
         command = ["mount", "-t", "tmpfs", "-o", f"size={size}k" if size else "ro", "tmpfs", place]
         if subprocess.run(command, check=False, capture_output=True).returncode:
             pytest.skip("a disk cannot be mounted here")
 
     yield mount
-    subprocess.run(["umount", place], check=False, capture_output=True)
+    subprocess.run(["umount", "-l", place], check=False, capture_output=True)
 
 
 @pytest.mark.parametrize("size", [0, 8, 40, 200])
