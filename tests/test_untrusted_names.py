@@ -144,38 +144,25 @@ def test_a_link_in_place_of_word_vectors_is_replaced(tmp_path):
     assert WordVectors.load(tmp_path, "en").words == ["word"]
 
 
-def linked_lock(folder, link):
-    link(folder / ".lock")
-    with locked(folder):
-        pass
-
-
-def linked_metrics(folder, link):
-    link(folder / "metrics.jsonl")
-    append_line(folder / "metrics.jsonl", {"step": 1})
-
-
-def linked_log(folder, link):
-    link(folder / "log.txt")
-    _Runner._run_command(None, ["list"], folder / "log.txt", 0)
-
-
-def linked_cache(folder, link):
-    (folder / "cache" / "thing").mkdir(parents=True)
-    link(folder / "cache" / "thing" / f".{folder_of('thing', {}).name}.lock")
-    cached("thing", {}, lambda into: None)
+GROWING = {
+    ".lock": lambda folder: locked(folder).__enter__(),
+    "metrics.jsonl": lambda folder: append_line(folder / "metrics.jsonl", {"step": 1}),
+    "log.txt": lambda folder: _Runner._run_command(None, ["list"], folder / "log.txt", 0),
+    f"thing/.{folder_of('thing', {}).name}.lock": lambda _: cached("thing", {}, lambda into: None),
+}
 
 
 @pytest.mark.parametrize("exists", [True, False])
-@pytest.mark.parametrize("write", [linked_lock, linked_metrics, linked_log, linked_cache])
-def test_a_link_in_place_of_a_file_that_grows_is_not_followed(tmp_path, monkeypatch, write, exists):
+@pytest.mark.parametrize("name", GROWING)
+def test_a_link_in_place_of_a_file_that_grows_is_not_followed(tmp_path, monkeypatch, name, exists):
     victim, folder = tmp_path / "victim", tmp_path / "folder"
-    folder.mkdir()
-    monkeypatch.setenv("INTERLACE_CACHE", str(folder / "cache"))
+    (folder / name).parent.mkdir(parents=True)
+    monkeypatch.setenv("INTERLACE_CACHE", str(folder))
     if exists:
         victim.write_text("kept")
+    (folder / name).symlink_to(victim)
     with pytest.raises(InterlaceError, match=rf"{folder}.*symbolic link"):
-        write(folder, lambda path: path.symlink_to(victim))
+        GROWING[name](folder)
     assert [path.read_text() for path in tmp_path.iterdir() if path != folder] == ["kept"] * exists
 
 

@@ -21,6 +21,7 @@ from interlace.readers.dataset import stored_files
 
 FORMAT = 2  # of cached data; raise it to rebuild everything
 KEY, DIGESTS = "key.json", "digests"
+_REMEDY = "remove its folder to build it again"
 
 
 def cache_folder() -> Path:
@@ -63,13 +64,12 @@ def _check_entry(folder: Path) -> None:
     Raises:
         DataError: a file has changed, or is missing.
     """
-    remedy = "remove its folder to build it again"
-    expected = read_json(folder / DIGESTS, dict[str, str], {}, remedy=remedy)
+    expected = read_json(folder / DIGESTS, dict[str, str], {}, remedy=_REMEDY)
     if _known(folder, seen := {"path": str(folder), "files": _states(folder)}):
         return
     for name, digest in expected.items():
         if _digest(must_exist(folder / name, "file of the cache")) != digest:
-            raise DataError(f"{folder / name}: not as it was built: damaged or changed; {remedy}")
+            raise DataError(f"{folder / name}: not as it was built: damaged or changed; {_REMEDY}")
     _remember(folder, seen, "checked")
 
 
@@ -106,10 +106,7 @@ def content_key(path: Path | str) -> str:
         return blake2b(keys.encode(), digest_size=16).hexdigest()
     path = must_exist(path).resolve()
     seen = {"path": str(path), "state": _state(path)}
-    if known := _known(path, seen):
-        return known
-    _remember(path, seen, digest := _digest(path))
-    return digest
+    return _known(path, seen) or _remember(path, seen, _digest(path))
 
 
 def _digest(path: Path) -> str:
@@ -131,6 +128,7 @@ def _known(path: Path, seen: dict[str, Any]) -> str:
     return ""
 
 
-def _remember(path: Path, seen: dict[str, Any], digest: str) -> None:
+def _remember(path: Path, seen: dict[str, Any], digest: str) -> str:
     with suppress(OSError, DataError), atomic(_memo(path)) as partial:  # a cache may be read-only
         partial.write_text(json.dumps({**seen, "digest": digest}), encoding="utf-8")
+    return digest
