@@ -56,10 +56,12 @@ def _end_with_stdin() -> None:
     """Interrupt this process, and its group if it leads one, when the study that holds its standard input is gone."""
     while os.read(0, 1):
         pass
-    if os.getpgrp() == os.getpid():
-        os.killpg(0, signal.SIGINT)
-    else:
-        os.kill(os.getpid(), signal.SIGINT)
+    for number in (signal.SIGINT, signal.SIGKILL):  # a library may swallow the first
+        if os.getpgrp() == os.getpid():
+            os.killpg(0, number)
+        else:
+            os.kill(os.getpid(), number)
+        time.sleep(20)
 
 
 def exit_code(error: BaseException) -> int | None:

@@ -19,6 +19,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from filelock import FileLock
+
 from interlace.core.errors import DataError, InterlaceError, RunError, SettingsError
 from interlace.core.files import open_no_link
 from interlace.core.json_files import read_json
@@ -255,6 +257,11 @@ class _Runner:
         Returns:
             The exit code (None if it was stopped), and the last line of output of a command that failed.
         """
+        with (
+            suppress(OSError),
+            FileLock(log.parent / ".lock", timeout=GRACE),
+        ):  # a command of a killed study may still end
+            pass
         with open_no_link(log, "ab") as file:
             begin = file.tell() + file.write(f"$ interlace {shlex.join(arguments)}\n".encode())
             file.flush()
