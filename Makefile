@@ -20,7 +20,7 @@ endif
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz chaos lint bench gpu docs
+.PHONY: help demo test fuzz chaos lint audit bench gpu docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s %s\n", $$1, $$2}' Makefile
@@ -38,10 +38,18 @@ fuzz: $(INSTALLED) ## try thousands of spoiled inputs (INTERLACE_FUZZ_CASES=5000
 chaos: $(INSTALLED) ## stop commands at random moments, and compare what they then give (INTERLACE_KILLS=100 INTERLACE_SEED=0)
 	@INTERLACE_KILLS=$${INTERLACE_KILLS:-100} OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/runs/test_random_kills.py $(ARGS)
 
-lint: $(INSTALLED) ## check style and types
+lint: $(INSTALLED) ## check style, types and bandit's security rules (ruff's S)
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
+
+audit: .venv/.audit ## look the pinned packages up in the advisory database; needs the network
+	@.venv/audit/bin/pip-audit --requirement constraints.txt --no-deps --disable-pip $(ARGS)
+
+.venv/.audit: $(INSTALLED)
+	@"$(PYTHON)" -m venv .venv/audit
+	@.venv/audit/bin/python -m pip install -qq pip-audit
+	@touch $@
 
 bench: $(INSTALLED) ## run the benchmarks, one after the other
 	@for script in benchmarks/[!_]*.py; do \

@@ -9,16 +9,19 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.core import files
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import DataError, InterlaceError, SettingsError
 from interlace.core.names import check_language, check_name, check_pair, file_in
+from interlace.data.cache import cached, folder_of
 from interlace.embeddings import WordVectors
 from interlace.experiments.card import write_card
 from interlace.experiments.mixing import write_dictionaries
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.studies import Study
 from interlace.experiments.studies.folder import StudyFolder
+from interlace.experiments.studies.running import _Runner
 from interlace.objectives.common.dictionaries import Dictionary
 from interlace.text.lines import write_lines
+from interlace.training.run_folder import append_line, locked
 
 OUTSIDE = ["/srv/victim", "../../../x", "en/../../x", "a\\b", "..", "", "a\0b", "a\n", "x" * 300]
 SYSTEM = {"recipe": "tiny/mlm"}
@@ -139,6 +142,28 @@ def test_a_link_in_place_of_word_vectors_is_replaced(tmp_path):
     WordVectors("en", ["word"], np.ones((1, 2), np.float32)).save(tmp_path)
     assert (tmp_path / "victim").read_text() == "kept"
     assert WordVectors.load(tmp_path, "en").words == ["word"]
+
+
+GROWING = {
+    ".lock": lambda folder: locked(folder).__enter__(),
+    "metrics.jsonl": lambda folder: append_line(folder / "metrics.jsonl", {"step": 1}),
+    "log.txt": lambda folder: _Runner._run_command(None, ["list"], folder / "log.txt", 0),
+    f"thing/.{folder_of('thing', {}).name}.lock": lambda _: cached("thing", {}, lambda into: None),
+}
+
+
+@pytest.mark.parametrize("exists", [True, False])
+@pytest.mark.parametrize("name", GROWING)
+def test_a_link_in_place_of_a_file_that_grows_is_not_followed(tmp_path, monkeypatch, name, exists):
+    victim, folder = tmp_path / "victim", tmp_path / "folder"
+    (folder / name).parent.mkdir(parents=True)
+    monkeypatch.setenv("INTERLACE_CACHE", str(folder))
+    if exists:
+        victim.write_text("kept")
+    (folder / name).symlink_to(victim)
+    with pytest.raises(InterlaceError, match=rf"{folder}.*symbolic link"):
+        GROWING[name](folder)
+    assert [path.read_text() for path in tmp_path.iterdir() if path != folder] == ["kept"] * exists
 
 
 def test_a_card_holds_no_html_of_a_recipe(tmp_path):

@@ -59,11 +59,13 @@ def _end_with_stdin() -> None:
     """
     while os.read(0, 1):
         pass
-    number = signal.SIGTERM if callable(signal.getsignal(signal.SIGTERM)) else signal.SIGINT
-    if os.getpgrp() == os.getpid():
-        os.killpg(0, number)
-    else:
-        os.kill(os.getpid(), number)
+    first = signal.SIGTERM if callable(signal.getsignal(signal.SIGTERM)) else signal.SIGINT
+    for number in (first, signal.SIGKILL):  # a library may swallow the first
+        if os.getpgrp() == os.getpid():
+            os.killpg(0, number)
+        else:
+            os.kill(os.getpid(), number)
+        time.sleep(60)
 
 
 def exit_code(error: BaseException) -> int | None:

@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import subprocess
@@ -130,6 +131,31 @@ def test_a_damaged_digest_and_a_cache_that_takes_no_files_are_passed_over(tmp_pa
         memo.unlink()
         memo.mkdir()  # cannot be replaced, also by root
     assert content_key(path) == first
+
+
+@pytest.mark.parametrize("spoil", [lambda file: file.write_text("bXilt"), Path.unlink])
+def test_a_changed_file_of_an_entry_is_named(folder, spoil):
+    entry = cached("thing", {}, _build([]))
+    times = (entry / "data.txt").stat()
+    cached("thing", {}, _build([]))
+    spoil(entry / "data.txt")
+    if (entry / "data.txt").exists():
+        os.utime(entry / "data.txt", ns=(times.st_atime_ns, times.st_mtime_ns))
+    with pytest.raises(DataError, match=r"data\.txt: .*(remove its folder to build it again|no such file)"):
+        cached("thing", {}, _build([]))
+
+
+def test_without_locks_of_the_file_system_a_warning_says_so(folder, monkeypatch, caplog):
+    def flock(_, operation):
+        raise OSError(error, os.strerror(error))
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    error = errno.ENOLCK  # of NFS
+    assert (cached("thing", {}, _build([])) / "data.txt").is_file()
+    assert "No locks available; let no other process write there" in caplog.text
+    error = errno.EIO
+    with pytest.raises(DataError, match=r"\.lock: cannot be locked: Input/output error"):
+        cached("thing", {"a": 1}, _build([]))
 
 
 def test_a_cache_without_a_home_folder_is_an_error(monkeypatch):

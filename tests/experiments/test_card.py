@@ -7,6 +7,7 @@ import pytest
 import yaml
 from huggingface_hub import ModelCard, ModelCardData
 
+from interlace.core.errors import DataError
 from interlace.experiments.card import write_card
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe
@@ -47,6 +48,15 @@ def test_the_front_matter_is_what_the_hub_reads_and_tables_tell_data_and_objecti
     assert "That of `bert-base-multilingual-cased`, unchanged." in card
     extended = card_of(run_of(tmp_path / "extended", vocab__extend="5000"))
     assert "up to 5,000 tokens learned from the training text. Initial embeddings of new tokens: mean of" in extended
+
+
+@pytest.mark.parametrize("key", ["split", "languages", "rows", "subwords", "left_out", "files", "steps", "parameters"])
+def test_a_record_of_a_run_without_a_key_is_named(tmp_path, key):
+    about = json.loads((run_of(tmp_path) / "run.json").read_text())
+    (about if key in about else about["data"][0]).pop(key)
+    (tmp_path / "run.json").write_text(json.dumps(about))
+    with pytest.raises(DataError, match=rf"run\.json: damaged: .*key '{key}': field required"):
+        write_card(tmp_path)
 
 
 def test_language_codes_are_quoted_and_without_regions(tmp_path):

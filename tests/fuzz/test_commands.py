@@ -5,14 +5,17 @@
 
 import os
 import random
+import re
 import resource
 import shutil
+import subprocess
 
 import pytest
 
-from fuzzing import COMMANDS, arguments_of, draw, invoke, write_material
+from fuzzing import COMMANDS, Command, arguments_of, draw, invoke, write_material
 
 CASES, FIRST = (int(os.environ.get(f"INTERLACE_FUZZ_{name}", value)) for name, value in (("CASES", 200), ("SEED", 0)))
+NAMED = re.compile(r"[Nn]o space left|MB are free|[Rr]ead-only file system")
 MEMORY = 16 << 30  # bytes of address space
 
 
@@ -35,7 +38,7 @@ def test_commands_succeed_with_valid_inputs(material, tmp_path):
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(material, folder / "in")
         done = invoke(arguments_of(command, folder))
-        failed |= {command.line: done.text} if done.code else {}
+        failed |= {} if done.code == 0 else {command.line: done.text}
     assert failed == {}
 
 
@@ -49,3 +52,39 @@ def test_no_spoiled_input_breaks_a_command(material, tmp_path):
                 f"INTERLACE_FUZZ_SEED={number}: {line}\n  {case.what}: {case.faults}\n{case.done.trace[-800:]}"
             )
     assert not faults, f"{len(faults)} of {CASES} cases\n" + "\n".join(faults)
+
+
+@pytest.fixture
+def disk(material, tmp_path):
+    """A function that makes `tmp_path/out` an empty disk of some kB; 0: one that is read-only."""
+    shutil.copytree(material, tmp_path / "in")
+    place = tmp_path / "out"
+    place.mkdir()
+
+    def mount(size):
+        subprocess.run(["umount", "-l", place], check=False, capture_output=True)
+        command = ["mount", "-t", "tmpfs", "-o", f"size={size}k" if size else "ro", "tmpfs", place]
+        if subprocess.run(command, check=False, capture_output=True).returncode:
+            pytest.skip("a disk cannot be mounted here")
+
+    yield mount
+    subprocess.run(["umount", "-l", place], check=False, capture_output=True)
+
+
+@pytest.mark.parametrize("size", [0, 8, 40, 200])
+@pytest.mark.parametrize("what", ["output", "cache", "temporary"])
+def test_a_full_or_read_only_disk_is_named(disk, tmp_path, monkeypatch, what, size):
+    faults, elsewhere = {}, tmp_path / "elsewhere"
+    for command in (each for each in COMMANDS if "{out}" in each.line):
+        disk(size)
+        shutil.rmtree(elsewhere, ignore_errors=True)
+        elsewhere.mkdir()
+        if what != "output":
+            monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "out" if what == "cache" else elsewhere / "cache"))
+            monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "out" if what == "temporary" else elsewhere))
+        line = command.line if what == "output" else command.line.replace("{out}", str(elsewhere))
+        done = invoke(arguments_of(Command(line), tmp_path), 60)
+        left = [path for place in ("out", "elsewhere") for path in (tmp_path / place).rglob("*.partial*")]
+        if left or done.code not in {0, 2} or (done.code and not NAMED.search(done.text)):
+            faults[line] = [done.code, done.text[-300:], done.trace[-1500:], left]
+    assert faults == {}

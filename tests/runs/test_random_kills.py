@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import time
-from functools import partial
+from functools import cache, partial
 from hashlib import blake2b
 
 import pytest
@@ -141,30 +141,38 @@ def alive(session):
     return subprocess.run(["pgrep", "-s", str(session)], check=False, stdout=subprocess.DEVNULL).returncode == 0
 
 
+@pytest.fixture(scope="module")
+def undisturbed(inputs, tmp_path_factory):
+    """A function from the name of a command to its seconds and what it writes."""
+
+    @cache
+    def run(name):
+        folder = tmp_path_factory.mktemp("whole")
+        begun = time.monotonic()
+        assert started(name, inputs, folder).wait() == 0, (folder / "log").read_text()[-2000:]
+        return time.monotonic() - begun, contents(folder)
+
+    return run
+
+
+@pytest.mark.parametrize("trial", range(PER_COMMAND))
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_same_command_again_ends_as_if_undisturbed(name, inputs, tmp_path):
-    whole = tmp_path / "whole"
-    whole.mkdir()
-    begun = time.monotonic()
-    assert started(name, inputs, whole).wait() == 0, (whole / "log").read_text()[-2000:]
-    seconds, expected = time.monotonic() - begun, contents(whole)
-    for trial in range(PER_COMMAND):
-        rng = random.Random(f"{SEED} {name} {trial}")
-        folder = tmp_path / str(trial)
-        folder.mkdir()
-        process = started(name, inputs, folder)
-        time.sleep(rng.uniform(0.3, 1.0) * seconds)
-        sent = rng.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-        where = f"{name}, trial {trial}, seed {SEED}: {sent.name}"
-        process.send_signal(sent)
-        process.wait(timeout=60)
-        deadline = time.monotonic() + 60
-        while alive(process.pid):
-            assert time.monotonic() < deadline, f"{where}: processes outlive the command"
-            time.sleep(0.1)
-        again = started(name, inputs, folder)
-        assert again.wait(timeout=300) == 0, (where, (folder / "log").read_text()[-2000:])
-        found = contents(folder)
-        assert {path for path in {*found, *expected} if found.get(path) != expected.get(path)} == set(), where
-        if "two processes" not in name:  # torchrun prints one where it is stopped
-            assert "Traceback" not in (folder / "log").read_text(), where
+def test_the_same_command_again_ends_as_if_undisturbed(name, trial, inputs, undisturbed, tmp_path):
+    seconds, expected = undisturbed(name)
+    rng = random.Random(f"{SEED} {name} {trial}")
+    process = started(name, inputs, tmp_path)
+    time.sleep(rng.uniform(0.3, 1.0) * seconds)
+    sent = rng.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+    where = f"{name}, trial {trial}, seed {SEED}: {sent.name}"
+    process.send_signal(sent)
+    process.wait(timeout=60)
+    deadline = time.monotonic() + 60
+    while alive(process.pid):
+        assert time.monotonic() < deadline, f"{where}: processes outlive the command"
+        time.sleep(0.1)
+    again = started(name, inputs, tmp_path)
+    assert again.wait(timeout=300) == 0, (where, (tmp_path / "log").read_text()[-2000:])
+    found = contents(tmp_path)
+    assert {path for path in {*found, *expected} if found.get(path) != expected.get(path)} == set(), where
+    if "two processes" not in name:  # torchrun prints one where it is stopped
+        assert "Traceback" not in (tmp_path / "log").read_text(), where

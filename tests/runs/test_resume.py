@@ -8,6 +8,7 @@ import sys
 import pytest
 import torch
 
+from interlace.core.errors import RunError
 from interlace.experiments import pretrain as experiment
 from interlace.experiments.recipe import read_recipe
 from run_records import StoppedError, about, stop_at, weights
@@ -103,6 +104,16 @@ def test_rejects_the_run_of_another_recipe(pretrain, tmp_path):
     assert "train.steps was 2, is 3" in " ".join(other.stderr.split())
     pretrain(run, "--set", "train.steps=2", "--set", "evaluate.seeds=7")  # training does not read how it is evaluated
     assert json.loads((run / "recipe.json").read_text())["evaluate"]["seeds"] == 7
+
+
+def test_a_resumed_run_notices_changed_text(small, tmp_path):
+    experiment.pretrain(read_recipe(str(small), {"train.steps": "4"}), tmp_path / "first")
+    small.write_text(small.read_text().replace("size = 400", f'start = "{tmp_path}/first/model"'))
+    with pytest.raises(StoppedError):
+        experiment.pretrain(read_recipe(str(small)), tmp_path / "run", stop_at(5))
+    (tmp_path / "train.en").write_text("a new line\n" + (tmp_path / "train.en").read_text())
+    with pytest.raises(RunError, match=r"the text of en \(train\) has changed since the run began; restore it"):
+        experiment.pretrain(read_recipe(str(small)), tmp_path / "run")
 
 
 EARLY = {"train.evaluate_every": "2", "train.patience": "2", "train.checkpoint_every": "4", "train.keep": "1"}

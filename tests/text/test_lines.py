@@ -69,7 +69,7 @@ def test_invalid_utf8_names_line_and_byte(tmp_path, monkeypatch, block):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (gzip.compress(b"hello"), "gzip: its name must end in .gz"),
+        (gzip.compress(b"hello", mtime=0), "gzip: its name must end in .gz"),
         ("hello\n".encode("utf-16"), "UTF-16: iconv -f utf-16 -t"),
         ("hello\n".encode("utf-16-le"), "UTF-16: iconv -f utf-16le -t"),
         ("hello\n".encode("utf-16-be"), "UTF-16: iconv -f utf-16be -t"),
@@ -87,6 +87,9 @@ def test_rejects_damaged_gzip_files(tmp_path):
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"some text\n" * 1000)[:-9])
     with pytest.raises(DataError, match="damaged gzip"):
         list(read_lines(tmp_path / "a.txt.gz"))
+    (tmp_path / "a.txt").write_bytes(b"text that a crash filled up\n" * 100 + bytes(3000))
+    with pytest.raises(DataError, match=r"a\.txt, line 101: 64 or more NUL bytes in a row"):
+        list(read_lines(tmp_path / "a.txt"))
     (tmp_path / "a.txt").write_bytes(b"one \0 NUL in a long enough line is kept\n")
     assert list(read_lines(tmp_path / "a.txt")) == ["one \0 NUL in a long enough line is kept"]
 

@@ -116,7 +116,7 @@ def _check_space(text: Source, copies: int, into: Path | None) -> None:
     size = copies * sum(path.stat().st_size for path in text.files)
     free = shutil.disk_usage(next(folder for folder in into.resolve().parents if folder.is_dir())).free
     if size > free:
-        found = f"about {size / 2**30:,.1f} GiB of text, but {free / 2**30:,.1f} GiB are free"
+        found = f"about {size / 2**20:,.1f} MB of text, but {free / 2**20:,.1f} MB are free"
         raise DataError(f"{into}: {copies} copies are {found}; lower --copies")
     log.info("at most about %s MB of text", f"{size / 2**20:,.0f}")
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import logging
 import os
 import platform
 import re
@@ -11,8 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
 
 from interlace.core.errors import DataError, InterlaceError, did_you_mean
+
+log = logging.getLogger(__name__)
 
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # flag of `os.open`: do not follow a symbolic link
 _FULL = {errno.ENOSPC, errno.EDQUOT}
@@ -100,13 +106,48 @@ def atomic_folder(path: Path | str) -> Iterator[Path]:
             with contextlib.suppress(FileNotFoundError):
                 path.rename(old)
             partial.rename(path)
-            if old.is_dir():
+            if old.is_dir() and not old.is_symlink():
                 shutil.rmtree(old, ignore_errors=True)
             else:
                 old.unlink(missing_ok=True)
             _sync(path.parent)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
+
+
+def open_no_link(path: Path, mode: str, encoding: str | None = None) -> Any:
+    """Open a file that is extended while it is written.
+
+    Raises:
+        DataError: it is a symbolic link, which would lead to another file.
+    """
+    try:
+        return open(path, mode, encoding=encoding, opener=lambda name, flags: os.open(name, flags | NO_LINK, 0o666))
+    except OSError as error:
+        if not path.is_symlink():
+            raise
+        raise DataError(f"{path}: a symbolic link where a file is to be written; remove it") from error
+
+
+@contextmanager
+def file_lock(path: Path) -> Iterator[None]:
+    """Wait for a lock file and hold it; on a file system without locks (some NFS), warn and go on without.
+
+    Raises:
+        DataError: the lock file cannot be opened, such as that of another user.
+    """
+    lock = FileLock(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except OSError as error:
+        if error.errno not in {errno.ENOLCK, errno.EOPNOTSUPP}:
+            raise DataError(f"{path}: cannot be locked: {error.strerror}") from error
+        log.warning("%s: %s; let no other process write there", path, error.strerror)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 _HOST = blake2b(platform.node().encode(), digest_size=4).hexdigest()

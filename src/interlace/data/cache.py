@@ -13,16 +13,15 @@ from hashlib import blake2b, file_digest
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
 from interlace.core.errors import DataError, SettingsError
-from interlace.core.files import atomic, atomic_folder, must_exist
+from interlace.core.files import atomic, atomic_folder, file_lock, must_exist
 from interlace.core.json_files import read_json
 from interlace.readers import is_hub
 from interlace.readers.dataset import stored_files
 
 FORMAT = 2  # of cached data; raise it to rebuild everything
-KEY = "key.json"
+KEY, DIGESTS = "key.json", "digests"
+_REMEDY = "remove its folder to build it again"
 
 
 def cache_folder() -> Path:
@@ -48,13 +47,41 @@ def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -
     """
     folder = folder_of(kind, key)
     if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder.parent / f".{folder.name}.lock"):
+        with file_lock(folder.parent / f".{folder.name}.lock"):
             if not folder.is_dir():  # another process may have built it meanwhile
                 with atomic_folder(folder) as partial:
                     build(partial)
                     (partial / KEY).write_text(_text_of(kind, key) + "\n", encoding="utf-8")
+                    digests = {name: _digest(partial / name) for name in _states(partial)}
+                    (partial / DIGESTS).write_text(json.dumps(digests), encoding="utf-8")
+    _check_entry(folder)
     return folder
+
+
+def _check_entry(folder: Path) -> None:
+    """Compare the files of an entry with their hashes, unless that was done since they changed.
+
+    Raises:
+        DataError: a file has changed, or is missing.
+    """
+    expected = read_json(folder / DIGESTS, dict[str, str], {}, remedy=_REMEDY)
+    if _known(folder, seen := {"path": str(folder), "files": _states(folder)}):
+        return
+    for name, digest in expected.items():
+        if _digest(must_exist(folder / name, "file of the cache")) != digest:
+            raise DataError(f"{folder / name}: not as it was built: damaged or changed; {_REMEDY}")
+    _remember(folder, seen, "checked")
+
+
+def _states(folder: Path) -> dict[str, list[int]]:
+    """Return what changes with the content of each file: size, times and inode; without links."""
+    paths = sorted(Path(place, name) for place, _, names in os.walk(folder) for name in names if name != DIGESTS)
+    return {str(path.relative_to(folder)): _state(path) for path in paths if not path.is_symlink()}
+
+
+def _state(path: Path) -> list[int]:
+    state = path.stat()
+    return [state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino]  # an edit can restore the first two
 
 
 def folder_of(kind: str, key: Mapping[str, Any]) -> Path:
@@ -78,19 +105,30 @@ def content_key(path: Path | str) -> str:
         keys = "".join(map(content_key, stored_files(Path(path))))
         return blake2b(keys.encode(), digest_size=16).hexdigest()
     path = must_exist(path).resolve()
-    state = path.stat()
-    seen = {"path": str(path), "size": state.st_size, "mtime": state.st_mtime_ns}
-    seen |= {"ctime": state.st_ctime_ns, "inode": state.st_ino}  # an edit can restore the time of modification
+    seen = {"path": str(path), "state": _state(path)}
+    return _known(path, seen) or _remember(path, seen, _digest(path))
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()
+
+
+def _memo(path: Path) -> Path:
     name = blake2b(str(path).encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
-    memo = cache_folder() / "digests" / f"{name}.json"
-    try:
-        known = read_json(memo, dict[str, Any], {})
+    return cache_folder() / DIGESTS / f"{name}.json"
+
+
+def _known(path: Path, seen: dict[str, Any]) -> str:
+    """Return the hash that was stored for this state of a file; an empty string if there is none."""
+    with suppress(OSError, DataError):  # damaged
+        known = read_json(_memo(path), dict[str, Any], {})
         if {field: known.get(field) for field in seen} == seen and isinstance(known.get("digest"), str):
             return str(known["digest"])
-    except (OSError, DataError):
-        pass  # damaged
-    with path.open("rb") as file:
-        digest = file_digest(file, lambda: blake2b(digest_size=16)).hexdigest()
-    with suppress(OSError, DataError), atomic(memo) as partial:  # a cache may be read-only
+    return ""
+
+
+def _remember(path: Path, seen: dict[str, Any], digest: str) -> str:
+    with suppress(OSError, DataError), atomic(_memo(path)) as partial:  # a cache may be read-only
         partial.write_text(json.dumps({**seen, "digest": digest}), encoding="utf-8")
     return digest

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
-from interlace.text import Text
+from interlace.text import Text, check_lines
 from interlace.text.scripts import is_unspaced
 from interlace.text.word_tokenizers import WORD_TOKENIZERS, WordTokenizer
 from interlace.text.word_tokenizers.common.characters import code_points, is_space, line_starts
@@ -116,7 +116,8 @@ class Encoder:
     def encode(
         self, lines: Sequence[str], word_tokenizer: WordTokenizer | str = "whitespace", language: str = ""
     ) -> Sentences:
-        """Return the subwords of plain lines and the word of each; see `word_at`."""
+        """Return the subwords of plain lines and the word of each; see `word_at`; checks as `check_lines`."""
+        check_lines(lines)
         tokenizer = WORD_TOKENIZERS.build(word_tokenizer) if isinstance(word_tokenizer, str) else word_tokenizer
         return self.encode_text(Text(language, list(lines), tokenizer.of(language).split(lines), tokenizer.name))
 

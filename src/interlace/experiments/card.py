@@ -12,15 +12,17 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
+from typing_extensions import TypedDict
+
 from interlace.core.files import atomic
-from interlace.core.json_files import read_json
+from interlace.core.json_files import checked, json_record, read_json
 from interlace.experiments.recipe import Recipe, directions, leaves, tokenizer_of
 from interlace.experiments.records import DIGEST
 from interlace.models.families import SEQ2SEQ
 from interlace.readers import is_hub
 from interlace.readers.dataset import HubAddress
 from interlace.scores import ZERO_SHOT, ScoreEntry, setting_name
-from interlace.training.run_folder import RECIPE, SCORES, read_run
+from interlace.training.run_folder import RECIPE, RUN, SCORES, read_run
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult, ModelCardData
@@ -28,6 +30,13 @@ if TYPE_CHECKING:
 CARD = "README.md"
 PLACE = "FOLDER-OR-HUB-NAME"
 _TEMPLATE = Path(__file__).with_name("card.md.jinja")
+
+
+@json_record
+class _Trained(TypedDict):
+    steps: int
+    tokens: int
+    parameters: int
 
 
 def write_card(into: Path, about: dict[str, Any] | None = None) -> Path | None:
@@ -55,7 +64,8 @@ def card_text(into: Path, about: dict[str, Any], place: str = PLACE, license_id:
     """
     from huggingface_hub import ModelCard
 
-    recipe, about = Recipe.read(read_json(into / RECIPE, dict[str, Any], {}), RECIPE), plain(about)
+    about = plain(checked(about, _Trained, str(into / RUN)))
+    recipe = Recipe.read(read_json(into / RECIPE, dict[str, Any], {}), RECIPE)
     license_id = license_id or recipe.export.license
     config = plain(read_json(into / "model" / "config.json", dict[str, Any]))
     rows = [

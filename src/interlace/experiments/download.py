@@ -30,11 +30,11 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from filelock import FileLock
 from typing_extensions import TypedDict
 
 from interlace import __version__
 from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.files import atomic, file_lock, open_no_link
 from interlace.core.hub import is_reachable
 from interlace.core.json_files import json_record, read_json
 from interlace.core.progress import Progress, no_progress
@@ -142,8 +142,7 @@ def download(
     for source in (source for name in names for source in _sources(name)):
         by_address.setdefault(source.address, []).append(source)
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / f".{RECORD}.lock"):
+    with file_lock(folder / f".{RECORD}.lock"):
         for left in folder.glob(f"{_STAGING}*"):  # of a killed download
             shutil.rmtree(left)
         return [
@@ -336,10 +335,11 @@ class _Download:
                 total = done + int(found["Content-Length"]) if found["Content-Length"] else None
                 tag = found["ETag"] or found["Last-Modified"]
                 if tag and not tag.startswith("W/"):
-                    state.write_text(tag, encoding="utf-8")
+                    with atomic(state) as partial:
+                        partial.write_text(tag, encoding="utf-8")
                 else:
                     state.unlink(missing_ok=True)
-                with begun.open("ab" if resumed else "wb") as file:
+                with open_no_link(begun, "ab" if resumed else "wb") as file:
                     while block := response.read(_BLOCK):
                         file.write(block)
                         done += len(block)
@@ -354,7 +354,7 @@ class _Download:
             raise DataError(f"{self.url}: {error}; run the same command to resume, or {where}") from error
         if total is not None and done != total:
             raise DataError(f"{self.url}: ended after {done:,} of {total:,} bytes; run the same command to resume")
-        self.mark.touch()
+        open_no_link(self.mark, "ab").close()
         os.replace(begun, self.archive)
         state.unlink(missing_ok=True)
 

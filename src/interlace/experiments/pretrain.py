@@ -87,7 +87,7 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callabl
         materials = prepare(recipe, vocab)
     prepared = time.perf_counter()
     if main:
-        records.check_run_state(into, vocab, backbone)
+        records.check_run_state(recipe, into, materials, backbone)
     for note in backbone.notes:
         log.info("%s", note)
     words = monitoring.concepts(recipe, materials.root)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired
 
 import torch
 from safetensors.torch import save_file
@@ -51,6 +51,7 @@ class RunState(TypedDict):
 
     vocabulary: str
     initialization: dict[str, Any]
+    text: NotRequired[dict[str, list[str]]]  # hashes of the files of each corpus and split
 
 
 def is_finished(into: Path) -> bool:
@@ -140,23 +141,29 @@ def _extension(into: Path, steps: int, recipe: Recipe) -> str | None:
     return None
 
 
-def check_run_state(into: Path, vocab: Vocab, backbone: Backbone) -> None:
-    """Store the vocabulary and the initialization of a new run; check the vocabulary of a resumed one.
+def check_run_state(recipe: Recipe, into: Path, materials: Materials, backbone: Backbone) -> None:
+    """Store the vocabulary, initialization and text of a new run; check vocabulary and text of a resumed one.
 
     A resumed run takes the stored record of its initialization.
 
     Raises:
-        RunError: the vocabulary has changed, so the rows of the checkpoints would belong to other tokens.
+        RunError: the text or the vocabulary has changed; rows of the checkpoints would belong to other tokens.
     """
+    vocab, rows = materials.vocab, data_of(recipe, materials)
+    text = {f"{row['corpus']} ({row['split']})": [file["digest"] for file in row["files"]] for row in rows}
     found: RunState | None = read_json(into / RUN_STATE, RunState, None, remedy="choose another folder for the run")
     if found is None or not checkpoint.steps_in(into / "checkpoints"):
-        write_json(into / RUN_STATE, {"vocabulary": vocab.fingerprint, "initialization": backbone.initialization})
+        state = {"vocabulary": vocab.fingerprint, "initialization": backbone.initialization, "text": text}
+        write_json(into / RUN_STATE, state)
         return
     if found["vocabulary"] != vocab.fingerprint:
         raise RunError(
             f"{into}: the checkpoints of this run use another vocabulary than {vocab.name} has now; restore the old "
             "tokenizer (or the text it was learned from), or choose another folder"
         )
+    if changed := [name for name, digests in found.get("text", {}).items() if text.get(name) != digests]:
+        hint = "restore it, or choose another folder"
+        raise RunError(f"{into}: the text of {', '.join(changed)} has changed since the run began; {hint}")
     backbone.initialization = found["initialization"]
 
 

@@ -5,6 +5,7 @@ Readers and the toy corpus produce `Text`; derived languages map it to new `Text
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
@@ -15,6 +16,17 @@ from numpy.typing import NDArray
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def check_lines(lines: Sequence[str]) -> None:
+    """Raise a DataError if a line contains a line feed, or a lone surrogate, which UTF-8 cannot encode."""
+    for number, line in enumerate(lines, 1):
+        if "\n" in line:
+            raise DataError(f"line {number} contains a line feed: {line[:60]!r}; expected one string a line")
+        if not line.isascii() and (found := _SURROGATE.search(line)):
+            raise DataError(f"line {number} contains {found[0]!r} at {found.start()}, which is not a character")
 
 
 @dataclass(frozen=True)
@@ -47,13 +59,11 @@ class Text:
         Raises:
             SettingsError: there is no such word tokenizer.
             MissingDependencyError: it needs a package that is not installed.
-            DataError: a line contains a line feed.
+            DataError: a line contains a line feed or a lone surrogate.
         """
         from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
-        for number, line in enumerate(lines, 1):
-            if "\n" in line:
-                raise DataError(f"line {number} contains a line feed: {line[:60]!r}; expected one string a line")
+        check_lines(lines)
         return cls(
             language, list(lines), WORD_TOKENIZERS.build(word_tokenizer).of(language).split(lines), word_tokenizer
         )

@@ -21,6 +21,7 @@ from interlace.core.files import atomic, must_exist
 
 _BLOCK = 1 << 20  # bytes read at a time
 _BOM = b"\xef\xbb\xbf"
+_ZEROS = bytes(64)  # what a crash of the machine leaves in a file
 COMPRESSED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}  # suffixes that are read and written
 _COMPRESSED_MARKS = {b"\x1f\x8b": ".gz", b"BZh91AY&SY": ".bz2", b"\xfd7zXZ\0": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
 _MARKS = {b"\x89PNG": "a PNG image", b"\xff\xd8\xff": "a JPEG image", b"%PDF-": "a PDF document"}
@@ -62,7 +63,7 @@ def read_lines(path: Path | str | FileLines) -> Iterator[str]:
     """Iterate over the lines of a file or of a part of it; a leading byte order mark is dropped.
 
     Raises:
-        DataError: the file is missing (names the nearest), empty, damaged, or not UTF-8 (names the line).
+        DataError: the file is missing (names the nearest), empty, damaged, holds many NUL bytes, or is not UTF-8.
     """
     part = path if isinstance(path, FileLines) else FileLines(Path(path))
     path, first, rest = part.path, part.line, list[bytes]()  # number of the next line; an unfinished line
@@ -70,6 +71,9 @@ def read_lines(path: Path | str | FileLines) -> Iterator[str]:
     for block in read_blocks(path, part.start, part.end):
         if not (seen or part.start) and (kind := binary_format(block[:1024])):
             raise DataError(f"{path}: expected UTF-8 text, but it seems to be {kind}")
+        if _ZEROS in block:
+            line = first + block[: block.index(_ZEROS)].count(b"\n")
+            raise DataError(f"{path}, line {line}: {len(_ZEROS)} or more NUL bytes in a row; expected text")
         data = block if seen or part.start else block.removeprefix(_BOM)
         seen = True
         head, feed, tail = data.rpartition(b"\n")

@@ -5,13 +5,14 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Required
+from typing import Annotated, Any, NotRequired, Required
 
 from filelock import FileLock, Timeout
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from interlace.core.errors import DataError, RunError
-from interlace.core.files import atomic
+from interlace.core.files import atomic, open_no_link
 from interlace.core.json_files import checked, json_record, parse_json, read_json
 
 RECIPE, RUN, METRICS, SAMPLES, SCORES = "recipe.json", "run.json", "metrics.jsonl", "samples.json", "scores.json"
@@ -33,16 +34,25 @@ class FileRecord(TypedDict):
 
 
 @json_record
-class CorpusRecord(TypedDict, total=False):
+class SharesRecord(TypedDict):
+    """`DerivedSubwords` of a corpus, in percent."""
+
+    shared: float
+    cut_alike: float
+
+
+@json_record
+class CorpusRecord(TypedDict):
     """A corpus in `data` of `run.json`."""
 
-    corpus: str
     split: str
-    languages: list[str]
+    languages: Annotated[list[str], Field(min_length=1)]
     rows: int
     subwords: int
     left_out: dict[str, int]
     files: list[FileRecord]
+    aligner: NotRequired[str]
+    derived: NotRequired[SharesRecord]
 
 
 @json_record
@@ -124,7 +134,7 @@ def locked(folder: Path, *marks: str) -> Iterator[None]:
     except (FileExistsError, NotADirectoryError):
         raise RunError(f"{folder}: is or is below a file, not the folder of a run; choose another folder") from None
     except OSError as error:
-        raise RunError(f"{folder}: cannot be written: {error.strerror}; choose another folder") from None
+        raise RunError(f"{folder}: cannot be written or locked: {error.strerror}; choose another folder") from None
     try:
         yield
     except BaseException:
@@ -176,7 +186,7 @@ def _metrics_lines(path: Path) -> Iterator[tuple[dict[str, Any], bytes]]:
 
 def append_line(path: Path, row: Mapping[str, Any]) -> None:
     """Append one line of JSON."""
-    with path.open("a", encoding="utf-8") as file:
+    with open_no_link(path, "a", "utf-8") as file:
         file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 

@@ -19,7 +19,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from filelock import FileLock
+
 from interlace.core.errors import DataError, InterlaceError, RunError, SettingsError
+from interlace.core.files import open_no_link
 from interlace.core.json_files import read_json
 from interlace.experiments.prepare import check_inputs
 from interlace.experiments.studies import GridCell, Study, cells_of, matching
@@ -253,7 +256,12 @@ class _Runner:
         Returns:
             The exit code (None if it was stopped), and the last line of output of a command that failed.
         """
-        with log.open("ab") as file:
+        with (
+            suppress(OSError),
+            FileLock(log.parent / ".lock", timeout=GRACE),
+        ):  # a command of a killed study may still end
+            pass
+        with open_no_link(log, "ab") as file:
             begin = file.tell() + file.write(f"$ interlace {shlex.join(arguments)}\n".encode())
             file.flush()
             with self._lock:
