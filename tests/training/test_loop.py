@@ -138,6 +138,19 @@ def test_an_update_with_an_infinite_loss_is_skipped(vocab):
     assert runs == [([False, False, True, False, False], True, {2}), ([False] * 5, False, {3})]
 
 
+@pytest.mark.parametrize("precision", ["no", "fp16"])
+def test_an_update_whose_norm_overflows_is_skipped_though_its_gradients_are_finite(vocab, precision):
+    """Clipped to zero, they would still decay weights and count a step."""
+    made = training(vocab, 4, 1, last=3, precision=precision)
+    made.model.backbone.input_embeddings.register_hook(lambda gradient: torch.full_like(gradient, 1e25))
+    before = weights(made)
+    step = next(steps(made, Progress()))
+    assert (step.skipped, step.gradient_norm) == (True, torch.inf)
+    assert {int(state["step"]) for state in made.optimizer.state.values()} == {0}
+    for name, value in weights(made).items():
+        assert torch.equal(value, before[name]), name
+
+
 @pytest.mark.parametrize("every", [1, 3, 100])
 def test_steps_are_the_same_however_often_they_are_read(vocab, every):
     made = replace(training(vocab, 4, 2, dropout=0.1, last=7), read_every=every)

@@ -276,12 +276,11 @@ def _update(
         scale.unscale_(optimizer)
     found: Any = training.accelerator.clip_grad_norm_(training.model.parameters(), settings.clip)
     norm = torch.as_tensor(found.full_tensor() if hasattr(found, "full_tensor") else found).detach()
+    # as `GradScaler.step` does: a fused optimizer skips its step on the device; finite gradients may have an infinite norm
+    setattr(optimizer, "found_inf", (~norm.isfinite()).float())  # noqa: B010 - torch declares no such attribute
+    optimizer.step()
     if scale is not None:
-        scale.step(optimizer)
         scale.update()
-    else:  # as the scaler does: a fused optimizer skips its step on the device
-        setattr(optimizer, "found_inf", (~norm.isfinite()).float())  # noqa: B010 - torch declares no such attribute
-        optimizer.step()
     optimizer.zero_grad()
     return _Update(draw, source, counts, totals, norm, rate, waited, flops, differing)
 
