@@ -18,7 +18,7 @@ from interlace.models.settings import Shape
 from interlace.objectives import Batch, Resources
 from interlace.objectives.mlm import Mlm
 from interlace.training.device import accelerator_for
-from interlace.training.loop import Progress, StepCounts, Training, TrainingModel, steps, uses_all_parameters
+from interlace.training.loop import READ_EVERY, Progress, StepCounts, Training, TrainingModel, steps, uses_all_parameters
 from interlace.training.mixture import Mixture, MixtureSource
 from interlace.training.optimizer import OptimizerSettings
 from interlace.training.sharding import shard
@@ -176,6 +176,12 @@ def test_a_request_to_end_stops_the_loop_for_a_checkpoint(vocab):
         seen.append((step.index, progress.ended))
     assert seen == [*((number, False) for number in range(1, 12)), (12, True)]
     assert (progress.done, progress.stop) == (12, False)
+
+
+def test_steps_are_read_in_groups_on_a_gpu_only(vocab):
+    made = training(vocab, 4, 1)
+    there = SimpleNamespace(device=torch.device("cuda"), mixed_precision="no")
+    assert (made.read_every, replace(made, read_every=0, accelerator=there).read_every) == (1, READ_EVERY)
 
 
 @pytest.fixture

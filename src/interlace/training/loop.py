@@ -162,7 +162,7 @@ class Training:
 
     model: a `TrainingModel` as `accelerator.prepare` returned it.
     micro_batches: of an update, over all processes; a multiple of their number.
-    read_every: updates between reads from the device, see `steps`.
+    read_every: updates between reads from the device, see `steps`; 0: `READ_EVERY` on a GPU, else 1.
     copy: of a sharded model, for evaluation; see `whole_model`.
     loss_scale: of fp16 (Micikevicius et al. 2018, section 3.2), else None.
     """
@@ -174,12 +174,14 @@ class Training:
     accelerator: Accelerator
     last: int
     micro_batches: int = 1
-    read_every: int = 1
+    read_every: int = 0
     copy: TrainingModel | None = None
     loss_scale: GradScaler | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        """Make the scale of the loss for fp16."""
+        """Set the default of `read_every`, and make the scale of the loss for fp16."""
+        if not self.read_every:
+            object.__setattr__(self, "read_every", READ_EVERY if self.accelerator.device.type == "cuda" else 1)
         if self.accelerator.mixed_precision == "fp16":  # accelerate has none for a CPU
             object.__setattr__(self, "loss_scale", GradScaler(self.accelerator.device.type))
 
