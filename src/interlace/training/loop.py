@@ -208,7 +208,8 @@ def steps(
             batches = [future.result() for future in futures]
             waited = time.perf_counter() - start
             pending.append(_update(training, draw, batches, counter, waited, ending=progress.ending))
-            if len(pending) < training.read_every and draw.step < training.last and not due(draw.step):
+            now = progress.ending and training.accelerator.num_processes == 1  # several processes must read together
+            if len(pending) < training.read_every and draw.step < training.last and not (now or due(draw.step)):
                 continue
             read = _read(training, pending, counter)
             seconds = (time.perf_counter() - began) / len(pending)
