@@ -171,7 +171,7 @@ class CheckpointCallback:
             together = accelerator if sharded else None
             checkpoint.save(self.folder, step.index, model, self.training.optimizer, state, together)
         if accelerator.is_main_process:
-            checkpoint.prune(self.folder, self.keep, best)
+            checkpoint.prune(self.folder, self.keep, best, self.due)
         accelerator.wait_for_everyone()
 
     def resume(self) -> int:
