@@ -99,6 +99,14 @@ def test_processes_resume_only_from_the_same_checkpoint(tmp_path, monkeypatch):
     assert made.resume() == 2
 
 
+def test_resumes_with_the_number_of_skipped_updates(tmp_path):
+    made, again = saver(tmp_path), saver(tmp_path)
+    made.progress.skipped = 2
+    run(made, [2])
+    again.resume()
+    assert again.progress.skipped == 2
+
+
 def test_half_precision_resumes_with_its_loss_scale(tmp_path):
     made, again = saver(tmp_path), saver(tmp_path)
     for each in (made, again):

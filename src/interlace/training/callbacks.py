@@ -134,6 +134,7 @@ class _LoopState(TypedDict):
     drawn: list[int]
     stop: bool
     reason: str
+    skipped: int
     evaluation: _StoppingState | None
     loss_scale: NotRequired[dict[str, int | float] | None]
 
@@ -164,6 +165,7 @@ class CheckpointCallback:
                 "drawn": self.progress.drawn,
                 "stop": self.progress.stop,
                 "reason": self.progress.reason,
+                "skipped": self.progress.skipped,
                 "evaluation": self.evaluation.state() if self.evaluation else None,
                 "loss_scale": self.training.loss_scale.state_dict() if self.training.loss_scale else None,
             }
@@ -188,7 +190,8 @@ class CheckpointCallback:
         state = checkpoint.load(path, model, self.training.optimizer)
         checked(state, _LoopState, str(path / checkpoint.STATE))
         self.progress.done, self.progress.drawn = state["step"], tuple(state["drawn"])
-        self.progress.stop, self.progress.reason = state["stop"], state["reason"]
+        for name in ("stop", "reason", "skipped"):
+            setattr(self.progress, name, state[name])
         if self.evaluation is not None and state["evaluation"] is not None:
             self.evaluation.restore(state["evaluation"])
         if self.training.loss_scale is not None and (scale := state.get("loss_scale")) is not None:

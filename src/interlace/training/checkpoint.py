@@ -43,6 +43,7 @@ class CheckpointState(TypedDict, total=False):
     drawn: list[int]
     stop: bool
     reason: str
+    skipped: int
     evaluation: dict[str, Any] | None
     loss_scale: dict[str, int | float] | None
 
