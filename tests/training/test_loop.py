@@ -385,3 +385,5 @@ def test_unused_parameters_are_searched_only_where_there_are_any(vocab, head, ex
     if head:
         made.model.heads["other"] = torch.nn.Linear(2, 2)
     assert uses_all_parameters(made.model, made.mixture, made.accelerator) is expected
+    made.model.objectives["mlm"] = Forgetful()  # a plugin
+    assert not uses_all_parameters(made.model, made.mixture, made.accelerator)

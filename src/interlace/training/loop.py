@@ -138,7 +138,12 @@ class TrainingModel(nn.Module):
 
 
 def uses_all_parameters(model: TrainingModel, mixture: Mixture, accelerator: Accelerator) -> bool:
-    """Return whether the loss of every objective reaches all trainable parameters; found by a batch of each."""
+    """Return whether the loss of every objective reaches all trainable parameters; found by a batch of each.
+
+    A plugin's loss may reach other parameters in another batch, so False if there is one.
+    """
+    if any(not type(objective).__module__.startswith("interlace.") for objective in model.objectives.values()):
+        return False
     trained = {parameter for parameter in model.parameters() if parameter.requires_grad}
     first = {source.objective: number for number, source in reversed(list(enumerate(mixture.sources)))}
     for name, number in first.items():
