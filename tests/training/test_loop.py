@@ -17,6 +17,7 @@ from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Batch, Resources
 from interlace.objectives.mlm import Mlm
+from interlace.training import loop
 from interlace.training.device import accelerator_for
 from interlace.training.loop import READ_EVERY, Progress, StepCounts, Training, TrainingModel, steps, uses_all_parameters
 from interlace.training.mixture import Mixture, MixtureSource
@@ -253,6 +254,15 @@ def test_rejects_loss_terms_without_counts(vocab):
     made.model.objectives["mlm"] = learner
     with pytest.raises(RunError, match="mlm: its loss has the terms 'mlm', but its batch counts 'mlm', 'other'"):
         next(steps(made, Progress()))
+
+
+def test_operations_of_back_translation_and_frozen_layers_are_unknown(vocab, monkeypatch):
+    made = training(vocab, 4, 1)
+    assert next(steps(made, Progress())).flops > 0
+    made.model.backbone.model.base_model.encoder.requires_grad_(requires_grad=False)
+    assert next(steps(made, Progress())).flops == 0
+    monkeypatch.setattr(loop, "BackTranslation", Mlm)
+    assert next(steps(training(vocab, 4, 1), Progress())).flops == 0
 
 
 SOURCE = SimpleNamespace(name="mine/en", objective="mine")

@@ -48,7 +48,7 @@ class MetricsWriter:
             "kind": "step", "step": step.index, "objective": step.objective, "corpus": step.corpus, "losses": losses,
             "tokens": step.tokens, "rows": step.rows, "languages": step.languages, "learning_rate": step.learning_rate,
             "seconds": round(step.seconds, 5), "waited": round(step.waited, 5), "memory": step.memory,
-            "tflops": round(step.flops / step.seconds / 1e12, 4),
+            **({"tflops": round(step.flops / step.seconds / 1e12, 4)} if step.flops else {}),
             **({} if step.peak_share is None else {"peak_share": round(step.peak_share, 4)}),
             **({"skipped": True} if step.skipped else {"gradient_norm": round(step.gradient_norm, 5)}),
         }  # fmt: skip

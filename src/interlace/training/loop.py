@@ -31,7 +31,8 @@ from torch.amp import GradScaler
 from interlace.core.errors import RunError
 from interlace.core.randomness import Purpose, torch_seed
 from interlace.core.schedules import value_at
-from interlace.training.device import forward_flops, peak_flops, peak_memory
+from interlace.objectives.back_translation import BackTranslation
+from interlace.training.device import peak_flops, peak_memory, training_flops
 from interlace.training.mixture import MixtureDraw
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class TrainingStep:
     languages: real tokens by language, where the objective counts them.
     seconds: wall-clock time of the step, or the mean of the updates that were read together; waited: part of it spent
         waiting for data.
-    flops: floating-point operations of the matrix products, without what gradient checkpointing repeats.
+    flops: floating-point operations of the matrix products, without what gradient checkpointing repeats; 0: unknown.
     peak_share: of the peak that the processes' GPUs reach in a large matrix product; None on a CPU.
     memory: peak of this process so far, in bytes: of the GPU's, else resident.
     """
@@ -222,7 +223,7 @@ def steps(
                 _check_finite(training, progress, step)
                 progress.done, progress.drawn = update.draw.step, update.draw.drawn
                 progress.ended = update is pending[-1] and ending
-                share = step.flops / seconds / peak if peak else None
+                share = step.flops / seconds / peak if peak and step.flops else None
                 yield replace(step, seconds=seconds, peak_share=share, memory=peak_memory(training.accelerator.device))
             pending.clear()
             if progress.stop or progress.ended:
@@ -411,13 +412,15 @@ class StepCounts:
     def flops(self, training: Training, source: MixtureSource, batch: Batch, counts: dict[str, Any]) -> float:
         """Return the floating-point operations of matrix products per token of a source, measured by its first batch.
 
-        They are three times those of a forward pass; what gradient checkpointing repeats is not counted.
+        What gradient checkpointing repeats is not counted. 0 (unknown) for back-translation, which also generates, and
+        if layers are frozen.
         """
         if source.name not in self._flops:
             model = self._accelerator.unwrap_model(training.model)
             moved = batch.to(self._accelerator.device)
-            used = forward_flops(lambda: model(source.objective, moved, counts))
-            self._flops[source.name] = 3 * used / max(batch.tokens, 1)
+            known = not isinstance(source.learner, BackTranslation)
+            used = training_flops(lambda: model(source.objective, moved, counts)) if known else 0
+            self._flops[source.name] = used / max(batch.tokens, 1)
         return self._flops[source.name]
 
     def reduced(self, counts: Mapping[str, float]) -> Counts:
