@@ -6,10 +6,11 @@ it is split.
 
 Processes sum counts as vectors, by position. So the first batch of each source (an objective on a corpus) defines what
 its batches count; these names are compared between processes once, and later batches with the first of their process.
-Two more numbers in each sum tell all processes about a difference or a signal, so that all stop and none waits.
+Each vector ends with two flags: whether a batch counts other things, and whether a process has received SIGTERM. Their
+sums are the same in all processes, so all stop after the same update.
 
-No part of an update waits for the device. An update whose gradient is not finite changes nothing: the optimizer skips
-it on the device, as torch's `GradScaler` lets it do for fp16.
+No part of an update waits for the device. An update changes nothing if the norm of its gradient is not finite: the
+optimizer skips it on the device by `found_inf`, as with torch's `GradScaler`.
 """
 
 from __future__ import annotations
