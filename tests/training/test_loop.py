@@ -19,7 +19,15 @@ from interlace.objectives import Batch, Resources
 from interlace.objectives.mlm import Mlm
 from interlace.training import loop
 from interlace.training.device import accelerator_for
-from interlace.training.loop import READ_EVERY, Progress, StepCounts, Training, TrainingModel, steps, uses_all_parameters
+from interlace.training.loop import (
+    READ_EVERY,
+    Progress,
+    StepCounts,
+    Training,
+    TrainingModel,
+    steps,
+    uses_all_parameters,
+)
 from interlace.training.mixture import Mixture, MixtureSource
 from interlace.training.optimizer import OptimizerSettings
 from interlace.training.sharding import shard

@@ -286,7 +286,7 @@ def _update(
         scale.unscale_(optimizer)
     found: Any = training.accelerator.clip_grad_norm_(training.model.parameters(), settings.clip)
     norm = torch.as_tensor(found.full_tensor() if hasattr(found, "full_tensor") else found).detach()
-    # as `GradScaler.step` does: a fused optimizer skips its step on the device; finite gradients may have an infinite norm
+    # a fused optimizer skips its step on the device; finite gradients may have an infinite norm
     setattr(optimizer, "found_inf", (~norm.isfinite()).float())  # noqa: B010 - torch declares no such attribute
     optimizer.step()
     if scale is not None:
