@@ -144,6 +144,8 @@ def test_sharded_training_resumes_with_another_number_of_processes(python, small
 
 SPOILED = """
 import os, sys, torch
+from hashlib import sha256
+from accelerate.utils import gather_object
 from interlace.training import loop
 from interlace.__main__ import main
 forward, backward = loop.TrainingModel.forward, loop._backward
@@ -152,6 +154,9 @@ def spoiled(model, name, batch, counts):
     return loss + (torch.inf if model.spoil else 0.0), parts
 def counted(training, draw, batches, counts):
     model = training.accelerator.unwrap_model(training.model)
+    if training.accelerator.num_processes > 1 and training.copy is None:  # each holds all weights
+        digests = gather_object([sha256(b"".join(p.detach().numpy().tobytes() for p in model.parameters())).digest()])
+        assert len(digests) == 2 and len(set(digests)) == 1, "weights differ between the processes"
     model.spoil = draw.step == 5 and int(os.environ.get("RANK", 0)) == int(os.environ.get("WORLD_SIZE", 1)) - 1
     return backward(training, draw, batches, counts)
 loop.TrainingModel.spoil, loop.TrainingModel.forward, loop._backward = False, spoiled, counted
@@ -161,10 +166,11 @@ main()
 
 @pytest.mark.slow
 @pytest.mark.distributed
-def test_sharded_half_precision_skips_updates_that_are_not_finite_in_one_process(python, small, tmp_path):
+@pytest.mark.parametrize(("precision", "more"), [("fp16", SHARDED), ("no", []), ("fp16", [])])
+def test_all_processes_skip_updates_that_are_not_finite_in_one(python, small, tmp_path, precision, more):
     driver = tmp_path / "driver.py"
     driver.write_text(SPOILED)
-    sets = ["--set", "train.precision=fp16", "--set", "train.diagnostics.every=5", *SHARDED]
+    sets = ["--set", f"train.precision={precision}", "--set", "train.diagnostics.every=5", *more]
     arguments = ["pretrain", str(small), *sets, "--output"]
     subprocess.run([python, "-c", SPOILED, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
     two = [python, *TORCHRUN, str(driver), *arguments, str(tmp_path / "two")]

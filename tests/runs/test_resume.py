@@ -162,6 +162,7 @@ def test_a_terminated_run_saves_and_resumes_with_wrapped_layers_and_half_precisi
     assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-00000008"]
     assert "resuming from step 8" in pretrain(run).stderr
     pretrain(whole)
+    assert [path.name for path in (run / "checkpoints").iterdir()] == ["step-00000012"]
     assert (run / "model" / "model.safetensors").read_bytes() == (whole / "model" / "model.safetensors").read_bytes()
     assert not [name for name in weights(run, 12) if "_orig_mod" in name]
     speed = about(run)["speed"]

@@ -93,8 +93,16 @@ def test_a_full_disk_leaves_the_old_checkpoint(tmp_path, monkeypatch):
 def test_pruning_keeps_the_newest_and_the_best(tmp_path):
     for step in (1, 2, 3, 4, 5):
         checkpoint.save(tmp_path, step, *learner(), {})
-    checkpoint.prune(tmp_path, keep=2, best=1)
+    checkpoint.prune(tmp_path, keep=2, best=1, due=lambda _: True)
     assert checkpoint.steps_in(tmp_path) == [1, 4, 5]
+
+
+def test_pruning_removes_what_was_not_due_but_the_newest_and_the_best(tmp_path):
+    """So the mean of the last checkpoints is the same for interrupted runs and others."""
+    for step, expected in ((1, [1]), (2, [1, 2]), (3, [1, 2, 3]), (4, [1, 2, 4]), (5, [1, 4, 5]), (7, [1, 4, 7])):
+        checkpoint.save(tmp_path, step, *learner(), {})
+        checkpoint.prune(tmp_path, keep=2, best=1, due=lambda step: step % 2 == 0)
+        assert checkpoint.steps_in(tmp_path) == expected
 
 
 def test_optimizer_state_moves_to_the_device_of_the_weights(tmp_path):

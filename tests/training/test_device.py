@@ -1,9 +1,9 @@
-"""Which precision a run trains in where it may choose."""
+"""Which precision a run trains in where it may choose, and how many operations are counted."""
 
 import pytest
 import torch
 
-from interlace.training.device import accelerator_for, fast_precision
+from interlace.training.device import accelerator_for, fast_precision, training_flops
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="looks at the CPU")
@@ -21,3 +21,16 @@ def test_a_gpu_without_bfloat16_trains_in_float32(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: including_emulation)
     assert fast_precision() == "no"
+
+
+def test_operations_of_fused_attention_are_counted():
+    rows = torch.randn(2, 3, 5, 8)  # (B, heads, L, head width)
+    found = training_flops(lambda: torch.nn.functional.scaled_dot_product_attention(rows, rows, rows))
+    assert found == 3 * 2 * (2 * 2 * 3 * 5 * 5 * 8)  # thrice two operations for each product of two matrix products
+
+
+def test_operations_of_frozen_layers_are_unknown():
+    used, other = torch.nn.Linear(2, 3), torch.nn.Linear(3, 2).requires_grad_(requires_grad=False)
+    one = torch.ones(5, 2)
+    assert training_flops(lambda: used(one)) == 3 * 2 * 5 * 2 * 3  # the other layer does not matter
+    assert training_flops(lambda: other(used(one))) == 0

@@ -1,6 +1,7 @@
 """Fine-tuning and scoring of one cell, on a tagging task that the word alone decides."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,9 +11,11 @@ from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.tasks import TASKS, Tuning
+from interlace.training import fine_tuning
 from interlace.training.device import accelerator_for
 from interlace.training.evaluation_job import EvaluationJob
 from interlace.training.fine_tuning import fine_tune_runs
+from interlace.training.loop import Training
 from little_jobs import score_job
 
 WORDS = {"en": {"cat": "NOUN", "sees": "VERB", "big": "ADJ", "the": "DET"}, "de": {"sees": "VERB", "big": "ADJ"}}
@@ -52,6 +55,15 @@ def test_learns_and_scores_every_language_with_confidence_intervals(cell, tmp_pa
     assert list((tmp_path / "run" / "predictions").iterdir())
     assert [(row["language"], row["n"], row["source"]) for row in rows] == [("en", 20, "en"), ("de", 20, "en")]
     assert min(row["score"] for row in rows) > 95
+
+
+def test_checks_score_the_weights_of_their_step_however_often_steps_are_read(cell, monkeypatch):
+    found = []
+    for every in (1, 100):
+        monkeypatch.setattr(fine_tuning, "Training", partial(Training, read_every=every))
+        rows = score_job(cell(epochs=2, checks=3, learning_rate=3e-3))
+        found.append([(row["scores"], row["tuning"]["step"], row["tuning"]["dev"]) for row in rows])
+    assert found[0] == found[1]
 
 
 def test_causal_models_are_fine_tuned_bidirectionally(cell):

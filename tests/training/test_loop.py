@@ -17,8 +17,17 @@ from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Batch, Resources
 from interlace.objectives.mlm import Mlm
+from interlace.training import loop
 from interlace.training.device import accelerator_for
-from interlace.training.loop import Progress, StepCounts, Training, TrainingModel, steps, uses_all_parameters
+from interlace.training.loop import (
+    READ_EVERY,
+    Progress,
+    StepCounts,
+    Training,
+    TrainingModel,
+    steps,
+    uses_all_parameters,
+)
 from interlace.training.mixture import Mixture, MixtureSource
 from interlace.training.optimizer import OptimizerSettings
 from interlace.training.sharding import shard
@@ -138,6 +147,19 @@ def test_an_update_with_an_infinite_loss_is_skipped(vocab):
     assert runs == [([False, False, True, False, False], True, {2}), ([False] * 5, False, {3})]
 
 
+@pytest.mark.parametrize("precision", ["no", "fp16"])
+def test_an_update_whose_norm_overflows_is_skipped_though_its_gradients_are_finite(vocab, precision):
+    """Clipped to zero, they would still decay weights and count a step."""
+    made = training(vocab, 4, 1, last=3, precision=precision)
+    made.model.backbone.input_embeddings.register_hook(lambda gradient: torch.full_like(gradient, 1e25))
+    before = weights(made)
+    step = next(steps(made, Progress()))
+    assert (step.skipped, step.gradient_norm) == (True, torch.inf)
+    assert {int(state["step"]) for state in made.optimizer.state.values()} == {0}
+    for name, value in weights(made).items():
+        assert torch.equal(value, before[name]), name
+
+
 @pytest.mark.parametrize("every", [1, 3, 100])
 def test_steps_are_the_same_however_often_they_are_read(vocab, every):
     made = replace(training(vocab, 4, 2, dropout=0.1, last=7), read_every=every)
@@ -161,8 +183,14 @@ def test_a_request_to_end_stops_the_loop_for_a_checkpoint(vocab):
     for step in steps(made, progress):
         progress.ending |= step.index == 6
         seen.append((step.index, progress.ended))
-    assert seen == [*((number, False) for number in range(1, 12)), (12, True)]
-    assert (progress.done, progress.stop) == (12, False)
+    assert seen == [*((number, False) for number in range(1, 9)), (9, True)]  # does not wait for a group
+    assert (progress.done, progress.stop) == (9, False)
+
+
+def test_steps_are_read_in_groups_on_a_gpu_only(vocab):
+    made = training(vocab, 4, 1)
+    there = SimpleNamespace(device=torch.device("cuda"), mixed_precision="no")
+    assert (made.read_every, replace(made, read_every=0, accelerator=there).read_every) == (1, READ_EVERY)
 
 
 @pytest.fixture
@@ -234,6 +262,15 @@ def test_rejects_loss_terms_without_counts(vocab):
     made.model.objectives["mlm"] = learner
     with pytest.raises(RunError, match="mlm: its loss has the terms 'mlm', but its batch counts 'mlm', 'other'"):
         next(steps(made, Progress()))
+
+
+def test_operations_of_back_translation_and_frozen_layers_are_unknown(vocab, monkeypatch):
+    made = training(vocab, 4, 1)
+    assert next(steps(made, Progress())).flops > 0
+    made.model.backbone.model.base_model.encoder.requires_grad_(requires_grad=False)
+    assert next(steps(made, Progress())).flops == 0
+    monkeypatch.setattr(loop, "BackTranslation", Mlm)
+    assert next(steps(training(vocab, 4, 1), Progress())).flops == 0
 
 
 SOURCE = SimpleNamespace(name="mine/en", objective="mine")
@@ -366,3 +403,5 @@ def test_unused_parameters_are_searched_only_where_there_are_any(vocab, head, ex
     if head:
         made.model.heads["other"] = torch.nn.Linear(2, 2)
     assert uses_all_parameters(made.model, made.mixture, made.accelerator) is expected
+    made.model.objectives["mlm"] = Forgetful()  # a plugin
+    assert not uses_all_parameters(made.model, made.mixture, made.accelerator)

@@ -87,6 +87,7 @@ def _facts(found: Estimate) -> Iterator[tuple[str, str]]:
     parts = "weights, gradients, optimizer state and activations of a micro-batch"
     yield "memory", f"{cost.memory / 1e9:,.2f} GB: {parts}"
     share = "" if cost.peak_share is None else f" ({cost.peak_share:.0%} of the peak)"
-    yield "speed", f"{cost.speed:,.0f} tokens/s, {cost.tflops:.3g} TFLOP/s{share}, measured on {cost.device}"
+    operations = f", {cost.tflops:.3g} TFLOP/s{share}" if cost.tflops else ""
+    yield "speed", f"{cost.speed:,.0f} tokens/s{operations}, measured on {cost.device}"
     first = f", {cost.translating:.0%} of it for back-translation" if cost.translating else ""
     yield "time", f"{duration(3600 * cost.hours)} for one process on this machine{first}; without evaluation"

@@ -36,7 +36,7 @@ from interlace.objectives import Resources
 from interlace.objectives.back_translation import BackTranslation
 from interlace.objectives.common.losses import MAX_LOGITS, vocabulary_loss
 from interlace.objectives.common.seq2seq import Seq2SeqObjective
-from interlace.training.device import accelerator_for, forward_flops, peak_flops
+from interlace.training.device import accelerator_for, peak_flops, training_flops
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -52,7 +52,8 @@ class ModelCost:
         without a decoder.
     speed: tokens per second on one process, with padding. memory: bytes on one process. hours: of updates.
     translating: share of the time in which back-translation generates its input.
-    tflops: 10^12 floating-point operations of matrix products a second; peak_share: of the measured peak, on a GPU.
+    tflops: 10^12 floating-point operations of matrix products a second, 0 if unknown, see `training_flops`;
+        peak_share: of the measured peak, on a GPU.
     """
 
     parameters: int
@@ -157,7 +158,7 @@ def _cost(recipe: Recipe, tokens: int) -> ModelCost:
         translating=written * speed,
         trainable=trainable,
         tflops=operations / 1e12,
-        peak_share=operations / peak if peak else None,
+        peak_share=operations / peak if peak and operations else None,
     )
 
 
@@ -201,7 +202,7 @@ class _Benchmark:
 
         With gradient checkpointing these are the inputs of all layers and the activations of one.
         """
-        self.flops = 3 * forward_flops(self._loss(1)) / self._row
+        self.flops = training_flops(self._loss(1)) / self._row
         self._update(1)  # warm up
         kept = _SavedTensors(self._backbone)
         with torch.autograd.graph.saved_tensors_hooks(kept.save, lambda tensor: tensor):

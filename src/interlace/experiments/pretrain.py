@@ -32,7 +32,6 @@ from interlace.training import checkpoint, run_folder, sharding
 from interlace.training.device import accelerator_for, naming_lost_processes, start_trackers
 from interlace.training.diagnostics import DiagnosticsCallback, perplexities
 from interlace.training.loop import (
-    READ_EVERY,
     Progress,
     Training,
     TrainingModel,
@@ -107,9 +106,8 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callabl
         accelerator.ddp_handler.find_unused_parameters = not uses_all_parameters(whole, mixture, accelerator)
     model = accelerator.prepare(whole) if copy is None else sharding.shard(whole, accelerator)
     settings = train.optimizer
-    read_every = READ_EVERY if accelerator.device.type == "cuda" else 1
     training = Training(
-        model, mixture, settings.build(model), settings, accelerator, train.steps, train.micro_batches, read_every, copy
+        model, mixture, settings.build(model), settings, accelerator, train.steps, train.micro_batches, copy=copy
     )
     progress, rows = Progress(), monitoring.held_out(recipe, materials, backbone.traits)
     _check_settings(recipe, backbone, rows)

@@ -201,18 +201,17 @@ def run_record(
 def speed_of(steps: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return means over the records of steps: tokens/s, TFLOP/s, shares of the peak and of time spent waiting for data.
 
-    `memory` is the peak of the first process in bytes. `peak_share` is recorded on GPUs only. `skipped` counts updates
-    whose gradient was not finite.
+    `memory` is the peak of the first process in bytes. `tflops` and `peak_share` are those of runs whose steps all have
+    them. `skipped` counts updates whose gradient was not finite.
     """
     seconds = max(sum(row["seconds"] for row in steps), 1e-9)
 
     def mean(name: str) -> float:
-        return float(sum(row.get(name, 0) * row["seconds"] for row in steps) / seconds)
+        return float(sum(row[name] * row["seconds"] for row in steps) / seconds)
 
     return {
         "tokens_per_second": round(sum(row["tokens"] for row in steps) / seconds, 1),
-        "tflops": round(mean("tflops"), 4),
-        **({"peak_share": round(mean("peak_share"), 4)} if any("peak_share" in row for row in steps) else {}),
+        **{name: round(mean(name), 4) for name in ("tflops", "peak_share") if all(name in row for row in steps)},
         "waited_share": round(sum(row["waited"] for row in steps) / seconds, 4),
         "memory": max((row.get("memory", 0) for row in steps), default=0),
         "skipped": sum(row.get("skipped", False) for row in steps),

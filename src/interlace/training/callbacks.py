@@ -48,7 +48,7 @@ class MetricsWriter:
             "kind": "step", "step": step.index, "objective": step.objective, "corpus": step.corpus, "losses": losses,
             "tokens": step.tokens, "rows": step.rows, "languages": step.languages, "learning_rate": step.learning_rate,
             "seconds": round(step.seconds, 5), "waited": round(step.waited, 5), "memory": step.memory,
-            "tflops": round(step.flops / step.seconds / 1e12, 4),
+            **({"tflops": round(step.flops / step.seconds / 1e12, 4)} if step.flops else {}),
             **({} if step.peak_share is None else {"peak_share": round(step.peak_share, 4)}),
             **({"skipped": True} if step.skipped else {"gradient_norm": round(step.gradient_norm, 5)}),
         }  # fmt: skip
@@ -134,6 +134,7 @@ class _LoopState(TypedDict):
     drawn: list[int]
     stop: bool
     reason: str
+    skipped: int
     evaluation: _StoppingState | None
     loss_scale: NotRequired[dict[str, int | float] | None]
 
@@ -164,6 +165,7 @@ class CheckpointCallback:
                 "drawn": self.progress.drawn,
                 "stop": self.progress.stop,
                 "reason": self.progress.reason,
+                "skipped": self.progress.skipped,
                 "evaluation": self.evaluation.state() if self.evaluation else None,
                 "loss_scale": self.training.loss_scale.state_dict() if self.training.loss_scale else None,
             }
@@ -171,7 +173,7 @@ class CheckpointCallback:
             together = accelerator if sharded else None
             checkpoint.save(self.folder, step.index, model, self.training.optimizer, state, together)
         if accelerator.is_main_process:
-            checkpoint.prune(self.folder, self.keep, best)
+            checkpoint.prune(self.folder, self.keep, best, self.due)
         accelerator.wait_for_everyone()
 
     def resume(self) -> int:
@@ -188,7 +190,8 @@ class CheckpointCallback:
         state = checkpoint.load(path, model, self.training.optimizer)
         checked(state, _LoopState, str(path / checkpoint.STATE))
         self.progress.done, self.progress.drawn = state["step"], tuple(state["drawn"])
-        self.progress.stop, self.progress.reason = state["stop"], state["reason"]
+        for name in ("stop", "reason", "skipped"):
+            setattr(self.progress, name, state[name])
         if self.evaluation is not None and state["evaluation"] is not None:
             self.evaluation.restore(state["evaluation"])
         if self.training.loss_scale is not None and (scale := state.get("loss_scale")) is not None:

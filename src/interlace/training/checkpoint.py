@@ -12,7 +12,7 @@ import json
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Required
@@ -43,6 +43,7 @@ class CheckpointState(TypedDict, total=False):
     drawn: list[int]
     stop: bool
     reason: str
+    skipped: int
     evaluation: dict[str, Any] | None
     loss_scale: dict[str, int | float] | None
 
@@ -197,11 +198,15 @@ def content_of(path: Path) -> str:
         return ""
 
 
-def prune(folder: Path, keep: int, best: int | None = None) -> None:
-    """Remove all but the newest `keep` checkpoints and the best."""
-    for step in steps_in(folder)[:-keep]:
-        if step != best:
-            shutil.rmtree(path_of(folder, step), ignore_errors=True)
+def prune(folder: Path, keep: int, best: int | None, due: Callable[[int], bool]) -> None:
+    """Remove all but the newest `keep` checkpoints and the best; earlier ones that were not due, as after SIGTERM, go.
+
+    So interrupted runs keep the checkpoints of undisturbed ones.
+    """
+    steps = steps_in(folder)
+    kept = [step for step in steps if step in {best, steps[-1]} or due(step)][-keep:]
+    for step in set(steps) - {best, *kept}:
+        shutil.rmtree(path_of(folder, step), ignore_errors=True)
 
 
 def named_weights(model: nn.Module) -> Iterator[tuple[str, Tensor]]:

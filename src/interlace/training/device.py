@@ -18,6 +18,7 @@ import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from accelerate.utils import DistributedDataParallelKwargs
+from torch import nn
 
 from interlace.core.errors import LostProcessError, MissingDependencyError
 from interlace.core.files import atomic
@@ -111,13 +112,25 @@ def fast_precision() -> str:
     return "bf16" if torch.backends.cpu.get_cpu_capability().startswith(("AVX512", "AMX")) else "no"
 
 
-def forward_flops(forward: Callable[[], Any]) -> int:
-    """Return the floating-point operations of the matrix products and attention of a call, without a gradient."""
+def training_flops(forward: Callable[[], Any]) -> int:
+    """Return the floating-point operations of the matrix products and attention of a forward and backward pass.
+
+    Three times those of the forward pass; 0 (unknown) if it runs frozen layers or embeddings, which have fewer.
+    """
     from torch.utils.flop_counter import FlopCounterMode
 
-    with torch.no_grad(), FlopCounterMode(display=False) as counter:
-        forward()
-    return int(counter.get_total_flops())
+    layers: list[nn.Module] = []
+    hook = nn.modules.module.register_module_forward_pre_hook(lambda layer, _: layers.append(layer))
+    fused = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu  # noqa: SLF001 - torch counts it as 0
+    formula = {fused: lambda query, key, *_, **__: 4 * query.numel() * key[-2]}  # two products, of shapes
+    try:
+        with torch.no_grad(), FlopCounterMode(display=False, custom_mapping=formula) as counter:
+            forward()
+    finally:
+        hook.remove()
+    kinds = (nn.Linear, nn.Embedding)
+    frozen = any(isinstance(layer, kinds) and not layer.weight.requires_grad for layer in layers)
+    return 0 if frozen else 3 * int(counter.get_total_flops())
 
 
 def peak_flops(accelerator: Accelerator) -> float | None:

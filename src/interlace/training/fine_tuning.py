@@ -262,11 +262,15 @@ class FineTuner:
         for group in groups:
             group.bad_checks = 0
         progress, losses, start, tokens = Progress(), [], time.perf_counter(), 0
-        for step in steps(self.training, progress):
+
+        def due(index: int) -> bool:
+            return index == last or bool(devs and index * checks // last != (index - 1) * checks // last)
+
+        for step in steps(self.training, progress, due):
             self.job.on_step(step)
             losses += [] if step.skipped else [fmean(step.losses.values())]
             tokens += step.tokens
-            if step.index != last and (not devs or step.index * checks // last == (step.index - 1) * checks // last):
+            if not due(step.index):
                 continue
             check = {
                 "rule": tuning.select,

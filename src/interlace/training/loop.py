@@ -6,10 +6,11 @@ it is split.
 
 Processes sum counts as vectors, by position. So the first batch of each source (an objective on a corpus) defines what
 its batches count; these names are compared between processes once, and later batches with the first of their process.
-Two more numbers in each sum tell all processes about a difference or a signal, so that all stop and none waits.
+Each vector ends with two flags: whether a batch counts other things, and whether a process has received SIGTERM. Their
+sums are the same in all processes, so all stop after the same update.
 
-No part of an update waits for the device. An update whose gradient is not finite changes nothing: the optimizer skips
-it on the device, as torch's `GradScaler` lets it do for fp16.
+No part of an update waits for the device. An update changes nothing if the norm of its gradient is not finite: the
+optimizer skips it on the device by `found_inf`, as with torch's `GradScaler`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from torch.amp import GradScaler
 from interlace.core.errors import RunError
 from interlace.core.randomness import Purpose, torch_seed
 from interlace.core.schedules import value_at
-from interlace.training.device import forward_flops, peak_flops, peak_memory
+from interlace.objectives.back_translation import BackTranslation
+from interlace.training.device import peak_flops, peak_memory, training_flops
 from interlace.training.mixture import MixtureDraw
 
 if TYPE_CHECKING:
@@ -67,7 +69,7 @@ class TrainingStep:
     languages: real tokens by language, where the objective counts them.
     seconds: wall-clock time of the step, or the mean of the updates that were read together; waited: part of it spent
         waiting for data.
-    flops: floating-point operations of the matrix products, without what gradient checkpointing repeats.
+    flops: floating-point operations of the matrix products, without what gradient checkpointing repeats; 0: unknown.
     peak_share: of the peak that the processes' GPUs reach in a large matrix product; None on a CPU.
     memory: peak of this process so far, in bytes: of the GPU's, else resident.
     """
@@ -138,7 +140,12 @@ class TrainingModel(nn.Module):
 
 
 def uses_all_parameters(model: TrainingModel, mixture: Mixture, accelerator: Accelerator) -> bool:
-    """Return whether the loss of every objective reaches all trainable parameters; found by a batch of each."""
+    """Return whether the loss of every objective reaches all trainable parameters; found by a batch of each.
+
+    A plugin's loss may reach other parameters in another batch, so False if there is one.
+    """
+    if any(not type(objective).__module__.startswith("interlace.") for objective in model.objectives.values()):
+        return False
     trained = {parameter for parameter in model.parameters() if parameter.requires_grad}
     first = {source.objective: number for number, source in reversed(list(enumerate(mixture.sources)))}
     for name, number in first.items():
@@ -162,7 +169,7 @@ class Training:
 
     model: a `TrainingModel` as `accelerator.prepare` returned it.
     micro_batches: of an update, over all processes; a multiple of their number.
-    read_every: updates between reads from the device, see `steps`.
+    read_every: updates between reads from the device, see `steps`; 0: `READ_EVERY` on a GPU, else 1.
     copy: of a sharded model, for evaluation; see `whole_model`.
     loss_scale: of fp16 (Micikevicius et al. 2018, section 3.2), else None.
     """
@@ -174,12 +181,14 @@ class Training:
     accelerator: Accelerator
     last: int
     micro_batches: int = 1
-    read_every: int = 1
+    read_every: int = 0
     copy: TrainingModel | None = None
     loss_scale: GradScaler | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        """Make the scale of the loss for fp16."""
+        """Set the default of `read_every`, and make the scale of the loss for fp16."""
+        if not self.read_every:
+            object.__setattr__(self, "read_every", READ_EVERY if self.accelerator.device.type == "cuda" else 1)
         if self.accelerator.mixed_precision == "fp16":  # accelerate has none for a CPU
             object.__setattr__(self, "loss_scale", GradScaler(self.accelerator.device.type))
 
@@ -206,7 +215,8 @@ def steps(
             batches = [future.result() for future in futures]
             waited = time.perf_counter() - start
             pending.append(_update(training, draw, batches, counter, waited, ending=progress.ending))
-            if len(pending) < training.read_every and draw.step < training.last and not due(draw.step):
+            now = progress.ending and training.accelerator.num_processes == 1  # several processes must read together
+            if len(pending) < training.read_every and draw.step < training.last and not (now or due(draw.step)):
                 continue
             read = _read(training, pending, counter)
             seconds = (time.perf_counter() - began) / len(pending)
@@ -214,7 +224,7 @@ def steps(
                 _check_finite(training, progress, step)
                 progress.done, progress.drawn = update.draw.step, update.draw.drawn
                 progress.ended = update is pending[-1] and ending
-                share = step.flops / seconds / peak if peak else None
+                share = step.flops / seconds / peak if peak and step.flops else None
                 yield replace(step, seconds=seconds, peak_share=share, memory=peak_memory(training.accelerator.device))
             pending.clear()
             if progress.stop or progress.ended:
@@ -276,12 +286,11 @@ def _update(
         scale.unscale_(optimizer)
     found: Any = training.accelerator.clip_grad_norm_(training.model.parameters(), settings.clip)
     norm = torch.as_tensor(found.full_tensor() if hasattr(found, "full_tensor") else found).detach()
+    # a fused optimizer skips its step on the device; finite gradients may have an infinite norm
+    setattr(optimizer, "found_inf", (~norm.isfinite()).float())  # noqa: B010 - torch declares no such attribute
+    optimizer.step()
     if scale is not None:
-        scale.step(optimizer)
         scale.update()
-    else:  # as the scaler does: a fused optimizer skips its step on the device
-        setattr(optimizer, "found_inf", (~norm.isfinite()).float())  # noqa: B010 - torch declares no such attribute
-        optimizer.step()
     optimizer.zero_grad()
     return _Update(draw, source, counts, totals, norm, rate, waited, flops, differing)
 
@@ -404,13 +413,15 @@ class StepCounts:
     def flops(self, training: Training, source: MixtureSource, batch: Batch, counts: dict[str, Any]) -> float:
         """Return the floating-point operations of matrix products per token of a source, measured by its first batch.
 
-        They are three times those of a forward pass; what gradient checkpointing repeats is not counted.
+        What gradient checkpointing repeats is not counted. 0 (unknown) for back-translation, which also generates, and
+        if layers are frozen.
         """
         if source.name not in self._flops:
             model = self._accelerator.unwrap_model(training.model)
             moved = batch.to(self._accelerator.device)
-            used = forward_flops(lambda: model(source.objective, moved, counts))
-            self._flops[source.name] = 3 * used / max(batch.tokens, 1)
+            known = not isinstance(source.learner, BackTranslation)
+            used = training_flops(lambda: model(source.objective, moved, counts)) if known else 0
+            self._flops[source.name] = used / max(batch.tokens, 1)
         return self._flops[source.name]
 
     def reduced(self, counts: Mapping[str, float]) -> Counts:

@@ -58,7 +58,8 @@ def training_bar(title: str, total: int | None) -> Iterator[Callable[[TrainingSt
                 losses[key] = loss if key not in losses else 0.95 * losses[key] + 0.05 * loss
             shown = "".join(f"  {key} {loss:.3f}" for key, loss in losses.items())
             peak = "" if step.peak_share is None else f" ({step.peak_share:.0%} of the peak)"
-            rate = f"{step.flops / max(step.seconds, 1e-9) / 1e12:.3g} TFLOP/s{peak}  {step.memory / 1e9:.1f} GB"
+            rate = f"{step.flops / max(step.seconds, 1e-9) / 1e12:.3g} TFLOP/s{peak}  " if step.flops else ""
+            rate += f"{step.memory / 1e9:.1f} GB"
             waiting = f"  waiting {step.waited / max(step.seconds, 1e-9):.0%}"
             show(title, step.index, total or 0, f"{speed / 1000:.1f}k tokens/s  {rate}{waiting}{shown}")
 
