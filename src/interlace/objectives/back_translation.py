@@ -24,7 +24,7 @@ from pydantic import Field
 from interlace.core.errors import SettingsError
 from interlace.core.randomness import Generator
 from interlace.data.layout import SPECIALS, sentence_layout
-from interlace.objectives import Batch, Prepared, Preview, Resources, Term, language_id
+from interlace.objectives import Batch, Prepared, Preview, Resources, Term
 from interlace.objectives.common.seq2seq import Seq2SeqObjective, decoder_layout, require_decoder
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class BackTranslation(Seq2SeqObjective):
         target = np.array([vocab.target(other)], np.int64)
         batch.extra |= {"target": target, "limits": limits, "roles": prepared.roles, "banned_ids": prepared.banned_ids}
         if prepared.language_ids:
-            batch.extra["target_language"] = np.array([language_id(prepared.traits, other)], np.int64)
+            batch.extra["target_language"] = np.array([prepared.traits.language_id(other)], np.int64)
         batch.counts |= {COPIED: len(examples), LENGTH: int(lengths.sum())}
         return batch
 
