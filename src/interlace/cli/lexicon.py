@@ -2,6 +2,9 @@
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
 
 from interlace.alignment.spill import DEFAULT_MEMORY
 from interlace.cli import Code, load_plugins
@@ -14,8 +17,8 @@ def lexicon(
     min_confidence: options.MinConfidence = 0.0,
     min_count: options.MinCount = 1,
     top: options.Top = 0,
-    mutual: options.Mutual = False,
-    words_only: options.WordsOnly = False,
+    mutual: Annotated[bool, typer.Option("--mutual", help="Only mutually most frequent translations.")] = False,
+    words_only: Annotated[bool, typer.Option("--words", help="Only words that contain a letter.")] = False,
     muse: options.Muse = False,
     memory: options.Memory = DEFAULT_MEMORY,
     languages: options.Languages = "",

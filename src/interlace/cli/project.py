@@ -10,16 +10,13 @@ from interlace.cli import Code, load_plugins
 from interlace.cli.common import options
 from interlace.core.errors import DataError
 
-_Labels = Annotated[
-    Path, typer.Argument(metavar="LABELS", help="Tags or names (IOB2) of the source words: one line a sentence.")
-]
-_Missing = Annotated[str, typer.Option("--missing", help="Tag of target words without a link.")]
-
 
 def project(
-    labels: _Labels,
+    labels: Annotated[
+        Path, typer.Argument(metavar="LABELS", help="Tags or names (IOB2) of the source words: one line a sentence.")
+    ],
     files: options.AlignedFiles,
-    missing: _Missing = "_",
+    missing: Annotated[str, typer.Option("--missing", help="Tag of target words without a link.")] = "_",
     languages: options.Languages = "",
     word_tokenizer: options.WordTokenizerName = "auto",
     reader: options.ReaderName = "",

@@ -29,47 +29,37 @@ log = logging.getLogger(__name__)
 WINDOW = 2000
 
 
-_Run = Annotated[str, typer.Argument(metavar="RUN", help="A finished run, or a model folder.")]
-_From = Annotated[str, typer.Option("--from", metavar="LANGUAGE", help="Source language.")]
-_To = Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="Target language.")]
-_Input = Annotated[Path | None, typer.Option("--input", help="Input file, gzip by suffix. Default: standard input.")]
-_Into = Annotated[Path | None, typer.Option("--output", "-o", help="Output file, gzip by suffix.")]
-_Beam = Annotated[int | None, typer.Option("--beam", min=1, help="Beam size (5); 1: greedy.")]
-_Penalty = Annotated[
-    float | None,
-    typer.Option(
-        "--length-penalty",
-        help="Exponent of the length normalization (1); larger prefers longer translations, 0: none.",
-    ),
-]
-_Sets = Annotated[
-    list[str],
-    typer.Option("--set", metavar="KEY=VALUE", help="Search settings: stop, max_ratio, max_extra, allow_unk."),
-]
-_Window = Annotated[
-    int | None,
-    typer.Option("--window", min=1, help="Lines per window, read before translating (2000; at a terminal 1)."),
-]
-_AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON object per line, with the score.")]
-
-
 def translate(
-    run: _Run,
-    source: _From = "",
-    target: _To = "",
-    input_: _Input = None,
-    into: _Into = None,
-    beam: _Beam = None,
-    length_penalty: _Penalty = None,
-    sets: _Sets = [],
-    window: _Window = None,
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A finished run, or a model folder.")],
+    source: Annotated[str, typer.Option("--from", metavar="LANGUAGE", help="Source language.")] = "",
+    target: Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="Target language.")] = "",
+    input_: Annotated[
+        Path | None, typer.Option("--input", help="Input file, gzip by suffix. Default: standard input.")
+    ] = None,
+    into: Annotated[Path | None, typer.Option("--output", "-o", help="Output file, gzip by suffix.")] = None,
+    beam: Annotated[int | None, typer.Option("--beam", min=1, help="Beam size (5); 1: greedy.")] = None,
+    length_penalty: Annotated[
+        float | None,
+        typer.Option(
+            "--length-penalty",
+            help="Exponent of the length normalization (1); larger prefers longer translations, 0: none.",
+        ),
+    ] = None,
+    sets: Annotated[
+        list[str],
+        typer.Option("--set", metavar="KEY=VALUE", help="Search settings: stop, max_ratio, max_extra, allow_unk."),
+    ] = [],
+    window: Annotated[
+        int | None,
+        typer.Option("--window", min=1, help="Lines per window, read before translating (2000; at a terminal 1)."),
+    ] = None,
     batch: Batch = None,
     tokens: Tokens = None,
     precision: Precision = "no",
     shard: ShardOfText = "1/1",
     force: Force = False,
     code: Code = [],
-    as_json: _AsJson = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Write one JSON object per line, with the score.")] = False,
 ) -> None:
     """Translate text line by line: interlace translate RUN --from en --to de < in > out.
 
