@@ -75,7 +75,9 @@ def translate(
     check_direction(run, source, target)
     text = None if input_ is None else taken.lines_of(input_)
     if into is not None:
-        _check_output(into, input_)
+        must_take_a_file(into)
+        if input_ is None and _is_standard_input(into):
+            raise DataError(f"{into}: is also the input; write to another file")
     interpreter = LineTranslator(
         run, source, target, search, force=force, rows=batch, tokens=tokens, precision=precision
     )
@@ -129,14 +131,6 @@ def _warn(lines: int, counts: Mapping[str, int], max_target: int) -> None:
     if full := counts.get("full", 0):
         message = "%s of %s translations reached the maximum length and may be cut: see --set max_ratio=3%s"
         log.warning(message, f"{full:,}", f"{lines:,}", f" (the model generates at most {max_target:,} tokens)")
-
-
-def _check_output(into: Path, source: Path | None) -> None:
-    """Reject an output that is the input, or no file."""
-    must_take_a_file(into)
-    same = _is_standard_input(into) if source is None else into.exists() and into.samefile(source)
-    if same:
-        raise DataError(f"{into}: is also the input; write to another file")
 
 
 def _is_standard_input(path: Path) -> bool:
