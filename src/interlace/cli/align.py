@@ -8,7 +8,6 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
@@ -111,22 +110,21 @@ def align(
             word_tokenizer = saved.trained_on.word_tokenizer
     text = Source.of([source] if target is None else [source, target], languages, reader, word_tokenizer)
     start = time.perf_counter()
-    with TemporaryDirectory() as spool:
-        with watching() as progress:
-            words, rows = numbered([text] if extra is None else [text, text.like(extra)], Path(spool), progress)
-            own = words.slice(0, rows)
-            outputs.prepare(own, text)
-            if saved is None:
-                fitted = aligner.fit(words, None if dictionary is None else Lexicon.read(dictionary), progress)
-                if save_model is not None:
-                    fitted.save(save_model, words)
-            else:
-                fitted = saved
-                if saved.trained_on is not None and (why := saved.trained_on.mismatch(words)):
-                    log.warning("--load-model: %s; alignments may be poor", why)
-        quiet = into is not None or not sys.stdout.isatty()  # a terminal shows alignments or a bar
-        with watching() if quiet else nullcontext(no_progress) as progress:
-            outputs.write(_aligned(own, fitted, progress, trained_here=saved is None))
+    with watching() as progress:
+        words, rows = numbered([text] if extra is None else [text, text.like(extra)], progress)
+        own = words.slice(0, rows)
+        outputs.prepare(own, text)
+        if saved is None:
+            fitted = aligner.fit(words, None if dictionary is None else Lexicon.read(dictionary), progress)
+            if save_model is not None:
+                fitted.save(save_model, words)
+        else:
+            fitted = saved
+            if saved.trained_on is not None and (why := saved.trained_on.mismatch(words)):
+                log.warning("--load-model: %s; alignments may be poor", why)
+    quiet = into is not None or not sys.stdout.isatty()  # a terminal shows alignments or a bar
+    with watching() if quiet else nullcontext(no_progress) as progress:
+        outputs.write(_aligned(own, fitted, progress, trained_here=saved is None))
     about = {"aligner": aligner.name, "settings": aligner.dump(), "pairs": rows}
     about |= {"languages": text.languages, "word_tokenizer": text.word_tokenizer}
     if into is not None and into.is_file():

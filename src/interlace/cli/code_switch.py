@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -80,15 +79,12 @@ def code_switch(
     rules = TableRules(max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count)
     switching = _switching(fraction, max_length, least, from_table=from_table)
     amount = CopySettings(copies=copies, monolingual=monolingual, repeats=repeats, seed=seed)
-    with TemporaryDirectory() as spool:
-        text, words, links, _ = linked(
-            files, (confidence, min_confidence), languages, word_tokenizer, reader, Path(spool)
-        )
-        _check_space(text, copies, into)
-        drawn = CodeSwitchedText(PhraseTable.count(words, links, rules), rules, switching, amount)
-        with lines_to(into) as write:
-            for lines in _lines(text, words, links, drawn, into):
-                write(lines)
+    text, words, links, _ = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader)
+    _check_space(text, copies, into)
+    drawn = CodeSwitchedText(PhraseTable.count(words, links, rules), rules, switching, amount)
+    with lines_to(into) as write:
+        for lines in _lines(text, words, links, drawn, into):
+            write(lines)
     summary = drawn.counts.summary()
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in summary["kinds"].items())
     shapes = sorted(summary["phrases"].items(), key=lambda item: -item[1])

@@ -1,7 +1,6 @@
 """Project tags or names of source words to the words of their translations."""
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -34,15 +33,14 @@ def project(
     check_json_output(into, as_json)
     (labels,) = with_stdin([labels])
     rows = [line.split() for line in read_lines(labels)]
-    with TemporaryDirectory() as spool:
-        _, words, links, confidence = linked(files, (None, 0.0), languages, word_tokenizer, reader, Path(spool))
-        lengths = words.source.lengths, words.target.lengths
-        try:
-            found = project_labels(rows, links, confidence, lengths, missing)
-        except DataError as error:
-            other = "; for words between blanks, align with --word-tokenizer whitespace"
-            hint = "" if words.word_tokenizer == "whitespace" else other
-            raise DataError(f"{labels}: {error} (--word-tokenizer {words.word_tokenizer}){hint}") from None
+    _, words, links, confidence = linked(files, (None, 0.0), languages, word_tokenizer, reader)
+    lengths = words.source.lengths, words.target.lengths
+    try:
+        found = project_labels(rows, links, confidence, lengths, missing)
+    except DataError as error:
+        other = "; for words between blanks, align with --word-tokenizer whitespace"
+        hint = "" if words.word_tokenizer == "whitespace" else other
+        raise DataError(f"{labels}: {error} (--word-tokenizer {words.word_tokenizer}){hint}") from None
     with lines_to(into) as write:
         write(map(" ".join, found))
     labelled = sum(label not in {missing, "O"} for row in found for label in row)
