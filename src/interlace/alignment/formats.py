@@ -296,7 +296,6 @@ def _format_of(path: Path, kind: str | None) -> str:
 
 
 def _sort(parsed: _Parsed, numbers: list[int]) -> _Parsed:
-    """Sort the rows by number."""
     array = np.array(numbers, np.int64)
     order = np.argsort(array, kind="stable")
     array = array[order]

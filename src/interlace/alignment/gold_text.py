@@ -102,7 +102,6 @@ def read_gold_text(*paths: Path | str, languages: tuple[str, str] = ("source", "
 
 
 def _read_joined(path: Path, languages: tuple[str, str]) -> GoldText:
-    """Read both sides from one file."""
     first = next((line for line in read_lines(path) if line.strip()), "").lstrip()
     if first.startswith("{"):
         rows = [(source, target) for source, target, _ in json_rows(path)]

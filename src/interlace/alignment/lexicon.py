@@ -63,7 +63,6 @@ class Lexicon:
 
     @cached_property
     def _rows(self) -> dict[str, list[int]]:
-        """The entries of each source word."""
         found: dict[str, list[int]] = {}
         for row, source in enumerate(self.entries[:, 0].tolist()):
             found.setdefault(self.source_types[source], []).append(row)

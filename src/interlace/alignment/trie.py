@@ -248,7 +248,6 @@ def _spell(keys: NDArray[np.int64], nodes: Numbers, offsets: Offsets, symbols: N
 
 @njit(cache=True, nogil=True)
 def _depths(keys: NDArray[np.int64], nodes: Numbers, lengths: NDArray[np.int64]) -> None:
-    """Fill in the length of each sequence."""
     for row in range(len(nodes)):
         node = np.int64(nodes[row])
         lengths[row] = 0

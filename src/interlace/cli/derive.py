@@ -91,7 +91,6 @@ def derive(
 
 
 def _chain(names: str, settings: Sequence[str]) -> Chain:
-    """Build the transformations from the options."""
     from interlace.core.errors import SettingsError, did_you_mean
     from interlace.derived import TRANSFORMATIONS, chain
 

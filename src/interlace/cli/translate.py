@@ -113,7 +113,6 @@ def _search(options: dict[str, Any], sets: list[str]) -> SearchSettings:
 
 
 def _rows(window: Window) -> Iterator[str]:
-    """Yield one JSON object per line."""
     for number, (line, one) in enumerate(zip(window.lines, window.translations, strict=True), window.first + 1):
         scores = {"score": round(one.score, 4), "logprob": round(one.logprob, 4), "length": one.length}
         row = {"line": number, "source": line, "text": one.text, **scores, "pieces": one.pieces}
@@ -121,7 +120,6 @@ def _rows(window: Window) -> Iterator[str]:
 
 
 def _warn(lines: int, counts: Mapping[str, int], max_target: int) -> None:
-    """Log warnings about long lines, unknown characters and cut translations."""
     if pieces := counts.get("pieces", 0):
         message = "%s of %s lines exceed the maximum length and were translated in pieces"
         log.warning(message, f"{pieces:,}", f"{lines:,}")
