@@ -32,7 +32,7 @@ PROBABILITIES: Fields = [("forward", np.float32), ("backward", np.float32)]  # o
 PARTS = 16  # sets of pairs, by the low bits of the source type, that are collected in parallel
 EMPTY = -1
 _MAX_LOAD = 0.6  # of a set, before it grows
-_BLOCK = 1 << 22  # slots of rows that are counted at a time
+_BLOCK = 1 << 20  # slots of rows that are counted at a time
 
 
 @dataclass(frozen=True)
