@@ -95,8 +95,11 @@ def link_texts(links: Ragged) -> Any:
 
 def joined_texts(rows: Ragged, texts: Any) -> Any:
     """Return rows of indices of texts as these texts, joined by blanks."""
-    cells = texts.take(pa.array(rows.values))
-    return pc.binary_join(pa.LargeListArray.from_arrays(pa.array(rows.offsets), cells), BLANK)
+    indices, offsets = (  # by buffers: pyarrow's conversion from numpy imports pandas, and ignores Ctrl-C meanwhile
+        pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values, np.int64))])
+        for values in (rows.values, rows.offsets)
+    )
+    return pc.binary_join(pa.LargeListArray.from_arrays(offsets, texts.take(indices)), BLANK)
 
 
 def _are_links(
