@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from interlace.alignment.pharaoh import BLANK, joined_texts, link_texts
+from interlace.alignment.pharaoh import arrow_texts, joined_texts, link_texts
 from interlace.alignment.phrase_table import PhraseTable
 from interlace.core.ragged import Ragged
 from interlace.text.lines import write_lines
@@ -27,14 +27,13 @@ Sides = tuple[Ragged, Ragged]
 
 SEPARATOR = "|||"
 _LINES = 50_000  # processed at a time
-_BETWEEN = pa.scalar(f" {SEPARATOR} ", pa.large_string())
 _SPECIAL = re.compile(r"[|\t\n\r ]|&(?=(?:amp;)*#(?:9|10|13|32|124);)")
 
 
 def write_table(path: Path | str, table: PhraseTable) -> None:
     """Write a phrase table, whose rows are sorted; gzip by suffix."""
     types = (table.source_types, table.target_types)
-    spellings = [pa.array([escape(word) for word in words], pa.large_string()) for words in types]
+    spellings = [arrow_texts([escape(word) for word in words]) for words in types]
     starts = range(0, len(table.entries), _LINES)
     write_lines(path, (line for start in starts for line in _lines(table, spellings, start)))
 
@@ -97,11 +96,11 @@ def _lines(table: PhraseTable, spellings: list[Any], start: int) -> list[str]:
         link_texts(links),
         _format_numbers(table.counts[rows]),
     ]
-    lines: list[str] = pc.binary_join_element_wise(*fields, _BETWEEN).to_pylist()
+    lines: list[str] = pc.binary_join_element_wise(*fields, arrow_texts([f" {SEPARATOR} "])[0]).to_pylist()
     return lines
 
 
 def _format_numbers(columns: NDArray[Any]) -> Any:
     """Return the numbers of each row joined by blanks, each with the fewest digits that restore it."""
     texts = [pc.cast(pa.array(column), pa.large_string()) for column in columns.T]
-    return pc.binary_join_element_wise(*texts, BLANK)
+    return pc.binary_join_element_wise(*texts, arrow_texts([" "])[0])

@@ -20,7 +20,6 @@ from interlace.core.ragged import Ragged
 _MARKS = b"-p?"  # sure, and two ways to write possible
 _DIGITS = 6  # maximum digits of a word index
 MAX_WORDS = 10**_DIGITS  # word indices are below this
-BLANK = pa.scalar(" ", pa.large_string())
 _LINK = re.compile(r"[0-9]{1,6}[-p?][0-9]{1,6}")
 
 
@@ -89,17 +88,27 @@ def pharaoh_lines(links: Ragged | Iterable[Ragged]) -> Iterator[str]:
 def link_texts(links: Ragged) -> Any:
     """Return the text of each row, `0-0 1-2`, as an Arrow array."""
     keys, numbers = np.unique(links.flat.reshape(-1, 2).astype(np.int64) @ (1 << 32, 1), return_inverse=True)
-    texts = pa.array([f"{key >> 32}-{key & 0xFFFFFFFF}" for key in keys.tolist()], pa.large_string())
+    texts = arrow_texts([f"{key >> 32}-{key & 0xFFFFFFFF}" for key in keys.tolist()])
     return joined_texts(Ragged(numbers, links.offsets - links.offsets[0]), texts)
+
+
+# Arrow arrays are made by buffers: pyarrow's own conversions import pandas, and ignore Ctrl-C meanwhile.
+
+
+def arrow_texts(texts: Sequence[str]) -> Any:
+    """Return texts as an Arrow array."""
+    data = [text.encode() for text in texts]
+    buffers = [None, pa.py_buffer(np.cumsum([0, *map(len, data)])), pa.py_buffer(b"".join(data))]
+    return pa.Array.from_buffers(pa.large_string(), len(data), buffers)
 
 
 def joined_texts(rows: Ragged, texts: Any) -> Any:
     """Return rows of indices of texts as these texts, joined by blanks."""
-    indices, offsets = (  # by buffers: pyarrow's conversion from numpy imports pandas, and ignores Ctrl-C meanwhile
+    indices, offsets = (
         pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values, np.int64))])
         for values in (rows.values, rows.offsets)
     )
-    return pc.binary_join(pa.LargeListArray.from_arrays(offsets, texts.take(indices)), BLANK)
+    return pc.binary_join(pa.LargeListArray.from_arrays(offsets, texts.take(indices)), arrow_texts([" "])[0])
 
 
 def _are_links(
