@@ -90,12 +90,7 @@ def _lines(table: PhraseTable, spellings: list[Any], start: int) -> list[str]:
     for side, words in enumerate((table.source, table.target)):
         numbers, places = np.unique(table.entries[rows, side], return_inverse=True)
         phrases.append(joined_texts(words.take(numbers), spellings[side]).take(pa.array(places)))
-    fields = [
-        *phrases,
-        _format_numbers(table.scores[rows]),
-        link_texts(links),
-        _format_numbers(table.counts[rows]),
-    ]
+    fields = [*phrases, _format_numbers(table.scores[rows]), link_texts(links), _format_numbers(table.counts[rows])]
     lines: list[str] = pc.binary_join_element_wise(*fields, arrow_texts([f" {SEPARATOR} "])[0]).to_pylist()
     return lines
 

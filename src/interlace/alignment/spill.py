@@ -21,8 +21,7 @@ from interlace.core.ragged import Ragged
 DEFAULT_MEMORY = 4.0
 GB = 10**9
 Memory = Annotated[
-    float,
-    Field(gt=0, description="GB of memory for counts; what exceeds it is kept in temporary files. Same results."),
+    float, Field(gt=0, description="GB of memory for counts; what exceeds it is kept in temporary files. Same results.")
 ]
 
 

@@ -127,11 +127,7 @@ class AlignedText(NamedTuple):
 
 
 def linked(
-    files: Sequence[Path],
-    sure: tuple[Path | None, float],
-    languages: str,
-    word_tokenizer: str,
-    reader: str,
+    files: Sequence[Path], sure: tuple[Path | None, float], languages: str, word_tokenizer: str, reader: str
 ) -> AlignedText:
     """Read parallel text and its alignments (the last file), or align the text if there is no such file.
 
