@@ -69,7 +69,7 @@ def test_maps_all_rows_from_files(tmp_path):
         words, found = aligned.whole(tmp_path / "spool")
         assert (words.source, words.target) == (Ragged.of(SOURCE), Ragged.of(TARGET))
         assert (found.links, found.confidence) == (Ragged.of(LINKS, width=2), aligned.take(range(3)).confidence)
-    assert isinstance(words.source.values, np.memmap)
+    assert isinstance(words.source.values.base, np.memmap)
     bare = write(tmp_path / "b", links=[[], [], []], confidence=np.zeros(0, np.float32))
     (tmp_path / "other").mkdir()
     assert bare.whole(tmp_path / "other")[1].links == Ragged.of([[], [], []], width=2)

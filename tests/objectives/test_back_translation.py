@@ -8,8 +8,9 @@ import torch
 from torch import nn
 
 from interlace.core.errors import SettingsError
+from interlace.models.search import add_specials
 from interlace.objectives import Resources
-from interlace.objectives.back_translation import BackTranslation, OnlineTranslations
+from interlace.objectives.back_translation import BackTranslation, copied_share
 from little_seq2seq import ID, NAMED, PLAIN, TARGETS, VOCAB, WORDS, model, sentences, texts
 
 CPU = torch.device("cpu")
@@ -127,15 +128,12 @@ def test_rejects_languages_without_another_or_without_a_target_token(monkeypatch
 
 
 def test_encoder_inputs_of_translations():
-    found = OnlineTranslations(torch.tensor([[7, 8], [9, 1]]), torch.tensor([2, 1]))
-    inputs = found.encoder_inputs(0, 2, 1, ("langs", torch.tensor([4, 5])))
+    inputs = add_specials(torch.tensor([[7, 8], [9, 1]]), torch.tensor([2, 1]), 0, 2, 1)
     assert inputs["input_ids"].tolist() == [[0, 7, 8, 2], [0, 9, 2, 1]]
     assert inputs["attention_mask"].tolist() == [[1, 1, 1, 1], [1, 1, 1, 0]]
-    assert inputs["langs"].tolist() == [[4] * 4, [5] * 4]
-    even = OnlineTranslations(torch.tensor([[7], [9]]), torch.tensor([1, 1])).encoder_inputs(0, 2, 1, None)
-    assert set(even) == {"input_ids"}
-    empty = OnlineTranslations(torch.zeros((1, 0), dtype=torch.int64), torch.tensor([0]))
-    assert empty.encoder_inputs(0, 2, 1, None)["input_ids"].tolist() == [[0, 2]]
+    assert set(add_specials(torch.tensor([[7], [9]]), torch.tensor([1, 1]), 0, 2, 1)) == {"input_ids"}
+    empty = add_specials(torch.zeros((1, 0), dtype=torch.int64), torch.tensor([0]), 0, 2, 1)
+    assert empty["input_ids"].tolist() == [[0, 2]]
 
 
 @pytest.mark.parametrize(
@@ -147,5 +145,5 @@ def test_encoder_inputs_of_translations():
     ],
 )
 def test_copied_share(ids, lengths, source, expected):
-    found = OnlineTranslations(torch.tensor(ids), torch.tensor(lengths))
-    assert found.copied_share(torch.tensor(source)).tolist() == pytest.approx(expected)
+    found = copied_share(torch.tensor(ids), torch.tensor(lengths), torch.tensor(source))
+    assert found.tolist() == pytest.approx(expected)

@@ -21,7 +21,7 @@ from interlace.aligners import Aligner, Alignments, FittedAligner
 from interlace.aligners.common.inputs import check_usable
 from interlace.alignment import CHUNK, WordPairs
 from interlace.alignment.lexicon import Lexicon
-from interlace.core.errors import SettingsError, did_you_mean
+from interlace.core.errors import SettingsError
 from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
 from interlace.core.settings import Settings
@@ -123,14 +123,8 @@ class Similarity(SimilaritySettings, Aligner):
         return self._fitted(backbone, vocab, self._layer(backbone))
 
     def _fitted(self, backbone: Backbone, vocab: Vocab, layer: int) -> FittedSimilarity:
-        traits = backbone.traits
-        has = traits.language_input is not None and bool(traits.languages)
-        if self.language_ids is True and not has:
-            raise SettingsError(
-                f"similarity: language_ids = true, but {self.start} has no language embeddings; use 'auto'"
-            )
-        feed_languages = has if self.language_ids == "auto" else self.language_ids
-        max_length = min(self.max_length, traits.max_length)
+        feed_languages = backbone.traits.feeds_languages(self.language_ids, "similarity")
+        max_length = min(self.max_length, backbone.traits.max_length)
         return FittedSimilarity(self, WordEncoder(backbone, vocab, layer, max_length, feed_languages))
 
     def _layer(self, backbone: Backbone) -> int:
@@ -272,15 +266,8 @@ class WordEncoder:
         from interlace.data.layout import sentence_layout
 
         layout = sentence_layout(sentences, self.vocab, self.max_length)
-        inputs = {"input_ids": layout.ids}
-        if not layout.real.all():
-            inputs["attention_mask"] = layout.real.astype(np.int64)
-        if self.feed_languages:
-            languages, language = self.backbone.traits.languages, sentences.language
-            if language not in languages:
-                hint = did_you_mean(language, languages)
-                raise SettingsError(f"similarity: the model has no language embedding for {language!r}{hint}")
-            inputs[str(self.backbone.traits.language_input)] = np.full_like(layout.ids, languages[language])
+        languages = (sentences.language,)
+        inputs = self.backbone.traits.encoder_inputs(layout, languages, language_ids=self.feed_languages)
         tensors = {name: torch.from_numpy(array).to(self.backbone.device) for name, array in inputs.items()}
         with torch.inference_mode():
             if self.layer == self.backbone.model.config.num_hidden_layers:

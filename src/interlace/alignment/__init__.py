@@ -8,20 +8,20 @@ int32, counted from 0, sorted by source then target, without duplicates. Phrase 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from interlace.alignment.spill import SpilledRows
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.text import TextPairs
 from interlace.text.types import WordTypes
 
 CHUNK = 20_000  # pairs processed at a time
+_NO_ROWS = Ragged(np.zeros(0, np.int32), np.zeros(1, np.int64))
 
 
 @dataclass(frozen=True)
@@ -49,21 +49,20 @@ class WordPairs:
     def of(cls, chunks: Iterable[TextPairs], spool: Path | None = None) -> WordPairs:
         """Convert all words of a text, given in chunks, to word types.
 
-        spool: an empty folder for the types, which are then memory-mapped. Memory grows with the vocabulary, and by 16
-            bytes of offsets per pair. The caller removes the folder afterwards.
+        spool: a folder for temporary files of the types, which are then memory-mapped; memory grows with the
+            vocabulary only.
 
         Raises:
             DataError: a chunk has other languages or another word tokenizer than the previous ones.
         """
         types = (WordTypes(), WordTypes())
         origin: tuple[tuple[str, str], str] | None = None
-        with ExitStack() as stack:
-            writers = [stack.enter_context(_Column(spool / side if spool else None)) for side in ("source", "target")]
-            for chunk in chunks:
-                origin = _check_origin(chunk, origin)
-                for side, numbering, writer in zip((chunk.source, chunk.target), types, writers, strict=True):
-                    writer.append(numbering.number(side))
-            source, target = (writer.finish() for writer in writers)
+        kept: list[Any] = [SpilledRows(np.int32, folder=spool) if spool else [_NO_ROWS] for _ in types]
+        for chunk in chunks:
+            origin = _check_origin(chunk, origin)
+            for side, numbering, rows in zip((chunk.source, chunk.target), types, kept, strict=True):
+                rows.append(numbering.number(side))
+        source, target = (Ragged.concatenate(rows) if isinstance(rows, list) else rows.mapped() for rows in kept)
         return cls(source, target, types[0].spellings, types[1].spellings, *(origin or ()))
 
     def slice(self, start: int, stop: int) -> WordPairs:
@@ -97,36 +96,3 @@ def _check_origin(chunk: TextPairs, before: tuple[tuple[str, str], str] | None) 
             f"{'-'.join(before[0])} with {before[1]!r}; their words cannot be counted together"
         )
     return found
-
-
-class _Column:
-    """Rows of int32 to append to, in memory or in a file."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._file = path.open("wb") if path else None
-        self._path = path
-        self._parts: list[NDArray[np.int32]] = []
-        self._lengths: list[NDArray[np.int32]] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._file:
-            self._file.close()
-
-    def append(self, rows: Ragged) -> None:
-        self._lengths.append(rows.lengths.astype(np.int32))
-        if self._file:
-            self._file.write(rows.flat.tobytes())
-        else:
-            self._parts.append(rows.flat)
-
-    def finish(self) -> Ragged:
-        lengths = np.concatenate([np.zeros(0, np.int32), *self._lengths])
-        if self._file is None:
-            return Ragged.from_lengths(np.concatenate([np.zeros(0, np.int32), *self._parts]), lengths)
-        self._file.close()
-        empty = not lengths.any()  # an empty file cannot be mapped
-        values = np.zeros(0, np.int32) if empty else np.memmap(str(self._path), np.int32, mode="r")
-        return Ragged.from_lengths(values, lengths)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -247,22 +247,25 @@ def _parse_wpt(path: Path) -> _Parsed:
 
 
 def _parse_jsonl(path: Path) -> _Parsed:
-    rows, lengths = [], []
-    for source, target, links in json_rows(path):
-        rows.append(links)
-        lengths.append((len(source), len(target)))
-    columns, sides, duplicates = _with_text(rows, lengths)
-    return _Parsed(str(path), "jsonl", columns, lengths=sides, notes={_DUPLICATES: duplicates})
+    return _parse_with_text(path, "jsonl", ((0, *row) for row in json_rows(path)))[0]
 
 
 def _parse_giza(path: Path) -> _Parsed:
+    parsed, numbers = _parse_with_text(path, "giza", giza_rows(path))
+    return _sort(replace(parsed, base=1, notes={}), numbers)
+
+
+def _parse_with_text(path: Path, kind: str, found: Iterable[tuple[int, Any, Any, Any]]) -> tuple[_Parsed, list[int]]:
+    """Return the links of rows of number, source words, target words and links, and the numbers."""
     numbers, rows, lengths = [], [], []
-    for number, source, target, links in giza_rows(path):
+    for number, source, target, links in found:
         numbers.append(number)
         rows.append(links)
         lengths.append((len(source), len(target)))
-    columns, sides, _ = _with_text(rows, lengths)
-    return _sort(_Parsed(str(path), "giza", columns, lengths=sides, base=1), numbers)
+    flat, sizes = Ragged.of(rows, width=2), np.array(lengths, np.int64).reshape(-1, 2)
+    columns = LinkColumns.of(flat.rows(), flat.flat, np.zeros(len(flat.flat), bool), len(rows))
+    notes = {_DUPLICATES: len(flat.flat) - len(columns.links.flat)}
+    return _Parsed(str(path), kind, columns, lengths=(sizes[:, 0], sizes[:, 1]), notes=notes), numbers
 
 
 _PARSERS = {
@@ -292,15 +295,7 @@ def _format_of(path: Path, kind: str | None) -> str:
     return "pharaoh"
 
 
-def _with_text(rows: Sequence[Sequence[Any]], lengths: list[tuple[int, int]]) -> tuple[LinkColumns, Lengths, int]:
-    """Return the links of rows, the lengths of both sides, and the number of duplicates."""
-    flat, sizes = Ragged.of(rows, width=2), np.array(lengths, np.int64).reshape(-1, 2)
-    columns = LinkColumns.of(flat.rows(), flat.flat, np.zeros(len(flat.flat), bool), len(rows))
-    return columns, (sizes[:, 0], sizes[:, 1]), len(flat.flat) - len(columns.links.flat)
-
-
 def _sort(parsed: _Parsed, numbers: list[int]) -> _Parsed:
-    """Sort the rows by number."""
     array = np.array(numbers, np.int64)
     order = np.argsort(array, kind="stable")
     array = array[order]

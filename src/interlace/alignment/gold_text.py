@@ -92,20 +92,16 @@ def read_gold_text(*paths: Path | str, languages: tuple[str, str] = ("source", "
     if len(files) != 2:
         raise DataError(f"the text of gold alignments is one file or two, found {len(files)}")
     source, target = (_read_side(path) for path in files)
-    if source[0].tolist() != target[0].tolist():
-        raise DataError(_mismatch(files, source[0], target[0]))
+    if len(source[0]) != len(target[0]):
+        message = f"{files[0]} has {len(source[0])} lines and {files[1]} has {len(target[0])}"
+        raise DataError(f"{message}; the sides must correspond")
+    for one, other in zip(source[0], target[0], strict=True):
+        if one != other:
+            raise DataError(f"{files[0]} has sentence {one} where {files[1]} has {other}; the sides must correspond")
     return _text(source[0], source[1], target[1], languages)
 
 
-def _mismatch(files: list[Path], source: NDArray[np.int64], target: NDArray[np.int64]) -> str:
-    if len(source) != len(target):
-        return f"{files[0]} has {len(source)} lines and {files[1]} has {len(target)}; the sides must correspond"
-    row = int(np.argmax(source != target))
-    return f"{files[0]} has sentence {source[row]} where {files[1]} has {target[row]}; the sides must correspond"
-
-
 def _read_joined(path: Path, languages: tuple[str, str]) -> GoldText:
-    """Read both sides from one file."""
     first = next((line for line in read_lines(path) if line.strip()), "").lstrip()
     if first.startswith("{"):
         rows = [(source, target) for source, target, _ in json_rows(path)]

@@ -63,7 +63,6 @@ class Lexicon:
 
     @cached_property
     def _rows(self) -> dict[str, list[int]]:
-        """The entries of each source word."""
         found: dict[str, list[int]] = {}
         for row, source in enumerate(self.entries[:, 0].tolist()):
             found.setdefault(self.source_types[source], []).append(row)
@@ -187,14 +186,10 @@ class Lexicon:
         return self._probabilities(1)
 
     @property
-    def null_forward(self) -> NDArray[np.float64]:
-        """w(t|NULL): for each target type, its fraction of all unaligned target words."""
-        return _fractions(self.target_unaligned, len(self.target_types))
-
-    @property
-    def null_backward(self) -> NDArray[np.float64]:
-        """w(s|NULL): for each source type, its fraction of all unaligned source words."""
-        return _fractions(self.source_unaligned, len(self.source_types))
+    def null(self) -> list[NDArray[np.float64]]:
+        """w(s|NULL) and w(t|NULL): for each type of a side, its fraction of all unaligned words of the side."""
+        sides = (self.source_unaligned, self.source_types), (self.target_unaligned, self.target_types)
+        return [np.zeros(len(types)) if words is None else words / max(words.sum(), 1.0) for words, types in sides]
 
     @property
     def totals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -326,7 +321,3 @@ def _sum_by_key(parts: Sequence[_Counted]) -> _Counted:
 def _sums(places: NDArray[np.integer], counts: NDArray[np.float64], total: int) -> NDArray[np.float64]:
     """Return the sum of the counts of each place."""
     return np.bincount(places, counts, minlength=total).astype(np.float64, copy=False)
-
-
-def _fractions(counts: NDArray[np.float64] | None, types: int) -> NDArray[np.float64]:
-    return np.zeros(types) if counts is None else counts / max(counts.sum(), 1.0)

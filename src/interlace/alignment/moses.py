@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from interlace.alignment.pharaoh import arrow_texts, joined_texts, link_texts
 from interlace.alignment.phrase_table import PhraseTable
 from interlace.core.ragged import Ragged
 from interlace.text.lines import write_lines
@@ -26,13 +27,13 @@ Sides = tuple[Ragged, Ragged]
 
 SEPARATOR = "|||"
 _LINES = 50_000  # processed at a time
-_BLANK, _BETWEEN = (pa.scalar(text, pa.large_string()) for text in (" ", f" {SEPARATOR} "))
 _SPECIAL = re.compile(r"[|\t\n\r ]|&(?=(?:amp;)*#(?:9|10|13|32|124);)")
 
 
 def write_table(path: Path | str, table: PhraseTable) -> None:
     """Write a phrase table, whose rows are sorted; gzip by suffix."""
-    spellings = [_texts(map(escape, types)) for types in (table.source_types, table.target_types)]
+    types = (table.source_types, table.target_types)
+    spellings = [arrow_texts([escape(word) for word in words]) for words in types]
     starts = range(0, len(table.entries), _LINES)
     write_lines(path, (line for start in starts for line in _lines(table, spellings, start)))
 
@@ -88,34 +89,13 @@ def _lines(table: PhraseTable, spellings: list[Any], start: int) -> list[str]:
     phrases = []
     for side, words in enumerate((table.source, table.target)):
         numbers, places = np.unique(table.entries[rows, side], return_inverse=True)
-        phrases.append(_joined(words.take(numbers), spellings[side]).take(pa.array(places)))
-    fields = [
-        *phrases,
-        _format_numbers(table.scores[rows]),
-        _format_links(links),
-        _format_numbers(table.counts[rows]),
-    ]
-    lines: list[str] = pc.binary_join_element_wise(*fields, _BETWEEN).to_pylist()
+        phrases.append(joined_texts(words.take(numbers), spellings[side]).take(pa.array(places)))
+    fields = [*phrases, _format_numbers(table.scores[rows]), link_texts(links), _format_numbers(table.counts[rows])]
+    lines: list[str] = pc.binary_join_element_wise(*fields, arrow_texts([f" {SEPARATOR} "])[0]).to_pylist()
     return lines
 
 
 def _format_numbers(columns: NDArray[Any]) -> Any:
     """Return the numbers of each row joined by blanks, each with the fewest digits that restore it."""
     texts = [pc.cast(pa.array(column), pa.large_string()) for column in columns.T]
-    return pc.binary_join_element_wise(*texts, _BLANK)
-
-
-def _format_links(links: Ragged) -> Any:
-    keys, numbers = np.unique(links.flat.astype(np.int64) @ (1 << 32, 1), return_inverse=True)
-    texts = [f"{key >> 32}-{key & 0xFFFFFFFF}" for key in keys.tolist()]
-    return _joined(Ragged(numbers, links.offsets - links.offsets[0]), _texts(texts))
-
-
-def _texts(texts: Iterable[str]) -> Any:
-    return pa.array(list(texts), pa.large_string())
-
-
-def _joined(rows: Ragged, texts: Any) -> Any:
-    """Return rows of indices of texts as these texts, joined by blanks."""
-    cells = texts.take(pa.array(rows.values))
-    return pc.binary_join(pa.LargeListArray.from_arrays(pa.array(rows.offsets), cells), _BLANK)
+    return pc.binary_join_element_wise(*texts, arrow_texts([" "])[0])

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from interlace.alignment import CHUNK
@@ -76,8 +79,36 @@ def pharaoh_lines(links: Ragged | Iterable[Ragged]) -> Iterator[str]:
         DataError: a word index is a million or more.
     """
     for chunk in [links] if isinstance(links, Ragged) else links:
+        if chunk.flat.max(initial=0) >= MAX_WORDS or chunk.flat.min(initial=0) < 0:
+            raise DataError(f"links of words {chunk.flat.min()} to {chunk.flat.max()}; expected 0 to {MAX_WORDS - 1}")
         for start in range(0, len(chunk), CHUNK):
-            yield from _format(chunk.slice(start, min(start + CHUNK, len(chunk))))
+            yield from link_texts(chunk.slice(start, min(start + CHUNK, len(chunk)))).to_pylist()
+
+
+def link_texts(links: Ragged) -> Any:
+    """Return the text of each row, `0-0 1-2`, as an Arrow array."""
+    keys, numbers = np.unique(links.flat.reshape(-1, 2).astype(np.int64) @ (1 << 32, 1), return_inverse=True)
+    texts = arrow_texts([f"{key >> 32}-{key & 0xFFFFFFFF}" for key in keys.tolist()])
+    return joined_texts(Ragged(numbers, links.offsets - links.offsets[0]), texts)
+
+
+# Arrow arrays are made by buffers: pyarrow's own conversions import pandas, and ignore Ctrl-C meanwhile.
+
+
+def arrow_texts(texts: Sequence[str]) -> Any:
+    """Return texts as an Arrow array."""
+    data = [text.encode() for text in texts]
+    buffers = [None, pa.py_buffer(np.cumsum([0, *map(len, data)])), pa.py_buffer(b"".join(data))]
+    return pa.Array.from_buffers(pa.large_string(), len(data), buffers)
+
+
+def joined_texts(rows: Ragged, texts: Any) -> Any:
+    """Return rows of indices of texts as these texts, joined by blanks."""
+    indices, offsets = (
+        pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values, np.int64))])
+        for values in (rows.values, rows.offsets)
+    )
+    return pc.binary_join(pa.LargeListArray.from_arrays(offsets, texts.take(indices)), arrow_texts([" "])[0])
 
 
 def _are_links(
@@ -110,28 +141,3 @@ def _invalid_link(lines: Sequence[str], where: str, first: int) -> DataError:
                     f"two word indices such as 3-4, or 3p4 or 3?4 for a possible link"
                 )
     return DataError(f"{where}: lines {first} to {first + len(lines) - 1} hold an invalid link")
-
-
-def _format(links: Ragged) -> list[str]:
-    """Return a line per row."""
-    if links.flat.max(initial=0) >= MAX_WORDS or links.flat.min(initial=0) < 0:
-        raise DataError(f"links of words {links.flat.min()} to {links.flat.max()}; expected 0 to {MAX_WORDS - 1}")
-    flat = links.flat.reshape(-1)  # two numbers per link
-    digits = np.ones(len(flat), np.int64)
-    for place in range(1, _DIGITS):
-        digits += flat >= 10**place
-    ends = links.offsets[1:] - links.offsets[0]  # in links
-    before = np.searchsorted(ends, np.arange(len(links.flat)), side="right")  # line feeds before each link
-    empty = links.lengths == 0
-    feeds = np.cumsum(empty)[np.minimum(before, len(links) - 1)] if len(links) else before
-    # Every number is followed by one character; an empty line adds a line feed of its own.
-    starts = np.cumsum(digits + 1) - (digits + 1) + np.repeat(feeds, 2)
-    text = np.full(int((digits + 1).sum() + empty.sum()), ord("\n"), np.uint8)
-    after = np.full((len(links.flat), 2), ord(" "), np.uint8)
-    after[:, 0] = ord("-")
-    after[ends[~empty] - 1, 1] = ord("\n")
-    text[starts + digits] = after.reshape(-1)
-    for place in range(int(digits.max(initial=0))):
-        long = np.flatnonzero(digits > place)
-        text[starts[long] + digits[long] - 1 - place] = ord("0") + flat[long] // 10**place % 10
-    return text.tobytes().decode("ascii").split("\n")[:-1]

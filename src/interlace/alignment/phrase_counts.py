@@ -44,7 +44,7 @@ def count_phrase_pairs(pairs: WordPairs, links: Ragged, rules: TableRules, memor
     rules: `min_confidence` is not applied. memory: GB for counts.
     """
     lexicon = Lexicon.count(pairs, links, memory)
-    text = _AlignedText(pairs, links, rules, _LexicalWeights(lexicon, memory))
+    text = _AlignedText(pairs, links, rules, _LexicalWeights(lexicon))
     limit = int(memory * GB * _TRIES)
     counter, done = _Counter(rules.max_phrase_length), 0
     for chunk in text.extracted():
@@ -265,16 +265,15 @@ def _scores(
 class _LexicalWeights:
     """Lexical weights (Koehn, Och and Marcu 2003, section 3.3) from the word probabilities of a lexicon."""
 
-    def __init__(self, lexicon: Lexicon, memory: float) -> None:
-        """memory: GB above which keys are mapped from a temporary file."""
+    def __init__(self, lexicon: Lexicon) -> None:
         self._width, self._counts = len(lexicon.target_types), lexicon.counts
         keys = SpilledColumn(np.int64)
         for start in range(0, len(lexicon), _ROWS):
             part = lexicon.entries[start : start + _ROWS]
             keys.append(part[:, 0].astype(np.int64) * self._width + part[:, 1])
-        self._keys = keys.mapped() if len(keys) * 72 > memory * GB else keys.read(slice(0, len(keys)))
+        self._keys = keys.mapped()
         self._totals = lexicon.totals
-        self._null = (lexicon.null_backward, lexicon.null_forward)
+        self._null = lexicon.null
 
     def both(self, phrases: Sides, links: Ragged) -> list[NDArray[np.float64]]:
         """(n,) lex(s|t) and lex(t|s) of n phrase pairs: the product over words of the mean over their links.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Annotated, Any
 
@@ -20,19 +21,20 @@ from interlace.core.ragged import Ragged
 DEFAULT_MEMORY = 4.0
 GB = 10**9
 Memory = Annotated[
-    float,
-    Field(gt=0, description="GB of memory for counts; what exceeds it is kept in temporary files. Same results."),
+    float, Field(gt=0, description="GB of memory for counts; what exceeds it is kept in temporary files. Same results.")
 ]
 
 
 class SpilledColumn:
     """An array of rows in a temporary file."""
 
-    def __init__(self, dtype: DTypeLike, width: tuple[int, ...] = (), rows: int = 0) -> None:
-        """rows: number of rows to begin with, all zero."""
+    def __init__(
+        self, dtype: DTypeLike, width: tuple[int, ...] = (), rows: int = 0, folder: Path | None = None
+    ) -> None:
+        """rows: number of rows to begin with, all zero. folder: on whose disk the file is; default: `TMPDIR`."""
         self._dtype, self._width, self._rows = np.dtype(dtype), width, rows
         self._size = self._dtype.itemsize * int(np.prod(width, dtype=np.int64))
-        self._file = TemporaryFile(prefix="interlace-")  # noqa: SIM115 - closed with the column
+        self._file = TemporaryFile(prefix="interlace-", dir=folder)  # noqa: SIM115 - closed with the column
         self._file.truncate(rows * self._size)
 
     def __del__(self) -> None:
@@ -68,8 +70,9 @@ class SpilledColumn:
 class SpilledRows:
     """Ragged rows in temporary files."""
 
-    def __init__(self, dtype: DTypeLike, width: tuple[int, ...] = ()) -> None:
-        self._values, self._offsets = SpilledColumn(dtype, width), SpilledColumn(np.int64, rows=1)
+    def __init__(self, dtype: DTypeLike, width: tuple[int, ...] = (), folder: Path | None = None) -> None:
+        self._values = SpilledColumn(dtype, width, folder=folder)
+        self._offsets = SpilledColumn(np.int64, rows=1, folder=folder)
 
     def __len__(self) -> int:
         return len(self._offsets) - 1

@@ -43,9 +43,11 @@ class Trie:
 
         words: n rows of symbols. spans: n rows of spans with start and stop in the columns `first` and `first + 1`.
         """
-        nodes = np.empty(len(spans.flat), np.int32)
+        nodes, columns = np.empty(len(spans.flat), np.int32), _columns(spans, first, 2)
+        longest = int(np.diff(columns[0]).max(initial=1))
+        known = np.empty((int(words.lengths.max(initial=1)), longest), np.int32)
         (self.slots, self.keys), self.used = _number_spans(
-            (self.slots, self.keys), self.used, *_columns(words), *_columns(spans, first, 2), nodes
+            (self.slots, self.keys), self.used, *_columns(words), *columns, known, nodes
         )
         return nodes
 
@@ -122,26 +124,33 @@ def _with_capacity(trie: Table, used: int, more: int) -> Table:
 
 @njit(cache=True, nogil=True)
 def _number_spans(
-    trie: Table, used: int, words: Numbers, offsets: Offsets, spans: Numbers, span_offsets: Offsets, nodes: Numbers
+    trie: Table,
+    used: int,
+    words: Numbers,
+    offsets: Offsets,
+    spans: Numbers,
+    span_offsets: Offsets,
+    known: Numbers,
+    nodes: Numbers,
 ) -> tuple[Table, int]:
-    """Number the phrase of each span (start, stop); new ones are added. Words are not negative."""
-    max_length = _max_span(spans)
-    known = np.empty(max_length * _max_row(offsets), np.int32)  # nodes by start and length
+    """Number the phrase of each span (start, stop); new ones are added. Words are not negative.
+
+    known: buffer for the nodes of a row by start and length.
+    """
     for row in range(len(offsets) - 1):
         start = offsets[row]
-        for place in range((offsets[row + 1] - start) * max_length):
-            known[place] = 0
+        known[: offsets[row + 1] - start] = 0
         for span in range(span_offsets[row], span_offsets[row + 1]):
             first, length = spans[span, 0], spans[span, 1] - spans[span, 0]
-            node = known[first * max_length + length - 1]
+            node = known[first, length - 1]
             if node == 0:
                 trie = _with_capacity(trie, used, length)
                 for word in range(length):
-                    parent, node = node, known[first * max_length + word]
+                    parent, node = node, known[first, word]
                     if node == 0:
                         node = _enter(trie, used, parent, words[start + first + word])
                         used += node == used
-                        known[first * max_length + word] = node
+                        known[first, word] = node
             nodes[span] = node
     return trie, used
 
@@ -239,26 +248,9 @@ def _spell(keys: NDArray[np.int64], nodes: Numbers, offsets: Offsets, symbols: N
 
 @njit(cache=True, nogil=True)
 def _depths(keys: NDArray[np.int64], nodes: Numbers, lengths: NDArray[np.int64]) -> None:
-    """Fill in the length of each sequence."""
     for row in range(len(nodes)):
         node = np.int64(nodes[row])
         lengths[row] = 0
         while node != 0:
             lengths[row] += 1
             node = keys[node] >> 32
-
-
-@njit(cache=True, nogil=True)
-def _max_span(spans: Numbers) -> int:
-    length = 1
-    for span in range(len(spans)):
-        length = max(length, spans[span, 1] - spans[span, 0])
-    return length
-
-
-@njit(cache=True, nogil=True)
-def _max_row(offsets: Offsets) -> int:
-    length = 1
-    for row in range(len(offsets) - 1):
-        length = max(length, offsets[row + 1] - offsets[row])
-    return length

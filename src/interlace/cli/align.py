@@ -8,8 +8,9 @@ from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from interlace.aligners import ALIGNER_FILE, ALIGNERS, DEFAULT_ALIGNER, Aligner, Alignments, FittedAligner, load_aligner
 from interlace.alignment import WordPairs
@@ -34,23 +35,58 @@ log = logging.getLogger(__name__)
 
 
 def align(
-    source: options.SourceFile,
-    target: options.TargetFile = None,
-    name: options.AlignerName = "",
-    changes: options.AlignerChanges = [],
-    symmetrization: options.SymmetrizationName = "",
-    memory: options.AlignerMemory = None,
+    source: Annotated[Path, typer.Argument(metavar="SRC", help="Source text; without TGT, lines `source ||| target`.")],
+    target: Annotated[
+        Path | None,
+        typer.Argument(metavar="TGT", help="Target text, line by line a translation of SRC.", show_default=False),
+    ] = None,
+    name: Annotated[
+        str, typer.Option("--aligner", help="Aligner: see `interlace list aligners`. Default: gibbs.", metavar="NAME")
+    ] = "",
+    changes: Annotated[
+        list[str],
+        typer.Option("--set", help="A setting of the aligner, such as seed=1 (repeatable).", metavar="KEY=VALUE"),
+    ] = [],
+    symmetrization: Annotated[
+        str,
+        typer.Option(
+            "--symmetrization", help="Heuristic, such as grow-diag-final-and. Default: the aligner's.", metavar="NAME"
+        ),
+    ] = "",
+    memory: Annotated[
+        float | None,
+        typer.Option("--memory", min=1e-6, help="GB for counts of `diagonal` (4); more are kept in temporary files."),
+    ] = None,
     languages: options.Languages = "",
     word_tokenizer: options.WordTokenizerName = "auto",
     reader: options.ReaderName = "",
-    extra: options.Extra = None,
-    priors: options.PriorsFile = None,
-    load_model: options.LoadModel = None,
-    save_model: options.SaveModel = None,
-    gold: options.GoldFile = None,
-    confidence_into: options.ConfidenceOutput = None,
-    figure: options.FigureFile = None,
-    pair: options.PairNumber = 1,
+    extra: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(
+            "--extra",
+            help="More parallel text to train on, two files; its alignments are not written.",
+            metavar="SRC TGT",
+        ),
+    ] = None,
+    priors: Annotated[
+        Path | None,
+        typer.Option("--priors", help="Prior dictionary: source, tab, target, optionally a tab and a count."),
+    ] = None,
+    load_model: Annotated[
+        Path | None, typer.Option("--load-model", help="Align with this saved model, without training.")
+    ] = None,
+    save_model: Annotated[
+        Path | None, typer.Option("--save-model", help="Save the trained aligner in this folder.")
+    ] = None,
+    gold: Annotated[
+        Path | None, typer.Option("--gold", help="Gold alignments: prints precision, recall, F1 and AER.")
+    ] = None,
+    confidence_into: Annotated[
+        Path | None,
+        typer.Option("--confidence", help="Output file for the confidence of each link, one line per pair."),
+    ] = None,
+    figure: Annotated[Path | None, typer.Option("--figure", help="Draw one pair: FILE.svg.")] = None,
+    pair: Annotated[int, typer.Option("--pair", min=1, help="Line number of the drawn pair, from 1.")] = 1,
     into: options.OutputFile = None,
     code: Code = [],
     as_json: options.JsonSummary = False,
@@ -74,22 +110,21 @@ def align(
             word_tokenizer = saved.trained_on.word_tokenizer
     text = Source.of([source] if target is None else [source, target], languages, reader, word_tokenizer)
     start = time.perf_counter()
-    with TemporaryDirectory() as spool:
-        with watching() as progress:
-            words, rows = numbered([text] if extra is None else [text, text.like(extra)], Path(spool), progress)
-            own = words.slice(0, rows)
-            outputs.prepare(own, text)
-            if saved is None:
-                fitted = aligner.fit(words, None if dictionary is None else Lexicon.read(dictionary), progress)
-                if save_model is not None:
-                    fitted.save(save_model, words)
-            else:
-                fitted = saved
-                if saved.trained_on is not None and (why := saved.trained_on.mismatch(words)):
-                    log.warning("--load-model: %s; alignments may be poor", why)
-        quiet = into is not None or not sys.stdout.isatty()  # a terminal shows alignments or a bar
-        with watching() if quiet else nullcontext(no_progress) as progress:
-            outputs.write(_aligned(own, fitted, progress, trained_here=saved is None))
+    with watching() as progress:
+        words, rows = numbered([text] if extra is None else [text, text.like(extra)], progress)
+        own = words.slice(0, rows)
+        outputs.prepare(own, text)
+        if saved is None:
+            fitted = aligner.fit(words, None if dictionary is None else Lexicon.read(dictionary), progress)
+            if save_model is not None:
+                fitted.save(save_model, words)
+        else:
+            fitted = saved
+            if saved.trained_on is not None and (why := saved.trained_on.mismatch(words)):
+                log.warning("--load-model: %s; alignments may be poor", why)
+    quiet = into is not None or not sys.stdout.isatty()  # a terminal shows alignments or a bar
+    with watching() if quiet else nullcontext(no_progress) as progress:
+        outputs.write(_aligned(own, fitted, progress, trained_here=saved is None))
     about = {"aligner": aligner.name, "settings": aligner.dump(), "pairs": rows}
     about |= {"languages": text.languages, "word_tokenizer": text.word_tokenizer}
     if into is not None and into.is_file():
@@ -203,7 +238,6 @@ class _Outputs:
 
 
 def _confidence_lines(found: Alignments) -> Iterator[str]:
-    """Yield the confidences of each pair's links, a line a pair."""
     values = [f"{value:.4g}" for value in found.confidence.tolist()]
     for start, stop in pairwise((found.links.offsets - found.links.offsets[0]).tolist()):
         yield " ".join(values[start:stop])

@@ -9,11 +9,6 @@ from interlace.cli import Code, Json, load_plugins, notes, print_json, print_lin
 from interlace.cli.common.options import Batch, Force, Precision, ShardOfText, Tokens, parse_changes
 from interlace.core.errors import SettingsError
 
-_Tag = Annotated[str, typer.Option("--tag", help="A word before each translated sentence, such as <BT>.")]
-_Sets = Annotated[
-    list[str], typer.Option("--set", metavar="KEY=VALUE", help="search.beam=1, filters.ratio.max_ratio=2")
-]
-
 
 def back_translate(
     run: Annotated[str, typer.Argument(help="A finished run, or a model folder.")],
@@ -21,8 +16,10 @@ def back_translate(
     into: Annotated[Path, typer.Option("--output", "-o", help="Folder for both sides: train.LANGUAGE.")],
     source: Annotated[str, typer.Option("--from", metavar="LANGUAGE", help="Language of the text.")] = "",
     target: Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="Target language.")] = "",
-    tag: _Tag = "",
-    sets: _Sets = [],
+    tag: Annotated[str, typer.Option("--tag", help="A word before each translated sentence, such as <BT>.")] = "",
+    sets: Annotated[
+        list[str], typer.Option("--set", metavar="KEY=VALUE", help="search.beam=1, filters.ratio.max_ratio=2")
+    ] = [],
     batch: Batch = None,
     tokens: Tokens = None,
     precision: Precision = "auto",

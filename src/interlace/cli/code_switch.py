@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -27,44 +26,41 @@ if TYPE_CHECKING:
 
 _MAX_SHAPES = 8  # reported phrase lengths, most frequent first
 
-_Copies = Annotated[
-    int, typer.Option("--copies", min=1, max=10_000, help="Sentences drawn per pair and direction (ALM).")
-]
-_Fraction = Annotated[
-    str,
-    typer.Option(
-        "--fraction", metavar="SHARE", help="Replaced words are less than this share of a sentence; or LOW,HIGH."
-    ),
-]
-_Monolingual = Annotated[
-    float,
-    typer.Option("--monolingual", help="Share of unchanged source lines, and of target lines, below 0.5 (ALM: 0.1)."),
-]
-_Table = Annotated[
-    bool,
-    typer.Option("--from-table", help="Insert the most probable translation of the table, not the one in the pair."),
-]
-_Least = Annotated[
-    float, typer.Option("--min-probability", help="Minimum probability of the inserted phrase given the replaced one.")
-]
-_Repeats = Annotated[bool, typer.Option("--repeats", help="Keep repeated sentences of a pair.")]
-_Seed = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
-
 
 def code_switch(
     files: options.AlignedFiles,
     confidence: options.ConfidenceInput = None,
     min_confidence: options.MinConfidence = 0.0,
-    copies: _Copies = 20,
-    fraction: _Fraction = "0.3",
+    copies: Annotated[
+        int, typer.Option("--copies", min=1, max=10_000, help="Sentences drawn per pair and direction (ALM).")
+    ] = 20,
+    fraction: Annotated[
+        str,
+        typer.Option(
+            "--fraction", metavar="SHARE", help="Replaced words are less than this share of a sentence; or LOW,HIGH."
+        ),
+    ] = "0.3",
     max_length: options.MaxPhraseLength = 4,
     min_count: options.MinCount = 1,
-    least: _Least = 0.0,
-    monolingual: _Monolingual = 0.1,
-    from_table: _Table = False,
+    least: Annotated[
+        float,
+        typer.Option("--min-probability", help="Minimum probability of the inserted phrase given the replaced one."),
+    ] = 0.0,
+    monolingual: Annotated[
+        float,
+        typer.Option(
+            "--monolingual", help="Share of unchanged source lines, and of target lines, below 0.5 (ALM: 0.1)."
+        ),
+    ] = 0.1,
+    from_table: Annotated[
+        bool,
+        typer.Option(
+            "--from-table", help="Insert the most probable translation of the table, not the one in the pair."
+        ),
+    ] = False,
     tight: options.NoBorderWords = False,
-    repeats: _Repeats = False,
-    seed: _Seed = 0,
+    repeats: Annotated[bool, typer.Option("--repeats", help="Keep repeated sentences of a pair.")] = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
     languages: options.Languages = "",
     word_tokenizer: options.WordTokenizerName = "auto",
     reader: options.ReaderName = "",
@@ -83,15 +79,12 @@ def code_switch(
     rules = TableRules(max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count)
     switching = _switching(fraction, max_length, least, from_table=from_table)
     amount = CopySettings(copies=copies, monolingual=monolingual, repeats=repeats, seed=seed)
-    with TemporaryDirectory() as spool:
-        text, words, links, _ = linked(
-            files, (confidence, min_confidence), languages, word_tokenizer, reader, Path(spool)
-        )
-        _check_space(text, copies, into)
-        drawn = CodeSwitchedText(PhraseTable.count(words, links, rules), rules, switching, amount)
-        with lines_to(into) as write:
-            for lines in _lines(text, words, links, drawn, into):
-                write(lines)
+    text, words, links, _ = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader)
+    _check_space(text, copies, into)
+    drawn = CodeSwitchedText(PhraseTable.count(words, links, rules), rules, switching, amount)
+    with lines_to(into) as write:
+        for lines in _lines(text, words, links, drawn, into):
+            write(lines)
     summary = drawn.counts.summary()
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in summary["kinds"].items())
     shapes = sorted(summary["phrases"].items(), key=lambda item: -item[1])

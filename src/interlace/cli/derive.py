@@ -17,43 +17,36 @@ if TYPE_CHECKING:
 
 _DEFAULT_LANGUAGE, _DEFAULT_WORD_TOKENIZER = "en", "unicode"
 
-_Files = Annotated[list[Path], typer.Argument(help="Lines, CoNLL-U, IOB2, tables of labelled pairs, SQuAD; or .gz.")]
-_Transformations = Annotated[
-    str,
-    typer.Option(
-        "--transformations",
-        metavar="NAME,..",
-        help="Transformations (`interlace list transformations`), the first one first: g,f is f(g(x)).",
-    ),
-]
-_Undo = Annotated[
-    Path | None, typer.Option("--undo", metavar="FOLDER", help="Undo the transformations that wrote this folder.")
-]
-_Output = Annotated[Path, typer.Option("--output", "-o", help="New folder, or one written from the same files.")]
-_Set = Annotated[
-    list[str],
-    typer.Option("--set", help="A setting of a transformation: --set overlap.share=0.5; lists as a,b (repeatable)."),
-]
-_Language = Annotated[str, typer.Option("--language", help="Language of the files. Default: from their names, or en.")]
-_Name = Annotated[str, typer.Option("--name", help="Name of the derived language. Default: en_x.")]
-_Reader = Annotated[str, typer.Option("--reader", help="Reader of all files. Default: by suffix.")]
-_WordTokenizer = Annotated[
-    str, typer.Option("--word-tokenizer", help="Word tokenizer of files that are not tokenized.")
-]
-_Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of random transformations.")]
-
 
 def derive(
-    files: _Files,
-    into: _Output,
-    transformations: _Transformations = "",
-    undo: _Undo = None,
-    settings: _Set = [],
-    language: _Language = "",
-    name: _Name = "",
-    reader: _Reader = "",
-    word_tokenizer: _WordTokenizer = _DEFAULT_WORD_TOKENIZER,
-    seed: _Seed = 0,
+    files: Annotated[list[Path], typer.Argument(help="Lines, CoNLL-U, IOB2, tables of labelled pairs, SQuAD; or .gz.")],
+    into: Annotated[Path, typer.Option("--output", "-o", help="New folder, or one written from the same files.")],
+    transformations: Annotated[
+        str,
+        typer.Option(
+            "--transformations",
+            metavar="NAME,..",
+            help="Transformations (`interlace list transformations`), the first one first: g,f is f(g(x)).",
+        ),
+    ] = "",
+    undo: Annotated[
+        Path | None, typer.Option("--undo", metavar="FOLDER", help="Undo the transformations that wrote this folder.")
+    ] = None,
+    settings: Annotated[
+        list[str],
+        typer.Option(
+            "--set", help="A setting of a transformation: --set overlap.share=0.5; lists as a,b (repeatable)."
+        ),
+    ] = [],
+    language: Annotated[
+        str, typer.Option("--language", help="Language of the files. Default: from their names, or en.")
+    ] = "",
+    name: Annotated[str, typer.Option("--name", help="Name of the derived language. Default: en_x.")] = "",
+    reader: Annotated[str, typer.Option("--reader", help="Reader of all files. Default: by suffix.")] = "",
+    word_tokenizer: Annotated[
+        str, typer.Option("--word-tokenizer", help="Word tokenizer of files that are not tokenized.")
+    ] = _DEFAULT_WORD_TOKENIZER,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random transformations.")] = 0,
     code: Code = [],
     as_json: Json = False,
 ) -> None:
@@ -98,7 +91,6 @@ def derive(
 
 
 def _chain(names: str, settings: Sequence[str]) -> Chain:
-    """Build the transformations from the options."""
     from interlace.core.errors import SettingsError, did_you_mean
     from interlace.derived import TRANSFORMATIONS, chain
 

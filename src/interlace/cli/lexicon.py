@@ -1,7 +1,8 @@
 """Extract a bilingual lexicon."""
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
 
 from interlace.alignment.spill import DEFAULT_MEMORY
 from interlace.cli import Code, load_plugins
@@ -14,8 +15,8 @@ def lexicon(
     min_confidence: options.MinConfidence = 0.0,
     min_count: options.MinCount = 1,
     top: options.Top = 0,
-    mutual: options.Mutual = False,
-    words_only: options.WordsOnly = False,
+    mutual: Annotated[bool, typer.Option("--mutual", help="Only mutually most frequent translations.")] = False,
+    words_only: Annotated[bool, typer.Option("--words", help="Only words that contain a letter.")] = False,
     muse: options.Muse = False,
     memory: options.Memory = DEFAULT_MEMORY,
     languages: options.Languages = "",
@@ -33,12 +34,9 @@ def lexicon(
     from interlace.cli.common.output import check_json_output, file_to, print_summary
 
     check_json_output(into, as_json)
-    with TemporaryDirectory() as folder:
-        spool = Path(folder, "text")
-        spool.mkdir()
-        _, words, links, _ = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader, spool)
-        found = Lexicon.count(words, links, memory)
-        found = chosen_entries(found, mutual=mutual, min_count=min_count, top=top, words_only=words_only)
-        with file_to(into, Path(folder)) as path:
-            found.write(path, counts=not muse)
+    _, words, links, _ = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader)
+    found = Lexicon.count(words, links, memory)
+    found = chosen_entries(found, mutual=mutual, min_count=min_count, top=top, words_only=words_only)
+    with file_to(into) as path:
+        found.write(path, counts=not muse)
     print_summary(into, as_json, {"pairs": len(words), "links": len(links.flat), "entries": len(found)})

@@ -93,7 +93,6 @@ def settings_rows(
 
 
 def _published_tables() -> Iterator[dict[str, Any]]:
-    """Yield the tables of each paper."""
     from interlace.scores.published import paper, papers
 
     for name in papers():

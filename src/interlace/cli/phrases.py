@@ -1,8 +1,5 @@
 """Extract a phrase table."""
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
 from interlace.alignment.spill import DEFAULT_MEMORY
 from interlace.cli import Code, load_plugins
 from interlace.cli.common import options
@@ -32,12 +29,9 @@ def phrases(
 
     check_json_output(into, as_json)
     rules = TableRules(max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count, top=top)
-    with TemporaryDirectory() as folder:
-        text = Path(folder, "text")
-        text.mkdir()
-        _, words, links, _ = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader, text)
-        table = PhraseTable.count(words, links, rules, memory)
-        with file_to(into, Path(folder)) as path:
-            table.write(path)
+    _, words, links, _ = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader)
+    table = PhraseTable.count(words, links, rules, memory)
+    with file_to(into) as path:
+        table.write(path)
     found = {"pairs": len(words), "links": len(links.flat), "phrase_pairs": len(table)}
     print_summary(into, as_json, {**found, "source_phrases": len(table.source), "target_phrases": len(table.target)})

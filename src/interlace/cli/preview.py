@@ -12,38 +12,30 @@ if TYPE_CHECKING:
     from interlace.experiments.preview import PreviewPair
     from interlace.objectives import Objective
 
-_Changes = Annotated[
-    list[str], typer.Option("--set", help="A setting of the objective: --set masking.rate=0.3 (repeatable).")
-]
-_Source = Annotated[str, typer.Option("--source", help="A sentence. Default: a built-in example.")]
-_Target = Annotated[str, typer.Option("--target", help="Its translation.")]
-_Links = Annotated[
-    str, typer.Option("--alignments", help="Word alignments from 0, such as '0-0 1-2', for your own sentences.")
-]
-_Languages = Annotated[str, typer.Option("--languages", help="Languages of the two sentences.")]
-_WordTokenizer = Annotated[
-    str, typer.Option("--word-tokenizer", help="Word tokenizer: see `interlace list word-tokenizers`.")
-]
-_Vocab = Annotated[str, typer.Option("--vocab", help="Tokenizer folder or hub name. Default: every word is one token.")]
-_Rows = Annotated[int, typer.Option("--rows", min=1, max=100, help="Number of draws.")]
-_Embeddings = Annotated[
-    bool, typer.Option("--language-embeddings", help="Preview for a model with language embeddings (XLM).")
-]
-
 
 def preview(
     objective: Annotated[str, typer.Argument(help="An objective: see `interlace list objectives`.")],
-    changes: _Changes = [],
-    source: _Source = "",
-    target: _Target = "",
-    links: _Links = "",
-    languages: _Languages = "en,de",
-    word_tokenizer: _WordTokenizer = "whitespace",
-    vocab: _Vocab = "",
-    rows: _Rows = 1,
+    changes: Annotated[
+        list[str], typer.Option("--set", help="A setting of the objective: --set masking.rate=0.3 (repeatable).")
+    ] = [],
+    source: Annotated[str, typer.Option("--source", help="A sentence. Default: a built-in example.")] = "",
+    target: Annotated[str, typer.Option("--target", help="Its translation.")] = "",
+    links: Annotated[
+        str, typer.Option("--alignments", help="Word alignments from 0, such as '0-0 1-2', for your own sentences.")
+    ] = "",
+    languages: Annotated[str, typer.Option("--languages", help="Languages of the two sentences.")] = "en,de",
+    word_tokenizer: Annotated[
+        str, typer.Option("--word-tokenizer", help="Word tokenizer: see `interlace list word-tokenizers`.")
+    ] = "whitespace",
+    vocab: Annotated[
+        str, typer.Option("--vocab", help="Tokenizer folder or hub name. Default: every word is one token.")
+    ] = "",
+    rows: Annotated[int, typer.Option("--rows", min=1, max=100, help="Number of draws.")] = 1,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
     step: Annotated[int, typer.Option("--step", min=1, help="Step of training, for schedules.")] = 1,
-    embeddings: _Embeddings = False,
+    embeddings: Annotated[
+        bool, typer.Option("--language-embeddings", help="Preview for a model with language embeddings (XLM).")
+    ] = False,
     code: Code = [],
     as_json: Json = False,
 ) -> None:

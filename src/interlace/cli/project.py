@@ -1,7 +1,6 @@
 """Project tags or names of source words to the words of their translations."""
 
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -10,16 +9,13 @@ from interlace.cli import Code, load_plugins
 from interlace.cli.common import options
 from interlace.core.errors import DataError
 
-_Labels = Annotated[
-    Path, typer.Argument(metavar="LABELS", help="Tags or names (IOB2) of the source words: one line a sentence.")
-]
-_Missing = Annotated[str, typer.Option("--missing", help="Tag of target words without a link.")]
-
 
 def project(
-    labels: _Labels,
+    labels: Annotated[
+        Path, typer.Argument(metavar="LABELS", help="Tags or names (IOB2) of the source words: one line a sentence.")
+    ],
     files: options.AlignedFiles,
-    missing: _Missing = "_",
+    missing: Annotated[str, typer.Option("--missing", help="Tag of target words without a link.")] = "_",
     languages: options.Languages = "",
     word_tokenizer: options.WordTokenizerName = "auto",
     reader: options.ReaderName = "",
@@ -37,15 +33,14 @@ def project(
     check_json_output(into, as_json)
     (labels,) = with_stdin([labels])
     rows = [line.split() for line in read_lines(labels)]
-    with TemporaryDirectory() as spool:
-        _, words, links, confidence = linked(files, (None, 0.0), languages, word_tokenizer, reader, Path(spool))
-        lengths = words.source.lengths, words.target.lengths
-        try:
-            found = project_labels(rows, links, confidence, lengths, missing)
-        except DataError as error:
-            other = "; for words between blanks, align with --word-tokenizer whitespace"
-            hint = "" if words.word_tokenizer == "whitespace" else other
-            raise DataError(f"{labels}: {error} (--word-tokenizer {words.word_tokenizer}){hint}") from None
+    _, words, links, confidence = linked(files, (None, 0.0), languages, word_tokenizer, reader)
+    lengths = words.source.lengths, words.target.lengths
+    try:
+        found = project_labels(rows, links, confidence, lengths, missing)
+    except DataError as error:
+        other = "; for words between blanks, align with --word-tokenizer whitespace"
+        hint = "" if words.word_tokenizer == "whitespace" else other
+        raise DataError(f"{labels}: {error} (--word-tokenizer {words.word_tokenizer}){hint}") from None
     with lines_to(into) as write:
         write(map(" ".join, found))
     labelled = sum(label not in {missing, "O"} for row in found for label in row)

@@ -29,47 +29,37 @@ log = logging.getLogger(__name__)
 WINDOW = 2000
 
 
-_Run = Annotated[str, typer.Argument(metavar="RUN", help="A finished run, or a model folder.")]
-_From = Annotated[str, typer.Option("--from", metavar="LANGUAGE", help="Source language.")]
-_To = Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="Target language.")]
-_Input = Annotated[Path | None, typer.Option("--input", help="Input file, gzip by suffix. Default: standard input.")]
-_Into = Annotated[Path | None, typer.Option("--output", "-o", help="Output file, gzip by suffix.")]
-_Beam = Annotated[int | None, typer.Option("--beam", min=1, help="Beam size (5); 1: greedy.")]
-_Penalty = Annotated[
-    float | None,
-    typer.Option(
-        "--length-penalty",
-        help="Exponent of the length normalization (1); larger prefers longer translations, 0: none.",
-    ),
-]
-_Sets = Annotated[
-    list[str],
-    typer.Option("--set", metavar="KEY=VALUE", help="Search settings: stop, max_ratio, max_extra, allow_unk."),
-]
-_Window = Annotated[
-    int | None,
-    typer.Option("--window", min=1, help="Lines per window, read before translating (2000; at a terminal 1)."),
-]
-_AsJson = Annotated[bool, typer.Option("--json", help="Write one JSON object per line, with the score.")]
-
-
 def translate(
-    run: _Run,
-    source: _From = "",
-    target: _To = "",
-    input_: _Input = None,
-    into: _Into = None,
-    beam: _Beam = None,
-    length_penalty: _Penalty = None,
-    sets: _Sets = [],
-    window: _Window = None,
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A finished run, or a model folder.")],
+    source: Annotated[str, typer.Option("--from", metavar="LANGUAGE", help="Source language.")] = "",
+    target: Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="Target language.")] = "",
+    input_: Annotated[
+        Path | None, typer.Option("--input", help="Input file, gzip by suffix. Default: standard input.")
+    ] = None,
+    into: Annotated[Path | None, typer.Option("--output", "-o", help="Output file, gzip by suffix.")] = None,
+    beam: Annotated[int | None, typer.Option("--beam", min=1, help="Beam size (5); 1: greedy.")] = None,
+    length_penalty: Annotated[
+        float | None,
+        typer.Option(
+            "--length-penalty",
+            help="Exponent of the length normalization (1); larger prefers longer translations, 0: none.",
+        ),
+    ] = None,
+    sets: Annotated[
+        list[str],
+        typer.Option("--set", metavar="KEY=VALUE", help="Search settings: stop, max_ratio, max_extra, allow_unk."),
+    ] = [],
+    window: Annotated[
+        int | None,
+        typer.Option("--window", min=1, help="Lines per window, read before translating (2000; at a terminal 1)."),
+    ] = None,
     batch: Batch = None,
     tokens: Tokens = None,
     precision: Precision = "no",
     shard: ShardOfText = "1/1",
     force: Force = False,
     code: Code = [],
-    as_json: _AsJson = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Write one JSON object per line, with the score.")] = False,
 ) -> None:
     """Translate text line by line: interlace translate RUN --from en --to de < in > out.
 
@@ -85,7 +75,9 @@ def translate(
     check_direction(run, source, target)
     text = None if input_ is None else taken.lines_of(input_)
     if into is not None:
-        _check_output(into, input_)
+        must_take_a_file(into)
+        if input_ is None and _is_standard_input(into):
+            raise DataError(f"{into}: is also the input; write to another file")
     interpreter = LineTranslator(
         run, source, target, search, force=force, rows=batch, tokens=tokens, precision=precision
     )
@@ -121,7 +113,6 @@ def _search(options: dict[str, Any], sets: list[str]) -> SearchSettings:
 
 
 def _rows(window: Window) -> Iterator[str]:
-    """Yield one JSON object per line."""
     for number, (line, one) in enumerate(zip(window.lines, window.translations, strict=True), window.first + 1):
         scores = {"score": round(one.score, 4), "logprob": round(one.logprob, 4), "length": one.length}
         row = {"line": number, "source": line, "text": one.text, **scores, "pieces": one.pieces}
@@ -129,7 +120,6 @@ def _rows(window: Window) -> Iterator[str]:
 
 
 def _warn(lines: int, counts: Mapping[str, int], max_target: int) -> None:
-    """Log warnings about long lines, unknown characters and cut translations."""
     if pieces := counts.get("pieces", 0):
         message = "%s of %s lines exceed the maximum length and were translated in pieces"
         log.warning(message, f"{pieces:,}", f"{lines:,}")
@@ -139,14 +129,6 @@ def _warn(lines: int, counts: Mapping[str, int], max_target: int) -> None:
     if full := counts.get("full", 0):
         message = "%s of %s translations reached the maximum length and may be cut: see --set max_ratio=3%s"
         log.warning(message, f"{full:,}", f"{lines:,}", f" (the model generates at most {max_target:,} tokens)")
-
-
-def _check_output(into: Path, source: Path | None) -> None:
-    """Reject an output that is the input, or no file."""
-    must_take_a_file(into)
-    same = _is_standard_input(into) if source is None else into.exists() and into.samefile(source)
-    if same:
-        raise DataError(f"{into}: is also the input; write to another file")
 
 
 def _is_standard_input(path: Path) -> bool:

@@ -80,7 +80,6 @@ class Registry(Generic[T]):
         return (docstring or "").partition("\n")[0]
 
     def _path(self, name: str) -> str:
-        """Return the dotted name of an entry's module."""
         if name not in self.names():
             raise SettingsError(f"there is no {self.kind} {name!r}{did_you_mean(name, self.names())}")
         return self._entry_points().get(name, f"{self.package}.{name}")

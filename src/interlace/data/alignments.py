@@ -18,7 +18,6 @@ take more space than the corpus, because most spans have one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +30,7 @@ from interlace.alignment import CHUNK, WordPairs
 from interlace.alignment.links import select_links
 from interlace.alignment.phrase_table import PhraseIndex, PhraseTable, TableRules
 from interlace.alignment.phrases import phrase_pairs
+from interlace.alignment.spill import SpilledRows
 from interlace.core.errors import DataError
 from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
@@ -138,24 +138,14 @@ class WordAlignments(ColumnFolder):
             yield WordPairs(*self.words(some), *self.types, self.languages, self.word_tokenizer, start), self.take(some)
 
     def whole(self, spool: Path) -> tuple[WordPairs, Links]:
-        """Return all pairs and their links, mapped from files in an empty folder that the caller removes."""
-        dtypes = {"source": "i4", "target": "i4", "links": "i4", "confidence": "f4"}
-        lengths: dict[str, list[NDArray[Any]]] = {name: [] for name in dtypes}
-        with ExitStack() as stack:
-            files = [stack.enter_context((spool / name).open("wb")) for name in dtypes]
-            for words, found in self.chunks():
-                parts = (words.source, words.target, found.links, found.confidence)
-                for name, rows, file in zip(dtypes, parts, files, strict=True):
-                    lengths[name].append(rows.lengths)
-                    file.write(rows.flat.tobytes())
-        mapped = {}
-        for name, dtype in dtypes.items():
-            path = spool / name  # an empty file cannot be mapped
-            values = np.memmap(path, np.dtype(dtype), "r") if path.stat().st_size else np.zeros(0, dtype)
-            mapped[name] = Ragged.from_lengths(values, np.concatenate(lengths[name]))
-        pairs = WordPairs(mapped["source"], mapped["target"], *self.types, self.languages, self.word_tokenizer)
-        confidence = mapped["confidence"]
-        return pairs, Links(Ragged(mapped["links"].values.reshape(-1, 2), confidence.offsets), confidence)
+        """Return all pairs and their links, mapped from temporary files on the disk of a folder."""
+        kinds = (np.int32, ()), (np.int32, ()), (np.int32, (2,)), (np.float32, ())
+        columns = [SpilledRows(kind, width, spool) for kind, width in kinds]
+        for words, found in self.chunks():
+            for column, rows in zip(columns, (words.source, words.target, found.links, found.confidence), strict=True):
+                column.append(rows)
+        source, target, links, confidence = (column.mapped() for column in columns)
+        return WordPairs(source, target, *self.types, self.languages, self.word_tokenizer), Links(links, confidence)
 
 
 def _check(folder: Path, words: WordPairs, links: Ragged, confidence: NDArray[np.float32]) -> None:

@@ -241,5 +241,4 @@ class ObjectiveTrainer(Trainer):
 
 
 def _counts(batches: Sequence[Batch]) -> Counts:
-    """Return the predictions by loss term."""
     return {term: sum(batch.counts[term] for batch in batches) for term in batches[0].counts}

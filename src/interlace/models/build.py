@@ -451,7 +451,6 @@ def _random_decoder(data: Mapping[str, Any], folder: Path) -> CrossAttentionDeco
 
 
 def _side_config(data: Mapping[str, Any], folder: Path) -> Any:
-    """Return the configuration of one side."""
     from transformers import AutoConfig
 
     kind = str(data.get("model_type", "unknown"))

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from interlace.core.errors import CheckpointError, did_you_mean
+import numpy as np
+from numpy.typing import NDArray
+
+from interlace.core.errors import CheckpointError, SettingsError, did_you_mean
+from interlace.data.layout import Layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +38,45 @@ class Traits:
     language_input: str | None = None
     first_position: int = 0
     restarts: bool = True
+
+    @property
+    def has_languages(self) -> bool:
+        """Whether the model has language embeddings."""
+        return self.language_input is not None and bool(self.languages)
+
+    def language_id(self, language: str) -> int:
+        """Return the index of a language's embedding; raise a SettingsError if the model has none."""
+        if language not in self.languages:
+            hint = did_you_mean(language, self.languages)
+            raise SettingsError(f"the model has no language embedding for {language!r}{hint}")
+        return self.languages[language]
+
+    def feeds_languages(self, setting: bool | Literal["auto"], name: str) -> bool:
+        """Return whether to feed language ids; raise a SettingsError about `name` if required but missing."""
+        if setting is True and not self.has_languages:
+            message = f"{name}: language_ids = true, but this {self.family} model has no language embeddings"
+            raise SettingsError(f"{message}; set model.languages = 'embeddings' or {name}.language_ids = 'auto'")
+        return self.has_languages if setting == "auto" else setting
+
+    def encoder_inputs(
+        self, layout: Layout, languages: tuple[str, ...], *, restart: bool = False, language_ids: bool = True
+    ) -> dict[str, NDArray[Any]]:
+        """Return the encoder's arrays for sequences of one or two sides.
+
+        restart: restart position ids on the second side. language_ids: feed them if the model has language embeddings.
+
+        Raises:
+            SettingsError: the model has language embeddings, but none for one of `languages`.
+        """
+        inputs: dict[str, NDArray[Any]] = {"input_ids": layout.ids}
+        if not layout.real.all():
+            inputs["attention_mask"] = layout.real.astype(np.int64)
+        if restart or (layout.real[:, 1:] > layout.real[:, :-1]).any():  # columns are not positions after inner padding
+            inputs["position_ids"] = layout.positions(self.first_position, restart=restart)
+        if language_ids and self.language_input is not None and self.languages:
+            ids = np.array([self.language_id(language) for language in languages], dtype=np.int64)
+            inputs[self.language_input] = ids[np.minimum(layout.sides, len(ids) - 1)]
+        return inputs
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from torch.nn.functional import pad
 
-from interlace.core.errors import CheckpointError, SettingsError, did_you_mean
+from interlace.core.errors import CheckpointError
 from interlace.core.ragged import Ragged
 
 if TYPE_CHECKING:
@@ -137,8 +137,7 @@ def encode_source(model: Seq2Seq, inputs: Mapping[str, Tensor], target: str) -> 
     ids = given["input_ids"]
     languages = None
     if model.decoder_language_input is not None:
-        number = _language_id(model.decoder_languages, target)
-        languages = torch.full((len(ids),), number, device=ids.device)
+        languages = torch.full((len(ids),), model.traits.language_id(target), device=ids.device)
     return ModelState(model, cache, languages)
 
 
@@ -152,8 +151,7 @@ def encoder_inputs(model: Seq2Seq, ids: Ragged, vocab: Vocab, source: str) -> di
     inputs = add_specials(padded, torch.from_numpy(ids.lengths), vocab.begin, vocab.end, vocab.pad)
     traits = model.traits
     if traits.language_input is not None and traits.languages:
-        number = _language_id(traits.languages, source)
-        inputs[traits.language_input] = torch.full_like(inputs["input_ids"], number)
+        inputs[traits.language_input] = torch.full_like(inputs["input_ids"], traits.language_id(source))
     return {name: tensor.to(model.device) for name, tensor in inputs.items()}
 
 
@@ -180,13 +178,6 @@ def eval_mode(*models: nn.Module) -> Iterator[None]:
     finally:
         for part, training in before:
             part.training = training
-
-
-def _language_id(languages: Mapping[str, int], language: str) -> int:
-    if language not in languages:
-        hint = did_you_mean(language, languages)
-        raise SettingsError(f"the model has no language embedding for {language!r}{hint}")
-    return languages[language]
 
 
 def generate(

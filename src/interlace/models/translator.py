@@ -179,7 +179,6 @@ class Translator:
         log.info("batch size reduced from %s to %s sentences: out of memory", f"{len(rows):,}", f"{half:,}")
 
     def _generate(self, ids: Ragged, limits: NDArray[np.int64]) -> beam_search.Hypotheses:
-        """Return the hypotheses of a batch of pieces."""
         inputs = beam_search.encoder_inputs(self.model, ids, self.vocab, self.source)
         state = beam_search.encode_source(self.model, inputs, self.target)
         first = torch.full((len(ids),), self.first, device=self.model.device)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from interlace.core.errors import SettingsError, did_you_mean
+from interlace.core.errors import SettingsError
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry, Settings
 from interlace.data import LabeledExamples, PairLayout, Pairs, Questions, Sentences
@@ -86,7 +86,7 @@ class Batch:
         """Return a batch that reads the sequences of `layout`; `languages` are those of their sides."""
         fed, restart = prepared.language_ids, prepared.restart
         return cls(
-            encoder_inputs(layout, prepared.traits, languages, restart=restart, language_ids=fed),
+            prepared.traits.encoder_inputs(layout, languages, restart=restart, language_ids=fed),
             at=at,
             labels=labels,
             counts=dict(counts),
@@ -211,7 +211,7 @@ class Objective(RegistryEntry, ABC):
         Raises:
             SettingsError: language ids are required, and the model has no language embeddings.
         """
-        language_ids = resolve_language_ids(self.language_ids, resources.traits, self.name)
+        language_ids = resources.traits.feeds_languages(self.language_ids, self.name)
         return Prepared(resources.vocab, resources.traits, language_ids=language_ids)
 
     def modules(self, backbone: Backbone) -> nn.ModuleDict:  # noqa: ARG002 - subclasses use it
@@ -290,50 +290,12 @@ def token_texts(vocab: Vocab, ids: Any) -> list[str]:
     return texts
 
 
-def encoder_inputs(
-    layout: Layout, traits: Traits, languages: tuple[str, ...], *, restart: bool = False, language_ids: bool = True
-) -> dict[str, NDArray[Any]]:
-    """Return the encoder's arrays for sequences of one or two sides.
-
-    restart: restart position ids on the second side. language_ids: feed them if the model has language embeddings.
-
-    Raises:
-        SettingsError: the model has language embeddings, but none for one of `languages`.
-    """
-    inputs: dict[str, NDArray[Any]] = {"input_ids": layout.ids}
-    if not layout.real.all():
-        inputs["attention_mask"] = layout.real.astype(np.int64)
-    if restart or (layout.real[:, 1:] > layout.real[:, :-1]).any():  # columns are not positions after inner padding
-        inputs["position_ids"] = layout.positions(traits.first_position, restart=restart)
-    if language_ids and traits.language_input is not None and traits.languages:
-        ids = np.array([language_id(traits, language) for language in languages], dtype=np.int64)
-        inputs[traits.language_input] = ids[np.minimum(layout.sides, len(ids) - 1)]
-    return inputs
-
-
 def tokens_by_language(layout: Layout, languages: tuple[str, ...]) -> dict[str, int]:
     """Return the number of tokens in each language; special tokens count for their side."""
     if len(set(languages)) == 1:
         return {languages[0]: layout.tokens}
     second = int((layout.sides == 1).sum())  # the side of padding is 0
     return {languages[0]: layout.tokens - second, languages[1]: second}
-
-
-def language_id(traits: Traits, language: str) -> int:
-    """Return the index of a language's embedding; raise a SettingsError if the model has none."""
-    if language not in traits.languages:
-        hint = did_you_mean(language, traits.languages)
-        raise SettingsError(f"the model has no language embedding for {language!r}{hint}")
-    return traits.languages[language]
-
-
-def resolve_language_ids(setting: BoolOrAuto, traits: Traits, name: str) -> bool:
-    """Return whether to feed language ids; raise a SettingsError about `name` if required but missing."""
-    has = traits.language_input is not None and bool(traits.languages)
-    if setting is True and not has:
-        message = f"{name}: language_ids = true, but this {traits.family} model has no language embeddings"
-        raise SettingsError(f"{message}; set model.languages = 'embeddings' or {name}.language_ids = 'auto'")
-    return has if setting == "auto" else setting
 
 
 def with_pair_layout(prepared: AnyPrepared, objective: Any) -> AnyPrepared:
@@ -350,6 +312,6 @@ def with_pair_layout(prepared: AnyPrepared, objective: Any) -> AnyPrepared:
         message = f"{name}: reset_positions = true, but local layers of {traits.family} models ignore position ids"
         raise SettingsError(f"{message}; set {name}.reset_positions = 'auto'")
     if restart == "auto":
-        restart = traits.restarts and traits.language_input is not None and bool(traits.languages)
+        restart = traits.restarts and traits.has_languages
     layout = prepared.vocab.pair_layout if objective.layout == "auto" else objective.layout
     return replace(prepared, layout=layout, restart=restart)

@@ -25,7 +25,7 @@ from interlace.core.ragged import Ragged, ranges
 from interlace.core.randomness import Generator, Purpose, generator
 from interlace.data import Sentences
 from interlace.data.layout import SPECIALS, sentence_layout
-from interlace.objectives import Batch, BoolOrAuto, Preview, Resources, Term, encoder_inputs
+from interlace.objectives import Batch, BoolOrAuto, Preview, Resources, Term
 from interlace.objectives.common.dictionaries import Dictionary, DictionaryPart
 from interlace.objectives.common.masking import PreparedMasked
 from interlace.objectives.mlm import Mlm
@@ -157,7 +157,7 @@ class AlignMlm(Mlm):
         ids = Ragged(extra["align_ids"].astype(np.int32), np.append(extra["align_starts"], len(extra["align_ids"])))
         words = Sentences(ids, Ragged(np.zeros_like(ids.values), ids.offsets), "")
         layout = sentence_layout(words, prepared.vocab, self.max_subwords + SPECIALS)
-        inputs = encoder_inputs(layout, prepared.traits, (), language_ids=False)
+        inputs = prepared.traits.encoder_inputs(layout, (), language_ids=False)
         return {"align_places": np.flatnonzero(layout.content), **{_INPUT + key: inputs[key] for key in inputs}}
 
     def _states(self, backbone: Backbone, extra: dict[str, Tensor]) -> Tensor:

@@ -24,7 +24,7 @@ from pydantic import Field
 from interlace.core.errors import SettingsError
 from interlace.core.randomness import Generator
 from interlace.data.layout import SPECIALS, sentence_layout
-from interlace.objectives import Batch, Prepared, Preview, Resources, Term, language_id
+from interlace.objectives import Batch, Prepared, Preview, Resources, Term
 from interlace.objectives.common.seq2seq import Seq2SeqObjective, decoder_layout, require_decoder
 
 if TYPE_CHECKING:
@@ -101,22 +101,23 @@ class BackTranslation(Seq2SeqObjective):
         target = np.array([vocab.target(other)], np.int64)
         batch.extra |= {"target": target, "limits": limits, "roles": prepared.roles, "banned_ids": prepared.banned_ids}
         if prepared.language_ids:
-            batch.extra["target_language"] = np.array([language_id(prepared.traits, other)], np.int64)
+            batch.extra["target_language"] = np.array([prepared.traits.language_id(other)], np.int64)
         batch.counts |= {COPIED: len(examples), LENGTH: int(lengths.sum())}
         return batch
 
     def loss(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> dict[str, Term]:
         """Translate without gradients, then return the loss of translating back."""
-        translations = self._translations(backbone, batch)
+        from interlace.models.search import add_specials
+
+        ids, lengths = self._translations(backbone, batch)
         begin, end, pad, _ = batch.extra["roles"].tolist()
-        feed = None
+        inputs = add_specials(ids, lengths, begin, end, pad)
         if "target_language" in batch.extra:
-            rows = len(translations.lengths)
-            feed = (str(backbone.traits.language_input), batch.extra["target_language"].expand(rows))
-        translated = replace(batch, inputs=translations.encoder_inputs(begin, end, pad, feed))
-        terms = super().loss(backbone, heads, translated)
-        terms[COPIED] = Term(translations.copied_share(batch.inputs["input_ids"]).sum(), weight=0.0)
-        terms[LENGTH] = Term(translations.lengths.sum().float(), weight=0.0)
+            name, languages = str(backbone.traits.language_input), batch.extra["target_language"]
+            inputs[name] = languages.expand_as(inputs["input_ids"]).contiguous()
+        terms = super().loss(backbone, heads, replace(batch, inputs=inputs))
+        terms[COPIED] = Term(copied_share(ids, lengths, batch.inputs["input_ids"]).sum(), weight=0.0)
+        terms[LENGTH] = Term(lengths.sum().float(), weight=0.0)
         return terms
 
     def preview(self, batch: Batch, vocab: Vocab) -> Preview:
@@ -126,8 +127,8 @@ class BackTranslation(Seq2SeqObjective):
         note = f"first pass: the model translates what it reads, after {target}, into at most {limit} tokens"
         return Preview(super().preview(batch, vocab).lines, [note])
 
-    def _translations(self, backbone: Backbone, batch: Batch) -> OnlineTranslations:
-        """Return the model's greedy translations, without dropout; the model's mode is restored."""
+    def _translations(self, backbone: Backbone, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Return (B, T) greedy translations without dropout, padded, and (B,) lengths; the model's mode is restored."""
         import torch
 
         from interlace.models.search import ModelState, TokenConstraints, eval_mode, greedy_search
@@ -144,31 +145,14 @@ class BackTranslation(Seq2SeqObjective):
             decoding = ModelState(model, model.start(model.encode(inputs), inputs.get("attention_mask")), languages)
             found = greedy_search(decoding, extra["target"].expand(rows), extra["limits"], rules)
         torch.clear_autocast_cache()  # weights cast without gradients must not be reused in the pass with gradients
-        return OnlineTranslations(found.ids[:, 0], found.lengths[:, 0])
+        return found.ids[:, 0], found.lengths[:, 0]
 
 
-@dataclass(frozen=True)
-class OnlineTranslations:
-    """Generated translations: `ids` (B, T) padded, `lengths` (B,)."""
+def copied_share(ids: Tensor, lengths: Tensor, source: Tensor) -> Tensor:
+    """Return (B,) the share of tokens that also occur in the source (B, L), each as often as there; ids: (B, T)."""
+    import torch
 
-    ids: Tensor
-    lengths: Tensor
-
-    def encoder_inputs(self, begin: int, end: int, pad: int, languages: tuple[str, Tensor] | None) -> dict[str, Tensor]:
-        """Return `[begin] translation [end]` as encoder inputs; languages: name of the input, and (B,) ids, if fed."""
-        from interlace.models.search import add_specials
-
-        inputs = add_specials(self.ids, self.lengths, begin, end, pad)
-        if languages is not None:
-            name, each = languages
-            inputs[name] = each[:, None].expand_as(inputs["input_ids"]).contiguous()
-        return inputs
-
-    def copied_share(self, source: Tensor) -> Tensor:
-        """Return (B,) the share of tokens that also occur in the source (B, L), each as often as there."""
-        import torch
-
-        real = torch.arange(self.ids.shape[1], device=self.ids.device) < self.lengths[:, None]
-        in_source = (self.ids[:, :, None] == source[:, None, :]).sum(dim=2)  # (B, T)
-        so_far = (self.ids[:, :, None] == self.ids[:, None, :]).tril().sum(dim=2)  # the token itself included
-        return ((so_far <= in_source) & real).sum(dim=1) / self.lengths.clamp(min=1)
+    real = torch.arange(ids.shape[1], device=ids.device) < lengths[:, None]
+    in_source = (ids[:, :, None] == source[:, None, :]).sum(dim=2)  # (B, T)
+    so_far = (ids[:, :, None] == ids[:, None, :]).tril().sum(dim=2)  # the token itself included
+    return ((so_far <= in_source) & real).sum(dim=1) / lengths.clamp(min=1)

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
+from interlace.alignment.phrase_table import PhraseIndex
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator
 from interlace.core.schedules import Schedule, value_at, values_of, within
@@ -33,8 +34,6 @@ from interlace.objectives import Batch, Prepared, Resources
 from interlace.objectives.common.dictionaries import Dictionaries, Dictionary
 from interlace.objectives.common.masking import Rate
 from interlace.objectives.common.seq2seq import Seq2SeqObjective, decoder_layout
-
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # of Knuth's multiplicative hashing, odd
 
 Distance = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.0, 1000.0))]
 
@@ -171,23 +170,10 @@ class WordTranslations:
     own: NDArray[np.int64]
     others: Ragged
 
-    def find(self, ids: NDArray[np.int32], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return (U,) the index into `own` of each word, or -1; ids: (T,). starts, lengths: (U,) its tokens."""
-        keys, order = self._sorted_keys
-        wanted = _hashes(ids, starts, lengths)
-        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        found = np.where(keys[at] == wanted, order[at], -1)
-        same = found >= 0
-        same[same] = self.words.take(self.own[found[same]]).lengths == lengths[same]
-        return np.where(same, found, -1)
-
     @cached_property
-    def _sorted_keys(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-        """(w,) ascending hashes of the words, and the index into `own` of each."""
-        rows = self.words.take(self.own)
-        keys = _hashes(rows.flat, rows.offsets[:-1], rows.lengths)
-        order = np.argsort(keys, kind="stable")
-        return keys[order], order
+    def index(self) -> PhraseIndex:
+        """Finds the words `own` in text."""
+        return PhraseIndex(self.words.take(self.own))
 
 
 def word_translations(dictionaries: Dictionaries) -> dict[str, WordTranslations]:
@@ -216,7 +202,8 @@ def translate_words(
     if not len(ids):
         return sentences
     starts, lengths, rows = units.starts, units.lengths, units.rows
-    known = table.find(ids, starts, lengths)
+    spans = Ragged(np.stack([starts, starts + lengths], axis=1), np.array([0, len(starts)]))  # of the text as one row
+    known = table.index.find(Ragged(ids, np.array([0, len(ids)])), spans)
     known[rng.random(len(known)) >= share] = -1
     chosen = np.flatnonzero(known >= 0)
     nth = (rng.random(len(chosen)) * table.others.lengths[known[chosen]]).astype(np.int64)
@@ -235,12 +222,3 @@ def translate_words(
     per_row = np.bincount(rows, words.lengths, minlength=len(sentences)).astype(np.int64)
     owners = np.repeat(sentences.words.flat[starts], words.lengths)
     return Sentences(Ragged.from_lengths(words.flat, per_row), Ragged.from_lengths(owners, per_row), sentences.language)
-
-
-def _hashes(ids: NDArray[np.int32], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return (U,) a polynomial hash of the tokens of each word."""
-    place = np.arange(len(ids)) - np.repeat(starts, lengths)
-    powers = np.cumprod(np.full(int(lengths.max(initial=1)), _MULTIPLIER, np.uint64))
-    mixed = (ids.astype(np.uint64) + np.uint64(1)) * powers[place]
-    mixed ^= mixed >> np.uint64(29)
-    return np.add.reduceat(mixed, starts) if len(starts) else np.zeros(0, np.uint64)

@@ -29,7 +29,7 @@ from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator
 from interlace.data import Sentences
-from interlace.objectives import Batch, BoolOrAuto, Resources, language_id
+from interlace.objectives import Batch, BoolOrAuto, Resources
 from interlace.objectives.common.dictionaries import Dictionaries, Dictionary
 from interlace.objectives.common.masking import PreparedMasked
 from interlace.objectives.mlm import Mlm
@@ -85,7 +85,7 @@ class DictMlm(Mlm):
         text = replace(super().prepare(resources), dictionaries=dictionaries)
         shown = text.language_ids and self.mode == "input"
         languages = {language for split in dictionaries.splits for language in split.languages}
-        ids = {language: language_id(resources.traits, language) if shown else 0 for language in sorted(languages)}
+        ids = {language: resources.traits.language_id(language) if shown else 0 for language in sorted(languages)}
         return PreparedDictMlm(**vars(text), translations=translation_tables(dictionaries, vocab.size, ids))
 
     def batch(self, examples: Sentences, prepared: PreparedDictMlm, step: int, rng: Generator) -> Batch:

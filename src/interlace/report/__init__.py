@@ -41,7 +41,7 @@ def read_scores(runs: Sequence[Path | str]) -> ScoreTable:
 def write_report(runs: Sequence[Path], into: Path) -> Path:
     """Write an HTML page about run folders to the file `into`, and return it.
 
-    The figures are also written as SVG and PNG to a folder with the name of the page (`report/` for `report.html`).
+    The figures are also written as SVG to a folder with the name of the page (`report/` for `report.html`).
 
     Raises:
         DataError: a run folder is missing, is none, or has a damaged file; or `into` cannot be written.

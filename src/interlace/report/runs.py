@@ -28,18 +28,7 @@ T = TypeVar("T")
 
 
 class _Part(BaseModel):
-    """A checked part; `_problem` says what does not fit together, "" if all does."""
-
     model_config = ConfigDict(frozen=True, extra="ignore")
-
-    @model_validator(mode="after")
-    def _check(self) -> _Part:
-        if problem := self._problem():
-            raise ValueError(problem)
-        return self
-
-    def _problem(self) -> str:
-        return ""
 
 
 class LoggedStep(_Part):
@@ -71,14 +60,15 @@ class SampleRow(_Part):
     at: list[int] = []
     sides: list[int] = []
 
-    def _problem(self) -> str:
+    @model_validator(mode="after")
+    def _check(self) -> SampleRow:
         if len(self.at) != len(self.targets):
-            return f"'at' has {len(self.at)} positions and 'targets' {len(self.targets)} tokens"
+            raise ValueError(f"'at' has {len(self.at)} positions and 'targets' {len(self.targets)} tokens")
         if any(not 0 <= position < len(self.tokens) for position in [*self.at, *self.changed]):
-            return f"a position is outside the row of {len(self.tokens)} tokens"
+            raise ValueError(f"a position is outside the row of {len(self.tokens)} tokens")
         if self.sides and len(self.sides) != len(self.tokens):
-            return f"'sides' has {len(self.sides)} entries for {len(self.tokens)} tokens"
-        return ""
+            raise ValueError(f"'sides' has {len(self.sides)} entries for {len(self.tokens)} tokens")
+        return self
 
 
 class Sample(_Part):
@@ -116,14 +106,15 @@ class AlignmentMatrix(_Part):
             **gold,
         )
 
-    def _problem(self) -> str:
+    @model_validator(mode="after")
+    def _check(self) -> AlignmentMatrix:
         n, m = len(self.source), len(self.target)
         for i, j in [*self.links, *(self.sure or ()), *(self.possible or ())]:
             if not (0 <= i < n and 0 <= j < m):
-                return f"a link {i}-{j} between {n} and {m} words"
+                raise ValueError(f"a link {i}-{j} between {n} and {m} words")
         if self.confidence and len(self.confidence) != len(self.links):
-            return f"{len(self.confidence)} confidences of {len(self.links)} links"
-        return ""
+            raise ValueError(f"{len(self.confidence)} confidences of {len(self.links)} links")
+        return self
 
 
 @dataclass(frozen=True)

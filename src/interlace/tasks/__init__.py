@@ -22,7 +22,7 @@ from interlace.core.ragged import Ragged
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 from interlace.data import LabeledExamples
-from interlace.objectives import Batch, BoolOrAuto, Objective, Prepared, Term, encoder_inputs
+from interlace.objectives import Batch, BoolOrAuto, Objective, Prepared, Term
 from interlace.tasks.common.files import (
     Chunks,
     FileQuery,
@@ -145,7 +145,7 @@ class TaskHead(HeadSettings, Objective):
         self, layout: Layout, languages: tuple[str, ...], prepared: Prepared, at: Any, labels: Any, **extra: Any
     ) -> Batch:
         """Return a batch that reads the sequences of `layout`; `languages` are those of their sides."""
-        inputs = encoder_inputs(layout, prepared.traits, languages, language_ids=prepared.language_ids)
+        inputs = prepared.traits.encoder_inputs(layout, languages, language_ids=prepared.language_ids)
         return Batch(inputs, at, labels.astype(np.int64), {self.term: float(len(labels))}, layout.tokens, extra)
 
     def sequence_length(self, prepared: Prepared) -> int:

@@ -21,7 +21,7 @@ from interlace.core.errors import DataError
 from interlace.core.neighbors import ranks, unit
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs
-from interlace.objectives import BoolOrAuto, language_id, resolve_language_ids
+from interlace.objectives import BoolOrAuto
 from interlace.readers import READERS
 from interlace.tasks import Scores
 from interlace.tasks.common.dictionaries import DictionaryTask, TrainingEntries, read_entries
@@ -166,9 +166,9 @@ class EmbeddingAlignment(DictionaryTask):
     def _language_vectors(self, backbone: Backbone, examples: EncodedEntries) -> tuple[NDArray[np.float32], ...]:
         """(H,) what is added to the rows of source words, and to those of candidates."""
         languages = (examples.source.language, examples.target.language)
-        wanted = resolve_language_ids(self.language_ids, backbone.traits, self.name)
+        wanted = backbone.traits.feeds_languages(self.language_ids, self.name)
         known = backbone.traits.languages
         if not wanted or (self.language_ids == "auto" and not known.keys() >= set(languages)):
             return (np.zeros(backbone.width, np.float32),) * 2
         vectors = backbone.language_embeddings.detach().float().cpu().numpy()
-        return tuple(vectors[language_id(backbone.traits, language)] for language in languages)
+        return tuple(vectors[backbone.traits.language_id(language)] for language in languages)

@@ -316,12 +316,8 @@ def _characters(questions: Questions, passages: NDArray[Any], spans: NDArray[Any
 
 def best_texts(questions: Questions, predictions: NDArray[Any]) -> list[str]:
     """Return the best answer to each question, or an empty one; predictions: (n, K) `SPAN`s, best first."""
-    spans = predictions[:, 0][["start", "end"]].tolist()
-    return [_text(questions, row, start, end) for row, (start, end) in enumerate(spans)]
-
-
-def _text(questions: Questions, row: int, start: int, end: int) -> str:
-    return questions.texts[questions.owners[row]][start:end] if start >= 0 else ""
+    best = zip(questions.owners.tolist(), predictions[:, 0][["start", "end"]].tolist(), strict=True)
+    return [questions.texts[owner][start:end] if start >= 0 else "" for owner, (start, end) in best]
 
 
 _ENGLISH = r"\b(a|an|the)\b"

@@ -118,7 +118,6 @@ class Diagonal(Aligner):
         return FittedDiagonal(self, model, Vocabularies.of(self.fold, source_types, target_types, self.name))
 
     def _check(self, arrays: Mapping[str, NDArray[Any]], source_types: int, target_types: int) -> None:
-        """Check that all arrays exist and fit together and the words."""
         degrees = checked_array(arrays, "degrees", np.int32, (source_types,), self.name)
         if degrees.min(initial=0) < 0:
             raise DataError(f"{self.name}: damaged model: 'degrees' holds a negative count")

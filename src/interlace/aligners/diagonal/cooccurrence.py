@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -32,6 +32,7 @@ PROBABILITIES: Fields = [("forward", np.float32), ("backward", np.float32)]  # o
 PARTS = 16  # sets of pairs, by the low bits of the source type, that are collected in parallel
 EMPTY = -1
 _MAX_LOAD = 0.6  # of a set, before it grows
+_BLOCK = 1 << 20  # slots of rows that are counted at a time
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,13 @@ class Cooccurrence:
 
     def degrees(self, target_types: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the number of types that each source type and each target type co-occurs with."""
-        filled = self.targets >= 0
-        of_sources = np.add.reduceat(filled, self.starts[:-1], dtype=np.int64)
-        return of_sources, np.bincount(self.targets[filled], minlength=target_types)
+        of_sources, of_targets = np.zeros(len(self.starts) - 1, np.int64), np.zeros(target_types, np.int64)
+        blocks = np.searchsorted(self.starts, np.arange(0, len(self.slots) + _BLOCK, _BLOCK))
+        for first, last in pairwise(np.unique(blocks.clip(max=len(of_sources))).tolist()):
+            targets, starts = self.targets[self.starts[first] : self.starts[last]], self.starts[first:last]
+            of_sources[first:last] = np.add.reduceat(targets >= 0, starts - starts[0], dtype=np.int64)
+            of_targets += np.bincount(targets[targets >= 0], minlength=target_types)
+        return of_sources, of_targets
 
     def find(self, entries: NDArray[np.int32]) -> NDArray[np.int64]:
         """(m,) the slot of each (source type, target type); all must be in the table."""
@@ -108,14 +113,19 @@ def table_of(entries: NDArray[np.int32], source_types: int, fields: Fields) -> C
 
 
 def in_rows(sets: list[NDArray[np.int64]], source_types: int, fields: Fields, pool: ThreadPoolExecutor) -> Cooccurrence:
-    """Build a table of sets that share no source type; fields: of a slot besides the target type, the widest first."""
+    """Build a table of sets that share no source type; see `slot_type`."""
     degrees = np.zeros(source_types, np.int64)
     list(pool.map(lambda keys: _count_rows(keys, degrees), sets))
     starts = row_starts(degrees)
-    table = Cooccurrence(starts, np.zeros(starts[-1], np.dtype([*fields, ("target", np.int32)], align=True)))
+    table = Cooccurrence(starts, np.zeros(starts[-1], slot_type(fields)))
     table.targets[:] = EMPTY
     list(pool.map(lambda keys: fill_rows(keys, starts, table.targets), sets))
     return table
+
+
+def slot_type(fields: Fields) -> np.dtype[np.void]:
+    """Return the type of a slot; fields: besides the target type, the widest first."""
+    return np.dtype([*fields, ("target", np.int32)], align=True)
 
 
 def row_starts(degrees: NDArray[np.int64]) -> NDArray[np.int64]:

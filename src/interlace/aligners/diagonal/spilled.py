@@ -1,14 +1,13 @@
-"""The type pairs of `diagonal` on disk, when they exceed the memory limit.
+"""The type pairs of `diagonal` in temporary files, when they exceed the memory limit.
 
-Each part of the text has a run: its type pairs, sorted, with their probabilities and counts. A pass over a part needs
-only its run; new probabilities need all counts of a pair, which are merged range by range. Counts are integers and
-probabilities are computed from their sums, so that results equal those of one table in memory.
+A pass over a part of the text works on a table in memory of that part's pairs: its probabilities come from the table of
+all pairs, which is mapped from a file, and its counts are added to it. Both are in the order of source types, so that
+the file is read from its beginning to its end. Counts are integers, so results equal those of one table in memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from interlace.aligners.diagonal.cooccurrence import (
     Fields,
     fill_rows,
     row_starts,
+    slot_type,
     table_of,
 )
 from interlace.alignment.spill import SpilledColumn, cut_runs
@@ -27,91 +27,63 @@ from interlace.alignment.spill import SpilledColumn, cut_runs
 
 @dataclass
 class SpilledPairs:
-    """Runs of sorted type pairs, one after the other.
+    """The type pairs of each part of a text, sorted.
 
-    types: number of source and of target types. fields: the counts and probabilities of a slot. rows: pairs that are
-    merged at a time. chunks: the number of chunks of each part.
+    types: number of source types. fields: the counts and probabilities of a slot. rows: pairs that are merged at a
+    time. chunks: the number of chunks of each part.
     """
 
-    types: tuple[int, int]
+    types: int
     fields: Fields
     rows: int
+    chunks: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._keys, self._columns = SpilledColumn(np.int64), {name: SpilledColumn(kind) for name, kind in self.fields}
-        self._counts = [name for name, _ in self.fields if name not in dict(PROBABILITIES)]
-        self._probabilities = [name for name, _ in PROBABILITIES]
-        self._starts, self.chunks = [0], list[int]()
+        self._keys, self._starts = SpilledColumn(np.int64), [0]
 
-    def add(self, sets: list[NDArray[np.int64]], chunks: int, probability: float) -> None:
-        """Add the run of the next part of the text, with equal probabilities."""
+    def add(self, sets: list[NDArray[np.int64]], chunks: int) -> None:
+        """Add the pairs of the next part of the text."""
         keys = np.sort(np.concatenate([keys[keys != EMPTY] for keys in sets]))
         self._keys.append(keys)
-        for name, column in self._columns.items():
-            column.append(np.full(len(keys), 0 if name in self._counts else probability))
         self._starts.append(self._starts[-1] + len(keys))
         self.chunks.append(chunks)
 
-    def run(self, part: int) -> Cooccurrence:
-        """Return the table of a part, with probabilities and without counts."""
-        rows = slice(self._starts[part], self._starts[part + 1])
-        table = table_of(_entries(self._keys.read(rows)), self.types[0], self.fields)
-        self._load(table, rows, self._probabilities)
-        return table
-
-    def store(self, part: int, table: Cooccurrence) -> None:
-        """Store the counts of a part."""
-        self._store(table, slice(self._starts[part], self._starts[part + 1]), self._counts)
-
-    def degrees(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the number of types that each source type and each target type co-occurs with."""
-        found = (np.zeros(self.types[0], np.int64), np.zeros(self.types[1], np.int64))
-        for _, keys in self._ranges():
-            for side, types in enumerate(_entries(keys).T):
-                found[side][:] += np.bincount(types, minlength=self.types[side])
-        return found
-
-    def maximize(self, update: Callable[[Cooccurrence], None]) -> None:
-        """Set the probabilities of all pairs by a function that does so for a table with counts."""
-        for cuts, keys in self._ranges():
-            table = table_of(_entries(keys), self.types[0], self.fields)
-            for rows in cuts:
-                self._load(table, rows, self._counts)
-            update(table)
-            for rows in cuts:
-                self._store(table, rows, self._probabilities)
-
-    def whole(self, degrees: NDArray[np.int64]) -> Cooccurrence:
-        """Return the table of all pairs without counts, mapped from a temporary file."""
-        starts = row_starts(degrees)
-        slots = SpilledColumn(np.dtype([("target", np.int32), *PROBABILITIES]), rows=int(starts[-1])).mapped()
-        table = Cooccurrence(starts, slots)
-        for first in range(0, len(slots), self.rows):
-            table.targets[first : first + self.rows] = EMPTY
-        for cuts, keys in self._ranges():
-            fill_rows(keys, starts, table.targets)
-            for rows in cuts:
-                self._load(table, rows, self._probabilities)
-        return table
-
-    def _ranges(self) -> Iterator[tuple[list[slice], NDArray[np.int64]]]:
-        """Yield ranges of pairs: their rows in each run, and the distinct pairs, sorted."""
+    def table(self) -> Cooccurrence:
+        """Return a table of all pairs, mapped from a temporary file."""
+        degrees = np.zeros(self.types, np.int64)
         for cuts in cut_runs(self._keys, self._starts, self.rows):
-            yield cuts, np.unique(np.concatenate([self._keys.read(rows) for rows in cuts]))
+            keys = np.unique(np.concatenate([self._keys.read(rows) for rows in cuts]))
+            degrees += np.bincount(keys >> 32, minlength=self.types)
+        starts = row_starts(degrees)
+        table = Cooccurrence(starts, SpilledColumn(slot_type(self.fields), rows=int(starts[-1])).mapped())
+        table.targets[:] = EMPTY
+        for part in range(len(self.chunks)):
+            fill_rows(self._run(part), starts, table.targets)
+        return table
 
-    def _load(self, table: Cooccurrence, rows: slice, names: list[str]) -> None:
-        """Set fields of a table; counts are added."""
-        slots = table.find(_entries(self._keys.read(rows)))
+    def load(self, part: int, whole: Cooccurrence) -> Cooccurrence:
+        """Return the table of a part, with the probabilities of the table of all pairs and without counts."""
+        entries = self._entries(part)
+        table = table_of(entries, self.types, self.fields)
+        self._copy(entries, whole, table, [name for name, _ in PROBABILITIES])
+        return table
+
+    def add_counts(self, part: int, table: Cooccurrence, whole: Cooccurrence) -> None:
+        """Add the counts of a part to those of the table of all pairs."""
+        self._copy(
+            self._entries(part), table, whole, [name for name, _ in self.fields if name not in dict(PROBABILITIES)]
+        )
+
+    def _copy(self, entries: NDArray[np.int32], source: Cooccurrence, target: Cooccurrence, names: list[str]) -> None:
+        """Add fields of some pairs of one table to those of another, which are 0 in a new one."""
+        slots, others = source.find(entries), target.find(entries)
         for name in names:
-            before = table.slots[name][slots] if name in self._counts else 0
-            table.slots[name][slots] = before + self._columns[name].read(rows)
+            target.slots[name][others] += source.slots[name][slots]
 
-    def _store(self, table: Cooccurrence, rows: slice, names: list[str]) -> None:
-        slots = table.find(_entries(self._keys.read(rows)))
-        for name in names:
-            self._columns[name].write(rows.start, table.slots[name][slots])
+    def _run(self, part: int) -> NDArray[np.int64]:
+        return self._keys.read(slice(self._starts[part], self._starts[part + 1]))
 
-
-def _entries(keys: NDArray[np.int64]) -> NDArray[np.int32]:
-    """(m, 2) source and target type of each key."""
-    return np.stack([keys >> 32, keys & 0xFFFFFFFF], axis=1).astype(np.int32)
+    def _entries(self, part: int) -> NDArray[np.int32]:
+        """(m, 2) source and target types of the pairs of a part."""
+        keys = self._run(part)
+        return np.stack([keys >> 32, keys & 0xFFFFFFFF], axis=1).astype(np.int32)

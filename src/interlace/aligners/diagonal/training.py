@@ -16,7 +16,7 @@ from interlace.aligners.diagonal import Diagonal, kernels
 from interlace.aligners.diagonal.cooccurrence import PROBABILITIES, Cooccurrence, Fields, collect, in_rows
 from interlace.aligners.diagonal.spilled import SpilledPairs
 from interlace.alignment import WordPairs
-from interlace.alignment.spill import GB
+from interlace.alignment.spill import GB, SpilledColumn
 from interlace.core.processors import processors
 from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
@@ -78,7 +78,7 @@ def by_parts(pool: ThreadPoolExecutor, work: Callable[[int, int], Any], count: i
 class EmTraining:
     """The state of EM: probabilities and expected counts of all type pairs of the text and of a prior.
 
-    They are in one table in memory; or, if there are too many, those of one part of the text at a time are in a table.
+    They are in one table, in memory or, if there are too many, in a file; see `SpilledPairs`.
     """
 
     def __init__(
@@ -99,18 +99,19 @@ class EmTraining:
         for chunks, sets, last in collect(reported(), prior.entries, pool, limit):
             if last and self._spilled is None:
                 self._table = in_rows(sets, source, fields, pool)
-                self._table.slots["forward"] = self._table.slots["backward"] = kernels.SCALE  # equal probabilities
             else:
-                self._spilled = self._spilled or SpilledPairs((source, target), fields, limit // 2 + 1)
-                self._spilled.add(sets, chunks, kernels.SCALE)
+                self._spilled = self._spilled or SpilledPairs(source, fields, limit // 2 + 1)
+                self._spilled.add(sets, chunks)
+        if self._spilled is not None:
+            log.info("diagonal: word pairs of %d parts of the text in temporary files", len(self._spilled.chunks))
+            self._table = self._spilled.table()
+        self._table.slots["forward"] = self._table.slots["backward"] = kernels.SCALE  # equal probabilities
         self._nulls = (np.full(source, kernels.SCALE, np.float32), np.full(target, kernels.SCALE, np.float32))
         self._tensions = np.full(2, settings.tension)
         self._null_counts = (np.zeros(source, np.int64), np.zeros(target, np.int64))
         self._prior = (prior.entries, np.rint(prior.counts * kernels.FIXED).astype(np.int64))
         # types that each source type and each target type co-occurs with
-        self._degrees = self._table.degrees(target) if self._spilled is None else self._spilled.degrees()
-        if self._spilled is not None:
-            log.info("diagonal: word pairs of %d parts of the text in temporary files", len(self._spilled.chunks))
+        self._degrees = self._table.degrees(target)
 
     def run(self) -> kernels.DiagonalModel:
         """Return the probabilities after all passes over the training pairs, in a table without counts."""
@@ -120,9 +121,8 @@ class EmTraining:
             if self._settings.tension_rate and iteration > 0:
                 self._update_tensions(found)
             self._maximize(totals)
-        if self._spilled is not None:
-            return self._model(self._spilled.whole(self._degrees[0]))
-        slots = np.empty(len(self._table.slots), [("target", np.int32), *PROBABILITIES])
+        size, kind = len(self._table.slots), np.dtype([("target", np.int32), *PROBABILITIES])
+        slots = np.empty(size, kind) if self._spilled is None else SpilledColumn(kind, rows=size).mapped()
         for name in slots.dtype.names or ():
             slots[name] = self._table.slots[name]
         return self._model(Cooccurrence(self._table.starts, slots))
@@ -143,7 +143,7 @@ class EmTraining:
         found, numbered = np.zeros((2, 2), np.int64), enumerate(self._pairs, before + 1)
         spilled = self._spilled
         for part, chunks in enumerate([self._pairs.chunks] if spilled is None else spilled.chunks):
-            table = self._table if spilled is None else spilled.run(part)
+            table = self._table if spilled is None else spilled.load(part, self._table)
             model, counts = self._model(table), self._counts(table)
             if part == 0:  # has the pairs of the prior
                 slots = table.find(self._prior[0])
@@ -162,7 +162,7 @@ class EmTraining:
 
             by_parts(self._pool, total, len(totals[0]), _TYPES)
             if spilled is not None:
-                spilled.store(part, table)
+                spilled.add_counts(part, table, self._table)
         return found / kernels.FIXED
 
     def _maximize(self, totals: list[NDArray[np.int64]]) -> None:
@@ -172,19 +172,12 @@ class EmTraining:
             kernels.SCALE / kernels.exp_digammas(total / kernels.FIXED + alpha * np.maximum(degrees, 1))
             for total, degrees in zip(totals, self._degrees, strict=True)
         ]
+        model, counts = self._model(self._table), self._counts(self._table)
 
-        def update(table: Cooccurrence) -> None:
-            model, counts = self._model(table), self._counts(table)
+        def maximize(first: int, last: int) -> None:
+            kernels.maximize(model, counts, first, last, alpha, scales[0], scales[1])
 
-            def maximize(first: int, last: int) -> None:
-                kernels.maximize(model, counts, first, last, alpha, scales[0], scales[1])
-
-            by_parts(self._pool, maximize, len(totals[0]), _TYPES)
-
-        if self._spilled is None:
-            update(self._table)
-        else:
-            self._spilled.maximize(update)
+        by_parts(self._pool, maximize, len(totals[0]), _TYPES)
         for links, theta in zip(self._null_counts, self._nulls, strict=True):
             whole = np.array([links.sum() / kernels.FIXED + alpha * len(links)])
             share = kernels.exp_digammas(links / kernels.FIXED + alpha) / kernels.exp_digammas(whole)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import NamedTemporaryFile, gettempdir
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,7 +88,7 @@ class Source:
         return read_pairs(self.reader, self.files, self.languages)
 
 
-def numbered(sources: Sequence[Source], spool: Path, progress: Progress) -> tuple[WordPairs, int]:
+def numbered(sources: Sequence[Source], progress: Progress) -> tuple[WordPairs, int]:
     """Return the numbered words of all sources, and the number of pairs of the first."""
     rows = np.zeros(len(sources), np.int64)
 
@@ -99,7 +99,7 @@ def numbered(sources: Sequence[Source], spool: Path, progress: Progress) -> tupl
                 progress("reading", int(rows.sum()), 0)
                 yield chunk
 
-    words = WordPairs.of(chunks(), spool)
+    words = WordPairs.of(chunks(), Path(gettempdir()))
     return words, int(rows[0])
 
 
@@ -127,12 +127,7 @@ class AlignedText(NamedTuple):
 
 
 def linked(
-    files: Sequence[Path],
-    sure: tuple[Path | None, float],
-    languages: str,
-    word_tokenizer: str,
-    reader: str,
-    spool: Path,
+    files: Sequence[Path], sure: tuple[Path | None, float], languages: str, word_tokenizer: str, reader: str
 ) -> AlignedText:
     """Read parallel text and its alignments (the last file), or align the text if there is no such file.
 
@@ -159,7 +154,7 @@ def linked(
         word_tokenizer = recorded
     text = Source.of(files[:-1] if given else files, languages, reader, word_tokenizer)
     with watching() as watch:
-        words, _ = numbered([text], spool, watch)
+        words, _ = numbered([text], watch)
         if not given:
             log.info("no alignments given: aligning %d pairs with %s", len(words), DEFAULT_ALIGNER)
             made = ALIGNERS.build(DEFAULT_ALIGNER).fit(words, None, watch).align_training_pairs(words)

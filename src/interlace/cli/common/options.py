@@ -93,40 +93,6 @@ OutputFile = Annotated[
     Path | None, typer.Option("--output", "-o", help="Output file, gzip by suffix. Default: standard output.")
 ]
 JsonSummary = Annotated[bool, typer.Option("--json", help="Print counts and scores as JSON; requires --output.")]
-SourceFile = Annotated[Path, typer.Argument(metavar="SRC", help="Source text; without TGT, lines `source ||| target`.")]
-TargetFile = Annotated[
-    Path | None,
-    typer.Argument(metavar="TGT", help="Target text, line by line a translation of SRC.", show_default=False),
-]
-AlignerName = Annotated[
-    str, typer.Option("--aligner", help="Aligner: see `interlace list aligners`. Default: gibbs.", metavar="NAME")
-]
-AlignerChanges = Annotated[
-    list[str], typer.Option("--set", help="A setting of the aligner, such as seed=1 (repeatable).", metavar="KEY=VALUE")
-]
-SymmetrizationName = Annotated[
-    str,
-    typer.Option(
-        "--symmetrization", help="Heuristic, such as grow-diag-final-and. Default: the aligner's.", metavar="NAME"
-    ),
-]
-Extra = Annotated[
-    tuple[Path, Path] | None,
-    typer.Option(
-        "--extra", help="More parallel text to train on, two files; its alignments are not written.", metavar="SRC TGT"
-    ),
-]
-PriorsFile = Annotated[
-    Path | None, typer.Option("--priors", help="Prior dictionary: source, tab, target, optionally a tab and a count.")
-]
-LoadModel = Annotated[Path | None, typer.Option("--load-model", help="Align with this saved model, without training.")]
-SaveModel = Annotated[Path | None, typer.Option("--save-model", help="Save the trained aligner in this folder.")]
-GoldFile = Annotated[Path | None, typer.Option("--gold", help="Gold alignments: prints precision, recall, F1 and AER.")]
-ConfidenceOutput = Annotated[
-    Path | None, typer.Option("--confidence", help="Output file for the confidence of each link, one line per pair.")
-]
-FigureFile = Annotated[Path | None, typer.Option("--figure", help="Draw one pair: FILE.svg.")]
-PairNumber = Annotated[int, typer.Option("--pair", min=1, help="Line number of the drawn pair, from 1.")]
 ConfidenceInput = Annotated[
     Path | None,
     typer.Option("--confidence", help="Confidence of each link, as `interlace align --confidence` writes it."),
@@ -140,13 +106,7 @@ Top = Annotated[
     int, typer.Option("--top", min=0, help="Maximum number of translations of a source word or phrase; 0: all.")
 ]
 Memory = Annotated[float, typer.Option("--memory", min=1e-6, help="GB for counts; more are kept in temporary files.")]
-AlignerMemory = Annotated[
-    float | None,
-    typer.Option("--memory", min=1e-6, help="GB for counts of `diagonal` (4); more are kept in temporary files."),
-]
 NoBorderWords = Annotated[
     bool, typer.Option("--no-border-words", help="Exclude phrases that begin or end with an unaligned word.")
 ]
-Mutual = Annotated[bool, typer.Option("--mutual", help="Only mutually most frequent translations.")]
-WordsOnly = Annotated[bool, typer.Option("--words", help="Only words that contain a letter.")]
 Muse = Annotated[bool, typer.Option("--muse", help="Omit counts, as in MUSE's dictionaries.")]

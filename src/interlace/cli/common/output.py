@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import rich.table
@@ -75,16 +76,17 @@ def lines_to(path: Path | None) -> Iterator[Callable[[Iterable[str]], None]]:
 
 
 @contextmanager
-def file_to(path: Path | None, spool: Path) -> Iterator[Path]:
+def file_to(path: Path | None) -> Iterator[Path]:
     """Yield a path to write to; without `path`, the content is copied to standard output."""
     if path is not None:
         with atomic(path) as partial:
             yield partial
         return
-    result = spool / "result"
-    yield result
-    with _standard_output() as file, result.open("rb") as written:
-        shutil.copyfileobj(written, file)
+    with TemporaryDirectory() as folder:
+        result = Path(folder, "result")
+        yield result
+        with _standard_output() as file, result.open("rb") as written:
+            shutil.copyfileobj(written, file)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from pydantic import Field
 
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
-from interlace.objectives import Batch, Objective, Prepared, Preview, Term, language_id, place_texts, token_texts
+from interlace.objectives import Batch, Objective, Prepared, Preview, Term, place_texts, token_texts
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -103,7 +103,7 @@ class Seq2SeqObjective(Objective):
         if decoder.first is not None:
             extra[DECODER_FIRST] = decoder.first
         if prepared.language_ids:
-            ids = np.array([language_id(prepared.traits, target) for target in targets], np.int64)
+            ids = np.array([prepared.traits.language_id(target) for target in targets], np.int64)
             extra[DECODER_LANGUAGES] = np.broadcast_to(ids[decoder.sides][:, None], decoder.ids.shape).copy()
         counts = dict.fromkeys([self.term, NLL] if self.label_smoothing else [self.term], len(decoder.labels))
         batch = Batch.of(read, languages, prepared, at=decoder.at, labels=decoder.labels, counts=counts, extra=extra)

@@ -21,7 +21,7 @@ from interlace.core.ragged import Ragged, ranges
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs, Sentences
 from interlace.data.layout import sentence_layout
-from interlace.objectives import Batch, Objective, Prepared, Resources, encoder_inputs, resolve_language_ids
+from interlace.objectives import Batch, Objective, Prepared, Resources
 from interlace.objectives.clm import Clm
 from interlace.objectives.mlm import Mlm
 
@@ -139,7 +139,7 @@ def causal_likelihood(
 
 def pseudo_likelihood(backbone: Backbone, vocab: Vocab, text: Sentences, limits: InputLimits) -> Likelihood:
     """Predict each subword of single sentences alone masked (Salazar et al. 2020, section 2); all must fit."""
-    feed = resolve_language_ids(limits.language_ids, backbone.traits, "perplexity")
+    feed = backbone.traits.feeds_languages(limits.language_ids, "perplexity")
     known = known_subwords(text, vocab)
     owners, places = text.ids.rows()[known], text.ids.columns()[known]
     found, lengths = Likelihood.empty(len(text)), text.lengths[owners] + 2
@@ -151,7 +151,7 @@ def pseudo_likelihood(backbone: Backbone, vocab: Vocab, text: Sentences, limits:
         at = (np.arange(len(chosen)), places[chosen] + 1)
         labels = layout.ids[at]
         layout.ids[at] = vocab.mask
-        inputs = encoder_inputs(layout, backbone.traits, (text.language,), language_ids=feed)
+        inputs = backbone.traits.encoder_inputs(layout, (text.language,), language_ids=feed)
         batch = Batch(inputs, at, labels, {"pseudo": len(labels)}, layout.tokens)
         found.add(owners[chosen], _nats(backbone, batch))
     words, characters = sizes_of(text, vocab)

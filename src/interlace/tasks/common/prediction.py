@@ -40,15 +40,10 @@ def inference(*modules: nn.Module) -> Iterator[None]:
     """Compute without dropout and gradients; the modules return to their modes afterwards."""
     import torch
 
-    modes = [module.training for module in modules]
-    try:
-        with torch.inference_mode():
-            for module in modules:
-                module.eval()
-            yield
-    finally:
-        for module, mode in zip(modules, modes, strict=True):
-            module.train(mode)
+    from interlace.models.search import eval_mode
+
+    with torch.inference_mode(), eval_mode(*modules):
+        yield
 
 
 def predict_all(

@@ -18,7 +18,7 @@ from interlace.core.settings import Settings
 from interlace.data import Sentences
 from interlace.data.layout import sentence_layout
 from interlace.embeddings import WordVectors
-from interlace.objectives import BoolOrAuto, Prepared, encoder_inputs, resolve_language_ids
+from interlace.objectives import BoolOrAuto, Prepared
 from interlace.tasks.common.prediction import InputLimits, buckets, inference
 
 if TYPE_CHECKING:
@@ -44,12 +44,12 @@ def layer_vectors(
     from interlace.models.backbone import pool
 
     prepared = Prepared(vocab, backbone.traits)
-    feed = resolve_language_ids(limits.language_ids, backbone.traits, "sentence vectors")
+    feed = backbone.traits.feeds_languages(limits.language_ids, "sentence vectors")
     vectors = np.zeros((len(layers), len(sentences), backbone.width), np.float32)
     with inference(backbone):
         for rows in buckets(sentences, prepared, limits.max_length, limits.tokens_per_batch):
             layout = sentence_layout(sentences.take(rows), vocab, min(limits.max_length, backbone.traits.max_length))
-            arrays = encoder_inputs(layout, backbone.traits, (sentences.language,), language_ids=feed)
+            arrays = backbone.traits.encoder_inputs(layout, (sentences.language,), language_ids=feed)
             inputs = {name: torch.from_numpy(array).to(backbone.device) for name, array in arrays.items()}
             content = torch.from_numpy(layout.content).to(backbone.device)
             states = backbone.hidden_states(inputs)
