@@ -53,7 +53,7 @@ def mine(target, tmp_path):
     for name in ("train.en", "dev.en", "test.en", "test.de"):
         (tmp_path / f"{name}.conllu").write_text(name)
     more = {"evaluate.tasks.pos.files": "{split}.{language}.conllu", "evaluate.tasks.pos.targets": '["de"]'}
-    return target.with_recipe(change_recipe(target.recipe, more))
+    return replace(target, recipe=change_recipe(target.recipe, more))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_changed_files_are_scored_again(target, made, tmp_path, name, more, file
         for each in names:
             (tmp_path / folder / each).write_text(each)
     changes = {f"evaluate.tasks.{name}.{key}": value for key, value in more.items()}
-    asked = target.with_recipe(change_recipe(target.recipe, changes))
+    asked = replace(target, recipe=change_recipe(target.recipe, changes))
     for _ in range(2):
         run(asked, [name], seeds=1)
     count = len(made)
@@ -103,7 +103,7 @@ def test_settings_key_depends_on_settings_alone(mine, made, tmp_path):
     first = settings(mine)
     assert len(first) == 1
     assert settings(replace(mine, model=str(tmp_path / "other"), into=tmp_path / "others")) == first
-    assert settings(mine.with_recipe(longer)) != first
+    assert settings(replace(mine, recipe=longer)) != first
     keys = [settings(replace(mine, recipe=at, into=tmp_path / f"of {n}")) for n, at in enumerate((here, moved))]
     assert keys[0] == keys[1]
 
@@ -162,7 +162,7 @@ def test_a_failed_evaluation_keeps_earlier_scores(target, made, monkeypatch):
 
     scored_by(monkeypatch, scored)
     with pytest.raises(evaluate.IncompleteError):
-        run(target.with_recipe(change_recipe(target.recipe, more)), ["pos", "xnli"], seeds=1)
+        run(replace(target, recipe=change_recipe(target.recipe, more)), ["pos", "xnli"], seeds=1)
     kept = {(row["task"], row["score"]) for row in json.loads((target.into / "scores.json").read_text())}
     assert kept == {("pos", 1), ("xnli", 3)}
 
@@ -170,14 +170,14 @@ def test_a_failed_evaluation_keeps_earlier_scores(target, made, monkeypatch):
 def test_added_setting_keeps_existing_scores(target, made):
     run(target, ["xnli"], seeds=1)
     more = {"evaluate.tasks.xnli.settings": '["zero-shot", "translate-train"]'}
-    rows = run(target.with_recipe(change_recipe(target.recipe, more)), ["xnli"], seeds=1)
+    rows = run(replace(target, recipe=change_recipe(target.recipe, more)), ["xnli"], seeds=1)
     assert len(made) == 1 + 3  # a model a language, beside the one there is
     assert [row["score"] for row in rows if row["setting"] == "zero-shot"] == [1, 1, 1, 1]
     assert [row["language"] for row in rows if row["setting"] == "translate-train"] == ["de", "es", "hi"]
 
 
 def test_rejects_a_task_without_languages(target, made):
-    nowhere = target.with_recipe(change_recipe(target.recipe, {"evaluate.tasks.retrieval.targets": "[]"}))
+    nowhere = replace(target, recipe=change_recipe(target.recipe, {"evaluate.tasks.retrieval.targets": "[]"}))
     with pytest.raises(DataError, match=r"retrieval: no language to score; .*evaluate\.tasks\.retrieval\.targets"):
         run(nowhere, ["retrieval"])
     assert not made
@@ -207,11 +207,11 @@ def test_evaluates_a_checkpoint_without_recipe(tmp_path):
 def test_translate_train_all_scores_depend_on_the_languages(target, made):
     """What was trained on four languages together says nothing of two of them."""
     together = {"evaluate.tasks.pos.settings": '["translate-train-all"]'}
-    four = target.with_recipe(change_recipe(target.recipe, together))
-    two = target.with_recipe(change_recipe(four.recipe, {"evaluate.tasks.pos.targets": '["de"]'}))
+    four = replace(target, recipe=change_recipe(target.recipe, together))
+    two = replace(target, recipe=change_recipe(four.recipe, {"evaluate.tasks.pos.targets": '["de"]'}))
     assert {row["score"] for row in run(four, ["pos"], seeds=1)} == {1}
     assert [(row["language"], row["score"]) for row in run(two, ["pos"], seeds=1)] == [("en", 2), ("de", 2)]
-    fewer = target.with_recipe(change_recipe(target.recipe, {"evaluate.tasks.pos.targets": '["de"]'}))
+    fewer = replace(target, recipe=change_recipe(target.recipe, {"evaluate.tasks.pos.targets": '["de"]'}))
     run(target, ["pos"], seeds=1)
     assert {row["score"] for row in run(fewer, ["pos"], seeds=1)} == {3}  # zero-shot: the same model, fewer of its rows
 
