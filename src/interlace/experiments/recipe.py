@@ -96,7 +96,7 @@ class ObjectiveEntry(EntrySettings):
 
     weight: Weight = Field("1", description="Sampling weight: a number or a schedule over steps.")
     loss_weight: Weight = Field(
-        "1", description="Factor of the loss, a number or a schedule (XLM's lambda); not drawn while it is 0."
+        "1", description="Factor of the loss, a number or a schedule (XLM's lambda); 0: no batches are drawn."
     )
     corpora: list[str] = Field(
         [],

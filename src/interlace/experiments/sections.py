@@ -168,7 +168,7 @@ class AlignSettings(EntrySettings):
         "or a group of [corpora], which is aligned first: the counts of its links are the lexicon.",
     )
     phrases: TableRules | None = Field(
-        None, description="Rules of phrase extraction; default: TableRules if an objective needs phrases."
+        None, description="Rules of phrase extraction; default: only if an objective needs phrases."
     )
     settings: dict[str, Any] = Field({}, description="Settings of the aligner.")
 
@@ -285,7 +285,7 @@ class TrainSettings(Settings):
     language_alpha: Alpha = Field(
         "0.7",
         description="Exponent of language sampling within an objective, a number or a schedule over steps (XLM: 0.7; "
-        "mmBERT falls from 0.7 over 0.5 to 0.3 by stage). Corpora of one language share its part by size.",
+        "mmBERT: 0.7, 0.5 and 0.3 by stage). Corpora of one language share its draws in proportion to size.",
     )
     max_passes: float | None = Field(
         None,
@@ -294,7 +294,7 @@ class TrainSettings(Settings):
         "goes to the others (UniMax, Chung et al. 2023); default: no limit.",
     )
     sampling_unit: Literal["tokens", "sentences"] = Field(
-        "sentences", description="Unit in which the size of a language counts for its share."
+        "sentences", description="Unit of a language's size in language sampling."
     )
     optimizer: OptimizerSettings = Field(default_factory=OptimizerSettings, description="Optimizer and learning rate.")
     precision: Literal["auto", "no", "bf16", "fp16"] = Field(

@@ -112,7 +112,7 @@ class HeadSettings(Settings):
 
     max_length: int = Field(256, ge=8, description="Maximum sequence length in tokens (XLM: 256, XTREME: 128).")
     dropout: float = Field(0.1, ge=0, lt=1, description="Dropout probability before the linear layer.")
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model embeds them.")
 
 
 class TaskHead(HeadSettings, Objective):
@@ -324,7 +324,7 @@ class FineTuneTask(HeadSettings, Task):
     translatable: ClassVar[bool] = False  # whether gold labels hold for a translation of the text: translate-test
 
     settings: list[Setting] = Field(
-        ["zero-shot"], min_length=1, description="What the task is trained and scored on, one or several."
+        ["zero-shot"], min_length=1, description="Evaluation settings to train and score."
     )
     translations: Literal["machine", "human"] = Field(
         "machine",
