@@ -144,8 +144,8 @@ class TaskScores:
         translations = [each for each in self.table.unique("translations") if each]
         signatures = dict.fromkeys(f"{name} {text}" for row in self.table for name, text in row.signatures.items())
         found = {
-            f"Measurements a cell: {spread(seeds[0], seeds[-1], 0)}." if seeds else "": True,
-            f"Test examples a language: {spread(sizes[0], sizes[-1], 0)}." if sizes else "": True,
+            f"Measurements per cell: {spread(seeds[0], seeds[-1], 0)}." if seeds else "": True,
+            f"Test examples per language: {spread(sizes[0], sizes[-1], 0)}." if sizes else "": True,
             f"Left out, not finite: {unfinite} scores.": unfinite,
             "Lower is better.": self.first.greater_is_better is False,
             self.table.collapse_note(): True,

@@ -323,9 +323,7 @@ class FineTuneTask(HeadSettings, Task):
 
     translatable: ClassVar[bool] = False  # whether gold labels hold for a translation of the text: translate-test
 
-    settings: list[Setting] = Field(
-        ["zero-shot"], min_length=1, description="Evaluation settings to train and score."
-    )
+    settings: list[Setting] = Field(["zero-shot"], min_length=1, description="Evaluation settings to train and score.")
     translations: Literal["machine", "human"] = Field(
         "machine",
         description="Who translated the files of translate-.. settings ('human': XNLI's own test sets); recorded with "

@@ -39,7 +39,7 @@ def _by_language(runs: Sequence[Run], results: Sequence[TaskScores]) -> Section:
     if sources:
         lead = f"Fine-tuned on {language_names(sources)}; other languages are scored zero-shot."
     if settings := dict.fromkeys(one.first.setting for one in results if one.first.setting != "zero-shot"):
-        lead += f" Tables say where the setting is different ({', '.join(settings)})."
+        lead += f" Titles name other settings ({', '.join(settings)})."
     figures = [_dots(one, styles, short) for one in results]
     tables = []
     for one in results:

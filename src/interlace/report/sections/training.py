@@ -213,8 +213,8 @@ def _losses(runs: Sequence[Run]) -> list[Section]:
     note = f" A point is the mean of up to {size} logged steps." if size > 1 else ""
     figures = []
     for unit, caption, wanted in (
-        ("loss in nats a prediction", "Loss in nats a predicted token, over training steps.", False),
-        ("share", "Share of the predicted tokens that the name is true of, over training steps.", True),
+        ("loss in nats per prediction", "Loss in nats per predicted token, over training steps.", False),
+        ("share", "The share that each panel names, over training steps.", True),
     ):
         panels = [
             line_panel(name, lines, replace(domain(lines), steps=_span(curves.values()).steps), unit)
