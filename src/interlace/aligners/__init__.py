@@ -1,4 +1,4 @@
-"""Registry of aligners: which words of a sentence translate which words of the other.
+"""Registry of word aligners for parallel text.
 
 An aligner is a set of settings. `fit` learns from sentence pairs and returns a `FittedAligner`, which aligns any pairs,
 its training pairs or new ones, chunk by chunk.
