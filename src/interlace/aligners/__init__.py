@@ -92,7 +92,7 @@ class FittedAligner(ABC):
     def align_training_pairs(self, pairs: WordPairs) -> Alignments:
         """Align the training pairs or a slice of them (`pairs.first` is the index of its first pair).
 
-        The same as `align` by default; a sampling aligner knows more about the pairs it sampled.
+        The same as `align` by default; a sampling aligner uses its samples of these pairs.
         """
         return self.align(pairs)
 

@@ -124,7 +124,7 @@ class VocabSettings(Settings):
     size: int = Field(8000, ge=300, le=10**7, description="Size to learn, special tokens included (XLM: 95k).")
     alpha: float = Field(0.5, ge=0, le=1, description="Exponent of language sampling for the vocabulary (XLM: 0.5).")
     seed: int = Field(0, ge=0, description="Seed of that sampling, independent of `seed`.")
-    corpora: list[str] = Field([], description="Groups to learn from; default: all. Compared recipes should agree.")
+    corpora: list[str] = Field([], description="Groups to learn from; default: all. Use the same in compared recipes.")
     kind: Literal["byte-bpe", "bpe", "wordpiece", "unigram"] = Field(
         "byte-bpe",
         description="Tokenization algorithm; byte-bpe has no unknown characters. byte-bpe and bpe are reproducible "

@@ -349,7 +349,7 @@ class FineTuneTask(HeadSettings, Task):
 
     @abstractmethod
     def head(self) -> TaskHead:
-        """Return what is trained on the examples. `languages` are known here."""
+        """Return the head to train on the examples; `languages` are already known."""
 
     def build_head(self, kind: type[Head], **settings: Any) -> Head:
         """Create a head with the settings that it shares with the task."""

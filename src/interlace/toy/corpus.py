@@ -38,7 +38,7 @@ class ToyCorpus(Settings):
     sentences: int = Field(12_000, ge=1, description="Training lines of plain text per language, from its own scenes.")
     pairs: int = Field(8_000, ge=1, description="Training pairs of English and each other language.")
     labelled: int = Field(2_000, ge=1, description="Training sentences with parts of speech and names, per language.")
-    nli: int = Field(3_000, ge=1, description="Training pairs of premise and hypothesis; as many for paraphrases.")
+    nli: int = Field(3_000, ge=1, description="Training pairs for NLI, and as many for paraphrases.")
     questions: int = Field(1_000, ge=1, description="Training questions on short passages, the same in all languages.")
     dev: int = Field(500, ge=1, description="Development items of each kind, the same in all languages.")
     test: int = Field(500, ge=1, description="Test items of each kind, the same in all languages.")
