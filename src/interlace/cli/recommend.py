@@ -11,7 +11,7 @@ from interlace.core.files import must_be_replaceable
 
 
 def recommend(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Text, a sentence a line: train.en train.de ..")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Text, one sentence per line: train.en ...")],
     start: Annotated[
         str | None, typer.Option("--start", metavar="CHECKPOINT", help="Checkpoint to continue. Default: from scratch.")
     ] = None,

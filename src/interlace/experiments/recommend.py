@@ -53,7 +53,7 @@ _SCRATCH = {
 
 @dataclass(frozen=True)
 class TextFile:
-    """A file with a sentence a line. language: from its name. bytes: uncompressed."""
+    """A file with a sentence per line. language: from its name. bytes: uncompressed."""
 
     path: Path
     language: str

@@ -164,7 +164,7 @@ class TaskScores:
         return [sentence for sentence, holds in found.items() if sentence and holds]
 
     def other_metrics(self) -> Table | None:
-        """Return the metrics other than the main one, a row a language and system; None if there are none."""
+        """Return the metrics other than the main one, a row per language and system; None if there are none."""
         rows = add_all_words(self.every)
         main = {(row.run, row.language, row.seed): round(row.score, 4) for row in reversed(self.table)}
         names = [
@@ -263,7 +263,7 @@ def verdict(scores: TaskScores) -> str:
 
 
 def summary_table(results: Sequence[TaskScores]) -> Table:
-    """Return a row a system and a column a task: the mean over the languages that all systems share."""
+    """Return a row per system and a column per task: the mean over the languages that all systems share."""
     systems = list(dict.fromkeys(system for one in results for system in one.systems))
     columns, by_task = [], []
     for one in results:

@@ -386,7 +386,7 @@ _MEANS = {
 
 
 def difference_tables(found: Sequence[Comparison], title: str, scores: Iterable[Score] = ()) -> list[Table]:
-    """Return a table `differences.TASK` for each task and setting, a row a system, metric and language."""
+    """Return a table `differences.TASK` for each task and setting, a row per system, metric and language."""
     named, table = _named((one.measure, one) for one in found), ScoreTable(scores)
     return [_difference_table(name, title, some, table) for name, some in named.items()]
 
@@ -448,7 +448,7 @@ _FINDINGS = (
 
 
 def findings_tables(found: Sequence[Verdict], title: str) -> list[Table]:
-    """Return the table `findings`, a row a finding; none without findings."""
+    """Return the table `findings`, a row per finding; none without findings."""
     heads = ["source", "family", "verdict", "first", "second", "difference", "interval", "margin", "p", "runs"]
     columns = tuple(Column(head, is_text=head in heads[:3]) for head in heads)
     lines = [Line(one.finding.claim, tuple(map(Entry, _verdict_texts(one)))) for one in found]
@@ -482,7 +482,7 @@ _CORRELATION = (
 
 
 def correlation_tables(table: ScoreTable, title: str) -> list[Table]:
-    """Return the table `alignment`, a row a probe and a column a fine-tuned task; none with too few points."""
+    """Return the table `alignment`, a row per probe and a column per fine-tuned task; none with too few points."""
     results = aggregate(table)
     groups = _by_metric(results)
     gaps = [group for group in groups if group[0].setting == GAP]
@@ -562,7 +562,7 @@ _TRANSFER = (
 
 
 def transfer_tables(table: ScoreTable, title: str, recipes: Mapping[str, Recipe] = {}) -> list[Table]:
-    """Return the table `transfer`: supervised, zero-shot and difference by task, and alignment, a row a system.
+    """Return the table `transfer`: supervised, zero-shot and difference by task, and alignment, a row per system.
 
     recipes: of each system, which name its published results. Empty without supervised and zero-shot scores.
     """
