@@ -203,7 +203,7 @@ class _Outputs:
 
 
 def _confidence_lines(found: Alignments) -> Iterator[str]:
-    """Yield the confidences of each pair's links, a line per pair."""
+    """Yield the confidences of each pair's links, a line a pair."""
     values = [f"{value:.4g}" for value in found.confidence.tolist()]
     for start, stop in pairwise((found.links.offsets - found.links.offsets[0]).tolist()):
         yield " ".join(values[start:stop])

@@ -11,13 +11,13 @@ from interlace.core.errors import SettingsError
 
 _Tag = Annotated[str, typer.Option("--tag", help="A word before each translated sentence, such as <BT>.")]
 _Sets = Annotated[
-    list[str], typer.Option("--set", metavar="KEY=VALUE", help="Settings: search.beam=1, filters.ratio.max_ratio=2")
+    list[str], typer.Option("--set", metavar="KEY=VALUE", help="search.beam=1, filters.ratio.max_ratio=2")
 ]
 
 
 def back_translate(
     run: Annotated[str, typer.Argument(help="A finished run, or a model folder.")],
-    text: Annotated[Path, typer.Argument(help="Monolingual text, gzip by suffix.")],
+    text: Annotated[Path, typer.Argument(help="A text file, gzip by suffix: the genuine side.")],
     into: Annotated[Path, typer.Option("--output", "-o", help="Folder for both sides: train.LANGUAGE.")],
     source: Annotated[str, typer.Option("--from", metavar="LANGUAGE", help="Language of the text.")] = "",
     target: Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="Target language.")] = "",

@@ -23,7 +23,7 @@ _Transformations = Annotated[
     typer.Option(
         "--transformations",
         metavar="NAME,..",
-        help="Transformations (`interlace list transformations`), in order of application: g,f is f(g(x)).",
+        help="Transformations (`interlace list transformations`), the first one first: g,f is f(g(x)).",
     ),
 ]
 _Undo = Annotated[

@@ -25,7 +25,7 @@ _WordTokenizer = Annotated[
     str, typer.Option("--word-tokenizer", help="Word tokenizer: see `interlace list word-tokenizers`.")
 ]
 _Vocab = Annotated[str, typer.Option("--vocab", help="Tokenizer folder or hub name. Default: every word is one token.")]
-_Rows = Annotated[int, typer.Option("--rows", min=1, max=100, help="Number of samples.")]
+_Rows = Annotated[int, typer.Option("--rows", min=1, max=100, help="Number of draws.")]
 _Embeddings = Annotated[
     bool, typer.Option("--language-embeddings", help="Preview for a model with language embeddings (XLM).")
 ]

@@ -11,7 +11,7 @@ from interlace.cli.common import options
 from interlace.core.errors import DataError
 
 _Labels = Annotated[
-    Path, typer.Argument(metavar="LABELS", help="Tags or names (IOB2) of the source words: one line per sentence.")
+    Path, typer.Argument(metavar="LABELS", help="Tags or names (IOB2) of the source words: one line a sentence.")
 ]
 _Missing = Annotated[str, typer.Option("--missing", help="Tag of target words without a link.")]
 

@@ -51,7 +51,7 @@ Tokens = Annotated[
 ]
 Precision = Annotated[
     Literal["no", "bf16", "auto"],
-    typer.Option("--precision", help="no: float32; bf16: bfloat16; auto: bfloat16 where the hardware supports it."),
+    typer.Option("--precision", help="Arithmetic: float32 (no), bfloat16, or bfloat16 where the hardware is fast."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Translate in a direction that the run was not trained in.")]
 ShardOfText = Annotated[
@@ -125,7 +125,7 @@ GoldFile = Annotated[Path | None, typer.Option("--gold", help="Gold alignments: 
 ConfidenceOutput = Annotated[
     Path | None, typer.Option("--confidence", help="Output file for the confidence of each link, one line per pair.")
 ]
-FigureFile = Annotated[Path | None, typer.Option("--figure", help="SVG file for a drawing of one pair.")]
+FigureFile = Annotated[Path | None, typer.Option("--figure", help="Draw one pair: FILE.svg.")]
 PairNumber = Annotated[int, typer.Option("--pair", min=1, help="Line number of the drawn pair, from 1.")]
 ConfidenceInput = Annotated[
     Path | None,
@@ -139,10 +139,10 @@ MinCount = Annotated[int, typer.Option("--min-count", min=1, help="Minimum count
 Top = Annotated[
     int, typer.Option("--top", min=0, help="Maximum number of translations of a source word or phrase; 0: all.")
 ]
-Memory = Annotated[float, typer.Option("--memory", min=1e-6, help="GB for counts; the rest is on disk.")]
+Memory = Annotated[float, typer.Option("--memory", min=1e-6, help="GB for counts; more are kept in temporary files.")]
 AlignerMemory = Annotated[
     float | None,
-    typer.Option("--memory", min=1e-6, help="GB for counts of `diagonal` (4); the rest is on disk."),
+    typer.Option("--memory", min=1e-6, help="GB for counts of `diagonal` (4); more are kept in temporary files."),
 ]
 NoBorderWords = Annotated[
     bool, typer.Option("--no-border-words", help="Exclude phrases that begin or end with an unaligned word.")

@@ -72,7 +72,7 @@ def _text(value: object) -> str:
 
 
 def _compute(runs: Sequence[Run]) -> Section:
-    """Return a row per run, and the totals."""
+    """Return a row a run, and the totals."""
     spent = [_seconds(run) for run in runs]
     total = [sum(each) for each in zip(*spent, strict=True)]
     rows = []

@@ -199,7 +199,7 @@ def _evaluation_title(name: str) -> str:
 
 
 def _losses(runs: Sequence[Run]) -> list[Section]:
-    """Return a panel per loss term, with a line per run."""
+    """Return a panel a loss term, with a line a run."""
     short = short_names(runs)
     series = [_series(run) for run in runs]
     curves: dict[str, list[Curve]] = {}
