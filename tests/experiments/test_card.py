@@ -45,7 +45,7 @@ def test_the_front_matter_is_what_the_hub_reads_and_tables_tell_data_and_objecti
     assert "| 1 | 20.0 % | max_length = 128, corpora = text |" in card
     assert "| 1 | 80.0 % | max_length = 128 |" in card
     assert "| tokens per update, with padding | 16,384 |" in card
-    assert "That of `bert-base-multilingual-cased`, unchanged." in card
+    assert "The vocabulary of `bert-base-multilingual-cased`, unchanged." in card
     extended = card_of(run_of(tmp_path / "extended", vocab__extend="5000"))
     assert "up to 5,000 tokens learned from the training text. Initial embeddings of new tokens: mean of" in extended
 

@@ -1,4 +1,4 @@
-"""Registry of aligners: which words of a sentence translate which words of the other.
+"""Registry of word aligners for parallel text.
 
 An aligner is a set of settings. `fit` learns from sentence pairs and returns a `FittedAligner`, which aligns any pairs,
 its training pairs or new ones, chunk by chunk.
@@ -92,7 +92,7 @@ class FittedAligner(ABC):
     def align_training_pairs(self, pairs: WordPairs) -> Alignments:
         """Align the training pairs or a slice of them (`pairs.first` is the index of its first pair).
 
-        The same as `align` by default; a sampling aligner knows more about the pairs it sampled.
+        The same as `align` by default; a sampling aligner uses its samples of these pairs.
         """
         return self.align(pairs)
 

@@ -31,13 +31,13 @@ class Pharaoh(Aligner):
 
     links: str = Field(
         "",
-        description="The alignment file, plain or gzip, a row per pair; with `backward`: the direction in which each "
-        "target word chose (`fast_align` without -r).",
+        description="The alignment file, plain or gzip, a row per pair; with `backward`: the direction with one link "
+        "per target word (`fast_align` without -r).",
     )
     backward: str = Field(
         "",
-        description="The file of the other direction, in which each source word chose (`fast_align -r`), also with the "
-        "source first; GIZA++ files are reversed if the lengths of the text require it.",
+        description="The file of the other direction, with one link per source word (`fast_align -r`), source index "
+        "first; GIZA++ files are reversed if the lengths of the text require it.",
     )
     symmetrization: Heuristic = Field("grow-diag-final-and", description="Heuristic that combines both directions.")
     format: Literal["auto", "pharaoh", "talp", "wpt", "jsonl", "giza"] = Field(

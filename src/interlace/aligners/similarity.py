@@ -41,7 +41,7 @@ class SimilaritySettings(Settings):
 
     layer: int | None = Field(
         None,
-        description="Layer whose states are compared: 0 embeddings, -1 the last; none: at two thirds (both: 8/12).",
+        description="Layer whose states are compared: 0 embeddings, -1 the last; none: at two thirds (8 of 12).",
     )
     pooling: Literal["any", "mean"] = Field(
         "any",

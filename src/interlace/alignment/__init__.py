@@ -1,4 +1,4 @@
-"""Word alignments and what follows from them: symmetrization, agreement with gold, phrases and lexicons.
+"""Word alignments: symmetrization, agreement with gold alignments, phrases and lexicons.
 
 The alignments of n pairs are a `Ragged` with a row of links (source word, target word) per pair: shape (total, 2)
 int32, counted from 0, sorted by source then target, without duplicates. Phrase pairs are rows of half-open word spans

@@ -28,8 +28,8 @@ class PhraseRules(Settings):
     )
     unaligned_borders: bool = Field(
         True,
-        description="Allow unaligned words at the borders of phrases, as Moses does; else all four border words have "
-        "a link.",
+        description="Allow unaligned words at the borders of phrases, as Moses does; false: all four border words "
+        "must have a link.",
     )
     min_confidence: float = Field(
         0.0, ge=0, le=1, description="Minimum confidence of links; others are dropped before extraction."

@@ -105,7 +105,7 @@ class ParallelText:
         source, target: languages; `en` also matches `en-US`.
 
         Raises:
-            DataError: the file is missing or no TMX, or has no unit in both languages; names the line.
+            DataError: the file is missing or not TMX, or has no unit in both languages; names the line.
         """
         return cls.from_files(path, languages=(source, target), word_tokenizer=word_tokenizer, reader="tmx")
 
@@ -180,7 +180,7 @@ def _suffix(path: Path | str) -> str:
 class AlignedPairs(Sequence[list[tuple[int, int]]]):
     """Sentence pairs with their word alignments; `alignments[0]` are the links of the first pair, from 0.
 
-    aligner: what aligned them, which aligns other pairs too (`align(pairs, aligner)`) and can be saved.
+    aligner: the aligner they are from; it also aligns other pairs (`align(pairs, aligner)`) and can be saved.
     """
 
     pairs: ParallelText

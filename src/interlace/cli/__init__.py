@@ -1,4 +1,4 @@
-"""The command line: a command a file, found by the registry; the only package that prints.
+"""The command line, one command per file; the only package that prints.
 
 Results go to standard output or to `--output`; progress and notes go to standard error. A command's module is imported
 when the command runs, so that each starts as fast as its own imports allow.

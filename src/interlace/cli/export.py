@@ -15,7 +15,7 @@ def export(
         Path | None, typer.Option("--output", "-o", help="Folder to write; optional with --push-to-hub.")
     ] = None,
     average: Annotated[
-        int | None, typer.Option("--average", min=1, help="Write the mean of this many last checkpoints, as a run.")
+        int | None, typer.Option("--average", min=1, help="Average this many last checkpoints and write a run.")
     ] = None,
     push: Annotated[
         str, typer.Option("--push-to-hub", metavar="OWNER/NAME", help="Publish the model and its card on the hub.")

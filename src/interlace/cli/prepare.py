@@ -21,7 +21,7 @@ def prepare(
         int | None, typer.Option("--workers", min=1, help="Processes on this machine. Default: its processors.")
     ] = None,
     scheduler: Annotated[
-        str, typer.Option("--scheduler", help="Address of a Dask scheduler, such as tcp://host:8786, instead.")
+        str, typer.Option("--scheduler", help="Use this Dask scheduler instead, such as tcp://host:8786.")
     ] = "",
     changes: Changes = [],
     code: Code = [],

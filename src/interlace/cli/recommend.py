@@ -11,7 +11,7 @@ from interlace.core.files import must_be_replaceable
 
 
 def recommend(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Text, a sentence a line: train.en train.de ..")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Text, one sentence per line: train.en ...")],
     start: Annotated[
         str | None, typer.Option("--start", metavar="CHECKPOINT", help="Checkpoint to continue. Default: from scratch.")
     ] = None,
@@ -30,7 +30,7 @@ def recommend(
     code: Code = [],
     as_json: Json = False,
 ) -> None:
-    """Print which objectives fit your data and why, what is known of them and their cost; write a study to decide."""
+    """Print which objectives fit your data, with reasons, results and cost, and write a study that compares them."""
     load_plugins(code)
     from interlace.cli.common.output import print_rows
     from interlace.experiments.recommend import SEEDS, STUDY, text_files, write_study

@@ -1,4 +1,4 @@
-"""Columnar examples: the arrays between a corpus and a batch.
+"""Columnar examples: arrays that are read from a corpus and made into batches.
 
 Shapes: n rows; ids are subword ids without special tokens; a word index counts the words of its row from 0. Of
 extractive question answering: q questions, c passages, w windows; spans are (first, last) subwords, both inclusive;

@@ -1,7 +1,7 @@
-"""Registry of transformations: each changes one property of a language, over text and its labels.
+"""Registry of transformations: each changes one property of a language, in text and its labels.
 
 A transformation turns text into text of a derived language, with an exact alignment of the words of both. Random draws
-depend on the seed and on the words concerned, never on a line's position: the same sentence becomes the same derived
+depend on the seed and on the words concerned, not on a line's position: the same sentence becomes the same derived
 sentence in every file, split and chunk.
 
 Deshpande, Talukdar and Narasimhan (2021); Tang, Deshpande and Narasimhan (2022), section 3 and appendix F.

@@ -44,7 +44,7 @@ class Syntax(Transformation):
         description="Parts of speech (UPOS) whose dependents are reordered; add PROPN to treat names as nouns.",
     )
     trees: tuple[Path, ...] = Field(
-        (), description="CoNLL-U files with parses of text without trees: a line is found by its characters."
+        (), description="CoNLL-U files with parses of text without trees: lines are matched by characters."
     )
     prior: float = Field(1.0, gt=0, description="Inverse variance of the Gaussian prior of the model's weights.")
 

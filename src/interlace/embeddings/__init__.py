@@ -1,4 +1,4 @@
-"""Registry of static word embeddings: one vector per word, all languages in one space; a baseline of contextual ones.
+"""Registry of methods for static word embeddings in one cross-lingual space.
 
 A method is a set of settings; `fit` takes lines of words, or existing vectors, and returns vectors of each language in
 one common space. Words are in order of decreasing frequency, as in the files of word2vec and fastText. The subwords of

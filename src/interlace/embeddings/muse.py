@@ -88,7 +88,7 @@ class Muse(MappingMethod):
 
     adversary: Adversary = Field(default_factory=Adversary, description="Training of the initial rotation.")
     random_starts: int = Field(
-        3, ge=1, description="Random rotations, refined likewise, that the result must beat to count as converged."
+        3, ge=1, description="Random rotations, also refined, that a converged result must beat by the criterion."
     )
 
     def start(self, pair: MappedPair, sources: EmbeddingSources, progress: Progress) -> Start:  # noqa: ARG002

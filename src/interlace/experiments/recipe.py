@@ -80,9 +80,7 @@ def _task(name: str, settings: dict[str, Any]) -> Task:
 class ExportSettings(Settings):
     """Export of the finished model."""
 
-    fold_language: str | None = Field(
-        None, description="Language of inputs without language ids, for models with language embeddings."
-    )
+    fold_language: str | None = Field(None, description="Language whose embedding inputs without language ids get.")
     license: str = Field(
         "", pattern=r"[a-z0-9.-]*", description="License on the card, the hub's identifier such as apache-2.0."
     )
@@ -96,7 +94,7 @@ class ObjectiveEntry(EntrySettings):
 
     weight: Weight = Field("1", description="Sampling weight: a number or a schedule over steps.")
     loss_weight: Weight = Field(
-        "1", description="Factor of the loss, a number or a schedule (XLM's lambda); not drawn while it is 0."
+        "1", description="Factor of the loss, a number or a schedule (XLM's lambda); 0: no batches are drawn."
     )
     corpora: list[str] = Field(
         [],
@@ -117,7 +115,7 @@ class Recipe(Settings):
     data_root: str | None = Field(None, description="Folder that all paths are relative to.")
     toy: ToyCorpus | None = Field(None, description="Generate the toy corpus and use it as the data root.")
     derived: dict[LanguageName, DerivedLanguage] = Field(
-        {}, description="Derived languages by name, generated where patterns expect them."
+        {}, description="Derived languages by name; their files are generated."
     )
     normalization: Normalization = Field(default_factory=Normalization, description="Text normalization.")
     word_tokenizer: str = Field("whitespace", description="Word tokenizer: see `interlace list`.")

@@ -1,4 +1,4 @@
-"""Recommend objectives for a user's data: which fit and why, what is known of them, their cost; a study that decides.
+"""Recommend objectives for a user's data, with reasons, results and cost, and write a study that compares them.
 
 The study continues a checkpoint, or trains a small model from scratch, with MLM and each objective that fits, on the
 same text and for the same steps, and compares sentence retrieval on pairs that it holds out, over five seeds.
@@ -53,7 +53,7 @@ _SCRATCH = {
 
 @dataclass(frozen=True)
 class TextFile:
-    """A file with a sentence a line. language: from its name. bytes: uncompressed."""
+    """A file with a sentence per line. language: from its name. bytes: uncompressed."""
 
     path: Path
     language: str

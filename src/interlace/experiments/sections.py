@@ -124,7 +124,7 @@ class VocabSettings(Settings):
     size: int = Field(8000, ge=300, le=10**7, description="Size to learn, special tokens included (XLM: 95k).")
     alpha: float = Field(0.5, ge=0, le=1, description="Exponent of language sampling for the vocabulary (XLM: 0.5).")
     seed: int = Field(0, ge=0, description="Seed of that sampling, independent of `seed`.")
-    corpora: list[str] = Field([], description="Groups to learn from; default: all. Compared recipes should agree.")
+    corpora: list[str] = Field([], description="Groups to learn from; default: all. Use the same in compared recipes.")
     kind: Literal["byte-bpe", "bpe", "wordpiece", "unigram"] = Field(
         "byte-bpe",
         description="Tokenization algorithm; byte-bpe has no unknown characters. byte-bpe and bpe are reproducible "
@@ -168,7 +168,7 @@ class AlignSettings(EntrySettings):
         "or a group of [corpora], which is aligned first: the counts of its links are the lexicon.",
     )
     phrases: TableRules | None = Field(
-        None, description="Rules of phrase extraction; default: TableRules if an objective needs phrases."
+        None, description="Rules of phrase extraction; default: only if an objective needs phrases."
     )
     settings: dict[str, Any] = Field({}, description="Settings of the aligner.")
 
@@ -285,7 +285,7 @@ class TrainSettings(Settings):
     language_alpha: Alpha = Field(
         "0.7",
         description="Exponent of language sampling within an objective, a number or a schedule over steps (XLM: 0.7; "
-        "mmBERT falls from 0.7 over 0.5 to 0.3 by stage). Corpora of one language share its part by size.",
+        "mmBERT: 0.7, 0.5 and 0.3 by stage). Corpora of one language share its draws in proportion to size.",
     )
     max_passes: float | None = Field(
         None,
@@ -294,7 +294,7 @@ class TrainSettings(Settings):
         "goes to the others (UniMax, Chung et al. 2023); default: no limit.",
     )
     sampling_unit: Literal["tokens", "sentences"] = Field(
-        "sentences", description="Unit in which the size of a language counts for its share."
+        "sentences", description="Unit of a language's size in language sampling."
     )
     optimizer: OptimizerSettings = Field(default_factory=OptimizerSettings, description="Optimizer and learning rate.")
     precision: Literal["auto", "no", "bf16", "fp16"] = Field(

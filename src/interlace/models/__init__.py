@@ -1,1 +1,1 @@
-"""Backbones: thin modules around transformers' encoders."""
+"""Models: backbones around transformers' encoders, encoder-decoders, generation and export."""

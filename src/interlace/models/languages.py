@@ -1,4 +1,4 @@
-"""Language embeddings: one vector a language, added to every token (Conneau & Lample 2019, section 3.1).
+"""Language embeddings: one vector per language, added to every token (Conneau & Lample 2019, section 3.1).
 
 BERT and RoBERTa take them as `token_type_ids`: existing rows keep their meaning and languages are appended. XLM has a
 language table of its own, read through `langs`. The configuration stores the mapping from language to row.

@@ -96,7 +96,7 @@ class LoraSettings(Settings):
         description="Linear layers that get adapters: 'attention', 'feed_forward', or names such as 'query'.",
     )
     train: list[Part] = Field(
-        [], description="Parts trained as a whole besides: 'embeddings' (of new tokens), 'head', layers such as '0-3'."
+        [], description="Parts also trained in full: 'embeddings' (of new tokens), 'head', layers such as '0-3'."
     )
 
 

@@ -61,7 +61,7 @@ def extend_embeddings(model: Any, extension: Extension, how: NewTokens, seed: in
     rng = generator(Purpose.INIT, seed, step=_DRAWS)
     head = model.get_output_embeddings()
     found = [model.get_input_embeddings().weight, head.weight, getattr(head, "bias", None), unused_bias(model)]
-    tables = {tensor.data_ptr(): tensor.data for tensor in found if tensor is not None}  # a row a token; tied ones once
+    tables = {tensor.data_ptr(): tensor.data for tensor in found if tensor is not None}  # tied ones once
     with torch.no_grad():
         for table in tables.values():
             new = _new_rows(table[: extension.base], extension, how, rng)

@@ -40,8 +40,8 @@ _BLANK = "▁"
 Examples = Sentences | Pairs | LabeledExamples | Questions
 BoolOrAuto = bool | Literal["auto"]
 PairLayoutOrAuto = PairLayout | Literal["auto"]
-LAYOUT = """Special tokens between the sides, as XLM, RoBERTa or BERT has them; 'auto': as the vocabulary's family has \
-them ('xlm' for a vocabulary that was trained here)."""
+LAYOUT = """Special tokens between the sides: those of XLM, RoBERTa or BERT; 'auto': those of the vocabulary's \
+family ('xlm' for a vocabulary trained with interlace)."""
 AnyPrepared = TypeVar("AnyPrepared", bound="Prepared")
 Cells = dict[int, dict[int, str]]  # sequence -> column -> text
 
@@ -198,7 +198,7 @@ class Objective(RegistryEntry, ABC):
     max_length: int = Field(
         256, ge=8, description="Maximum sequence length in tokens, special tokens included (XLM: 256)."
     )
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model embeds them.")
 
     @property
     def needs_frequencies(self) -> bool:

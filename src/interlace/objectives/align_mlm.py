@@ -58,7 +58,7 @@ class AlignMlm(Mlm):
     needs: ClassVar[frozenset[str]] = frozenset({"lexicon"})
 
     language_ids: BoolOrAuto = Field(
-        "auto", description="Feed language ids; 'auto': if the model has embeddings (ALIGN-MLM, G.5: none)."
+        "auto", description="Feed language ids; 'auto': if the model embeds them (ALIGN-MLM, G.5: none)."
     )
     dictionary: Dictionary = Field(default_factory=Dictionary, description="Dictionaries to learn from.")
     alignment_weight: float = Field(
@@ -66,8 +66,8 @@ class AlignMlm(Mlm):
     )
     alignment_loss: Literal["cosine", "hinge", "contrastive"] = Field(
         "cosine",
-        description="cosine: 1 - cos of each entry (ALIGN-MLM, section 3), which pushes nothing apart; hinge: the "
-        "hardest of `negatives` is a margin farther away (Lazaridou et al. 2015); contrastive: softmax over negatives "
+        description="cosine: 1 - cos of each entry, without negatives (ALIGN-MLM, section 3); hinge: the hardest of "
+        "`negatives` must be less similar by `margin` (Lazaridou et al. 2015); contrastive: softmax over negatives "
         "(InfoNCE).",
     )
     embeddings: Literal["input", "output", "both"] = Field(
@@ -75,14 +75,14 @@ class AlignMlm(Mlm):
     )
     layer: int | Literal["middle"] | None = Field(
         None,
-        description="Instead of the embeddings, align the states of this layer for each word alone: 0, the embeddings "
-        "with position and norm, 'middle', or -1, the last. The encoder then reads every entry of a step.",
+        description="Align the states of this layer for each word alone, instead of the embeddings: 0 (embeddings "
+        "after position and norm), 'middle' or -1 (the last). The encoder then reads every entry of a step.",
     )
     max_subwords: int = Field(
         4,
         ge=1,
-        description="Maximum number of tokens of a word; a word of several is the mean of their embeddings. 1: whole "
-        "words only (ALIGN-MLM, section 3). Longer words consist of pieces that many words share.",
+        description="Maximum number of tokens per word, whose embeddings are averaged; words with more are excluded. "
+        "1: only words that are one token (ALIGN-MLM, section 3).",
     )
     pairs_per_step: Literal["all"] | int = Field(
         "all", description="Number of entries per step, drawn uniformly (ALIGN-MLM's code: all)."

@@ -54,7 +54,7 @@ class DictMlm(Mlm):
     needs: ClassVar[frozenset[str]] = frozenset({"lexicon"})
 
     language_ids: BoolOrAuto = Field(
-        "auto", description="Feed language ids; 'auto': if the model has embeddings (ALIGN-MLM's DICT-MLM, G.4: on)."
+        "auto", description="Feed language ids; 'auto': if the model embeds them (ALIGN-MLM, G.4: on)."
     )
     dictionary: Dictionary = Field(default_factory=Dictionary, description="Dictionaries to learn from.")
     mode: Literal["label", "input"] = Field(

@@ -37,8 +37,8 @@ class Tlm(Objective):
     )
     packed: bool | Literal["halves"] = Field(
         False,
-        description="Pack whole pairs into each sequence, the same ones in every epoch; 'halves': and pad each side to "
-        "half of `max_length` (Tang et al. 2022, appendix G.3: 256 + 256 tokens); false: a sequence holds one pair.",
+        description="Pack whole pairs into each sequence, the same ones in every epoch; 'halves' also pads each side "
+        "to half of `max_length` (Tang et al. 2022, appendix G.3: 256 + 256 tokens); false: a sequence holds one pair.",
     )
 
     def packed_length(self) -> int | None:

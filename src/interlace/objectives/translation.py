@@ -37,8 +37,8 @@ class Translation(Seq2SeqObjective):
         0.1,
         ge=0,
         lt=1,
-        description="Share of a label's weight spread evenly over the whole vocabulary, specials and the label "
-        "included, as in torch; fairseq spreads it over the other tokens (Vaswani et al. 2017: 0.1).",
+        description="Label smoothing over the whole vocabulary, as in torch; fairseq excludes the label itself "
+        "(Vaswani et al. 2017: 0.1).",
     )
 
     def batch(self, examples: Pairs, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002

@@ -83,7 +83,7 @@ class Weam(Objective):
     normalization: Literal["mean", "sum", "one_to_one"] = Field(
         "mean",
         description="A token with several partners gets the mean of their states, their sum (eq. 5, literally: states "
-        "then grow with fertility), or the mean over links that are the unique best of both words.",
+        "then grow with fertility), or the mean over mutually best links only.",
     )
     positions: Literal["masked_and_aligned", "all_masked"] = Field(
         "masked_and_aligned",

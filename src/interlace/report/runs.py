@@ -32,7 +32,7 @@ class _Part(BaseModel):
 
 
 class LoggedStep(_Part):
-    """A training step of `metrics.jsonl`; losses are in nats a prediction."""
+    """A training step of `metrics.jsonl`; losses are in nats per prediction."""
 
     step: int
     objective: str
@@ -119,7 +119,7 @@ class AlignmentMatrix(_Part):
 
 @dataclass(frozen=True)
 class ConceptWords:
-    """`words.safetensors`: concepts, a word a language each, with (W, H) vectors before and after training."""
+    """`words.safetensors`: concepts, a word per language each, with (W, H) vectors before and after training."""
 
     concepts: list[dict[str, str]]
     before: Vectors

@@ -144,8 +144,8 @@ class TaskScores:
         translations = [each for each in self.table.unique("translations") if each]
         signatures = dict.fromkeys(f"{name} {text}" for row in self.table for name, text in row.signatures.items())
         found = {
-            f"Measurements a cell: {spread(seeds[0], seeds[-1], 0)}." if seeds else "": True,
-            f"Test examples a language: {spread(sizes[0], sizes[-1], 0)}." if sizes else "": True,
+            f"Measurements per cell: {spread(seeds[0], seeds[-1], 0)}." if seeds else "": True,
+            f"Test examples per language: {spread(sizes[0], sizes[-1], 0)}." if sizes else "": True,
             f"Left out, not finite: {unfinite} scores.": unfinite,
             "Lower is better.": self.first.greater_is_better is False,
             self.table.collapse_note(): True,
@@ -164,7 +164,7 @@ class TaskScores:
         return [sentence for sentence, holds in found.items() if sentence and holds]
 
     def other_metrics(self) -> Table | None:
-        """Return the metrics other than the main one, a row a language and system; None if there are none."""
+        """Return the metrics other than the main one, a row per language and system; None if there are none."""
         rows = add_all_words(self.every)
         main = {(row.run, row.language, row.seed): round(row.score, 4) for row in reversed(self.table)}
         names = [
@@ -263,7 +263,7 @@ def verdict(scores: TaskScores) -> str:
 
 
 def summary_table(results: Sequence[TaskScores]) -> Table:
-    """Return a row a system and a column a task: the mean over the languages that all systems share."""
+    """Return a row per system and a column per task: the mean over the languages that all systems share."""
     systems = list(dict.fromkeys(system for one in results for system in one.systems))
     columns, by_task = [], []
     for one in results:

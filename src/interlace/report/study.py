@@ -373,11 +373,11 @@ _UNITS: dict[Unit, str] = {
 }
 _DIFFERENCES = (
     "A system minus its baseline, with a 95 % interval and p after Holm over the systems of a row's metric and "
-    "language. Other runs: permutation test over runs; Welch's interval is descriptive. Other examples: paired "
-    "bootstrap and approximate randomization over the test examples of these runs. Other runs and examples: Student's "
-    "t with errors clustered by run and by example. Other languages: sign-flip test over languages; Student's interval "
-    f"is descriptive. Bold: significant, p < {ALPHA}. {IMPOSSIBLE}: cannot be significant with so few measurements. n: "
-    "runs, examples or languages."
+    "language. Column groups name what tests generalize to. Other runs: permutation test over runs; Welch's interval "
+    "is descriptive. Other examples: paired bootstrap and approximate randomization over test examples. Other runs and "
+    "examples: Student's t with errors clustered by both. Other languages: sign-flip test over languages; Student's "
+    f"interval is descriptive. Bold: significant, p < {ALPHA}. {IMPOSSIBLE}: cannot be significant with so few "
+    "measurements. n: runs, examples or languages."
 )
 _MEANS = {
     "others": " others: mean of the languages that the task is not fine-tuned on.",
@@ -386,7 +386,7 @@ _MEANS = {
 
 
 def difference_tables(found: Sequence[Comparison], title: str, scores: Iterable[Score] = ()) -> list[Table]:
-    """Return a table `differences.TASK` for each task and setting, a row a system, metric and language."""
+    """Return a table `differences.TASK` for each task and setting, a row per system, metric and language."""
     named, table = _named((one.measure, one) for one in found), ScoreTable(scores)
     return [_difference_table(name, title, some, table) for name, some in named.items()]
 
@@ -416,7 +416,7 @@ def _difference_table(name: str, title: str, found: Sequence[Comparison], scores
     notes = checkpoints_note(side for one in found for side in (one.system, one.baseline))
     words = (
         f" Metrics with {held_out.ALL_WORDS!r} are over all words, including those that training read in a dictionary; "
-        "other examples are of metrics that may leave these out."
+        "the columns on other examples may exclude these."
     )
     notes += filter(None, [scores.filter(task=found[0].measure.task).candidates_note()])
     caption = " ".join([caption, *notes]) + words * any(one.metric.endswith(held_out.ALL_WORDS) for one, _ in rows)
@@ -448,7 +448,7 @@ _FINDINGS = (
 
 
 def findings_tables(found: Sequence[Verdict], title: str) -> list[Table]:
-    """Return the table `findings`, a row a finding; none without findings."""
+    """Return the table `findings`, a row per finding; none without findings."""
     heads = ["source", "family", "verdict", "first", "second", "difference", "interval", "margin", "p", "runs"]
     columns = tuple(Column(head, is_text=head in heads[:3]) for head in heads)
     lines = [Line(one.finding.claim, tuple(map(Entry, _verdict_texts(one)))) for one in found]
@@ -482,7 +482,7 @@ _CORRELATION = (
 
 
 def correlation_tables(table: ScoreTable, title: str) -> list[Table]:
-    """Return the table `alignment`, a row a probe and a column a fine-tuned task; none with too few points."""
+    """Return the table `alignment`, a row per probe and a column per fine-tuned task; none with too few points."""
     results = aggregate(table)
     groups = _by_metric(results)
     gaps = [group for group in groups if group[0].setting == GAP]
@@ -556,13 +556,13 @@ _SETTINGS = (SUPERVISED, ZERO_SHOT, GAP)
 _PROBE = "embedding_alignment"
 _TRANSFER = (
     "Means over runs. Difference: supervised minus zero-shot (transfer gap). Alignment: percent of words whose "
-    "translation is the nearest neighbor; in the dictionary: words that training read an entry of; held out: words "
-    "that share none with those, and no embedding row."
+    "translation is the nearest neighbor; in the dictionary: words of entries that were trained on; held out: words "
+    "that share neither words nor embedding rows with these."
 )
 
 
 def transfer_tables(table: ScoreTable, title: str, recipes: Mapping[str, Recipe] = {}) -> list[Table]:
-    """Return the table `transfer`: supervised, zero-shot and difference by task, and alignment, a row a system.
+    """Return the table `transfer`: supervised, zero-shot and difference by task, and alignment, a row per system.
 
     recipes: of each system, which name its published results. Empty without supervised and zero-shot scores.
     """

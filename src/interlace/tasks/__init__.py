@@ -112,7 +112,7 @@ class HeadSettings(Settings):
 
     max_length: int = Field(256, ge=8, description="Maximum sequence length in tokens (XLM: 256, XTREME: 128).")
     dropout: float = Field(0.1, ge=0, lt=1, description="Dropout probability before the linear layer.")
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model embeds them.")
 
 
 class TaskHead(HeadSettings, Objective):
@@ -323,9 +323,7 @@ class FineTuneTask(HeadSettings, Task):
 
     translatable: ClassVar[bool] = False  # whether gold labels hold for a translation of the text: translate-test
 
-    settings: list[Setting] = Field(
-        ["zero-shot"], min_length=1, description="What the task is trained and scored on, one or several."
-    )
+    settings: list[Setting] = Field(["zero-shot"], min_length=1, description="Evaluation settings to train and score.")
     translations: Literal["machine", "human"] = Field(
         "machine",
         description="Who translated the files of translate-.. settings ('human': XNLI's own test sets); recorded with "
@@ -351,7 +349,7 @@ class FineTuneTask(HeadSettings, Task):
 
     @abstractmethod
     def head(self) -> TaskHead:
-        """Return what is trained on the examples. `languages` are known here."""
+        """Return the head to train on the examples; `languages` are already known."""
 
     def build_head(self, kind: type[Head], **settings: Any) -> Head:
         """Create a head with the settings that it shares with the task."""

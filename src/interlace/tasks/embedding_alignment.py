@@ -68,9 +68,9 @@ class EmbeddingAlignment(DictionaryTask):
         description="With candidates = 'text': text of the target language, lines or CoNLL-U by suffix.",
     )
     multi_subword: Literal["skip", "mean"] = Field(
-        "skip", description="Words of several subwords: skipped (ALIGN-MLM), or the mean of their rows."
+        "skip", description="Words of several subwords: skipped (ALIGN-MLM), or the mean of their embeddings."
     )
-    identical: bool = Field(False, description="Include words whose translation is spelled alike (the same row).")
+    identical: bool = Field(False, description="Include words whose translation is spelled alike (the same embedding).")
     language_ids: BoolOrAuto = Field(
         "auto",
         description="Add each side's language embedding to its rows, as the model does (ALIGN-MLM's script, for XLM); "

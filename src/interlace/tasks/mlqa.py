@@ -91,7 +91,7 @@ class Mlqa(SpanSettings, FineTuneTask):
     )
     tuning: Tuning = Field(
         default_factory=lambda: Tuning(learning_rate=3e-5, epochs=3, tokens_per_batch=8192, weight_decay=1e-4),
-        description="How the task is fine-tuned (XTREME's code: 3e-5, 3 epochs, 32 sequences a batch).",
+        description="How the task is fine-tuned (XTREME's code: 3e-5, 3 epochs, 32 sequences per batch).",
     )
 
     def head(self) -> SpanExtractor:

@@ -54,7 +54,7 @@ class Perplexity(ProbeTask):
     files: Files = Field(
         "text/{split}.{language}.txt",
         description="Plain text under the data root: a pattern, or patterns by split or 'test.de'. Not the development "
-        "text that stopped pre-training.",
+        "text of early stopping.",
     )
     reader: ReaderSettings = Field(
         "lines", description="Reader of the files; its 'word_tokenizer' determines words ('whitespace' by default)."
@@ -66,7 +66,7 @@ class Perplexity(ProbeTask):
     )
     per: Literal["word", "subword"] = Field(
         "subword",
-        description="Unit of the main metric; 'scores' holds both. 'word' compares vocabularies, and needs a word "
+        description="Unit of the main metric; scores hold both. 'word' compares vocabularies, and needs a word "
         "tokenizer that finds words (zh, ja, th). 'masked' is always per subword.",
     )
     context: int = Field(
@@ -75,11 +75,11 @@ class Perplexity(ProbeTask):
         description="Causal: preceding subwords that a sequence reads again without predicting them (XLM: none).",
     )
     max_sentences: int | None = Field(
-        500, ge=1, description="Pseudo: sentences measured, a fixed draw of a larger set; none: all."
+        500, ge=1, description="Pseudo: number of sentences, a fixed sample of a larger set; none: all."
     )
     max_length: int = Field(256, ge=8, description="Maximum sequence length in tokens, at most the model's (XLM: 256).")
     tokens_per_batch: int = Field(8192, ge=16, description="Tokens per batch, padding included.")
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model embeds them.")
 
     def model_post_init(self, _context: Any) -> None:
         """Require that a sequence has more than context."""

@@ -54,12 +54,12 @@ class Retrieval(ProbeTask):
     reader: ReaderSettings = Field("lines", description="Reader of the files, such as 'lines' or 'tsv'.")
     source: str = Field("en", description="The source language of pairs; the target is the language that is scored.")
     layer: int | None = Field(
-        None, description="Layer of the states: 0 embeddings, -1 the last; none: two thirds up (XTREME: 8/12)."
+        None, description="Layer of the states: 0 embeddings, -1 the last; none: at two thirds (8 of 12)."
     )
     center: bool = Field(False, description="Subtract each language's mean vector (Libovický et al. 2020, section 4).")
     max_length: int = Field(256, ge=8, description="Maximum sequence length in tokens, at most the model's own.")
     tokens_per_batch: int = Field(8192, ge=16, description="Tokens per batch, padding included.")
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model embeds them.")
 
     @property
     def limits(self) -> InputLimits:

@@ -75,7 +75,7 @@ class WordTranslation(DictionaryTask):
     candidates: Literal["dictionary", "text", "vocabulary"] = Field(
         "vocabulary",
         description="Candidates: the dictionary's targets, alone, with the frequent words of `text`, or with all "
-        "words that have vectors (of a model: that are one subword). CSLS counts neighbors among the like of them.",
+        "words that have vectors (of a model: that are one subword). CSLS uses the same sets for neighbors.",
     )
     max_words: int = Field(200_000, ge=1, description="Maximum number of frequent words (Conneau et al. 2018, 3.2).")
     neighbors: int = Field(10, ge=1, description="k of CSLS (Conneau et al. 2018, section 2.3: 10).")

@@ -33,12 +33,12 @@ _KINDS = ("sentences", "pairs", "labelled", "nli", "questions")
 class ToyCorpus(Settings):
     """The languages of a toy corpus and the size of each kind of data. English is required as the pivot."""
 
-    languages: list[str] = Field(default_factory=LANGUAGES.names, description="Codes, with English; default: all.")
-    seed: int = Field(0, ge=0, description="Seed of every scene drawn.")
+    languages: list[str] = Field(default_factory=LANGUAGES.names, description="Codes, including en; default: all.")
+    seed: int = Field(0, ge=0, description="Random seed of the scenes.")
     sentences: int = Field(12_000, ge=1, description="Training lines of plain text per language, from its own scenes.")
     pairs: int = Field(8_000, ge=1, description="Training pairs of English and each other language.")
     labelled: int = Field(2_000, ge=1, description="Training sentences with parts of speech and names, per language.")
-    nli: int = Field(3_000, ge=1, description="Training pairs of premise and hypothesis; as many for paraphrases.")
+    nli: int = Field(3_000, ge=1, description="Training pairs for NLI, and as many for paraphrases.")
     questions: int = Field(1_000, ge=1, description="Training questions on short passages, the same in all languages.")
     dev: int = Field(500, ge=1, description="Development items of each kind, the same in all languages.")
     test: int = Field(500, ge=1, description="Test items of each kind, the same in all languages.")

@@ -1,1 +1,1 @@
-"""Training: one loop for pre-training and fine-tuning, a generator whose consumers do everything else."""
+"""Training: one loop for pre-training and fine-tuning; consumers of its steps log, evaluate and save checkpoints."""

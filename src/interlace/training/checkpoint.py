@@ -2,7 +2,7 @@
 
 A checkpoint is a folder `step-00000100`. It is written under another name, flushed to disk and renamed, so a killed
 process leaves the previous one intact. Hashes in `state.json` reveal later damage. Sharded training writes the same
-tensors in a file a process, `shard-00001-model-00001-of-00001.safetensors`.
+tensors in a file per process, `shard-00001-model-00001-of-00001.safetensors`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Predictions and outcomes of every test example in a run's folder, so that systems can be compared by example.
 
 `predictions/TASK.SETTING.SEED.safetensors` holds two float32 rows a language, `LANGUAGE.score` and `LANGUAGE.weight`,
-with one entry an example in the order of the test file. The score of any set of examples is the sum of the former
+with one entry per example in the order of the test file. The score of any set of examples is the sum of the former
 divided by the sum of the latter:
 
     accuracy                 1 or 0                           1
@@ -24,7 +24,7 @@ n-grams and n-grams. Examples that are sampled together, such as the questions o
 The metadata has for each language (`about`) the names of the `classes`, the `key` of its score row and the `identity`
 of the examples, a hash of what is correct for them: examples can be paired only if identities agree.
 
-Generated text is in `TASK.SETTING.SEED.LANGUAGE.txt`, a line an example; answers to questions are in
+Generated text is in `TASK.SETTING.SEED.LANGUAGE.txt`, a line per example; answers to questions are in
 `...LANGUAGE.answers.json`, by the question's id, as official evaluation programs read them.
 """
 

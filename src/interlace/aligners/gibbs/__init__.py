@@ -37,8 +37,8 @@ class Gibbs(Aligner):
     views: list[int] = Field(
         [0, 5, 4, 3],
         min_length=1,
-        description="One sampler per direction and entry sees only this number of first letters of each word (0: whole "
-        "words); their posteriors are averaged.",
+        description="Lengths to which words are truncated, in letters (0: whole words). Each has one sampler per "
+        "direction; the posteriors are averaged.",
     )
     sweeps: float = Field(
         0.5,

@@ -71,8 +71,8 @@ class CodeSwitching(Settings):
     )
     switch_fraction: ShareRange = Field(
         (0.3, 0.3),
-        description="Replaced words are strictly less than this share of the words of the sentence (ALM, "
-        "'Constructing Training Samples': 30 %). Two numbers: drawn uniformly between them for each sentence.",
+        description="Upper bound, exclusive, of the share of replaced words (ALM, 'Constructing Training Samples': "
+        "30 %). Two numbers: the bound is drawn uniformly between them for each sentence.",
     )
     max_phrase_length: int = Field(
         4, ge=1, le=20, description="Maximum number of words of a phrase, on both sides (ALM: less than 5)."

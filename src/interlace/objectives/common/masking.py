@@ -49,11 +49,11 @@ class Masking(Component):
 
     rate: Rate = Field(
         "0.15",
-        description="Share of tokens to predict, a number or a schedule over steps (BERT: 0.15; mmBERT decreases it "
-        "from 0.3 over 0.15 to 0.05 by stage, such as '0:0.3,79999:0.3,80000:0.15').",
+        description="Share of tokens to predict, a number or a schedule over steps such as "
+        "'0:0.3,79999:0.3,80000:0.15' (BERT: 0.15; mmBERT: 0.3, 0.15 and 0.05 by stage).",
     )
     unit: Literal["subword", "word"] = Field(
-        "subword", description="Unit that is chosen: single subwords, or whole words (BERT's whole word masking)."
+        "subword", description="Unit to choose: single subwords, or whole words (BERT's whole word masking)."
     )
     mask_share: float = Field(0.8, ge=0, le=1, description="Share of chosen tokens replaced by the mask (BERT: 0.8).")
     random_share: float = Field(0.1, ge=0, le=1, description="Share replaced by a random token (BERT: 0.1).")
@@ -64,10 +64,9 @@ class Masking(Component):
     )
     weighted_draw: Literal["batch", "row", "subword"] = Field(
         "batch",
-        description="Weighted sampling: 'batch' draws an exact share of the batch without replacement (XLM's code); "
-        "'row' of each sequence (XLM, section 3.3: 'tokens in a text stream are sampled'); 'subword' draws each token "
-        "independently, with probabilities that keep the share over the corpus (as Mikolov et al. 2013, which XLM "
-        "follows).",
+        description="Weighted sampling: 'batch' draws an exact share of each batch without replacement (XLM's code); "
+        "'row', of each sequence (XLM, section 3.3: 'tokens in a text stream are sampled'); 'subword' draws each token "
+        "independently, so that the share is exact only on average (Mikolov et al. 2013, cited by XLM).",
     )
     at_least_one: bool = Field(False, description="Predict at least one token of every sequence (evaluation).")
 

@@ -69,8 +69,8 @@ class Seq2SeqObjective(Objective):
         0.0,
         ge=0,
         lt=1,
-        description="Share of a label's weight spread evenly over the whole vocabulary, specials and the label "
-        "included, as in torch; fairseq spreads it over the other tokens (XLM: none).",
+        description="Label smoothing over the whole vocabulary, as in torch; fairseq excludes the label itself "
+        "(XLM: none).",
     )
 
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:

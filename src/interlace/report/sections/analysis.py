@@ -94,7 +94,7 @@ def _styles(points: Sequence[TransferPoint], column: str) -> dict[str, int]:
 
 
 def _gaps(points: Sequence[TransferPoint]) -> Drawing:
-    """Draw figure 2 of the paper: the gap of each system in one task, a mark a transformation."""
+    """Draw figure 2 of the paper: the gap of each system in one task, a mark per transformation."""
     styles = _styles(points, "transformation")
     dots: dict[str, list[Dot]] = {}
     for point in points:

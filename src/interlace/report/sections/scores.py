@@ -39,7 +39,7 @@ def _by_language(runs: Sequence[Run], results: Sequence[TaskScores]) -> Section:
     if sources:
         lead = f"Fine-tuned on {language_names(sources)}; other languages are scored zero-shot."
     if settings := dict.fromkeys(one.first.setting for one in results if one.first.setting != "zero-shot"):
-        lead += f" Tables say where the setting is different ({', '.join(settings)})."
+        lead += f" Titles name other settings ({', '.join(settings)})."
     figures = [_dots(one, styles, short) for one in results]
     tables = []
     for one in results:
@@ -64,7 +64,7 @@ def _by_language(runs: Sequence[Run], results: Sequence[TaskScores]) -> Section:
 
 
 def _dots(one: TaskScores, styles: dict[str, int], short: dict[str, str]) -> svg.Drawing:
-    """Draw languages down with a mark a system; with more systems than styles, systems down with a mark a language."""
+    """Draw rows of languages with a mark per system; with too many systems for styles, rows of systems."""
     first = one.first
     title = f"{one.name}, {first.metric}{f' in {first.unit}' if first.unit not in {'', first.metric} else ''}"
     names = {measure: one.line_name(measure) + " *" * measure.is_source for measure in one.measures}

@@ -36,7 +36,7 @@ def setup(runs: Sequence[Run]) -> list[Section]:
     return [
         *_recipe(runs),
         _compute(runs),
-        Section("Reproduction", "Versions, hardware, and the commands that make this page again.", body, folded=True),
+        Section("Reproduction", "Versions, hardware, and commands that reproduce this page.", body, folded=True),
     ]
 
 
@@ -92,7 +92,7 @@ def _compute(runs: Sequence[Run]) -> Section:
         lead = f"Pre-training, fine-tuning and scoring: {duration(sum(total))}."
     heads = ("device", "parameters", "tokens", "pre-training", "tokens/s", "fine-tuning", "scoring")
     note = (
-        "Fine-tuning: once each, up to the last selected checkpoint, with its dev evaluations. Scoring: of test sets. "
+        "Fine-tuning: each run once, up to its last selected checkpoint, with dev evaluations. Scoring: test sets. "
         "Not included: learning rates that were not selected, training after the selected checkpoint, data preparation."
     )
     table = Table("compute", "Compute by run", tuple(map(Column, heads)), tuple(lines), note, "Run")
@@ -112,8 +112,8 @@ def _seconds(run: Run) -> tuple[float, float, float]:
 
 
 def _derived(run: Run) -> dict[str, str]:
-    """Return for each derived language how many of its running subwords the original has, and cuts alike."""
-    text = "{shared:.1f} % shared with the original, {cut_alike:.1f} % cut alike"
+    """Return for each derived language the shares of running subwords shared and tokenized alike with the original."""
+    text = "{shared:.1f} % shared with the original, {cut_alike:.1f} % tokenized alike"
     rows = [row for row in run.facts.get("data") or [] if row.get("derived")]
     return {row["languages"][0]: text.format(**row["derived"]) for row in rows}
 

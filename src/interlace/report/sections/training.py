@@ -87,7 +87,7 @@ _ORIGINS = {"dev": "held-out pairs", "task": "dev pairs of the retrieval task", 
 
 
 def _diagnostics(runs: Sequence[Run]) -> list[Section]:
-    """Return a figure a measure, a panel a language pair, language or layer."""
+    """Return a figure per measure, a panel per language pair, language or layer."""
     measured = {run.folder: _diagnosed(run) for run in runs}
     names, figures = _names(measured), []
     for measure, (unit, caption) in _DIAGNOSTICS.items():
@@ -170,7 +170,7 @@ _UNITS = {
 
 
 def _evaluation(runs: Sequence[Run]) -> list[Section]:
-    """Return a figure a metric, a panel a language or direction."""
+    """Return a figure per metric, a panel per language or direction."""
     measured = {run.folder: [(line.step, line.scores) for line in run.evaluations] for run in runs}
     names = [name for name in _names(measured) if not _is_of_dictionary(name)]
     kinds = sorted(dict.fromkeys(name.partition("/")[0] for name in names), key=lambda kind: kind != "perplexity")
@@ -212,8 +212,8 @@ def _losses(runs: Sequence[Run]) -> list[Section]:
     note = f" A point is the mean of up to {size} logged steps." if size > 1 else ""
     figures = []
     for unit, caption, wanted in (
-        ("loss in nats a prediction", "Loss in nats a predicted token, over training steps.", False),
-        ("share", "Share of the predicted tokens that the name is true of, over training steps.", True),
+        ("loss in nats per prediction", "Loss in nats per predicted token, over training steps.", False),
+        ("share", "The share that each panel names, over training steps.", True),
     ):
         panels = [
             line_panel(name, lines, replace(domain(lines), steps=_span(curves.values()).steps), unit)

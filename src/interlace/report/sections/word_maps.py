@@ -37,7 +37,7 @@ def word_maps(runs: Sequence[Run]) -> list[Section]:
     body = render("word_maps", maps=drawn, keys=keys)
     lead = (
         f"Words in {language_names(languages)} by their input embeddings; a line joins two translations. "
-        "Only distances within a map compare."
+        "Distances are comparable only within a map."
     )
     return [Section("Words and their translations", lead, body, [each[2] for each in drawn])]
 

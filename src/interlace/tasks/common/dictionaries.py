@@ -45,8 +45,8 @@ class DictionaryTask(ProbeTask):
     training_dictionaries: Files | None = Field(
         None,
         description="Dictionaries that compared systems may have been trained on, such as MUSE's "
-        "'dict/{source}-{target}.0-5000.txt': their words do not count in the main metric. Those kept with the scored "
-        "run never do. '..txt[:500]' are the first 500 entries.",
+        "'dict/{source}-{target}.0-5000.txt': their words do not count in the main metric, nor do those stored with "
+        "the scored run. '..txt[:500]' are the first 500 entries.",
     )
     text_in: ClassVar[Literal["target", "both"]] = "both"  # languages whose `text` is read
 

@@ -77,7 +77,7 @@ class WordVectorSettings(Settings):
         "mean", description="Words of several subwords: the mean of their vectors, or skip them (as XLM's authors did)."
     )
     tokens_per_batch: int = Field(8192, ge=16, description="Tokens per batch, padding included, where a layer is set.")
-    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model has embeddings.")
+    language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model embeds them.")
 
     def vectors(self, backbone: Backbone, vocab: Vocab, language: str, words: Sequence[str]) -> WordVectors:
         """Return the vectors of the words that the vocabulary can spell (in one subword, with `skip`).

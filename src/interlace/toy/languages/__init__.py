@@ -1,7 +1,7 @@
-"""Registry of the toy languages: a lexicon and a small grammar a file, which turn scenes into sentences.
+"""Registry of the toy languages: each file has a lexicon and a small grammar, which turn scenes into sentences.
 
-An entry is named by its ISO 639-1 code (`de.py`), as in file names and on the command line. No language knows another:
-gold alignments come from the roles that their words share.
+An entry is named by its ISO 639-1 code (`de.py`), as in file names and on the command line. Languages are independent:
+gold alignments link words with the same semantic role.
 """
 
 from __future__ import annotations
