@@ -15,6 +15,7 @@ from interlace.cli import application, load_plugins
 from interlace.core import registry
 from interlace.data import Pairs
 from interlace.experiments.preview import PreviewPair
+from interlace.experiments.recipe import read_recipe
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import OBJECTIVES, Objective, Resources
@@ -61,6 +62,14 @@ def test_the_page_shows_what_the_command_prints(guest):
     assert done.stdout == shown
     listed = CliRunner().invoke(application(), ["list", "objectives", "one_sided", "--code", str(guest)])
     assert "The side whose tokens are predicted." in " ".join(listed.stdout.split())
+
+
+@pytest.mark.usefixtures("guest")
+def test_the_recipe_on_the_page_trains_the_objective(tmp_path):
+    (tmp_path / "mine.toml").write_text(re.search(r"```toml\n(.*?)```", PAGE, re.DOTALL)[1])
+    recipe = read_recipe(str(tmp_path / "mine.toml"))
+    assert list(recipe.objectives) == ["mlm", "one_sided"]
+    assert recipe.corpora["pairs"].pairs == ["en-de", "en-es", "en-hi"]
 
 
 def test_a_variant_of_a_built_in_objective_keeps_its_settings(tmp_path, monkeypatch):
