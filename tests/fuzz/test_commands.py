@@ -13,6 +13,7 @@ import subprocess
 import pytest
 
 from fuzzing import COMMANDS, Command, arguments_of, draw, invoke, write_material
+from interlace.cli import COMMANDS as REGISTRY
 
 CASES, FIRST = (int(os.environ.get(f"INTERLACE_FUZZ_{name}", value)) for name, value in (("CASES", 200), ("SEED", 0)))
 NAMED = re.compile(r"[Nn]o space left|MB are free|[Rr]ead-only file system")
@@ -29,6 +30,12 @@ def material(tmp_path_factory):
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, before[1]))
         yield folder / "material"
         resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def test_all_commands_are_tried():
+    assert {command.name for command in COMMANDS} == {
+        name.rstrip("_").replace("_", "-") for name in REGISTRY.names()
+    } - {"demo"}
 
 
 def test_commands_succeed_with_valid_inputs(material, tmp_path):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import http.server
 import io
 import json
 import shutil
 import signal
+import threading
 import tomllib
 import traceback
 from dataclasses import dataclass, field
@@ -17,6 +19,7 @@ from typer.testing import CliRunner
 
 from interlace.__main__ import exit_code
 from interlace.cli import application
+from interlace.text.lines import write_lines
 from little_translators import little_run, little_vocab
 
 if TYPE_CHECKING:
@@ -115,6 +118,10 @@ TRANSLATOR = tuple(
 )
 TEXT = ("pairs.en", "pairs.xx")
 RECIPES = ("small.toml", "small.json", "train.en", "dev.xx", "pairs.xx")
+DOWNLOADS = tuple(
+    f"public/raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw/{name}.cs.gz"
+    for name in ("train", "val", "test_2016_flickr")
+)
 COMMANDS = (
     Command("align {in}/pairs.en {in}/pairs.xx -o {out}/links", TEXT, 3, ("--set=iterations=", "--set=seed=")),
     Command("align {in}/pairs.en {in}/pairs.xx --load-model {in}/aligner -o {out}/links", (*TEXT,
@@ -154,9 +161,39 @@ COMMANDS = (
             "study/cells/mlm-0/cell.json", "study/cells/mlm-0/run.json", "study/cells/mlm-0/scores.json"), 6,
             ("--set=",)),
     Command("recommend {in}/pairs.en {in}/pairs.xx --languages en,de", TEXT, 2, ("--steps=", "--languages=")),
+    Command("back-translate {in}/nmt {in}/dev.en --from en --to de -o {out}/back", (*TRANSLATOR, "dev.en"), 4,
+            ("--tag=", "--batch=", "--tokens=", "--shard=", "--set=search.beam=", "--set=filters.ratio.max_ratio=")),
+    Command("prepare {in}/small.toml --workers 1", RECIPES, 2, ("--set=", "--workers=0")),
+    Command("download multi30k:cs --mirror {mirror}/public -o {out}/data", DOWNLOADS, 2, ("multi30k:", "multi30k@",
+            "")),
+    Command("download multi30k:cs --mirror {mirror}/public -o {in}/data", ("data/downloads.json",), 2),
+    Command("toy --languages en,de --pairs 20 -o {out}/toy", (), 2, ("--languages=", "--seed=", "--habits=")),
     Command("init", (), 1),
     Command("list objectives mlm", (), 1),
 )  # fmt: skip
+
+
+class Mirror(http.server.SimpleHTTPRequestHandler):
+    """Serves the folder of the last call of `address` on the loopback interface."""
+
+    folder, server = "", None
+
+    @classmethod
+    def address(cls, folder: Path) -> str:
+        """Return the address of a folder."""
+        cls.folder = str(folder)
+        if cls.server is None:
+            cls.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), cls)
+            threading.Thread(target=cls.server.serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{cls.server.server_port}"
+
+    def translate_path(self, path: str) -> str:
+        """Return the path of a file."""
+        self.directory = self.folder
+        return super().translate_path(path)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
 
 
 def write_material(folder: Path) -> None:
@@ -177,6 +214,8 @@ def write_material(folder: Path) -> None:
     (folder / "study.toml").write_text(STUDY)
     start = RECIPE.format(root=folder).partition("[model.shape]")[0].replace("[vocab]\nsize = 300\n", "")
     start += f'[model]\nstart = "{folder}/run/model"\n[objectives.mlm]' + RECIPE.partition("[objectives.mlm]")[2]
+    for name in DOWNLOADS:
+        write_lines(folder / name, pairs)
     (folder / "small-start.toml").write_text(start.replace("{{", "{").replace("}}", "}"))
     little_run(folder / "nmt", little_vocab())
     for line in (
@@ -184,8 +223,9 @@ def write_material(folder: Path) -> None:
         "evaluate {in}/run",
         "align {in}/pairs.en {in}/pairs.xx --save-model {in}/aligner -o {in}/aligned",
         "derive {in}/train.en --transformations invert -o {in}/derived",
+        "download multi30k:cs --mirror {mirror}/public -o {in}/data",
     ):
-        done = invoke(line.format_map({"in": folder}).split(), 120)
+        done = invoke(line.format_map({"in": folder, "mirror": Mirror.address(folder)}).split(), 120)
         if done.code != 0:
             raise RuntimeError(f"{line}: {done.text}")
 
@@ -352,7 +392,9 @@ class Case:
 
 def arguments_of(command: Command, folder: Path) -> list[str]:
     """Return the words of a command that reads `folder/in` and writes `folder/out`."""
-    return [part.format_map({"in": folder / "in", "out": folder / "out"}) for part in command.line.split()]
+    given = folder / "in"
+    places = {"in": given, "out": folder / "out", "mirror": Mirror.address(given)}
+    return [part.format_map(places) for part in command.line.split()]
 
 
 def draw(rng: random.Random, material: Path, folder: Path) -> Case:
@@ -360,7 +402,8 @@ def draw(rng: random.Random, material: Path, folder: Path) -> Case:
     shutil.rmtree(folder, ignore_errors=True)
     given = folder / "in"
     command = rng.choices(COMMANDS, [each.weight for each in COMMANDS])[0]
-    skipped = {name for name in ("run", "nmt", "aligner", "derived", "aligned") if f"/{name}" not in command.line}
+    large = ("run", "nmt", "aligner", "derived", "aligned", "public", "data")
+    skipped = {name for name in large if f"/{name}" not in command.line}
     shutil.copytree(material, given, ignore=lambda where, _: skipped if where == str(material) else set())
     for path in (*given.glob("small.*"), *given.glob("*/recipe.json"), *given.glob("study/cells/*/*.json")):
         path.write_text(path.read_text().replace(str(material), str(given)))
