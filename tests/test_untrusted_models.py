@@ -123,6 +123,23 @@ def test_a_model_written_by_others_opens_without_its_code(tmp_path, marker):
     assert not marker.exists()
 
 
+@pytest.mark.parametrize("family", ["bert", "seq2seq"])
+def test_a_configuration_takes_no_more_memory_than_its_files(tmp_path, family):
+    vocab = little_vocab()
+    model = (
+        little_model("bert", vocab) if family == "seq2seq" else from_shape(Shape(layers=1, width=16, heads=2), vocab)
+    )
+    folder = model.save_pretrained(tmp_path / "model", vocab)
+    config = json.loads((folder / "config.json").read_text())
+    for side in (config, config.get("encoder"), config.get("decoder")):
+        (side or {}).update({"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 16})
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(
+        CheckpointError, match=rf"{folder}: its configuration says [\d,]{{11,}} weights, its files have"
+    ):
+        load(folder, vocab)
+
+
 def test_a_prompt_fails():
     with no_prompts(), pytest.raises(EOFError):
         input("Run it?")
