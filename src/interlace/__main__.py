@@ -28,19 +28,19 @@ def _is_busy() -> bool:
 
 def main() -> None:
     """Run the command line; user errors print a message and exit with code 2."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # closed; a file that is opened now must not take its number
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
-        elif isinstance(stream := getattr(sys, name), io.TextIOWrapper) and "utf" not in stream.encoding.lower():
-            stream.reconfigure(errors="strict" if mode == "r" else "backslashreplace")
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
-    if "GOMP_SPINCOUNT" not in os.environ:
-        # Spinning threads halve the time of a step on an idle machine, and double it on a busy one.
-        os.environ.setdefault(*(("OMP_WAIT_POLICY", "PASSIVE") if _is_busy() else ("GOMP_SPINCOUNT", "20000")))
-    from interlace.cli import application, note_to_stderr
-
-    note_to_stderr()
     try:
+        for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+            if getattr(sys, name) is None:  # closed; a file that is opened now must not take its number
+                setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+            elif isinstance(stream := getattr(sys, name), io.TextIOWrapper) and "utf" not in stream.encoding.lower():
+                stream.reconfigure(errors="strict" if mode == "r" else "backslashreplace")
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+        if "GOMP_SPINCOUNT" not in os.environ:
+            # Spinning threads halve the time of a step on an idle machine, and double it on a busy one.
+            os.environ.setdefault(*(("OMP_WAIT_POLICY", "PASSIVE") if _is_busy() else ("GOMP_SPINCOUNT", "20000")))
+        from interlace.cli import application, note_to_stderr
+
+        note_to_stderr()
         check_processes()
         if os.environ.pop("INTERLACE_END_WITH_STDIN", ""):
             Thread(target=_end_with_stdin, daemon=True).start()
