@@ -14,7 +14,6 @@ from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape, load
 from interlace.models.settings import Shape
 from little_translators import little_model, little_run, little_vocab
-from toy_settings import TOY
 
 YES = "y\n" * 20
 CODE = """
@@ -61,14 +60,6 @@ def test_the_code_of_a_tokenizer_does_not_run(tmp_path, marker, named):
     assert not marker.exists()
     with pytest.raises(DataError, match=str(folder)):
         Vocab.load(str(folder))
-
-
-def test_a_recipe_cannot_name_such_a_tokenizer(tmp_path, marker):
-    folder = plant(tmp_path / "t", marker)
-    changes = {**TOY, "vocab.start": folder}
-    settings = [word for key, value in changes.items() for word in ("--set", f"{key}={value}")]
-    assert interlace("pretrain", "tiny/mlm", *settings, "--output", str(tmp_path / "run"))
-    assert not marker.exists()
 
 
 @pytest.mark.parametrize("inner", ["", "encoder"])

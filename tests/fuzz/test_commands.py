@@ -1,4 +1,4 @@
-"""Spoiled inputs of all commands: a result or a message, in bounded time and memory, and no file changed or left.
+"""Corrupted inputs of all commands: a result or a message, in bounded time and memory, and no file changed or left.
 
 `make fuzz` draws thousands of other cases; `INTERLACE_FUZZ_CASES` is their number and `INTERLACE_FUZZ_SEED` the first.
 """
@@ -49,7 +49,7 @@ def test_commands_succeed_with_valid_inputs(material, tmp_path):
     assert failed == {}
 
 
-def test_no_spoiled_input_breaks_a_command(material, tmp_path):
+def test_no_corrupted_input_breaks_a_command(material, tmp_path):
     faults = []
     for number in range(FIRST, FIRST + CASES):
         case = draw(random.Random(number), material, tmp_path / "work")

@@ -128,7 +128,7 @@ def contents(folder):
     last = {path.parent: path.name for path in sorted(folder.rglob("checkpoints/step-*"))}
     for path in sorted(each for each in folder.rglob("*") if each.is_file() and not each.name.endswith(".lock")):
         earlier = any(last.get(each.parent, each.name) != each.name for each in path.parents)
-        if path.name in UNLIKE or earlier:  # SIGTERM saves one more checkpoint
+        if UNLIKE & set(path.parts) or earlier:  # SIGTERM saves one more checkpoint
             continue
         data = path.read_bytes().replace(str(folder).encode(), b"FOLDER")
         if path.suffix in {".json", ".jsonl"}:

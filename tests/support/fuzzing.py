@@ -1,4 +1,4 @@
-"""Valid inputs for every command, and mutations that spoil them: of bytes, of JSON and TOML values, of options."""
+"""Valid inputs for every command, and mutations that corrupt them: of bytes, of JSON and TOML values, of options."""
 
 from __future__ import annotations
 
@@ -29,19 +29,9 @@ if TYPE_CHECKING:
 
 WORDS = "the cat dog sees house big reads two books in".split()
 TREE = "1\tcat\tcat\tNOUN\tNN\t_\t2\tnsubj\t_\t_\n2\tsees\tsee\tVERB\tVB\t_\t0\troot\t_\t_\n\n"
-SQUAD = {
-    "data": [
-        {
-            "title": "t",
-            "paragraphs": [
-                {
-                    "context": "The cat sees two dogs.",
-                    "qas": [{"id": "1", "question": "Who sees?", "answers": [{"text": "cat", "answer_start": 4}]}],
-                }
-            ],
-        }
-    ]
-}
+ANSWERS = [{"text": "cat", "answer_start": 4}]
+QUESTION = {"context": "The cat sees two dogs.", "qas": [{"id": "1", "question": "Who sees?", "answers": ANSWERS}]}
+SQUAD = {"data": [{"title": "t", "paragraphs": [QUESTION]}]}
 RECIPE = """
 name = "small"
 data_root = "{root}"
@@ -70,8 +60,7 @@ tokens_per_micro_batch = 128
 precision = "no"
 checkpoint_every = 1
 threads = 1
-[train.optimizer]
-warmup = 1
+optimizer.warmup = 1
 [evaluate]
 source = "en"
 targets = ["xx"]
@@ -176,16 +165,16 @@ COMMANDS = (
 class Mirror(http.server.SimpleHTTPRequestHandler):
     """Serves the folder of the last call of `address` on the loopback interface."""
 
-    folder, server = "", None
+    folder, running = "", None
 
     @classmethod
     def address(cls, folder: Path) -> str:
         """Return the address of a folder."""
         cls.folder = str(folder)
-        if cls.server is None:
-            cls.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), cls)
-            threading.Thread(target=cls.server.serve_forever, daemon=True).start()
-        return f"http://127.0.0.1:{cls.server.server_port}"
+        if cls.running is None:
+            cls.running = http.server.ThreadingHTTPServer(("127.0.0.1", 0), cls)
+            threading.Thread(target=cls.running.serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{cls.running.server_port}"
 
     def translate_path(self, path: str) -> str:
         """Return the path of a file."""
@@ -339,7 +328,7 @@ def _places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from _places(value, (*path, key))
 
 
-def spoil_value(text: str, rng: random.Random) -> str:
+def corrupt_value(text: str, rng: random.Random) -> str:
     """Replace, remove or rename one value of JSON, at any depth."""
     data = json.loads(text)
     places = list(_places(data))
@@ -361,13 +350,13 @@ def spoil_value(text: str, rng: random.Random) -> str:
     return json.dumps(data)
 
 
-def spoil_file(path: Path, rng: random.Random) -> str:
-    """Spoil a file; return how."""
+def corrupt_file(path: Path, rng: random.Random) -> str:
+    """Corrupt a file; return how."""
     data = path.read_bytes()
     what = rng.random()
     if path.suffix in {".json", ".jsonl"} and what < 0.75:
         first, _, rest = data.decode().partition("\n") if path.suffix == ".jsonl" else (data.decode(), "", "")
-        path.write_text("\n".join([spoil_value(first, rng), rest]), encoding="utf-8")
+        path.write_text("\n".join([corrupt_value(first, rng), rest]), encoding="utf-8")
         return "value"
     if what > 0.97:
         path.unlink()
@@ -382,7 +371,7 @@ def spoil_file(path: Path, rng: random.Random) -> str:
 
 @dataclass
 class Case:
-    """A spoiled command: its arguments, what was spoiled, and the faults that were found."""
+    """A corrupted command: its arguments, what was corrupted, and the faults that were found."""
 
     arguments: list[str]
     what: str
@@ -398,7 +387,7 @@ def arguments_of(command: Command, folder: Path) -> list[str]:
 
 
 def draw(rng: random.Random, material: Path, folder: Path) -> Case:
-    """Spoil one input of a command, run it in `folder`, and look for faults."""
+    """Corrupt one input of a command, run it in `folder`, and look for faults."""
     shutil.rmtree(folder, ignore_errors=True)
     given = folder / "in"
     command = rng.choices(COMMANDS, [each.weight for each in COMMANDS])[0]
@@ -420,7 +409,7 @@ def draw(rng: random.Random, material: Path, folder: Path) -> Case:
         name = rng.choice(files)
         if command.name != "check" and rng.random() < 0.1 and "run/run.json" in files:
             (given / "run" / "run.json").unlink()  # an unfinished run
-        what = f"{name}: {spoil_file(given / name, rng) if (given / name).exists() else 'missing'}"
+        what = f"{name}: {corrupt_file(given / name, rng) if (given / name).exists() else 'missing'}"
     else:
         what = "nothing"
     before = digests(given)
