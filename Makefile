@@ -31,7 +31,7 @@ demo: $(INSTALLED) ## pre-train, fine-tune and report on the embedded toy corpus
 test: $(INSTALLED) ## run all tests (ARGS='-k ragged' runs some)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
-fuzz: $(INSTALLED) ## try thousands of spoiled inputs (INTERLACE_FUZZ_CASES=5000 INTERLACE_FUZZ_SEED=1000)
+fuzz: $(INSTALLED) ## try thousands of corrupted inputs (INTERLACE_FUZZ_CASES=5000 INTERLACE_FUZZ_SEED=1000)
 	@INTERLACE_FUZZ_CASES=$${INTERLACE_FUZZ_CASES:-5000} INTERLACE_FUZZ_SEED=$${INTERLACE_FUZZ_SEED:-1000} \
 		OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/fuzz $(ARGS)
 

@@ -14,7 +14,6 @@ from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape, load
 from interlace.models.settings import Shape
 from little_translators import little_model, little_run, little_vocab
-from toy_settings import TOY
 
 YES = "y\n" * 20
 CODE = """
@@ -61,14 +60,6 @@ def test_the_code_of_a_tokenizer_does_not_run(tmp_path, marker, named):
     assert not marker.exists()
     with pytest.raises(DataError, match=str(folder)):
         Vocab.load(str(folder))
-
-
-def test_a_recipe_cannot_name_such_a_tokenizer(tmp_path, marker):
-    folder = plant(tmp_path / "t", marker)
-    changes = {**TOY, "vocab.start": folder}
-    settings = [word for key, value in changes.items() for word in ("--set", f"{key}={value}")]
-    assert interlace("pretrain", "tiny/mlm", *settings, "--output", str(tmp_path / "run"))
-    assert not marker.exists()
 
 
 @pytest.mark.parametrize("inner", ["", "encoder"])
@@ -121,6 +112,23 @@ def test_a_model_written_by_others_opens_without_its_code(tmp_path, marker):
     with pytest.raises(CheckpointError, match="evil"):
         load(tmp_path / "own")
     assert not marker.exists()
+
+
+@pytest.mark.parametrize("family", ["bert", "seq2seq"])
+def test_a_configuration_takes_no_more_memory_than_its_files(tmp_path, family):
+    vocab = little_vocab()
+    model = (
+        little_model("bert", vocab) if family == "seq2seq" else from_shape(Shape(layers=1, width=16, heads=2), vocab)
+    )
+    folder = model.save_pretrained(tmp_path / "model", vocab)
+    config = json.loads((folder / "config.json").read_text())
+    for side in (config, config.get("encoder"), config.get("decoder")):
+        (side or {}).update({"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 16})
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(
+        CheckpointError, match=rf"{folder}: its configuration says [\d,]{{11,}} weights, its files have"
+    ):
+        load(folder, vocab)
 
 
 def test_a_prompt_fails():

@@ -91,18 +91,6 @@ def test_no_file_is_written_by_such_a_name(tmp_path, name):
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
-@pytest.mark.parametrize("name", [str, lambda _: "../../../victim"])
-def test_learning_vectors_overwrites_nothing(tmp_path, name):
-    (tmp_path / "data").mkdir()
-    victim = tmp_path / "victim"
-    (victim.with_suffix(".words")).write_text("kept")
-    recipe = {"name": "x", "data_root": str(tmp_path / "data"), "embeddings": {}, **text_in("en", name(victim))}
-    (tmp_path / "r.json").write_text(json.dumps(recipe))
-    done = run("pretrain", str(tmp_path / "r.json"), "--output", str(tmp_path / "run"))
-    assert isinstance(done.exception, SettingsError)
-    assert victim.with_suffix(".words").read_text() == "kept"
-
-
 def run(*arguments):
     return CliRunner().invoke(application(), list(arguments))
 

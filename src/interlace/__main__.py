@@ -28,19 +28,19 @@ def _is_busy() -> bool:
 
 def main() -> None:
     """Run the command line; user errors print a message and exit with code 2."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # closed; a file that is opened now must not take its number
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
-        elif isinstance(stream := getattr(sys, name), io.TextIOWrapper) and "utf" not in stream.encoding.lower():
-            stream.reconfigure(errors="strict" if mode == "r" else "backslashreplace")
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
-    if "GOMP_SPINCOUNT" not in os.environ:
-        # Spinning threads halve the time of a step on an idle machine, and double it on a busy one.
-        os.environ.setdefault(*(("OMP_WAIT_POLICY", "PASSIVE") if _is_busy() else ("GOMP_SPINCOUNT", "20000")))
-    from interlace.cli import application, note_to_stderr
-
-    note_to_stderr()
     try:
+        for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+            if getattr(sys, name) is None:  # closed; a file that is opened now must not take its number
+                setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+            elif isinstance(stream := getattr(sys, name), io.TextIOWrapper) and "utf" not in stream.encoding.lower():
+                stream.reconfigure(errors="strict" if mode == "r" else "backslashreplace")
+        os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+        if "GOMP_SPINCOUNT" not in os.environ:
+            # Spinning threads halve the time of a step on an idle machine, and double it on a busy one.
+            os.environ.setdefault(*(("OMP_WAIT_POLICY", "PASSIVE") if _is_busy() else ("GOMP_SPINCOUNT", "20000")))
+        from interlace.cli import application, note_to_stderr
+
+        note_to_stderr()
         check_processes()
         if os.environ.pop("INTERLACE_END_WITH_STDIN", ""):
             Thread(target=_end_with_stdin, daemon=True).start()
@@ -69,9 +69,9 @@ def _end_with_stdin() -> None:
 
 
 def exit_code(error: BaseException) -> int | None:
-    """Print what an error means for the user, and return the exit code; None for a bug of ours.
+    """Print what an error means for the user, and return the exit code; None if a traceback is to be printed.
 
-    User errors have the code 2, an interrupted command 130, a closed pipe 141.
+    User errors have the code 2, an interrupted command 130, a closed pipe 141. What may be a bug of ours says so.
     """
     from interlace.cli import notes
     from interlace.core.errors import InterlaceError, LostProcessError
@@ -94,7 +94,7 @@ def exit_code(error: BaseException) -> int | None:
     elif isinstance(error, MemoryError | RuntimeError) and _NO_MEMORY.search(f"{type(error).__name__}: {error}"):
         text = f"out of memory; lower the size of the model, of batches or of the vocabulary ({_first(error)})"
     elif isinstance(error, RecursionError | UnicodeError | OverflowError) or _package(error) in _LIBRARIES:
-        text = f"{_file_of(error)}{_first(error)} (INTERLACE_TRACEBACK=1 shows where)"
+        text = f"unexpected {_first(error)} (a bug or a damaged file; INTERLACE_TRACEBACK=1 shows where)"
     else:
         return None
     if isinstance(error, LostProcessError) or not isinstance(error, InterlaceError):
@@ -115,17 +115,6 @@ def _package(error: BaseException) -> str:
 def _first(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
-
-
-def _file_of(error: BaseException) -> str:
-    """Return the file that the deepest function of ours was given, and a colon; "" if there is none."""
-    found, trace = "", error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_globals.get("__name__", "").startswith("interlace."):
-            values = trace.tb_frame.f_locals.values()
-            found = next((f"{value}: " for value in values if isinstance(value, Path) and value.exists()), found)
-        trace = trace.tb_next
-    return found
 
 
 def check_processes() -> None:

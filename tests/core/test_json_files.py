@@ -72,8 +72,5 @@ def test_toml_has_the_same_limits(depth):
             parse_toml(text)
     with pytest.raises(SettingsError, match="--set a: nested deeper"):
         change({}, "a", "[" * depth + "]" * depth)
-
-
-def test_an_integer_of_a_change_is_limited():
     with pytest.raises(SettingsError, match=r"--set a: .*digits"):
         change({}, "a", "9" * 5000)

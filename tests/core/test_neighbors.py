@@ -1,11 +1,3 @@
-"""Two words and two candidates; the first candidate is a hub, near to both words.
-
-          a     b        mean of the row with k = 2
-  x     0.9   0.1        0.50
-  y     0.8   0.7        0.75
-mean    0.85  0.40
-"""
-
 import numpy as np
 import pytest
 import torch
@@ -44,25 +36,13 @@ def test_csls_by_hand():
     np.testing.assert_allclose(table, [[0.4698, -0.4330], [0.2962, 0.4330]], atol=1e-4)
 
 
-def test_the_rank_is_that_of_the_best_right_candidate():
-    candidates = at(0, 10, 20, 30)
-    assert ranks(at(0), candidates, rows([3, 2])).tolist() == [3]
-    assert ranks(at(0), candidates, rows([2, 1, 0])).tolist() == [1]
+@pytest.mark.parametrize(("right", "rank"), [([0], 3), ([0, 1], 2), ([0, 1, 2], 1), ([3], 4)])
+def test_the_rank_is_that_of_the_best_right_candidate_and_wrong_ones_as_near_go_first(right, rank):
+    assert ranks(at(0), at(10, -10, 10, 50), rows(right)).tolist() == [rank]
 
 
-def test_a_wrong_candidate_as_near_goes_first():
-    candidates = at(10, -10, 10, 50)
-    assert ranks(at(0), candidates, rows([0])).tolist() == [3]
-    assert ranks(at(0), candidates, rows([0, 1])).tolist() == [2]
-    assert ranks(at(0), candidates, rows([0, 1, 2])).tolist() == [1]
-
-
-def test_a_barred_candidate_is_no_rival():
-    candidates = at(0, 10, 20)
-    assert ranks(at(0, 0), candidates, rows([1], [1]), excluded=rows([0], [])).tolist() == [1, 2]
-
-
-def test_zeros_are_similar_to_nothing():
+def test_excluded_candidates_do_not_count_and_zeros_are_similar_to_nothing():
+    assert ranks(at(0, 0), at(0, 10, 20), rows([1], [1]), excluded=rows([0], [])).tolist() == [1, 2]
     assert ranks(unit(np.zeros((1, 2))), at(0, 90), rows([0])).tolist() == [2]
 
 

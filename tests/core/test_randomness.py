@@ -17,7 +17,7 @@ def draws(key):
 @given(KEYS)
 def test_a_key_gives_the_same_numbers_again(key):
     assert draws(key) == draws(key)
-    assert torch_seed(*key) == torch_seed(*key)
+    assert 0 <= torch_seed(*key) == torch_seed(*key) < 2**63
 
 
 @given(KEYS, KEYS)
@@ -29,11 +29,6 @@ def test_other_keys_give_other_numbers(one, other):
 def test_trailing_zeros_make_no_collision():
     small = list(product(Purpose, (0, 1), (0, 1), (0, 1)))
     assert len({tuple(draws(key)) for key in small}) == len(small)
-
-
-@given(KEYS)
-def test_seeds_fit_torch(key):
-    assert 0 <= torch_seed(*key) < 2**63
 
 
 def test_purposes_keep_their_numbers():

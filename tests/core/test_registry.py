@@ -59,13 +59,16 @@ def plugin(tmp_path):
         del sys.modules[name]
 
 
-def test_contract_classes_are_listed_without_importing_them(entries):
+def test_entries_are_listed_and_summarized_without_importing_them(entries):
     assert entries.names() == ["bye", "hello", "two"]
-    assert "greetings.bye" not in sys.modules
+    assert [entries.summary(name) for name in ("hello", "bye")] == ["Says hello.", ""]
+    assert not {"greetings.hello", "greetings.bye"} & set(sys.modules)
 
 
 def test_an_entry_is_the_one_public_class(entries):
     assert entries.get("hello").__name__ == "Hello"
+    assert entries.build("hello").to == "world"
+    assert entries.build({"name": "hello", "to": "you"}).to == "you"
     with pytest.raises(SettingsError, match="should define one public Greeting, found 2"):
         entries.get("two")
 
@@ -84,11 +87,6 @@ def test_the_nearest_name_is_given(entries):
         entries.summary("helo")
 
 
-def test_building_takes_a_name_or_a_mapping(entries):
-    assert entries.build("hello").to == "world"
-    assert entries.build({"name": "hello", "to": "you"}).to == "you"
-
-
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -103,22 +101,9 @@ def test_what_cannot_be_built_is_named(entries, data, message):
     assert str(caught.value) == message
 
 
-def test_a_summary_is_read_without_importing(entries):
-    assert entries.summary("hello") == "Says hello."
-    assert entries.summary("bye") == ""
-    assert not {"greetings.hello", "greetings.bye"} & set(sys.modules)
-
-
 def test_a_plugin_joins_by_its_file(entries, plugin):
-    path = plugin('"""Says mine."""\nfrom greetings import Greeting\n\nclass Mine(Greeting):\n    size: int = 1\n')
-    register_plugin(path, {"greetings": entries})
-    assert entries.names() == ["bye", "hello", "mine", "two"]
-    assert entries.build({"name": "mine", "size": 2}).size == 2
-    assert entries.summary("mine") == "Says mine."
-
-
-def test_a_plugin_may_postpone_its_annotations(entries, plugin):
     path = plugin(
+        '"""Says mine."""\n'
         "from __future__ import annotations\n"
         "from typing import Annotated\n"
         "from pydantic import Field\n"
@@ -128,7 +113,9 @@ def test_a_plugin_may_postpone_its_annotations(entries, plugin):
         "    size: Size = 1\n"
     )
     register_plugin(path, {"greetings": entries})
+    assert entries.names() == ["bye", "hello", "mine", "two"]
     assert entries.build({"name": "mine", "size": 2}).size == 2
+    assert entries.summary("mine") == "Says mine."
     with pytest.raises(SettingsError, match="size: input should be greater than 0"):
         entries.build({"name": "mine", "size": 0})
 
@@ -174,7 +161,6 @@ def test_a_missing_or_foreign_file_is_told(entries, plugin, tmp_path):
 
 
 def test_a_plugin_with_the_name_of_a_built_in_entry_is_refused(tmp_path):
-    from interlace.core.registry import register_plugin
     from interlace.objectives import OBJECTIVES
 
     (tmp_path / "mlm.py").write_text("from interlace.objectives.tlm import Tlm\nclass Mine(Tlm):\n    pass\n")

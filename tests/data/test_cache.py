@@ -62,6 +62,7 @@ def test_leftovers_of_a_killed_build_are_removed(folder):
     name = cached("thing", {}, _build([])).name
     (folder / "thing" / name).rename(folder / "thing" / f".{name}.{2**30}-{files._HOST}-ab.partial")
     (folder / "thing" / f"..{name}.{2**30}-{files._HOST}-ab.partial.{2**30}-{files._HOST}-cd.partial.partial").mkdir()
+    files._cleaned.clear()
     cached("thing", {}, _build([]))
     assert sorted(path.name for path in (folder / "thing").iterdir()) == [f".{name}.lock", name]
 

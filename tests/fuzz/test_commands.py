@@ -1,4 +1,4 @@
-"""Spoiled inputs of all commands: a result or a message, in bounded time and memory, and no file changed or left.
+"""Corrupted inputs of all commands: a result or a message, in bounded time and memory, and no file changed or left.
 
 `make fuzz` draws thousands of other cases; `INTERLACE_FUZZ_CASES` is their number and `INTERLACE_FUZZ_SEED` the first.
 """
@@ -13,6 +13,7 @@ import subprocess
 import pytest
 
 from fuzzing import COMMANDS, Command, arguments_of, draw, invoke, write_material
+from interlace.cli import COMMANDS as REGISTRY
 
 CASES, FIRST = (int(os.environ.get(f"INTERLACE_FUZZ_{name}", value)) for name, value in (("CASES", 200), ("SEED", 0)))
 NAMED = re.compile(r"[Nn]o space left|MB are free|[Rr]ead-only file system")
@@ -31,6 +32,12 @@ def material(tmp_path_factory):
         resource.setrlimit(resource.RLIMIT_AS, before)
 
 
+def test_all_commands_are_tried():
+    assert {command.name for command in COMMANDS} == {
+        name.rstrip("_").replace("_", "-") for name in REGISTRY.names()
+    } - {"demo"}
+
+
 def test_commands_succeed_with_valid_inputs(material, tmp_path):
     failed = {}
     for command in COMMANDS:
@@ -42,7 +49,7 @@ def test_commands_succeed_with_valid_inputs(material, tmp_path):
     assert failed == {}
 
 
-def test_no_spoiled_input_breaks_a_command(material, tmp_path):
+def test_no_corrupted_input_breaks_a_command(material, tmp_path):
     faults = []
     for number in range(FIRST, FIRST + CASES):
         case = draw(random.Random(number), material, tmp_path / "work")

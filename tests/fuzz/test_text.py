@@ -10,12 +10,10 @@ import interlace as il
 from fuzzing import invoke
 from interlace.core.errors import DataError
 from interlace.data.encoding import Encoder
-from interlace.report import write_report
 from interlace.text import Text
 from interlace.text.lines import read_lines, write_lines
 from interlace.text.normalization import Normalization
 from little_translators import little_vocab
-from report_runs import change, write_run
 
 PIECES = [
     *("e\u0301", "\u0301" * 40, "क्षि", "ที่", "각", "\u1100\u1161", "ﬁ", "ẞ", "İ", "ǆ", "\u0130\u0307", "Ω"),  # marks
@@ -23,27 +21,11 @@ PIECES = [
     *("\u200b", "\u200d", "\ufeff", "\u2060", "\u00ad", "\u180e", "\ufe0f"),  # invisible
     *("👩‍👩‍👧‍👦", "👍🏽", "🇩🇪🇫", "1️⃣", "🏴\U000e0067\U000e007f"),  # emoji
     *("\u0378", "\ufdd0", "\uffff", "\U0010ffff", "\ue000", "\U000e0fff"),  # unassigned and private
-    *(
-        "\x01",
-        "\x7f",
-        "\x85",
-        "\u2028",
-        "\r",
-        "\t",
-        "\u3000",
-        "\u00a0",
-        "a cat",
-        "the",
-        "中文",
-        "ガス",
-        "<s>",
-        "{0}",
-        "<b>&",
-    ),
+    *("\x01", "\x7f", "\x85", "\u2028", "\r", "\t", "\u3000", "\u00a0", "a cat"),
+    *("the", "中文", "ガス", "<s>", "{0}", "<b>&"),
 ]
 LINE = st.lists(st.sampled_from(PIECES) | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n")))
 LINES = st.lists(st.tuples(LINE, st.sampled_from(["", " "])).map(lambda drawn: drawn[1].join(drawn[0])), min_size=3)
-SAMPLE = {"changed": [0], "targets": ["<i>"], "at": [0], "sides": [0]}
 few = settings(max_examples=10, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
 
 
@@ -106,14 +88,3 @@ def test_lone_surrogates_are_named(line):
     for read in (lambda: il.Pairs.from_lists(["fine", line], ["a", "b"]), lambda: encoder.encode(["fine", line])):
         with pytest.raises(DataError, match=r"line 2 contains '\\ud.* which is not a character"):
             read()
-
-
-def test_a_report_shows_all_characters(tmp_path):
-    run = write_run(tmp_path / "run", "run", gain=0.5)
-    evil = "".join(PIECES) + "</svg><script>alert(1)</script>"
-    change(run, "recipe.json", lambda recipe: {**recipe, "name": evil, "about": evil})
-    change(run, "samples.json", lambda samples: [{**each, "rows": [SAMPLE | {"tokens": [evil]}]} for each in samples])
-    write_report([run], tmp_path / "report.html")
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "<script" not in page
-    assert "&lt;script&gt;alert" in page

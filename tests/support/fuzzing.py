@@ -1,12 +1,15 @@
-"""Valid inputs for every command, and mutations that spoil them: of bytes, of JSON and TOML values, of options."""
+"""Valid inputs for every command, and mutations that corrupt them: of bytes, of JSON and TOML values, of options."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import http.server
+import io
 import json
 import shutil
 import signal
+import threading
 import tomllib
 import traceback
 from dataclasses import dataclass, field
@@ -16,6 +19,7 @@ from typer.testing import CliRunner
 
 from interlace.__main__ import exit_code
 from interlace.cli import application
+from interlace.text.lines import write_lines
 from little_translators import little_run, little_vocab
 
 if TYPE_CHECKING:
@@ -25,19 +29,9 @@ if TYPE_CHECKING:
 
 WORDS = "the cat dog sees house big reads two books in".split()
 TREE = "1\tcat\tcat\tNOUN\tNN\t_\t2\tnsubj\t_\t_\n2\tsees\tsee\tVERB\tVB\t_\t0\troot\t_\t_\n\n"
-SQUAD = {
-    "data": [
-        {
-            "title": "t",
-            "paragraphs": [
-                {
-                    "context": "The cat sees two dogs.",
-                    "qas": [{"id": "1", "question": "Who sees?", "answers": [{"text": "cat", "answer_start": 4}]}],
-                }
-            ],
-        }
-    ]
-}
+ANSWERS = [{"text": "cat", "answer_start": 4}]
+QUESTION = {"context": "The cat sees two dogs.", "qas": [{"id": "1", "question": "Who sees?", "answers": ANSWERS}]}
+SQUAD = {"data": [{"title": "t", "paragraphs": [QUESTION]}]}
 RECIPE = """
 name = "small"
 data_root = "{root}"
@@ -66,8 +60,7 @@ tokens_per_micro_batch = 128
 precision = "no"
 checkpoint_every = 1
 threads = 1
-[train.optimizer]
-warmup = 1
+optimizer.warmup = 1
 [evaluate]
 source = "en"
 targets = ["xx"]
@@ -114,6 +107,10 @@ TRANSLATOR = tuple(
 )
 TEXT = ("pairs.en", "pairs.xx")
 RECIPES = ("small.toml", "small.json", "train.en", "dev.xx", "pairs.xx")
+DOWNLOADS = tuple(
+    f"public/raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw/{name}.cs.gz"
+    for name in ("train", "val", "test_2016_flickr")
+)
 COMMANDS = (
     Command("align {in}/pairs.en {in}/pairs.xx -o {out}/links", TEXT, 3, ("--set=iterations=", "--set=seed=")),
     Command("align {in}/pairs.en {in}/pairs.xx --load-model {in}/aligner -o {out}/links", (*TEXT,
@@ -153,9 +150,39 @@ COMMANDS = (
             "study/cells/mlm-0/cell.json", "study/cells/mlm-0/run.json", "study/cells/mlm-0/scores.json"), 6,
             ("--set=",)),
     Command("recommend {in}/pairs.en {in}/pairs.xx --languages en,de", TEXT, 2, ("--steps=", "--languages=")),
+    Command("back-translate {in}/nmt {in}/dev.en --from en --to de -o {out}/back", (*TRANSLATOR, "dev.en"), 4,
+            ("--tag=", "--batch=", "--tokens=", "--shard=", "--set=search.beam=", "--set=filters.ratio.max_ratio=")),
+    Command("prepare {in}/small.toml --workers 1", RECIPES, 2, ("--set=", "--workers=0")),
+    Command("download multi30k:cs --mirror {mirror}/public -o {out}/data", DOWNLOADS, 2, ("multi30k:", "multi30k@",
+            "")),
+    Command("download multi30k:cs --mirror {mirror}/public -o {in}/data", ("data/downloads.json",), 2),
+    Command("toy --languages en,de --pairs 20 -o {out}/toy", (), 2, ("--languages=", "--seed=", "--habits=")),
     Command("init", (), 1),
     Command("list objectives mlm", (), 1),
 )  # fmt: skip
+
+
+class Mirror(http.server.SimpleHTTPRequestHandler):
+    """Serves the folder of the last call of `address` on the loopback interface."""
+
+    folder, running = "", None
+
+    @classmethod
+    def address(cls, folder: Path) -> str:
+        """Return the address of a folder."""
+        cls.folder = str(folder)
+        if cls.running is None:
+            cls.running = http.server.ThreadingHTTPServer(("127.0.0.1", 0), cls)
+            threading.Thread(target=cls.running.serve_forever, daemon=True).start()
+        return f"http://127.0.0.1:{cls.running.server_port}"
+
+    def translate_path(self, path: str) -> str:
+        """Return the path of a file."""
+        self.directory = self.folder
+        return super().translate_path(path)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
 
 
 def write_material(folder: Path) -> None:
@@ -176,6 +203,8 @@ def write_material(folder: Path) -> None:
     (folder / "study.toml").write_text(STUDY)
     start = RECIPE.format(root=folder).partition("[model.shape]")[0].replace("[vocab]\nsize = 300\n", "")
     start += f'[model]\nstart = "{folder}/run/model"\n[objectives.mlm]' + RECIPE.partition("[objectives.mlm]")[2]
+    for name in DOWNLOADS:
+        write_lines(folder / name, pairs)
     (folder / "small-start.toml").write_text(start.replace("{{", "{").replace("}}", "}"))
     little_run(folder / "nmt", little_vocab())
     for line in (
@@ -183,8 +212,9 @@ def write_material(folder: Path) -> None:
         "evaluate {in}/run",
         "align {in}/pairs.en {in}/pairs.xx --save-model {in}/aligner -o {in}/aligned",
         "derive {in}/train.en --transformations invert -o {in}/derived",
+        "download multi30k:cs --mirror {mirror}/public -o {in}/data",
     ):
-        done = invoke(line.format_map({"in": folder}).split(), 120)
+        done = invoke(line.format_map({"in": folder, "mirror": Mirror.address(folder)}).split(), 120)
         if done.code != 0:
             raise RuntimeError(f"{line}: {done.text}")
 
@@ -234,7 +264,9 @@ def invoke(arguments: list[str], seconds: int = 20) -> Done:
     text = "".join(traceback.format_exception(error))
     if isinstance(error, TooSlowError):
         return Done(None, f"more than {seconds} s", text)
-    return Done(exit_code(error), f"{type(error).__name__}: {error}", text)
+    with contextlib.redirect_stderr(io.StringIO()) as printed:
+        code = exit_code(error)
+    return Done(code, printed.getvalue() or f"{type(error).__name__}: {error}", text)
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -296,7 +328,7 @@ def _places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from _places(value, (*path, key))
 
 
-def spoil_value(text: str, rng: random.Random) -> str:
+def corrupt_value(text: str, rng: random.Random) -> str:
     """Replace, remove or rename one value of JSON, at any depth."""
     data = json.loads(text)
     places = list(_places(data))
@@ -318,13 +350,13 @@ def spoil_value(text: str, rng: random.Random) -> str:
     return json.dumps(data)
 
 
-def spoil_file(path: Path, rng: random.Random) -> str:
-    """Spoil a file; return how."""
+def corrupt_file(path: Path, rng: random.Random) -> str:
+    """Corrupt a file; return how."""
     data = path.read_bytes()
     what = rng.random()
     if path.suffix in {".json", ".jsonl"} and what < 0.75:
         first, _, rest = data.decode().partition("\n") if path.suffix == ".jsonl" else (data.decode(), "", "")
-        path.write_text("\n".join([spoil_value(first, rng), rest]), encoding="utf-8")
+        path.write_text("\n".join([corrupt_value(first, rng), rest]), encoding="utf-8")
         return "value"
     if what > 0.97:
         path.unlink()
@@ -339,7 +371,7 @@ def spoil_file(path: Path, rng: random.Random) -> str:
 
 @dataclass
 class Case:
-    """A spoiled command: its arguments, what was spoiled, and the faults that were found."""
+    """A corrupted command: its arguments, what was corrupted, and the faults that were found."""
 
     arguments: list[str]
     what: str
@@ -349,16 +381,18 @@ class Case:
 
 def arguments_of(command: Command, folder: Path) -> list[str]:
     """Return the words of a command that reads `folder/in` and writes `folder/out`."""
-    return [part.format_map({"in": folder / "in", "out": folder / "out"}) for part in command.line.split()]
+    given = folder / "in"
+    places = {"in": given, "out": folder / "out", "mirror": Mirror.address(given)}
+    return [part.format_map(places) for part in command.line.split()]
 
 
-def draw(rng: random.Random, material: Path, folder: Path, names: tuple[str, ...] = ()) -> Case:
-    """Spoil one input of a command, run it in `folder`, and look for faults."""
+def draw(rng: random.Random, material: Path, folder: Path) -> Case:
+    """Corrupt one input of a command, run it in `folder`, and look for faults."""
     shutil.rmtree(folder, ignore_errors=True)
     given = folder / "in"
-    chosen = [command for command in COMMANDS if not names or command.name in names]
-    command = rng.choices(chosen, [each.weight for each in chosen])[0]
-    skipped = {name for name in ("run", "nmt", "aligner", "derived", "aligned") if f"/{name}" not in command.line}
+    command = rng.choices(COMMANDS, [each.weight for each in COMMANDS])[0]
+    large = ("run", "nmt", "aligner", "derived", "aligned", "public", "data")
+    skipped = {name for name in large if f"/{name}" not in command.line}
     shutil.copytree(material, given, ignore=lambda where, _: skipped if where == str(material) else set())
     for path in (*given.glob("small.*"), *given.glob("*/recipe.json"), *given.glob("study/cells/*/*.json")):
         path.write_text(path.read_text().replace(str(material), str(given)))
@@ -375,7 +409,7 @@ def draw(rng: random.Random, material: Path, folder: Path, names: tuple[str, ...
         name = rng.choice(files)
         if command.name != "check" and rng.random() < 0.1 and "run/run.json" in files:
             (given / "run" / "run.json").unlink()  # an unfinished run
-        what = f"{name}: {spoil_file(given / name, rng) if (given / name).exists() else 'missing'}"
+        what = f"{name}: {corrupt_file(given / name, rng) if (given / name).exists() else 'missing'}"
     else:
         what = "nothing"
     before = digests(given)
@@ -388,7 +422,7 @@ def draw(rng: random.Random, material: Path, folder: Path, names: tuple[str, ...
 
 def _faults(case: Case, folder: Path, before: dict[str, str]) -> list[str]:
     found = []
-    if case.done.code not in {0, 2}:
+    if case.done.code not in {0, 2} or "INTERLACE_TRACEBACK=1" in case.done.text:
         found.append(f"exit code {case.done.code}: {case.done.text[-300:]}")
     after = digests(folder / "in") if before else {}
     found += [f"changed {name}" for name in before if after.get(name) != before[name]]

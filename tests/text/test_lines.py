@@ -4,10 +4,14 @@ import io
 import os
 import subprocess
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.numpy import save_file
 
 from interlace.core import files
 from interlace.core.errors import DataError
@@ -157,15 +161,45 @@ def write_folder(path):
 
 
 @pytest.mark.parametrize("write", [lambda path: write_lines(path, ["new"]), write_folder])
-def test_leftovers_of_killed_writers_are_removed_by_the_next(tmp_path, write):
+def test_leftovers_of_killed_writers_are_removed_by_the_next(tmp_path, monkeypatch, write):
     dead = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
     mine = files._beside(tmp_path / "a.txt").name
     left = mine.replace(str(os.getpid()), dead.stdout.decode().strip())
     (tmp_path / left).touch()
     (tmp_path / f".{left}").mkdir()  # of a writer inside a temporary folder
-    (tmp_path / mine).touch()  # of another writer, which lives
+    elsewhere = left.replace(files._HOST, "0" * 8)
+    for name in (mine, elsewhere):  # of writers that live: another of this process, one of another container
+        (tmp_path / name).touch()
+    files._cleaned.clear()
     write(tmp_path / "a.txt")
-    assert {path.name for path in tmp_path.iterdir()} == {"a.txt", mine}
+    assert {path.name for path in tmp_path.iterdir()} == {"a.txt", mine, elsewhere}
+    monkeypatch.setattr(Path, "iterdir", lambda path: pytest.fail(f"{path} is listed by each writer"))
+    write(tmp_path / "b.txt")
+
+
+def test_containers_of_one_name_are_different_hosts(monkeypatch):
+    stat, read = os.stat, Path.read_text
+    monkeypatch.setattr(
+        os, "stat", lambda path, **more: SimpleNamespace(st_ino=1) if "ns/pid" in str(path) else stat(path, **more)
+    )
+    assert files._host() != files._HOST
+    monkeypatch.undo()
+    monkeypatch.setattr(
+        Path, "read_text", lambda path, **more: "other" if path.name == "boot_id" else read(path, **more)
+    )
+    assert files._host() != files._HOST
+
+
+def test_files_have_the_permissions_of_the_umask(tmp_path):
+    before = os.umask(0o027)
+    try:
+        with atomic(tmp_path / "a.safetensors") as path:
+            save_file({"a": np.zeros(1)}, path)
+        with atomic_folder(tmp_path / "b") as folder:
+            save_file({"a": np.zeros(1)}, folder / "a.safetensors")
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.rglob("a.*")} == {0o640}
 
 
 def test_an_open_file_gives_each_line_as_soon_as_it_is_there():

@@ -61,8 +61,9 @@ def atomic(path: Path | str) -> Iterator[Path]:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK, 0o666))
+            mode = partial.stat().st_mode & 0o666  # without what the umask forbids
             yield partial
-            _sync(partial)
+            _sync(partial, mode)
             os.replace(partial, path)
             _sync(path.parent)
         finally:
@@ -97,10 +98,11 @@ def atomic_folder(path: Path | str) -> Iterator[Path]:
         partial = _beside(path)
         try:
             partial.mkdir(parents=True)
+            mode = partial.stat().st_mode & 0o666
             yield partial
             for folder, _, files in os.walk(partial):
                 for name in files:
-                    _sync(Path(folder, name))
+                    _sync(Path(folder, name), mode)
                 _sync(Path(folder))
             old = _beside(path)
             with contextlib.suppress(FileNotFoundError):
@@ -150,15 +152,28 @@ def file_lock(path: Path) -> Iterator[None]:
         lock.release()
 
 
-_HOST = blake2b(platform.node().encode(), digest_size=4).hexdigest()
+def _host() -> str:
+    """Return a hash of where a process number is unique: host, boot and namespace (of a container)."""
+    parts = [platform.node()]
+    with contextlib.suppress(OSError):  # not Linux
+        parts.append(Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii"))
+        parts.append(str(Path("/proc/self/ns/pid").stat().st_ino))
+    return blake2b("\n".join(parts).encode(), digest_size=4).hexdigest()
+
+
+_HOST = _host()
+_LEFT = re.compile(rf"\..+\.(\d+)-{_HOST}-[0-9a-f]+\.partial.*")
+_cleaned: set[str] = set()  # folders whose leftovers this process removed
 
 
 def _beside(path: Path) -> Path:
-    """Return a temporary name in the same folder, after removing what killed processes of this machine left there."""
-    pattern = re.compile(rf"\.+{re.escape(path.name)}\.(\d+)-{_HOST}-.*\.partial.*")
-    left = path.parent.iterdir() if path.parent.is_dir() else ()
-    for each in left:
-        if (found := pattern.fullmatch(each.name)) and not _is_alive(int(found[1])):
+    """Return a temporary name in the same folder, after removing (once) what killed processes of this host left."""
+    folder = str(path.parent.absolute())
+    if folder not in _cleaned and path.parent.is_dir():
+        _cleaned.add(folder)
+        for each in path.parent.iterdir():
+            if not (found := _LEFT.fullmatch(each.name)) or _is_alive(int(found[1])):
+                continue
             if each.is_dir() and not each.is_symlink():
                 shutil.rmtree(each, ignore_errors=True)
             else:
@@ -177,8 +192,10 @@ def _is_alive(process: int) -> bool:
     return True
 
 
-def _sync(path: Path) -> None:
-    """Flush a file or folder to disk."""
+def _sync(path: Path, mode: int | None = None) -> None:
+    """Flush a file or folder to disk, with the permissions `mode`: libraries write files for their owner only."""
+    if mode is not None and path.stat().st_mode & 0o777 != mode:
+        path.chmod(mode)
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -373,6 +374,7 @@ def _open(folder: Path, config: dict[str, Any], attention: Attention, seed: int)
     bidirectional = {key: False for key in _CAUSAL_KEYS if config.get(key) is True}
     with opening(folder):
         own = transformers.CONFIG_MAPPING[config["model_type"]].from_dict({**config, **bidirectional})
+        _check_size(own, folder)
         with quiet(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(torch_seed(Purpose.INIT, seed))
             model, info = opener.from_pretrained(
@@ -459,7 +461,24 @@ def _side_config(data: Mapping[str, Any], folder: Path) -> Any:
         raise CheckpointError(f"{folder}: a translation model with a {kind!r} side; supported are {known}")
     with opening(folder):
         config: Any = AutoConfig.for_model(**data)
+        _check_size(config, folder)
     return config
+
+
+def _check_size(config: Any, folder: Path) -> None:
+    """Check, before memory is taken, that the files of a checkpoint can hold the weights that its configuration says.
+
+    Raises:
+        CheckpointError: there are fewer bytes than weights.
+    """
+    from transformers import AutoModel
+
+    maker: Any = AutoModel
+    with quiet(), torch.random.fork_rng(devices=[]), torch.device("meta"):
+        count = sum(each.numel() for each in maker.from_config(deepcopy(config)).parameters())
+    size = sum(path.stat().st_size for path in folder.rglob("*.safetensors"))
+    if size < count:
+        raise CheckpointError(f"{folder}: its configuration says {count:,} weights, its files have {size:,} bytes")
 
 
 # ---- frozen parts, and low-rank adapters (LoRA, Hu et al. 2022) by peft ----
