@@ -475,7 +475,7 @@ def _check_size(config: Any, folder: Path) -> None:
 
     maker: Any = AutoModel
     with quiet(), torch.random.fork_rng(devices=[]), torch.device("meta"):
-        count = sum(each.numel() for each in maker.from_config(deepcopy(config)).parameters())
+        count = sum(each.numel() for each in maker.from_config(deepcopy(config), trust_remote_code=False).parameters())
     size = sum(path.stat().st_size for path in folder.rglob("*.safetensors"))
     if size < count:
         raise CheckpointError(f"{folder}: its configuration says {count:,} weights, its files have {size:,} bytes")
