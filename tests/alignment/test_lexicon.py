@@ -88,6 +88,7 @@ def test_filters_of_entries():
     lexicon = lexicon_of({"a x": 5, "a y": 2, "b y": 2, "b z": 1, ", ,": 9, "7 sieben": 3, "c z": 1})
     assert set(entries(lexicon.at_least(2))) == {("a", "x"), ("a", "y"), ("b", "y"), (",", ","), ("7", "sieben")}
     assert set(entries(lexicon.words())) == {("a", "x"), ("a", "y"), ("b", "y"), ("b", "z"), ("c", "z")}
+    assert set(entries(lexicon_of({"a 7": 1, "8 b": 1, "c b": 1, "a d": 1}).words())) == {("c", "b"), ("a", "d")}
     assert set(entries(lexicon.words().top(1))) == {("a", "x"), ("b", "y"), ("c", "z")}
     assert len(lexicon.top(2)) == 7
     # y is best of b, and b (2) equals a (2) as best of y; z is best of c, and equals b
