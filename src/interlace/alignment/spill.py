@@ -38,7 +38,8 @@ class SpilledColumn:
         self._file.truncate(rows * self._size)
 
     def __del__(self) -> None:
-        self._file.close()
+        if hasattr(self, "_file"):  # none was made on a full disk
+            self._file.close()
 
     def __len__(self) -> int:
         return self._rows
