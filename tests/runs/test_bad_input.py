@@ -123,7 +123,8 @@ def test_corrected_recipe_may_use_the_folder_of_a_failed_start(train, small, tmp
 def test_ctrl_c_says_how_to_resume(python, small, tmp_path):
     driver = "import signal, sys, os, interlace.training.callbacks as o\nwrite = o.append_line\n"
     driver += "def cut(path, row):\n write(path, row)\n row['step'] == 5 and os.kill(os.getpid(), signal.SIGINT)\n"
-    driver += "o.append_line = cut\nfrom interlace.__main__ import main\nmain()"
+    driver += "o.append_line = cut\nfrom interlace.__main__ import main\n"
+    driver += "signal.signal(signal.SIGINT, signal.default_int_handler)\nmain()"  # a background job inherits it ignored
     command = [python, "-c", driver, "pretrain", str(small), "--output", str(tmp_path / "run")]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 130
