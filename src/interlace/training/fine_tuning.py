@@ -246,8 +246,9 @@ class FineTuner:
         )
         mixture = Mixture(sources, job.seed)
         training = Training(
-            model, mixture, settings.build(model), settings, job.accelerator, last, job.accelerator.num_processes
-        )
+            model, mixture, settings.build(model), settings, job.accelerator, last, job.accelerator.num_processes,
+            count_flops=False,
+        )  # fmt: skip
         return cls(job, head, prepared, training, baseline)
 
     @property

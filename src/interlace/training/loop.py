@@ -171,6 +171,7 @@ class Training:
     micro_batches: of an update, over all processes; a multiple of their number.
     read_every: updates between reads from the device, see `steps`; 0: `READ_EVERY` on a GPU, else 1.
     copy: of a sharded model, for evaluation; see `whole_model`.
+    count_flops: measure the operations of an update, by one more forward pass of a batch of each source.
     loss_scale: of fp16 (Micikevicius et al. 2018, section 3.2), else None.
     """
 
@@ -183,6 +184,7 @@ class Training:
     micro_batches: int = 1
     read_every: int = 0
     copy: TrainingModel | None = None
+    count_flops: bool = True
     loss_scale: GradScaler | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -419,7 +421,7 @@ class StepCounts:
         if source.name not in self._flops:
             model = self._accelerator.unwrap_model(training.model)
             moved = batch.to(self._accelerator.device)
-            known = not isinstance(source.learner, BackTranslation)
+            known = training.count_flops and not isinstance(source.learner, BackTranslation)
             used = training_flops(lambda: model(source.objective, moved, counts)) if known else 0
             self._flops[source.name] = used / max(batch.tokens, 1)
         return self._flops[source.name]
