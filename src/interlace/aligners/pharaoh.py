@@ -1,7 +1,5 @@
 """Alignments read from files in any format of `interlace.alignment.formats`: Pharaoh, GIZA++, TALP, WPT, JSON lines."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import ClassVar, Literal

@@ -1,7 +1,5 @@
 """Read the text that gold alignments refer to, which has formats of its own."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Each link becomes one integer key that sorts as the link does: (row * width + source) * width + target.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

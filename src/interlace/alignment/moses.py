@@ -5,8 +5,6 @@ the lines: a word is compared as its spelling followed by a blank, the end of a 
 None of these is a prefix of another, so comparing them one by one compares the lines.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect
 from collections.abc import Sequence

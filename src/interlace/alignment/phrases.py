@@ -1,7 +1,5 @@
 """Phrase extraction: phrase pairs consistent with word alignments (Koehn, Och and Marcu 2003, section 3.1)."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np

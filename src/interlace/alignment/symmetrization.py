@@ -1,7 +1,5 @@
 """Symmetrization: combine the alignments of both directions into one."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, get_args
 

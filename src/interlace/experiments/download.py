@@ -3,8 +3,6 @@
 `downloads.json` in the folder records the SHA-256 of what was fetched and of the files made from it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

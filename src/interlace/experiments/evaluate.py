@@ -1,7 +1,5 @@
 """Score a finished run, or any checkpoint, on the tasks of a recipe; each task and seed is stored when it is done."""
 
-from __future__ import annotations
-
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence

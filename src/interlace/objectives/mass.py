@@ -8,8 +8,6 @@
 Legend: B sequences; T tokens of the longest decoder input.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 

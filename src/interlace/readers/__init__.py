@@ -1,7 +1,5 @@
 """Registry of readers: one file format per module. A reader yields `Text` or `TextPairs` in chunks of lines."""
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence

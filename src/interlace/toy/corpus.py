@@ -4,8 +4,6 @@ Every list of scenes is drawn under a name of its own (`stream`), so adding a la
 changes no other file. Held-out scenes are one list for all languages and kinds of plain sentence.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Iterable, Iterator, Sequence

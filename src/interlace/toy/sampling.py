@@ -4,8 +4,6 @@ Among the words that fit, draws are even by default, so that many words (names, 
 each word a frequency of its own, overall and in each context, as in natural text.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache

@@ -5,8 +5,6 @@ target type and of the numbers kept for the pair, adjacent in memory, because fe
 the time. There are 1.5 slots per pair, which keeps searches short.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

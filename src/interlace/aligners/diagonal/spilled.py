@@ -5,8 +5,6 @@ all pairs, which is mapped from a file, and its counts are added to it. Both are
 the file is read from its beginning to its end. Counts are integers, so results equal those of one table in memory.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Variational EM for `diagonal`: passes over the text in chunks, each processed by several threads."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

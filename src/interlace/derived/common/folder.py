@@ -3,8 +3,6 @@
 Words are those of the file (treebanks, tagged tokens), otherwise those of a word tokenizer.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Writers of the file formats that readers read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby

@@ -4,8 +4,6 @@ One thread is the default: several threads read the text in a nondeterministic o
 equal text, settings and seed.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Iterable, Sequence

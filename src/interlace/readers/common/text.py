@@ -1,7 +1,5 @@
 """What several readers share: chunks of lines as `Text` and `TextPairs`, tagged tokens, tab-separated tables, XML."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ An entry is named by its ISO 639-1 code (`de.py`), as in file names and on the c
 gold alignments link words with the same semantic role.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import ClassVar
