@@ -36,13 +36,7 @@ class PhraseRules(Settings):
     def confident(
         self, links: Ragged, confidence: NDArray[np.floating] | None
     ) -> tuple[Ragged, NDArray[np.floating] | None]:
-        """Return the links that reach `min_confidence`, and their confidence.
-
-        confidence: (total,) of each link, or None if unknown.
-
-        Raises:
-            DataError: a minimum is set and the confidence is unknown.
-        """
+        """Return the links that reach `min_confidence`, and their (total,) confidence, which a minimum requires."""
         if not self.min_confidence:
             return links, confidence
         if confidence is None:

@@ -32,13 +32,9 @@ def read_json(
     remedy: str = "",
     error: type[InterlaceError] = DataError,
 ) -> Any:
-    """Return the data of a JSON file as its schema.
+    """Return the data of a JSON file as its schema; errors name the key, what was found and what is expected.
 
     default: returned if there is no file. remedy: what to do about a damaged one. error: class of errors of content.
-
-    Raises:
-        DataError: there is no such file, and no default. `error`: it is damaged; names the key, what was found and what
-            is expected.
     """
     if default is not _REQUIRED and not Path(path).exists():
         return default

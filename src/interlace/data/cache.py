@@ -59,11 +59,7 @@ def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -
 
 
 def _check_entry(folder: Path) -> None:
-    """Compare the files of an entry with their hashes, unless that was done since they changed.
-
-    Raises:
-        DataError: a file has changed, or is missing.
-    """
+    """Raise a DataError if files of an entry do not have their hashes; done once after each change of a file."""
     expected = read_json(folder / DIGESTS, dict[str, str], {}, remedy=_REMEDY)
     if _known(folder, seen := {"path": str(folder), "files": _states(folder)}):
         return
@@ -97,9 +93,6 @@ def content_key(path: Path | str) -> str:
     """Return a hash of a file's contents; it is stored, and computed again if the file's size, times or inode change.
 
     Of a data set of the hub, those of its files in the cache of `datasets`.
-
-    Raises:
-        DataError: there is no such file; names the nearest.
     """
     if is_hub(path):
         keys = "".join(map(content_key, stored_files(Path(path))))

@@ -196,9 +196,6 @@ def reader_of_words(kind: Any, paths: Sequence[Path], languages: Sequence[str], 
     """Return a reader of a kind with a word tokenizer; `auto` as its name is chosen by the first rows of the files.
 
     where: section named in errors.
-
-    Raises:
-        SettingsError: no such word tokenizer, or the files of this kind are tokenized.
     """
     finds_words = "word_tokenizer" in kind.model_fields
     if name == AUTO and finds_words:

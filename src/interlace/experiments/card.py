@@ -42,12 +42,7 @@ class _Trained(TypedDict):
 def write_card(into: Path, about: dict[str, Any] | None = None) -> Path | None:
     """Write the card of a finished run into its model folder; write it again after an evaluation, with scores.
 
-    Args:
-        into: the run's folder.
-        about: the content of its `run.json`, if that is not written yet.
-
-    Returns:
-        The card's path, or None if there is no model or no record of its training.
+    about: the content of its `run.json`, if that is not written yet. None without a model or a record of its training.
     """
     about = about or read_run(into)
     if not (into / "model" / "config.json").is_file() or not (into / RECIPE).is_file() or not about:

@@ -34,11 +34,7 @@ log = logging.getLogger(__name__)
 
 
 def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> list[InspectionReport]:
-    """Inspect all corpora of a recipe, held-out text first; errors of files become findings.
-
-    Raises:
-        DataError: there is no data root.
-    """
+    """Inspect all corpora of a recipe, held-out text first; errors of files become findings."""
     root = data_root(recipe)
     contamination = ContaminationCheck()
     dev_text: dict[tuple[str, str], list[str]] = {}  # by corpus and language
@@ -152,11 +148,7 @@ def held_out_text(recipe: Recipe, tasks: Sequence[str] = (), reported: Sequence[
 def contamination_of(
     trained: Recipe, sets: Mapping[TaskSplit, HeldOutSet], rules: OverlapRules | None = None
 ) -> dict[TaskSplit, Contamination]:
-    """Search the training text of `trained`, and of the runs that it continues, for held-out text in one pass.
-
-    Raises:
-        DataError: a training file is missing or damaged.
-    """
+    """Search the training text of `trained`, and of the runs that it continues, for held-out text in one pass."""
     return dict(zip(sets, find_contamination(training_text(trained), sets.values(), rules), strict=True))
 
 
@@ -186,9 +178,6 @@ def stored_contamination(
     Results of unchanged held-out text are reused; all other sets share one pass over the training text. Sets that
     could not be read are stored as `unread` and tried again by the next call. `unknown` names public checkpoints in the
     model's lineage, whose training text is unknown.
-
-    Raises:
-        DataError: as `contamination_of`.
     """
     held = held_out_text(evaluated, tasks, reported)
     try:

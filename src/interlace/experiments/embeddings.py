@@ -43,11 +43,6 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress | None = None) 
     """Learn the vectors of the recipe's `[embeddings]` in the folder `into`; return its `vectors/`.
 
     Token vectors are stored with their tokenizer.
-
-    Raises:
-        RunError: the folder is in use, or holds a run of another recipe.
-        SettingsError, DataError: the recipe or its data is invalid.
-        MissingDependencyError: learning from text needs gensim.
     """
     settings = recipe.embeddings
     if settings is None:
@@ -157,13 +152,7 @@ def _words(recipe: Recipe, language: str, root: Path) -> _Lines:
 
 
 def token_lines(recipe: Recipe) -> tuple[Vocab, Iterable[Sequence[str]]]:
-    """Return the recipe's vocabulary, and the lines of all languages in its tokens, which can be read several times.
-
-    Languages are interleaved evenly.
-
-    Raises:
-        DataError: a language has no training text; or as `prepare`.
-    """
+    """Return the recipe's vocabulary, and its text in tokens, languages interleaved evenly, for several readings."""
     materials = prepare(recipe, dev=False)
     corpora = [corpus for corpus in materials.readable.values() if isinstance(corpus, Corpus)]
     names = np.full(materials.vocab.size, "", object)  # by id

@@ -101,11 +101,7 @@ class Estimate:
 
 
 def estimate(recipe: Recipe) -> Estimate:
-    """Find the files, build the model and measure it: seconds, or a minute for billions of parameters.
-
-    Raises:
-        SettingsError: the recipe trains no model, or an invalid one. DataError: it has no data root.
-    """
+    """Find the files, build the model and measure it: seconds, or a minute for billions of parameters."""
     recipe.check_trainable()
     recipe.check_data_root()
     train, notes = recipe.train, []

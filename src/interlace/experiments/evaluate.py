@@ -58,11 +58,7 @@ class Target:
 
 
 def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None) -> Target:
-    """Find a finished run or a plain checkpoint; `recipe` replaces the run's own recipe for the evaluation.
-
-    Raises:
-        RunError: the run is not finished, or its model is missing. DataError: `path` is a recipe or a study.
-    """
+    """Find a finished run or a plain checkpoint; `recipe` replaces the run's own recipe for the evaluation."""
     folder = Path(path)
     if (trained := finished_recipe(folder)) is not None:
         kept = folder / (VECTORS if trained.embeddings else "model")
@@ -309,12 +305,9 @@ def _load(model: str, task: Task, vocab: Vocab | None = None) -> Backbone:
 
 
 def score_within_memory(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
-    """Return the rows of one fine-tuning run or probe.
+    """Return the rows of one fine-tuning run or probe; the error of too little GPU memory names settings to change.
 
-    Raises:
-        RunError: the GPU's memory is too small; names the settings to change. With several processes torch's error is
-            raised instead, because the other processes would wait forever.
-        InterlaceError: as `score_run`.
+    With several processes torch's error is raised instead, because the other processes would wait forever.
     """
     import torch
 

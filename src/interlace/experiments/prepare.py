@@ -88,9 +88,6 @@ def prepare(recipe: Recipe, vocab: Vocab | None = None, *, dev: bool = True) -> 
     """Load the data of a recipe from the cache, or build it.
 
     vocab: the recipe's; default: loaded or learned. dev: include held-out text.
-
-    Raises:
-        DataError: the data root is missing, or a reader cannot read a file.
     """
     from interlace.experiments.deriving import derived_subwords
 
@@ -125,11 +122,7 @@ def _corpus_names(recipe: Recipe, *, dev: bool) -> dict[str, tuple[str, str]]:
 
 
 def check_inputs(recipe: Recipe) -> None:
-    """Check that the corpora's files and the checkpoints to start from exist.
-
-    Raises:
-        DataError, CheckpointError: one does not, and names the nearest.
-    """
+    """Check that the corpora's files and the checkpoints to start from exist; the error names the nearest."""
     if recipe.toy is None:
         _root(recipe)
         for path in corpus_files(recipe, "train", "dev"):
@@ -160,11 +153,7 @@ def prepare_vocab(recipe: Recipe) -> Vocab:
 
 
 def data_root(recipe: Recipe) -> Path:
-    """Return the folder that the recipe's paths are relative to; write its toy corpus and derived languages if needed.
-
-    Raises:
-        DataError: there is no such folder, or a file that derived languages need is missing.
-    """
+    """Return the folder that the recipe's paths are relative to; write toy corpus and derived languages if needed."""
     root = _root(recipe)
     if not recipe.derived:
         return root
@@ -368,11 +357,8 @@ def prepare_with(recipe: Recipe, workers: Callable[[], Executor], progress: Prog
     are tasks as a whole. What is finished is in the cache, so the same call resumes a killed one. Workers need the
     same files and the same cache folder.
 
-    workers: opens an executor; opened again after a worker was killed, to repeat the tasks that were running.
-
-    Raises:
-        RunError: workers were killed again and again.
-        DataError, SettingsError: as `prepare`.
+    workers: opens an executor; opened again after a worker was killed, to repeat the tasks that were running, and if
+    that happens again and again, a RunError is raised.
     """
     root, dumped = data_root(recipe), json.dumps(recipe.dump())
     vocab, names = prepare_vocab(recipe), _corpus_names(recipe, dev=True)

@@ -47,11 +47,7 @@ log = logging.getLogger(__name__)
 def pretrain(recipe: Recipe, into: Path, callback: Callable[[TrainingStep], None] = lambda _: None) -> Path:
     """Train the model of a recipe in the folder `into`; return the finished `model/`.
 
-    callback: called after every step, for progress bars.
-
-    Raises:
-        RunError: the folder is in use, or holds a run of another recipe, or training diverged.
-        SettingsError, DataError: the recipe or its data is invalid; raised before training starts.
+    callback: called after every step. Errors of the recipe and its data are raised before training starts.
     """
     if recipe.embeddings is not None:
         return learn_vectors(recipe, into)

@@ -267,11 +267,7 @@ class Recipe(Settings):
 
 
 def read_recipe(name: str, changes: Mapping[str, str] | None = None) -> Recipe:
-    """Read a recipe from a TOML file, a run's `recipe.json` or a shipped name such as `tiny/mlm`; apply changes.
-
-    Raises:
-        DataError: no such file; SettingsError: it cannot be parsed, or a key or value is invalid.
-    """
+    """Read a recipe from a TOML file, a run's `recipe.json` or a shipped name such as `tiny/mlm`; apply changes."""
     where = str(RECIPES.find(name))
     data = RECIPES.read(name)
     if not changes:

@@ -186,17 +186,10 @@ class ScoreStore:
         model: str | None = None,
         model_key: str = "",
     ) -> None:
-        """Read the rows; discard those of previous contents of this model.
+        """Read the rows; discard those of previous contents of this model, reject those of another checkpoint.
 
-        Args:
-            folder: holds `scores.json`.
-            on_write: called after each writing.
-            writes: False for processes other than the main one.
-            model: name of the checkpoint that is scored; None: the run of the folder.
-            model_key: of the checkpoint.
-
-        Raises:
-            RunError: the file is damaged, or holds scores of another checkpoint.
+        folder: holds `scores.json`. on_write: called after each writing. writes: False except in the main process.
+        model: name of the checkpoint that is scored; None: the run of the folder. model_key: of the checkpoint.
         """
         self._path, self._on_write, self._writes = folder / SCORES, on_write, writes
         self._model = {"model": model} if model else {}

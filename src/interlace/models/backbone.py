@@ -201,10 +201,8 @@ def cpu_copies(tensors: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tens
 def pool(states: Tensor, mask: Tensor | None = None, how: Pooling = "mean") -> Tensor:
     """Return one (B, H) vector a sequence from (B, L, H) states; zeros for a sequence without a state to pool.
 
-    Args:
-        states: the states.
-        mask: (B, L) true where a state counts; None: all count.
-        how: the first state (BERT's and XLM's sentence vector), the mean (summed in float32) or the maximum.
+    mask: (B, L) true where a state counts; None: all. how: the first state (BERT's and XLM's sentence vector), the mean
+    (summed in float32) or the maximum.
     """
     if mask is None:
         mask = torch.ones(states.shape[:2], dtype=torch.bool, device=states.device)
@@ -237,15 +235,9 @@ def parts_of(backbone: Backbone) -> dict[str, list[nn.Parameter]]:
 
 
 def freeze_layers(backbone: Backbone, layers: int) -> int:
-    """Freeze the embeddings and the lowest `layers` layers (Wu & Dredze 2019, section 4.4).
+    """Freeze the embeddings and the lowest `layers` layers (Wu & Dredze 2019, section 4.4); return how many parameters.
 
     layers: 0 freezes the embeddings alone, the number of layers the whole encoder.
-
-    Returns:
-        Number of frozen parameters.
-
-    Raises:
-        SettingsError: the model has fewer layers.
     """
     depth = int(backbone.model.config.num_hidden_layers)
     if layers > depth:

@@ -302,10 +302,8 @@ def with_pair_layout(prepared: AnyPrepared, objective: Any) -> AnyPrepared:
     """Return `prepared` with the layout of pairs and whether positions restart, by the objective's settings.
 
     `layout = "auto"` is the layout of the vocabulary's family. `reset_positions = "auto"` restarts only if language ids
-    distinguish the sides: else restarted positions make the first words of both sides look alike.
-
-    Raises:
-        SettingsError: positions must restart and some layers of the model use relative positions only.
+    distinguish the sides: else restarted positions make the first words of both sides look alike. Restarting is an
+    error where layers of the model use relative positions only.
     """
     traits, name, restart = prepared.traits, objective.name, objective.reset_positions
     if restart is True and not traits.restarts:

@@ -30,11 +30,7 @@ __all__ = ["Section", "read_scores", "write_report"]
 
 
 def read_scores(runs: Sequence[Path | str]) -> ScoreTable:
-    """Return the scores in run folders as one table; its `system` is the column on the report page.
-
-    Raises:
-        DataError: a folder is missing, is no run folder, or has a damaged file.
-    """
+    """Return the scores in run folders as one table; its `system` is the column on the report page."""
     return all_scores(read_runs([Path(run) for run in runs]))
 
 
@@ -42,9 +38,6 @@ def write_report(runs: Sequence[Path], into: Path) -> Path:
     """Write an HTML page about run folders to the file `into`, and return it.
 
     The figures are also written as SVG to a folder with the name of the page (`report/` for `report.html`).
-
-    Raises:
-        DataError: a run folder is missing, is none, or has a damaged file; or `into` cannot be written.
     """
     read = read_runs(runs)
     sections = sections_of(read)

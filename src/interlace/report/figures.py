@@ -136,16 +136,11 @@ def dot_chart(
     *,
     names_above: bool = False,
 ) -> svg.Drawing:
-    """Draw rows of dots over a common horizontal axis.
+    """Draw rows of dots over a common horizontal axis, from top to bottom.
 
     Dots of a row are a little above each other, so that equal values do not hide each other.
 
-    Args:
-        title: of the chart.
-        rows: from top to bottom.
-        ends: of the axis.
-        keys: name -> style, drawn under the title.
-        names_above: whether names of rows are above their dots, for long names.
+    ends: of the axis. keys: name -> style, drawn under the title. names_above: for long names of rows.
     """
     left = 12.0 if names_above else min(10 + max(svg.text_width(row.name, _TYPE) for row in rows), 0.5 * WIDTH)
     height, top = (32.0, 68.0) if names_above else (27.0, 40.0 if keys is None else 60.0)

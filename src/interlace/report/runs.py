@@ -192,11 +192,7 @@ def short_names(runs: Sequence[Run]) -> dict[str, str]:
 
 
 def read_runs(folders: Sequence[Path]) -> list[Run]:
-    """Read runs in the order given, and assign them to columns.
-
-    Raises:
-        DataError: no folder, a duplicate, not a run folder, or a damaged file.
-    """
+    """Read runs in the order given, and assign them to columns; reject none, a duplicate, and other folders."""
     if not folders:
         raise DataError("a report needs at least one run folder; none was given")
     if len({folder.resolve() for folder in folders}) < len(folders):

@@ -54,15 +54,9 @@ _THEIRS = "Rows in italics are published results (other data and models), not co
 
 
 def summarize(study: Study, folder: Path, into: Path) -> list[Table]:
-    """Write the tables and comparisons of all finished cells, and return the tables.
+    """Write the tables and comparisons of all finished cells into the study's folder, and return the tables.
 
-    Args:
-        study: the grid.
-        folder: of the study's file.
-        into: the study's folder.
-
-    Raises:
-        SettingsError: `evaluate.metrics` has a metric that a task does not have.
+    folder: of the study's file. Metrics that a task does not have raise a SettingsError.
     """
     place = StudyFolder(into)
     if not read_json(into / RESULTS, default=None):
@@ -157,13 +151,9 @@ def tables(
 ) -> list[Table]:
     """Return the main table over all tasks, then a table for each task and setting.
 
-    Args:
-        table: the scores.
-        title: of the study.
-        baseline: the system that others are tested against; default: the first.
-        recipes: of each system, which name its published results.
-        metrics: by task, the metrics to show; default: the main one. Tables of a task also show the metrics that papers
-            print of its systems.
+    baseline: the system that others are tested against; default: the first.
+    recipes: of each system, which name its published results.
+    metrics: by task, the metrics to show; default: the main one. Tables of a task also show those that papers print.
     """
     table = held_out.add_all_words(table)
     published = _published_rows(recipes)

@@ -253,14 +253,9 @@ def table_of_entries(
 ) -> ScoreTable:
     """Return the rows of evaluation entries (`scores.json`): the main metric of each, then its other metrics.
 
-    Args:
-        entries: each with `task`, `metric`, `language`, `score`, and `scores` by metric.
-        where: names the file in errors.
-        scale: unit and direction of the metrics other than the main one, by task and metric.
-        columns: values of further columns, the same in all rows.
-
-    Raises:
-        DataError: an entry lacks a column, or has a value of the wrong type.
+    entries: each with `task`, `metric`, `language`, `score`, and `scores` by metric. where: names the file in errors.
+    scale: unit and direction of the metrics other than the main one, by task and metric.
+    columns: values of further columns, the same in all rows.
     """
     rows: list[Score] = []
     for number, entry in enumerate(entries, 1):

@@ -85,10 +85,7 @@ class ToyCorpus(Settings):
 def write_toy(toy: ToyCorpus, into: Path) -> None:
     """Write the files of a toy corpus into the folder `into`, which appears whole or not at all.
 
-    The bytes are a pure function of the settings and `toy_version()`. An older toy corpus at `into` is replaced.
-
-    Raises:
-        DataError: `into` holds something that is no toy corpus, or the disk is full.
+    The bytes are a pure function of the settings and `toy_version()`. Only an older toy corpus at `into` is replaced.
     """
     must_be_replaceable(into, META, "toy corpus")
     with atomic_folder(into) as folder:

@@ -32,9 +32,6 @@ def sample(count: int, split: str = "train", seed: int = 0, stream: int = 0, hab
 
     No scene belongs to two splits (`split_of`). Streams of one split are independent draws, such as each language's
     monolingual text. habits: see `ToyCorpus.habits`.
-
-    Raises:
-        SettingsError: an unknown split.
     """
     if split not in SPLITS:
         raise SettingsError(f"there is no split {split!r} of the toy corpus{did_you_mean(split, SPLITS)}")

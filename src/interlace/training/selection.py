@@ -131,11 +131,8 @@ def collapsed(predictions: NDArray[Any], gold: NDArray[Any], loss: float, baseli
 
     For answers to questions, which are spans, only the loss is checked.
 
-    Args:
-        predictions: (n,) labels, -1 where there is none; others than integers are never collapsed.
-        gold: (n,) labels.
-        loss: mean training loss in nats since the last check.
-        baseline: see `baseline_loss`.
+    predictions, gold: (n,) labels, -1 where there is none; predictions other than integers are never collapsed.
+    loss: mean training loss in nats since the last check. baseline: see `baseline_loss`.
     """
     at_baseline = loss > _NEAR_BASELINE * baseline > 0
     if predictions.dtype.names:

@@ -43,10 +43,6 @@ class SkipGram(Settings):
         """Train on lines of words, which are iterated over `epochs` + 1 times; return gensim's `KeyedVectors`.
 
         what: the name of the text, for errors and `progress`.
-
-        Raises:
-            DataError: no word is frequent enough.
-            MissingDependencyError: gensim is not installed.
         """
         try:
             from gensim.models.callbacks import CallbackAny2Vec

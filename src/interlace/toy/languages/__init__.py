@@ -48,11 +48,7 @@ LANGUAGES: Registry[ToyLanguage] = Registry(__name__, "toy language", ToyLanguag
 
 @cache
 def language(code: str) -> ToyLanguage:
-    """Return the language with this code.
-
-    Raises:
-        SettingsError: there is none; the message names the nearest.
-    """
+    """Return the language with this code; a SettingsError names the nearest."""
     kind: type[ToyLanguage] = LANGUAGES.get(code)
     return kind()
 
