@@ -149,7 +149,7 @@ def uses_all_parameters(model: TrainingModel, mixture: Mixture, accelerator: Acc
     trained = {parameter for parameter in model.parameters() if parameter.requires_grad}
     first = {source.objective: number for number, source in reversed(list(enumerate(mixture.sources)))}
     for name, number in first.items():
-        batch = mixture.batch(MixtureDraw(1, number, 0, ()), 0).to(accelerator.device)
+        batch = mixture.first_batch(number).to(accelerator.device)
         with accelerator.autocast():
             loss, _ = model(name, batch, dict.fromkeys(batch.counts, 1.0))
         nodes, seen = [loss.grad_fn], set[Any]()

@@ -156,6 +156,10 @@ class Mixture:
         rng = generator(Purpose.BATCH, self.seed, draw.step, slot)
         return source.learner.batch(source.plan.examples(draw.first + slot), source.prepared, draw.step, rng)
 
+    def first_batch(self, source: int) -> Batch:
+        """Return the first batch of a source, as step 1 would build it."""
+        return self.batch(MixtureDraw(1, source, 0, ()), 0)
+
     def _objectives(self, step: int) -> dict[str, float]:
         """Return the weight of each objective at a step."""
         first = {name: self.sources[group[0]] for name, group in self._groups.items()}
