@@ -26,10 +26,10 @@ from interlace.cli.common.output import check_json_output, lines_to, print_summa
 from interlace.cli.common.progress import watching
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_be_replaceable, must_exist
+from interlace.core.json_files import write_json
 from interlace.core.progress import Progress, no_progress
 from interlace.core.store import change
 from interlace.data.inspection import AUTO
-from interlace.training.run_folder import write_json
 
 log = logging.getLogger(__name__)
 

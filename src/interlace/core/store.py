@@ -13,6 +13,7 @@ A file that describes several rows of a table holds what they share, and one tab
 
 import re
 import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -169,3 +170,12 @@ def put(data: dict[str, Any], key: str, value: Any) -> None:
             hint = f"; quote a key that contains a dot: '\"{dotted}\"'"
             raise SettingsError(f"--set {key}: {section!r} is not a section{hint}")
     data[parts[-1]] = value
+
+
+def leaves(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield `a.b` and value of each entry of nested tables; an empty table is a value."""
+    for key, value in table.items():
+        if isinstance(value, dict) and value:
+            yield from leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value

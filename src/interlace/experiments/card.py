@@ -16,7 +16,8 @@ from typing_extensions import TypedDict
 
 from interlace.core.files import atomic
 from interlace.core.json_files import checked, json_record, read_json
-from interlace.experiments.recipe import Recipe, directions, leaves, tokenizer_of
+from interlace.core.store import leaves
+from interlace.experiments.recipe import Recipe, directions, tokenizer_of
 from interlace.experiments.records import DIGEST
 from interlace.models.families import SEQ2SEQ
 from interlace.readers import is_hub

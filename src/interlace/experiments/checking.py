@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from typing_extensions import TypedDict
 
 from interlace.core.errors import DataError, InterlaceError
-from interlace.core.json_files import json_record, read_json
+from interlace.core.json_files import json_record, read_json, write_json
 from interlace.core.progress import Progress, no_progress
 from interlace.data.contamination import Contamination, ContaminationCheck, HeldOutSet, OverlapRules, find_contamination
 from interlace.data.filters import build_filters, sides
@@ -28,7 +28,6 @@ from interlace.tasks.common.files import MissingDataError
 from interlace.text import Text
 from interlace.text.scripts import UNSPACED, scripts_of
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
-from interlace.training.run_folder import write_json
 
 log = logging.getLogger(__name__)
 

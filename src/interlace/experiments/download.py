@@ -34,10 +34,9 @@ from interlace import __version__
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.files import atomic, file_lock, open_no_link
 from interlace.core.hub import is_reachable
-from interlace.core.json_files import json_record, read_json
+from interlace.core.json_files import json_record, read_json, write_json
 from interlace.core.progress import Progress, no_progress
 from interlace.text.lines import COMPRESSED, lines_of, plain_name, read_blocks, read_lines, writing
-from interlace.training.run_folder import write_json
 
 RECORD = "downloads.json"
 _STAGING = ".download-"  # begins the names of folders of files that are not complete

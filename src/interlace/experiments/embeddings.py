@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import atomic_folder
+from interlace.core.json_files import write_json
 from interlace.core.progress import Progress, no_progress
 from interlace.data.cache import cached
 from interlace.data.corpus import Corpus
@@ -34,7 +35,7 @@ from interlace.experiments.records import claim_folder, environment, is_finished
 from interlace.experiments.sections import EmbeddingSettings
 from interlace.objectives.common.dictionaries import DictionaryPart, DictionarySplit, split_dictionary
 from interlace.text.lines import read_lines, writing
-from interlace.training.run_folder import RUN, VECTORS, locked, write_json
+from interlace.training.run_folder import RUN, VECTORS, locked
 
 log = logging.getLogger(__name__)
 

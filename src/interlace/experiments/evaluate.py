@@ -14,6 +14,7 @@ from typing import Any
 from accelerate import Accelerator
 
 from interlace.core.errors import DataError, InterlaceError, RunError
+from interlace.core.json_files import write_json
 from interlace.data.vocab import Vocab
 from interlace.embeddings import WordVectors, languages_in
 from interlace.experiments.card import write_card
@@ -33,7 +34,7 @@ from interlace.training.evaluation_job import EvaluationJob, Score
 from interlace.training.fine_tuning import fine_tune_runs, readable, remove_other_sweeps, remove_sweep, score_run
 from interlace.training.loop import TrainingStep
 from interlace.training.predictions import safe_file_name
-from interlace.training.run_folder import EVALUATION, RECIPE, RUN, SCORES, VECTORS, locked, write_json
+from interlace.training.run_folder import EVALUATION, RECIPE, RUN, SCORES, VECTORS, locked
 from interlace.training.selection import FineTuneRun
 
 log = logging.getLogger(__name__)

@@ -17,6 +17,7 @@ from torch import nn
 from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.hub import is_reachable
+from interlace.core.json_files import write_json
 from interlace.data.vocab import Vocab
 from interlace.experiments.card import CARD, card_text, write_card
 from interlace.experiments.recipe import Recipe
@@ -24,7 +25,7 @@ from interlace.experiments.records import finished_recipe, save_model
 from interlace.models.build import load
 from interlace.tasks.common.dictionaries import DICTIONARIES
 from interlace.training import checkpoint
-from interlace.training.run_folder import RECIPE, RUN, read_run, write_json
+from interlace.training.run_folder import RECIPE, RUN, read_run
 
 log = logging.getLogger(__name__)
 AVERAGED = "averaged.json"

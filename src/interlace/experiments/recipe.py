@@ -290,15 +290,6 @@ def change_recipe(recipe: Recipe, changes: Mapping[str, str]) -> Recipe:
     return Recipe.read(data, "--set")
 
 
-def leaves(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield `a.b` and value of each entry of nested tables; an empty table is a value."""
-    for key, value in table.items():
-        if isinstance(value, dict) and value:
-            yield from leaves(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
-
-
 def tokenizer_of(recipe: Recipe) -> str | None:
     """Return the folder or hub name of the tokenizer: of vocabulary, model, decoder or vectors; None: learned."""
     model, decoder = recipe.model, recipe.model.decoder

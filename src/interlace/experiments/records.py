@@ -20,14 +20,15 @@ from typing_extensions import TypedDict
 from interlace import __version__
 from interlace.core.errors import InterlaceError, RunError, SettingsError
 from interlace.core.files import atomic
-from interlace.core.json_files import json_record, read_json
+from interlace.core.json_files import json_record, read_json, write_json
 from interlace.core.registry import plugin_files
+from interlace.core.store import leaves
 from interlace.data.cache import content_key
 from interlace.data.corpus import ParallelCorpus
 from interlace.data.vocab import Vocab
 from interlace.experiments.corpora import needs
 from interlace.experiments.prepare import Materials
-from interlace.experiments.recipe import Recipe, leaves, max_source_lengths
+from interlace.experiments.recipe import Recipe, max_source_lengths
 from interlace.experiments.sections import AlignSettings
 from interlace.models.backbone import Backbone
 from interlace.readers import is_hub
@@ -35,7 +36,7 @@ from interlace.readers.dataset import stored_files
 from interlace.text.normalization import Normalization
 from interlace.training import checkpoint
 from interlace.training.loop import Progress, Training
-from interlace.training.run_folder import CODE, RECIPE, RUN, RUN_STATE, read_run, write_json
+from interlace.training.run_folder import CODE, RECIPE, RUN, RUN_STATE, read_run
 
 log = logging.getLogger(__name__)
 _UNIT = {"masked": "per masked subword", "causal": "per subword", "seq2seq": "per subword written"}  # of `perplexity`

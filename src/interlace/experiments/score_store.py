@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from interlace.core.errors import DataError, RunError
-from interlace.core.json_files import read_json
+from interlace.core.json_files import read_json, write_json
 from interlace.data.cache import content_key
 from interlace.experiments.corpora import plugin_hash
 from interlace.experiments.prepare import data_key, data_root
@@ -24,7 +24,7 @@ from interlace.scores import ScoreEntry
 from interlace.tasks import FineTuneTask, Task
 from interlace.tasks.common.files import MissingDataError, translated_files
 from interlace.training.evaluation_job import EvaluationJob, Score
-from interlace.training.run_folder import SCORES, write_json
+from interlace.training.run_folder import SCORES
 from interlace.training.selection import FineTuneRun, runs_of_task, selection_groups
 
 log = logging.getLogger(__name__)

@@ -26,7 +26,7 @@ from pydantic import Field, field_validator
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.files import atomic_folder, must_be_replaceable
-from interlace.core.json_files import read_json
+from interlace.core.json_files import read_json, write_json
 from interlace.core.names import file_in
 from interlace.core.progress import Progress, no_progress
 from interlace.core.settings import Settings
@@ -42,7 +42,7 @@ from interlace.models.translator import LineTranslation
 from interlace.readers.common.text import plain
 from interlace.text.lines import count_lines, read_lines, writing
 from interlace.text.word_tokenizers import WordTokenizerName
-from interlace.training.run_folder import RECIPE, write_json
+from interlace.training.run_folder import RECIPE
 
 log = logging.getLogger(__name__)
 BACK_TRANSLATED = "back-translated.json"

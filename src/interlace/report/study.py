@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
-from interlace.core.json_files import read_json
+from interlace.core.json_files import read_json, write_json
 from interlace.core.randomness import Purpose, generator
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.score_store import outcomes_key
@@ -40,7 +40,6 @@ from interlace.scores.published import PublishedRow
 from interlace.scores.published import rows as published_rows
 from interlace.scores.statistics import ALPHA, mean_interval, rank_correlation
 from interlace.training.predictions import outcomes_file, read_outcomes
-from interlace.training.run_folder import write_json
 
 Recipes = Mapping[str, Recipe]
 

@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 
 from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.core.files import atomic_folder
-from interlace.core.json_files import json_record, read_json
+from interlace.core.json_files import json_record, read_json, write_json
 from interlace.core.ragged import Ragged
 from interlace.models.backbone import freeze_layers
 from interlace.objectives import Prepared, Resources
@@ -29,7 +29,6 @@ from interlace.training.loop import Progress, Training, TrainingModel, steps
 from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource
 from interlace.training.optimizer import OptimizerSettings
 from interlace.training.predictions import write_predictions, write_probe_outcomes
-from interlace.training.run_folder import write_json
 from interlace.training.selection import (
     FineTuneRun,
     Item,

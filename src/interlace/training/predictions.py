@@ -42,12 +42,11 @@ from numpy.typing import NDArray
 
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import atomic
-from interlace.core.json_files import checked, parse_json
+from interlace.core.json_files import checked, parse_json, write_json
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.scores import ORACLE
 from interlace.scores.examples import Examples, bootstrap
-from interlace.training.run_folder import write_json
 from interlace.training.selection import PER_LANGUAGE, Item
 
 if TYPE_CHECKING:

@@ -139,12 +139,6 @@ def locked(folder: Path, *marks: str) -> Iterator[None]:
         lock.release()
 
 
-def write_json(path: Path, data: Any) -> None:
-    """Write data atomically."""
-    with atomic(path) as partial:
-        partial.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
 def read_run(folder: Path) -> dict[str, Any]:
     """Return `run.json`; empty if there is none. Raise a DataError if it is damaged."""
     found: dict[str, Any] = read_json(

@@ -20,8 +20,8 @@ from pydantic import Field, field_validator
 from interlace.core.errors import InterlaceError, SettingsError, did_you_mean
 from interlace.core.names import Name
 from interlace.core.settings import Settings
-from interlace.core.store import ConfigStore, change, merged, put
-from interlace.experiments.recipe import RECIPES, Recipe, leaves
+from interlace.core.store import ConfigStore, change, leaves, merged, put
+from interlace.experiments.recipe import RECIPES, Recipe
 from interlace.scores.findings import MAX_FAMILY, StudyFinding
 
 STUDIES = ConfigStore("study", Path(__file__).parent, whole=("axes", "findings"))

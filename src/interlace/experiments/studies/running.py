@@ -23,11 +23,11 @@ from filelock import FileLock
 
 from interlace.core.errors import DataError, InterlaceError, RunError, SettingsError
 from interlace.core.files import open_no_link
-from interlace.core.json_files import read_json
+from interlace.core.json_files import read_json, write_json
 from interlace.experiments.prepare import check_inputs
 from interlace.experiments.studies import GridCell, Study, cells_of, matching
 from interlace.experiments.studies.folder import LOG, STUDY, TRAINING, StudyFolder
-from interlace.training.run_folder import EVALUATION, locked, write_json
+from interlace.training.run_folder import EVALUATION, locked
 
 log = logging.getLogger(__name__)
 

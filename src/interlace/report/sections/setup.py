@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from interlace.experiments.recipe import leaves
+from interlace.core.store import leaves
 from interlace.report.runs import Run, first_of_each, shown_model
 from interlace.report.sections import Section
 from interlace.report.tables import Column, Entry, Line, Table, html_fragment
