@@ -188,6 +188,7 @@ class Objective(RegistryEntry, ABC):
     reads: ClassVar[type] = Sentences  # or Pairs
     streams: ClassVar[bool] = False  # full sequences of running text instead of single sentences
     architecture: ClassVar[str] = "masked"  # "masked" (bidirectional), "causal" (left to right) or "seq2seq"
+    generates: ClassVar[bool] = False  # the model also generates text in a loss
     drops_long: ClassVar[bool] = False  # examples longer than max_length are dropped, not truncated
     term: ClassVar[str] = "loss"  # name of the default loss term
     vocabulary_passes: ClassVar[int] = 1  # of the vocabulary head in a loss; each holds a gradient of the table

@@ -327,6 +327,11 @@ def compare(
         raise SettingsError(f"unit {unit!r} needs the outcomes of test examples: give the study's folder")
     else:
         found = _over_examples(_Outcomes(table, results, outcomes), pairs, unit, draws, untested)
+    return _adjusted(found)
+
+
+def _adjusted(found: Sequence[Comparison]) -> list[Comparison]:
+    """Return the comparisons with p-values adjusted over the systems of each measure."""
     by_measure: dict[Measure, list[Comparison]] = {}
     for one in found:
         by_measure.setdefault(one.measure, []).append(one)

@@ -32,7 +32,6 @@ from torch.amp import GradScaler
 from interlace.core.errors import RunError
 from interlace.core.randomness import Purpose, torch_seed
 from interlace.core.schedules import value_at
-from interlace.objectives.back_translation import BackTranslation
 from interlace.training.device import peak_flops, peak_memory, training_flops
 from interlace.training.mixture import MixtureDraw
 
@@ -413,7 +412,7 @@ class StepCounts:
         if source.name not in self._flops:
             model = self._accelerator.unwrap_model(training.model)
             moved = batch.to(self._accelerator.device)
-            known = training.count_flops and not isinstance(source.learner, BackTranslation)
+            known = training.count_flops and not source.learner.generates
             used = training_flops(lambda: model(source.objective, moved, counts)) if known else 0
             self._flops[source.name] = used / max(batch.tokens, 1)
         return self._flops[source.name]
