@@ -1,5 +1,7 @@
 """Prepare the data of a recipe: the data root, the vocabulary and the corpora, all cached."""
 
+from __future__ import annotations
+
 import json
 import logging
 import os
@@ -12,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
@@ -35,7 +37,6 @@ from interlace.experiments.corpora import (
     with_alignments,
     words_key,
 )
-from interlace.experiments.deriving import DerivedSubwords
 from interlace.experiments.recipe import CorpusGroup, Recipe, tokenizer_of
 from interlace.experiments.sections import VocabSettings
 from interlace.models.checkpoint_files import find_checkpoint, read_config
@@ -45,6 +46,9 @@ from interlace.text.lines import FileLines
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.toy import toy_version, write_toy
 from interlace.toy.languages import LANGUAGES
+
+if TYPE_CHECKING:
+    from interlace.experiments.deriving import DerivedSubwords
 
 log = logging.getLogger(__name__)
 PART_ROWS = 50_000  # lines of a part that a worker builds
@@ -89,8 +93,6 @@ def prepare(recipe: Recipe, vocab: Vocab | None = None, *, dev: bool = True) -> 
 
     vocab: the recipe's; default: loaded or learned. dev: include held-out text.
     """
-    from interlace.experiments.deriving import derived_subwords
-
     root = data_root(recipe)
     vocab = vocab or prepare_vocab(recipe)
     train: dict[str, AnyCorpus] = {}
@@ -105,7 +107,12 @@ def prepare(recipe: Recipe, vocab: Vocab | None = None, *, dev: bool = True) -> 
                 train[key] = with_alignments(recipe, group, corpus, root, built, wanted)
         if group.dev and dev:
             held_out[key] = _Source(recipe, group, corpus, "dev", root, vocab).built()
-    return Materials(root, vocab, train, held_out, groups, derived_subwords(recipe, vocab, root))
+    derived: dict[str, DerivedSubwords] = {}
+    if recipe.derived:
+        from interlace.experiments.deriving import derived_subwords
+
+        derived = derived_subwords(recipe, vocab, root)
+    return Materials(root, vocab, train, held_out, groups, derived)
 
 
 def _corpus_names(recipe: Recipe, *, dev: bool) -> dict[str, tuple[str, str]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
 from string import Formatter
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,13 @@ from pydantic import AfterValidator, BeforeValidator
 from interlace.core.errors import DataError, did_you_mean
 from interlace.data import Sentences
 from interlace.data.filters import on_all_sides, sides
-from interlace.data.vocab import Vocab
 from interlace.readers import READERS, check_pattern, is_hub
 from interlace.readers.dataset import HubAddress
 from interlace.text import Text, TextPairs
 from interlace.text.codes import three_letters, two_letters
+
+if TYPE_CHECKING:
+    from interlace.data.vocab import Vocab
 
 SPLITS = ("train", "dev", "test", "translated")  # translated: test text translated into the source language
 THREE_LETTER = {"language3": "language", "source3": "source", "target3": "target"}  # placeholder -> its language
