@@ -47,7 +47,8 @@ from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.scores import ORACLE
 from interlace.scores.examples import Examples, bootstrap
-from interlace.training.selection import PER_LANGUAGE, Item
+from interlace.tasks import PER_LANGUAGE
+from interlace.training.selection import Item
 
 if TYPE_CHECKING:
     from interlace.tasks import Scores

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.tasks import FineTuneTask, ProbeTask, SelectionRule, Setting, Task
+from interlace.tasks import PER_LANGUAGE, FineTuneTask, ProbeTask, SelectionRule, Setting, Task
 
 Item = tuple["Setting", str]  # a setting and the language that is scored in it
 
-PER_LANGUAGE: tuple[Setting, ...] = ("supervised", "translate-train")  # settings with one fine-tuning a language
 ALL_LANGUAGES: tuple[Setting, ...] = ("supervised-all", "translate-train-all")  # settings with one for all languages
 
 _NEAR_BASELINE = 0.98  # of the entropy of the labels: only their frequencies have been learned
