@@ -40,8 +40,7 @@ class SimilaritySettings(Settings):
     """Settings shared by this aligner and the task `word_alignment`."""
 
     layer: int | None = Field(
-        None,
-        description="Layer whose states are compared: 0 embeddings, -1 the last; none: at two thirds (8 of 12).",
+        None, description="Layer whose states are compared: 0 embeddings, -1 the last; none: at two thirds (8 of 12)."
     )
     pooling: Literal["any", "mean"] = Field(
         "any",

@@ -38,12 +38,10 @@ def cache_folder() -> Path:
 
 
 def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -> Path:
-    """Return the folder that `build` fills, from the cache if it was built before.
+    """Return the folder that `build` fills, from the cache if it was built before; if `build` raises, nothing is kept.
 
-    Args:
-        kind: the kind of data (`"corpus"`); its entries share a folder.
-        key: JSON data with everything that the result depends on; files by `content_key`.
-        build: fills the empty folder it is given. If it raises, nothing is kept.
+    kind: the kind of data (`"corpus"`); its entries share a folder.
+    key: JSON data with everything that the result depends on; files by `content_key`.
     """
     folder = folder_of(kind, key)
     if not folder.is_dir():

@@ -99,16 +99,12 @@ def evaluate(
     Scores of this model under these settings and files are reused. Scores of a task under other settings are replaced
     once the task is scored again, so that means over seeds never mix; a task that fails keeps its earlier scores.
 
-    Args:
-        target: the model.
-        tasks: names of tasks in the recipe, or of the registry.
-        seeds: number of fine-tuning seeds.
-        callback: gets a task and a seed, returns a function that is called after each training step.
+    tasks: names of tasks in the recipe, or of the registry. seeds: number of fine-tuning seeds.
+    callback: gets a task and a seed, returns a function that is called after each training step.
 
     Raises:
         IncompleteError: some of several tasks or languages failed; it holds the rows of the others.
         RunError: the folder holds scores of another checkpoint.
-        InterlaceError: all failed.
     """
     settings = target.recipe.evaluate
     names = list(tasks) or list(settings.tasks)

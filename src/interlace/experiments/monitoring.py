@@ -200,11 +200,7 @@ def diagnostics_callbacks(
 
     return [
         DiagnosticsCallback(
-            measure=measure,
-            every=settings.every,
-            last=recipe.train.steps,
-            record=record,
-            origins=probes.origins,
+            measure=measure, every=settings.every, last=recipe.train.steps, record=record, origins=probes.origins
         )
     ]
 

@@ -32,14 +32,7 @@ from interlace.training import callbacks as loop_callbacks
 from interlace.training import checkpoint, run_folder, sharding
 from interlace.training.device import accelerator_for, naming_lost_processes, start_trackers
 from interlace.training.diagnostics import DiagnosticsCallback, perplexities
-from interlace.training.loop import (
-    Progress,
-    Training,
-    TrainingModel,
-    TrainingStep,
-    steps,
-    uses_all_parameters,
-)
+from interlace.training.loop import Progress, Training, TrainingModel, TrainingStep, steps, uses_all_parameters
 from interlace.training.preview import training_samples
 
 log = logging.getLogger(__name__)

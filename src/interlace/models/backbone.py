@@ -124,15 +124,9 @@ class Backbone(nn.Module):
     ) -> Path:
         """Write an ordinary checkpoint with its tokenizer that plain transformers can load, atomically.
 
-        Args:
-            folder: target folder; an existing checkpoint is replaced, any other content is refused.
-            vocab: the vocabulary that the model was trained with.
-            fold_language: the language that callers without language ids get.
-            dtype: data type of the floating-point weights on disk.
-
-        Raises:
-            SettingsError: the model has no embedding for `fold_language`.
-            DataError, CheckpointError: the folder has other content or cannot be written, or the disk is full.
+        folder: target folder; an existing checkpoint is replaced, any other content is refused.
+        fold_language: the language that callers without language ids get. It must have an embedding.
+        dtype: data type of the floating-point weights on disk.
         """
         must_be_replaceable(folder, CONFIG, "checkpoint")
         try:
