@@ -141,7 +141,7 @@ def start(vocab, tmp_path_factory):
     def make(family="bert"):
         if family not in made:
             made[family] = tmp_path_factory.mktemp("checkpoints") / family
-            shape = Shape(family=family, layers=3, width=16, heads=2, max_length=24)
+            shape = Shape(family=family, layers=4, width=16, heads=2, max_length=24)
             backbone = from_shape(shape, vocab, FAMILIES[family], seed=0)
             with torch.no_grad():  # fresh vectors are all but equal, where a real model's differ
                 for weight in backbone.parameters():
@@ -168,7 +168,7 @@ def test_vectors_are_those_of_the_asked_layer(start, vocab, family, layer):
         if FAMILIES[family]:
             inputs["token_type_ids"] = torch.full_like(ids, whole.traits.languages["en"])
         with torch.inference_mode():
-            states = whole.hidden_states(inputs)[2 if layer is None else layer][0]
+            states = whole.hidden_states(inputs)[3 if layer is None else layer][0]
         np.testing.assert_allclose(units.vectors[row, : ids.shape[1]], states, atol=1e-5)
         assert units.words[row].tolist()[1:-1][: len(sentences.words[row])] == sentences.words[row].tolist()
 
@@ -216,7 +216,7 @@ def test_the_model_sees_the_language_of_each_side(start):
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"layer": 4}, SettingsError, "layer = 4, but .* has the layers 0 to 3"),
+        ({"layer": 5}, SettingsError, "layer = 5, but .* has the layers 0 to 4"),
         ({"device": "abacus"}, SettingsError, "device = 'abacus' cannot be used"),
         ({"start": "./nowhere"}, DataError, "nowhere"),
     ],

@@ -63,6 +63,7 @@ CAR = Phrase("car", "the")
         (finds(ANNA, "a", "key", place=BERLIN, negated=True), finds(ANNA, "a", "key"), NEUTRAL),
         (finds(ANNA, "a", "key", negated=True), finds(ANNA, "two", "key", "small"), CONTRADICTION),
         (finds(ANNA, "the", "key", negated=True), finds(ANNA, "the", "key", "small"), None),  # the same key?
+        (finds(ANNA, "a", "tool", negated=True), finds(ANNA, "a", "hammer", negated=True), ENTAILMENT),
         (sleeps("every"), sleeps("three", negated=True), CONTRADICTION),
         # states
         (is_(CAR, "red"), is_(CAR, "blue"), CONTRADICTION),
