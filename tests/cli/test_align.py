@@ -147,6 +147,8 @@ def test_untokenized_text_is_tokenized_and_the_record_is_picked_up(text, caplog)
     ("options", "said"),
     [
         ("--aligner diagnal", "did you mean 'diagonal'"),
+        ("--aligner fast_align", "no aligner 'fast_align'; did you mean 'diagonal'"),
+        ("--aligner GIZA++", "did you mean 'gibbs'"),
         ("--symmetrization gdfa", "grow-diag-final"),
         ("--aligner similarity --symmetrization union", "unknown key .symmetrization."),
         ("--set thresold=1", "did you mean 'threshold'"),
