@@ -7,14 +7,7 @@ from itertools import islice
 import pytest
 
 from interlace.toy import Phrase, Scene, problems, split_of
-from interlace.toy.inference import (
-    CONTRADICTION,
-    ENTAILMENT,
-    LABELS,
-    NEUTRAL,
-    inferences,
-    nli_label,
-)
+from interlace.toy.inference import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, inferences, nli_label
 from little_models import accuracy_of_bigrams, truths
 
 ANNA, WEBER, PETER = Phrase("anna"), Phrase("anna", surname="weber"), Phrase("peter")
