@@ -93,15 +93,12 @@ def test_softmax_asks_both_directions():
     assert links("c a b", "x y", scale=3.0, threshold=0.1)[0] == [(0, 1), (1, 0), (2, 0)]
 
 
-def test_words_are_linked_by_any_subword_or_by_their_mean():
+def test_words_are_linked_by_any_subword_the_surest_or_by_their_mean():
     """The word ab is a and ##b, which points like y; their mean, (.5, .5), is as far from x as from y."""
     assert links("ab", "x y", method="argmax", pooling="any")[0] == [(0, 0), (0, 1)]
     found, confidence = links("ab", "x y", method="argmax", pooling="mean")
     assert found == [(0, 0)]
     np.testing.assert_allclose(confidence, (1 + np.sqrt(0.5)) / 2, rtol=1e-5)
-
-
-def test_the_surest_pair_of_subwords_speaks_for_two_words():
     found, confidence = links("ab", "wy", scale=3.0, threshold=0.001)
     assert found == [(0, 0)]
     assert confidence[0] > 0.9
