@@ -151,15 +151,12 @@ def test_a_call_that_may_run_code_is_found(tmp_path, text, complaints):
     assert len(list(house.remote_code([tmp_path / "a.py"]))) == complaints
 
 
-def tracked():
+def test_no_machine_paths_in_tracked_text():
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:
         pytest.skip("not a git checkout")
-    return [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
-
-
-def test_no_machine_paths_in_tracked_text():
-    assert list(house.machine_paths(tracked())) == []
+    tracked = [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+    assert list(house.machine_paths(tracked)) == []
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import digamma
 
 from interlace.aligners.diagonal import kernels
-from interlace.aligners.diagonal.cooccurrence import (
-    add_atomically,
-)
+from interlace.aligners.diagonal.cooccurrence import add_atomically
 
 
 @given(st.floats(1e-3, 1e7))

@@ -17,13 +17,10 @@ def prior(*entries, weight=1.0):
     return dict(zip(spelt, found.counts.tolist(), strict=True))
 
 
-def test_entries_that_differ_in_case_are_added_up_and_weighed():
+def test_entries_that_differ_in_case_are_added_up_and_weighed_within_limits():
     found = prior(("Hund", "dog", 2), ("hund", "Dog", 1), ("a", "x", 0), weight=3)
     assert found == pytest.approx({("hund", "dog"): 9, ("a", "x"): 0})
     assert prior(("a", "x", 1), weight=0) == prior() == {}
-
-
-def test_counts_beyond_what_aligners_count_keep_their_shares():
     found = prior(("a", "x", 3e300), ("a", "y", 1e300), ("b", "y", 1e300))
     assert found["a", "x"] + found["a", "y"] == pytest.approx(MAX_PRIOR)
     assert found["a", "x"] == pytest.approx(3 * found["b", "y"])

@@ -93,15 +93,12 @@ def test_softmax_asks_both_directions():
     assert links("c a b", "x y", scale=3.0, threshold=0.1)[0] == [(0, 1), (1, 0), (2, 0)]
 
 
-def test_words_are_linked_by_any_subword_or_by_their_mean():
+def test_words_are_linked_by_any_subword_the_surest_or_by_their_mean():
     """The word ab is a and ##b, which points like y; their mean, (.5, .5), is as far from x as from y."""
     assert links("ab", "x y", method="argmax", pooling="any")[0] == [(0, 0), (0, 1)]
     found, confidence = links("ab", "x y", method="argmax", pooling="mean")
     assert found == [(0, 0)]
     np.testing.assert_allclose(confidence, (1 + np.sqrt(0.5)) / 2, rtol=1e-5)
-
-
-def test_the_surest_pair_of_subwords_speaks_for_two_words():
     found, confidence = links("ab", "wy", scale=3.0, threshold=0.001)
     assert found == [(0, 0)]
     assert confidence[0] > 0.9
@@ -141,7 +138,7 @@ def start(vocab, tmp_path_factory):
     def make(family="bert"):
         if family not in made:
             made[family] = tmp_path_factory.mktemp("checkpoints") / family
-            shape = Shape(family=family, layers=3, width=16, heads=2, max_length=24)
+            shape = Shape(family=family, layers=4, width=16, heads=2, max_length=24)
             backbone = from_shape(shape, vocab, FAMILIES[family], seed=0)
             with torch.no_grad():  # fresh vectors are all but equal, where a real model's differ
                 for weight in backbone.parameters():
@@ -168,7 +165,7 @@ def test_vectors_are_those_of_the_asked_layer(start, vocab, family, layer):
         if FAMILIES[family]:
             inputs["token_type_ids"] = torch.full_like(ids, whole.traits.languages["en"])
         with torch.inference_mode():
-            states = whole.hidden_states(inputs)[2 if layer is None else layer][0]
+            states = whole.hidden_states(inputs)[3 if layer is None else layer][0]
         np.testing.assert_allclose(units.vectors[row, : ids.shape[1]], states, atol=1e-5)
         assert units.words[row].tolist()[1:-1][: len(sentences.words[row])] == sentences.words[row].tolist()
 
@@ -216,7 +213,7 @@ def test_the_model_sees_the_language_of_each_side(start):
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"layer": 4}, SettingsError, "layer = 4, but .* has the layers 0 to 3"),
+        ({"layer": 5}, SettingsError, "layer = 5, but .* has the layers 0 to 4"),
         ({"device": "abacus"}, SettingsError, "device = 'abacus' cannot be used"),
         ({"start": "./nowhere"}, DataError, "nowhere"),
     ],

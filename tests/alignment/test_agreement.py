@@ -44,13 +44,10 @@ def test_rates_without_found_or_gold_links():
     assert "gold: 0 sure" in str(both)
 
 
-def test_agreement_of_parts_adds_up():
+def test_agreement_of_parts_adds_up_and_rows_must_correspond():
     parts = [
         agreement(FOUND.slice(row, row + 1), SURE.slice(row, row + 1), POSSIBLE.slice(row, row + 1)) for row in (0, 1)
     ]
     assert sum(parts, Agreement()) == agreement(FOUND, SURE, POSSIBLE)
-
-
-def test_rows_must_correspond():
     with pytest.raises(DataError, match=r"links of 2 pairs, but gold links of 1 \(sure\)"):
         agreement(FOUND, SURE.slice(0, 1))

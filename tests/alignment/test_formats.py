@@ -38,15 +38,12 @@ def links(*rows):
 # ---- Pharaoh ----
 
 
-def test_pharaoh_with_possible_links(put):
+def test_pharaoh_with_possible_links_sorts_and_drops_duplicates(put):
     gold = read_alignments(put("0-0 2p1 1-2", "", "10?3\t0-11", "   "))
     assert gold.sure.to_lists() == [[[0, 0], [1, 2]], [], [[0, 11]], []]
     assert gold.possible.to_lists() == [[[0, 0], [1, 2], [2, 1]], [], [[0, 11], [10, 3]], []]
     assert (gold.format, gold.base, gold.notes, gold.numbers.tolist()) == ("pharaoh", 0, {}, [0, 1, 2, 3])
     assert gold.sure.values.dtype == gold.possible.values.dtype == np.int32
-
-
-def test_links_are_sorted_and_stand_once_and_sure_ones_win(put):
     gold = read_alignments(put("3-1 0-2 0-0 3-1 0p2"))
     assert gold.possible.to_lists() == gold.sure.to_lists() == [[[0, 0], [0, 2], [3, 1]]]
     assert gold.notes == {"duplicate links": 2}
@@ -102,37 +99,25 @@ def test_result_does_not_depend_on_chunks(put, monkeypatch):
 # ---- the index of the first word ----
 
 
-def test_a_word_zero_means_counting_from_zero(put):
+def test_whether_words_count_from_zero_or_one_is_inferred_and_noted(put):
     # Although (2-2) would be the last words, counted from 1.
     gold = read_alignments(put("0-0 2-2", "2-2"), lengths((3, 3), (2, 2)))
     assert (gold.base, gold.sure.to_lists()) == (0, [[[0, 0], [2, 2]], []])
     assert gold.notes == {"links beyond the end of a sentence dropped, first in line 2": 1}
-
-
-def test_a_link_to_the_last_word_means_counting_from_one(put):
     gold = read_alignments(put("1-1 3-2", "1-2"), lengths((5, 9), (3, 2)))
     assert (gold.base, gold.sure.to_lists(), gold.notes) == (1, [[[0, 0], [2, 1]], [[0, 1]]], {})
-
-
-def test_counts_from_zero_without_evidence_and_notes_it(put):
     note = {"aligned pairs without evidence whether words count from 0 or 1: 0 assumed": 1}
     gold = read_alignments(put("1-1 2-2", ""), lengths((5, 9), (3, 2)))
     assert (gold.base, gold.sure.to_lists(), gold.notes) == (0, [[[1, 1], [2, 2]], []], note)
     assert read_alignments(put("1-1 2-2", "")).notes == note
     assert read_alignments(put("1-1 2-2"), base=1).sure.to_lists() == [[[0, 0], [1, 1]]]
     assert read_alignments(put("", "")).base == 0
-
-
-def test_many_pairs_without_a_word_zero_count_from_one(put):
     note = {"aligned pairs, none with a word 0: words assumed to count from 1": 20}
     gold = read_alignments(put(*["1-1 2-3"] * 20, ""))
     assert (gold.base, gold.notes) == (1, note)
     assert read_alignments(put(*["1-1 2-3"] * 19)).base == 0
     assert read_alignments(put(*["1-1 2-3"] * 19, "0-2")).base == 0
     assert read_alignments(put(*["2-2 2-3"] * 30)).base == 0
-
-
-def test_a_word_zero_where_words_count_from_one_is_the_null_word(put):
     gold = read_alignments(put("1-1 0-2 1p0", "0-1"), base=1)
     assert gold.possible.to_lists() == [[[0, 0]], []]
     assert gold.notes == {"links to a word 0 dropped, first in line 1": 3}

@@ -24,14 +24,11 @@ def test_tags_follow_the_most_confident_link():
     assert projected("DET ADJ NOUN", [(0, 0), (2, 0)], 2, missing="X") == ["DET", "X"]  # of equal ones the first
 
 
-def test_names_are_spans():
+def test_names_are_spans_and_of_overlapping_ones_the_surer_keeps_its_words():
     # New York is big -> groß ist New York, and a name in two parts is filled
     assert projected("B-LOC I-LOC O O", [(0, 2), (1, 3), (3, 0), (2, 1)], 4) == ["O", "O", "B-LOC", "I-LOC"]
     assert projected("B-PER I-PER O", [(0, 0), (1, 2)], 4) == ["B-PER", "I-PER", "I-PER", "O"]
     assert projected("B-PER O", [(1, 0)], 2) == ["O", "O"]  # a name without a link is lost
-
-
-def test_of_overlapping_names_the_surer_keeps_its_words():
     # the first name would cover words 0 to 3, the second 2 and 3
     links, sure = [(0, 0), (1, 3), (2, 2), (3, 3)], [0.2, 0.1, 0.9, 0.9]
     assert projected("B-PER I-PER B-LOC I-LOC", links, 4, sure) == ["B-PER", "I-PER", "B-LOC", "I-LOC"]

@@ -37,14 +37,11 @@ def gold(sets):
     return sets.GoldSet("enfr", WordPairs(words, words, ["a", "b"], ["x", "y"]), sure, links([(0, 0), (1, 1)], sure[1]))
 
 
-def test_extra_pairs_do_not_change_scores(gold):
+def test_extra_pairs_do_not_change_scores_and_pair_scores_sum_to_the_set_score(gold):
     assert (gold.extra, len(gold.gold_pairs), gold.gold_pairs.first) == (1, 2, 1)
     found = [(0, 0), (1, 1)], [(0, 1), (1, 1)]
     expected = Agreement(links=4, sure=3, possible=4, in_sure=2, in_possible=3)
     assert gold.score(links([(1, 0)], *found)) == gold.score(links(*found)) == expected
-
-
-def test_pair_scores_sum_to_the_set_score(gold):
     found = links([(1, 0)], [(0, 0), (0, 1)], [(1, 1)])
     each = gold.pair_scores(found)
     assert [one.in_sure for one in each] == [1, 0]

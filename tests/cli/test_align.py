@@ -89,8 +89,9 @@ def test_saved_model_aligns_new_text_and_warns_about_other_languages_and_tokeniz
     together = run(*new, "--load-model", text / "model", "--gold", text / "new.gold")
     alone = []
     for pair in list(zip(source, target, strict=True))[:3]:
-        files = [_written(path, [line]) for path, line in zip(new, pair, strict=True)]
-        alone.append(run(*files, "--load-model", text / "model").stdout)
+        for path, line in zip(new, pair, strict=True):
+            write_lines(path, [line])
+        alone.append(run(*new, "--load-model", text / "model").stdout)
     assert together.stdout.splitlines(keepends=True)[:3] == alone
     assert float(together.stderr.split("AER ")[1].split("%")[0]) < 10
     run(*sides(text), "--load-model", text / "model")
@@ -99,11 +100,6 @@ def test_saved_model_aligns_new_text_and_warns_about_other_languages_and_tokeniz
     assert "this text was tokenized by 'unicode'" in caplog.text
     run(*reversed(sides(text)), "--load-model", text / "model")
     assert "trained on en-de, but this text is de-en" in caplog.text
-
-
-def _written(path, lines):
-    write_lines(path, lines)
-    return path
 
 
 def test_figure_shows_gold_links(text):
@@ -147,6 +143,8 @@ def test_untokenized_text_is_tokenized_and_the_record_is_picked_up(text, caplog)
     ("options", "said"),
     [
         ("--aligner diagnal", "did you mean 'diagonal'"),
+        ("--aligner fast_align", "no aligner 'fast_align'; did you mean 'diagonal'"),
+        ("--aligner GIZA++", "did you mean 'gibbs'"),
         ("--symmetrization gdfa", "grow-diag-final"),
         ("--aligner similarity --symmetrization union", "unknown key .symmetrization."),
         ("--set thresold=1", "did you mean 'threshold'"),

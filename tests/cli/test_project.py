@@ -24,13 +24,10 @@ def run(*arguments):
     return CliRunner().invoke(application(), ["project", *arguments], catch_exceptions=False)
 
 
-def test_projects_tags_and_names():
+def test_projects_tags_and_names_along_given_or_computed_alignments():
     assert run("tags", "a.en", "a.de", "links").stdout.splitlines() == ["PROPN VERB PROPN _", "ADJ"]
     assert run("tags", "a.en", "a.de", "links", "--missing", "X").stdout.splitlines()[0] == "PROPN VERB PROPN X"
     assert run("names", "a.en", "a.de", "links").stdout.splitlines() == ["B-LOC O B-PER O", "O"]
-
-
-def test_aligns_text_without_alignments_and_writes_a_file():
     found = json.loads(run("tags", "a.en", "a.de", "--output", "out", "--json").stdout)
     assert found["pairs"] == 2
 

@@ -67,13 +67,10 @@ def test_every_letter_is_part_of_a_word(name, lines):
         assert {place for place, character in enumerate(line) if character.isalnum()} <= inside
 
 
-def test_language_rules_keep_the_tokenizer_name(name):
+def test_language_rules_keep_the_tokenizer_name_and_package_versions_are_listed(name):
     text = plain([["l'été", "หมออ่าน ABC。", ""]], ["fr"], name)
     assert text.word_tokenizer == name
     assert text.words == WORD_TOKENIZERS.build(name).of("fr").split(text.lines)
-
-
-def test_lists_package_versions(name):
     package_versions = WORD_TOKENIZERS.build(name).package_versions
     assert not package_versions or all(re.fullmatch(r"\w+ \d[\w.]*", part) for part in package_versions.split(", "))
 

@@ -21,15 +21,12 @@ def test_rows_of_different_length_by_hand():
     assert ragged.padded(0, length=3).tolist() == [[1, 2, 0], [0, 0, 0], [3, 0, 0]]
 
 
-def test_rows_of_spans_by_hand():
+def test_rows_of_spans_by_hand_and_empty_ones_keep_their_width():
     spans = Ragged.of([[(0, 2), (3, 4)], [(1, 5)]])
     assert spans == Ragged.of([[(0, 2), (3, 4)], [(1, 5)]], width=2)
     assert spans.values.shape == (3, 2)
     assert spans.take([1]).to_lists() == [[[1, 5]]]
     assert spans.padded(-1).tolist() == [[[0, 2], [3, 4]], [[1, 5], [-1, -1]]]
-
-
-def test_empty_spans_keep_their_width():
     empty = Ragged.of([[], []], width=2)
     assert empty.values.shape == (0, 2)
     assert empty.padded(0).shape == (2, 0, 2)

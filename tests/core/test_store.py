@@ -79,12 +79,9 @@ def test_a_faulty_file_is_reported_by_name(store, tmp_path, text, message):
         store.read(f"{own}:v" if "variants" in text else own)
 
 
-def test_a_file_that_extends_replaces_whole_keys(store, tmp_path):
+def test_a_file_that_extends_another_or_what_variants_share_replaces_whole_keys(store, tmp_path):
     own = write(tmp_path, 'extends = "tiny/one"\nname = "own"\n[a]\ny = 5\n[list]\nm = 2\n')
     assert store.read(own) == {"name": "own", "a": {"x": 1, "y": 5}, "list": {"m": 2}}
-
-
-def test_a_file_may_extend_what_variants_share(store, tmp_path):
     own = write(tmp_path, 'extends = "tiny/rows"\nname = "own"\n')
     assert store.read(own) == {"name": "own", "a": {"z": 3, "x": 1}, "list": {"k": 1}}
 

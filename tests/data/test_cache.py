@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 from hashlib import blake2b
@@ -56,6 +57,22 @@ def test_a_failed_build_leaves_nothing(folder):
     calls = []
     cached("thing", {}, _build(calls))
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("moment", ["while it is built", "while it is checked"])
+def test_an_entry_that_is_deleted_is_named_and_built_again(folder, monkeypatch, moment):
+    def build(into):
+        (into / "data.txt").write_text("built")
+        if moment == "while it is built":
+            shutil.rmtree(folder)
+
+    if moment == "while it is checked":
+        monkeypatch.setattr(cache, "_known", lambda *_: shutil.rmtree(folder))
+    with pytest.raises(DataError, match=r"deleted while|no such file of the cache"):
+        cached("thing", {}, build)
+    monkeypatch.undo()
+    monkeypatch.setenv("INTERLACE_CACHE", str(folder))
+    assert (cached("thing", {}, _build([])) / "data.txt").read_text() == "built"
 
 
 def test_leftovers_of_a_killed_build_are_removed(folder):

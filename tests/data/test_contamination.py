@@ -17,11 +17,6 @@ def training(*lines, language="en"):
     return [(Text.of(list(lines), language), lambda row: f"train:{row + 1}")]
 
 
-def found(train, test, language):
-    (result,) = find_contamination(training(*train, language=language), [HeldOutSet("xnli", language, {"text": test})])
-    return result.exact, result.ngram
-
-
 @given(lines_of, st.integers(1, 4))
 @settings(deadline=None)
 def test_ngrams_within_lines_have_equal_hashes_where_their_words_are_equal(lines, n):
@@ -64,7 +59,8 @@ CHINESE = "我们昨天在城里的书店买了三本新书给朋友"
     ],
 )
 def test_counts_whole_texts_and_ngrams(train, test, language, counts):
-    assert found(train, test, language) == counts
+    (found,) = find_contamination(training(*train, language=language), [HeldOutSet("xnli", language, {"text": test})])
+    assert (found.exact, found.ngram) == counts
 
 
 def test_counts_each_part_and_the_whole_set():

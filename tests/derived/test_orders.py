@@ -58,15 +58,12 @@ def test_no_new_abbreviations():
     assert change.undo(derived).lines == ["v1.b and c ."]
 
 
-def test_names_are_valid_iob2():
+def test_names_are_valid_iob2_and_split_over_two_sentences():
     text = Text.of(["Anna Lee met Bob Ray Anna ."], "en")
     text = replace(text, tags={"names": [["B-PER", "I-PER", "O", "B-PER", "I-PER", "B-PER", "O"]]})
     derived = TRANSFORMATIONS.build("invert").apply(text).text
     assert derived.lines == ["Anna Ray Bob met Lee Anna ."]
     assert derived.tags["names"] == [["B-PER", "B-PER", "I-PER", "O", "B-PER", "I-PER", "O"]]
-
-
-def test_a_name_over_two_sentences_is_split():
     text = replace(Text.of(["in St . Louis now"], "en"), tags={"names": [["O", "B-LOC", "I-LOC", "I-LOC", "O"]]})
     derived = TRANSFORMATIONS.build("invert").apply(text).text
     assert derived.lines == ["St in . now Louis"]

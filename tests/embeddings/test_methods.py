@@ -160,14 +160,11 @@ def test_rejects_unusable_dictionary(lexicon, message):
 SMALL = SkipGram(width=8, min_count=1, epochs=3, buckets=100)
 
 
-def test_concat_gives_a_word_of_both_languages_one_vector():
+def test_concat_gives_a_word_of_both_languages_one_vector_and_rejects_existing_ones():
     texts = {"en": [["Anna", "sees", "a", "cat"]] * 30, "de": [["Anna", "sieht", "die", "Katze"]] * 30}
     found = Concat(skipgram=SMALL).fit(EmbeddingSources(texts=texts)).vectors
     np.testing.assert_array_equal(*(vectors.vectors[vectors.find(["Anna"])] for vectors in (found["en"], found["de"])))
     assert "sieht" not in found["en"].words
-
-
-def test_concat_rejects_existing_vectors():
     with pytest.raises(DataError, match="cannot use existing vectors"):
         Concat().fit(EmbeddingSources(vectors=languages()))
 

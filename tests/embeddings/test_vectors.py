@@ -24,16 +24,13 @@ def test_words_are_found_as_written_or_in_their_most_frequent_case(vectors):
     assert vectors.find(["hund", "HUND", "Der", "x"], fold=True).tolist() == [2, 1, 0, -1]
 
 
-def test_a_folder_holds_several_languages(vectors, tmp_path):
+def test_a_folder_holds_several_languages_and_a_damaged_file_is_named(vectors, tmp_path):
     vectors.save(tmp_path)
     WordVectors("en", ["dog"], np.ones((1, 2), np.float32)).save(tmp_path)
     assert languages_in(tmp_path) == ["de", "en"]
     same(WordVectors.load(tmp_path, "de"), vectors)
     with pytest.raises(DataError, match="no word vectors of 'fr'; there are: de, en"):
         WordVectors.load(tmp_path, "fr")
-
-
-def test_a_damaged_file_is_named(vectors, tmp_path):
     vectors.save(tmp_path)
     (tmp_path / "de.safetensors").write_bytes(b"none")
     with pytest.raises(DataError, match=r"de\.safetensors: damaged word vectors"):

@@ -22,16 +22,12 @@ DE = "alt Haus klein Garten grün Fluss lang Straße".split()
 ES = "viejo casa pequeño jardín verde río largo calle".split()
 
 
-def _lines(words, shift):
-    return [f"{words[(i + shift) % 8]} {words[(i + shift + 1) % 8]} {i % 3}" for i in range(24)]
-
-
 @pytest.fixture
 def root(tmp_path, monkeypatch):
     """Two pairs whose words are linked one by one, and dictionaries of one of them."""
     monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
     for language, words in {"en": EN, "de": DE, "es": ES}.items():
-        write_lines(tmp_path / f"train.{language}", _lines(words, 0))
+        write_lines(tmp_path / f"train.{language}", (f"{words[i % 8]} {words[(i + 1) % 8]} {i % 3}" for i in range(24)))
     write_lines(tmp_path / "links", ["0-0 1-1 2-2"] * 24)
     write_lines(tmp_path / "en-de.txt", map("\t".join, zip(EN, DE, strict=True)))
     write_lines(tmp_path / "es-en.txt", map(" ".join, zip(ES, EN, strict=True)))

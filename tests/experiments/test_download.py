@@ -191,10 +191,7 @@ PUBLIC = {  # name to download -> files by address, and files expected with thei
         each("ner/panx/{a}-de.tsv.gz", ["Ada\tB-PER", ":\tO", "", "Ulm\tB-LOC"], a=SPLITS)
         | each("ner/{a}.de.tsv", ["Ada\tB-PER", ":\tO", "", "Ulm\tB-LOC"], a=SPLITS),
     ),
-    "xquad:el": (
-        {f"{RAW}/google-deepmind/xquad/master/xquad.el.json": b"{}"},
-        {"qa/xquad/xquad.el.json": ["{}"]},
-    ),
+    "xquad:el": ({f"{RAW}/google-deepmind/xquad/master/xquad.el.json": b"{}"}, {"qa/xquad/xquad.el.json": ["{}"]}),
     "mlqa:de,en": (
         {
             f"{META}/MLQA/MLQA_V1.zip": zipped(

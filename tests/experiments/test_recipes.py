@@ -110,6 +110,7 @@ def test_missing_data_root_error_says_how_to_set_it(tmp_path, monkeypatch):
         ({"train.lr": "1"}, r"unknown key 'train\.lr'; did you mean 'train\.optimizer\.learning_rate'\?"),
         ({"learning_rate": "1"}, r"unknown key 'learning_rate'; did you mean 'train\.optimizer\.learning_rate'\?"),
         ({"train.max_tokens": "1"}, r"unknown key 'train\.max_tokens'; did you mean 'train\.tokens_per_update'\?"),
+        ({"train.batch_tokens": "1"}, r"'train\.batch_tokens'; did you mean 'train\.tokens_per_update'\?"),
         ({"model.lr": "1"}, r"unknown key 'model\.lr'; did you mean 'train\.optimizer\.learning_rate'\?"),
         ({"train.sede": "1"}, r"unknown key 'train\.sede'; did you mean 'seed'\?"),
         ({"objectives.mlm.max_lenght": "64"}, r"objectives\.mlm: unknown key 'max_lenght'; did you mean 'max_length'"),

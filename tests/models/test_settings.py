@@ -7,8 +7,6 @@ from interlace.core.errors import SettingsError
 from interlace.core.settings import fields_of
 from interlace.models.settings import ModelSettings, Shape
 
-TINY = {"layers": 1, "width": 8, "heads": 2, "max_length": 16}
-
 
 def test_start_and_shape_exclude_each_other():
     with pytest.raises(SettingsError, match="either 'start' or 'shape'"):

@@ -10,13 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interlace.core.errors import SettingsError
-from interlace.models.search import (
-    TokenConstraints,
-    beam_search,
-    encode_source,
-    encoder_inputs,
-    eval_mode,
-)
+from interlace.models.search import TokenConstraints, beam_search, encode_source, encoder_inputs, eval_mode
 from interlace.models.settings import SearchSettings
 from interlace.models.translator import (
     MAX_SCORES,
@@ -106,11 +100,7 @@ def test_the_target_language_reaches_the_decoder(vocab):
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(
-    "search",
-    [
-        SearchSettings(beam=3, max_ratio=0.5, max_extra=3),
-        SearchSettings(beam=1, max_ratio=0.5),
-    ],
+    "search", [SearchSettings(beam=3, max_ratio=0.5, max_extra=3), SearchSettings(beam=1, max_ratio=0.5)]
 )
 def test_translations_do_not_depend_on_batches(search, family, models, vocab):
     model = models[family]

@@ -51,10 +51,6 @@ def plain(settings, vocab, **how):
     return build_model(settings.model_copy(update={"vectors": None}), vocab, (), 3, **how)
 
 
-def rows_of(vocab):
-    return [vocab.tokenizer.token_to_id(word) for word in WORDS[:2]]
-
-
 def spread_of(table):
     return float(table.detach().square().mean().sqrt())
 
@@ -63,7 +59,8 @@ def is_begun(table, drawn, vocab, value=None):
     """Whether it is the table that was drawn but for the two rows."""
     value = SCALED * spread_of(drawn) if value is None else value
     expected = drawn.clone()
-    for row, place in zip(rows_of(vocab), (0, 3), strict=True):
+    for word, place in zip(WORDS[:2], (0, 3), strict=True):
+        row = vocab.tokenizer.token_to_id(word)
         expected[row] = 0
         expected[row, place] = value
     return not torch.equal(expected, drawn) and torch.allclose(table, expected, atol=1e-6)

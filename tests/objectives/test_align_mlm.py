@@ -55,26 +55,20 @@ def align(model=None, **settings):
     return terms["align"].total.item() / counts["align"]
 
 
-def test_cosine_by_hand():
+def test_cosine_by_hand_also_of_a_word_of_two_tokens():
     """cos(old, alt) = 8/9, cos(doctor, Arzt) = 16/25; the paper's L_ALIGN is their negative mean, ours is one more."""
     assert align(entries=ENTRIES[:2]) == pytest.approx(1 - (8 / 9 + 16 / 25) / 2, abs=1e-6)
     assert align(entries=ENTRIES[:2]) == pytest.approx(0.235556, abs=1e-6)
-
-
-def test_word_of_two_tokens_is_the_mean_of_their_embeddings():
-    """Hausarzt = mean of (4, 0, 3) and (0, 8, 3) = (2, 4, 3); its cosine with (3, 4, 0) is 22 / (5 sqrt 29)."""
+    # Hausarzt = mean of (4, 0, 3) and (0, 8, 3) = (2, 4, 3); its cosine with (3, 4, 0) is 22 / (5 sqrt 29).
     expected = 1 - (8 / 9 + 16 / 25 + 22 / (5 * 29**0.5)) / 3
     assert align() == pytest.approx(expected, abs=1e-6)
     assert align(max_subwords=1) == pytest.approx(align(entries=ENTRIES[:2]), abs=1e-7)
 
 
-def test_hinge_by_hand():
+def test_hinge_and_contrastive_by_hand():
     """Of old: cos(old, Arzt) = 14/15 is nearer than alt's 8/9. Of doctor: cos(doctor, alt) = 10/15."""
     hinge = [0.4 - 8 / 9 + 14 / 15, 0.4 - 16 / 25 + 10 / 15]
     assert align(entries=ENTRIES[:2], alignment_loss="hinge") == pytest.approx(sum(hinge) / 2, abs=1e-6)
-
-
-def test_contrastive_by_hand():
     expected = [np.log1p(np.exp((14 / 15 - 8 / 9) / 0.5)), np.log1p(np.exp((10 / 15 - 16 / 25) / 0.5))]
     found = align(entries=ENTRIES[:2], alignment_loss="contrastive", temperature=0.5)
     assert found == pytest.approx(sum(expected) / 2, abs=1e-6)

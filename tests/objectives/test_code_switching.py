@@ -57,14 +57,11 @@ def test_replaces_one_phrase():
     assert drawn(candidates_of([(11, 1)], phrase), major_source=1, **MIXED).replaced[0] == 3
 
 
-def test_maximum_number_of_phrases_and_range_of_shares():
+def test_limits_of_number_share_length_and_probability_of_phrases():
     candidates = candidates_of([(20, 20)] * 400, [[(i, i + 1, i, i + 1) for i in range(20)]] * 400)
     assert set(drawn(candidates, **MIXED).replaced.tolist()) == {5}
     assert set(drawn(candidates, max_phrases=2, **MIXED).replaced.tolist()) == {2}
     assert set(drawn(candidates, switch_fraction=(0.2, 0.6), **MIXED).replaced.tolist()) == set(range(4, 12))
-
-
-def test_ignores_long_and_improbable_phrases():
     phrases, scores = [(0, 5, 0, 1), (6, 7, 6, 11), (12, 13, 12, 13)], [(1, 1), (1, 1), (0.2, 1)]
     candidates = candidates_of([(40, 40)], [phrases], [scores])
     assert drawn(candidates, major_source=1, **MIXED).replaced[0] == 1
@@ -201,10 +198,6 @@ def test_pieces_cover_the_matrix_sentence_with_its_words_or_counterparts(candida
 MOSTLY = CodeSwitching(switch_fraction=0.9, **MIXED)
 
 
-def rng(seed=0):
-    return np.random.default_rng([7, seed])
-
-
 def inserted(switched, side_words):
     """Words of each replaced span and of its counterpart."""
     for row in range(len(switched.pieces)):
@@ -229,7 +222,7 @@ def test_does_not_exchange_equal_phrases(kind, by_links):
             candidates = SwitchCandidates.extracted(pairs, PhraseRules(), forms.inside, texts)
         else:
             candidates = SwitchCandidates.of(pairs, forms.inside, texts)
-        exchanges.append(list(inserted(switch_phrases(candidates, MOSTLY, rng()), words)))
+        exchanges.append(list(inserted(switch_phrases(candidates, MOSTLY, np.random.default_rng([7, 0])), words)))
     assert any(one == other for one, other in exchanges[0])
     assert exchanges[1]
     assert not any(one == other for one, other in exchanges[1])

@@ -52,13 +52,10 @@ def test_modes(settings, read, predicted):
     assert batch.counts == {"dict_mlm": 3}
 
 
-def test_reads_a_dictionary_in_both_directions_by_the_language_of_the_text():
+def test_looks_up_whole_words_or_any_token_by_the_language_of_the_text():
     assert labels("der alt Arzt", language="de") == ["der", "old", "doctor"]
     assert labels("der alt Arzt", language="en") == ["der", "alt", "Arzt"]
     assert labels("the old", language="fr") == ["the", "old"]
-
-
-def test_looks_up_whole_words_or_any_token():
     assert labels("read ##s", "read") == ["read", "##s", "liest"]
     assert labels("read ##s", "read", whole_words=False) == ["liest", "##s", "liest"]
     assert labels("old </s> read") == ["alt", "liest"]  # the words of a stream
@@ -67,15 +64,12 @@ def test_looks_up_whole_words_or_any_token():
     assert labels("old doctor", entries=entries, multi_subword="first") == ["alt", "Haus"]
 
 
-def test_shown_translations_have_their_language_id():
+def test_shown_translations_have_their_language_id_and_need_one():
     known = {"mode": "input", "traits": Traits("xlm", 64, {"en": 5, "de": 6, "fr": 7}, "langs")}
     batch = batch_of("the old doctor", "read", **known, more=[("read", "liest"), ("the", "der")])
     assert shown(batch) in (["<s> der alt Arzt </s>", "<s> liest </s>"], ["<s> der alt Doktor </s>", "<s> liest </s>"])
     assert batch.inputs["langs"].tolist() == [[5, 7, 6, 6, 5], [5, 6, 5, 5, 5]]  # both dictionaries have `liest`
     assert batch_of("der alt", language="de", **known).inputs["langs"].tolist() == [[6, 6, 5, 6]]
-
-
-def test_rejects_showing_words_without_a_language_embedding():
     known = Traits("xlm", 64, {"en": 5}, "langs")
     with pytest.raises(SettingsError, match="no language embedding for 'de'"):
         batch_of("the old", mode="input", traits=known)

@@ -37,15 +37,12 @@ def test_batch_by_hand():
     assert preview.lines["next"][0] == {0: "der", 1: "alte", 2: "Arzt", 3: "</s>"}
 
 
-def test_backward_direction():
+def test_backward_direction_and_both_equally_often():
     batch = made(Translation(directions="backward"))
     assert texts(batch.inputs["input_ids"])[1] == "<s> der Arzt liest </s>"
     assert texts(batch.extra["decoder_ids"]) == ["<2en> the old doctor reads", "<2en> the doctor"]
     assert batch.languages == {"de": 10, "en": 8}
     assert list(batch.languages) == list(made(FORWARD).languages)  # processes sum them by position
-
-
-def test_draws_both_directions_equally_often():
     ways = [texts(made(Translation(), key=key).extra["decoder_ids"])[0].split()[0] for key in range(200)]
     assert ways.count("<2de>") / 200 == pytest.approx(0.5, abs=0.1)
     assert set(ways) == {"<2de>", "<2en>"}

@@ -189,13 +189,10 @@ def rows_of(words, language="en"):
     return Sentences(Ragged((belongs.columns() + 4).astype(np.int32), belongs.offsets), belongs, language)
 
 
-def linked_rows(source, target, links):
-    return Pairs(rows_of(source), rows_of(target, "de"), Ragged.of(links, width=2))
-
-
 #     column      0   1  2  3  4   5   6  7  8  9
 #                 <s> a  bb    c  </s> A  BB    </s>      a - A, bb - BB, c - BB
-PAIR = linked_rows([[0, 1, 1, 2]], [[0, 1, 1]], [[(0, 0), (1, 1), (2, 1)]])
+LINKS = Ragged.of([[(0, 0), (1, 1), (2, 1)]], width=2)
+PAIR = Pairs(rows_of([[0, 1, 1, 2]]), rows_of([[0, 1, 1]], "de"), LINKS)
 
 
 @pytest.mark.parametrize(

@@ -11,22 +11,16 @@ def _read(path, text, **settings):
     return list(Iob(**settings).read_chunks([path / "ner.tsv"], ["xx"]))
 
 
-def test_tokens_are_words_and_tags_are_names(tmp_path):
+def test_tokens_are_words_and_tags_are_names_which_are_repaired_in_any_columns(tmp_path):
     (text,) = _read(tmp_path, "Anna\tB-PER\nMaria\tI-PER\nreads\tO\n\nIn\tO\nAnkara\tB-LOC\n")
     assert text.lines == ["Anna Maria reads", "In Ankara"]
     assert text.tokens(0) == ["Anna", "Maria", "reads"]
     assert text.tags == {"names": [["B-PER", "I-PER", "O"], ["O", "B-LOC"]]}
     assert (text.word_tokenizer, text.notes) == ("iob", {})
-
-
-def test_columns_are_separated_by_tabs_or_spaces(tmp_path):
     (text,) = _read(tmp_path, "-DOCSTART- -X- O\n\nAnna NNP B-PER\nreads VB O\n")
     assert (text.lines, text.tags["names"]) == (["Anna reads"], [["B-PER", "O"]])
     (text,) = _read(tmp_path, "B-PER\t1\tAnna\nO\t2\treads\n", token=2, tag=0)
     assert (text.lines, text.tags["names"]) == (["Anna reads"], [["B-PER", "O"]])
-
-
-def test_repairs_and_counts_inside_tags_without_a_beginning(tmp_path):
     (text,) = _read(tmp_path, "a\tI-PER\nb\tI-PER\nc\tI-LOC\nd\tO\ne\tI-LOC\nf\tB-LOC\ng\tI-LOC\n")
     assert text.tags["names"] == [["B-PER", "I-PER", "B-LOC", "O", "B-LOC", "B-LOC", "I-LOC"]]
     assert text.notes == {"I- without B- changed to B-": 3}

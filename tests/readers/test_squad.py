@@ -67,15 +67,12 @@ def test_keeps_and_counts_questions_without_an_answer(read, answers):
     assert counted(pairs) == {"questions without an answer (neither scored nor trained on)": 1}
 
 
-def test_keeps_and_counts_empty_passages_and_questions(read):
+def test_empty_passages_line_feeds_and_surrogates_are_kept_and_counted(read):
     pairs = read(document(("", [question(("Anna", 0))]), (PASSAGE, [question(("Anna", 0), text=" ")])))
     assert pairs.source.lines == ["", PASSAGE]
     assert pairs.source.answers == [NOT_FOUND, (0, 4)]
     assert counted(pairs)["questions whose passage has no text"] == 1
     assert counted(pairs)["questions without text"] == 1
-
-
-def test_line_feeds_and_surrogates_keep_positions(read):
     pairs = read(document(("Anna\nreads \ud800 a\n\nletter", [question(("a\n\nletter", 13))])))
     assert pairs.source.lines == ["Anna reads \ufffd a  letter"]
     assert pairs.answers == [["a  letter"]]

@@ -96,11 +96,7 @@ def test_wikipedia_articles_a_paragraph_a_line(tmp_path):
     path = tmp_path / "dump.xml.bz2"
     path.write_bytes(bz2.compress(DUMP.format("".join(pages)).encode()))
     (text,) = read("wikipedia", path, "de")
-    assert text.lines == [
-        "Ada was a mathematician, see her page. She wrote – much.",
-        "Second [[paragraph]].",
-        "Third.",
-    ]
+    assert text.lines == ["Ada was a mathematician, see her page. She wrote – much.", "Second [[paragraph]].", "Third."]
     assert [chunk.lines for chunk in read("wikipedia", path, "de", min_characters=30)] == [text.lines[:1]]
 
 

@@ -201,14 +201,6 @@ def head(*folders):
     return page_head(read_runs(folders), task_scores(read_scores(folders)))
 
 
-def of_seeds(folder, values):
-    """Replace the scores by these values of the seeds in every language."""
-    change(folder, "scores.json", lambda rows: [
-        {**row, "seed": seed, "score": value} for row in rows if row["seed"] == 0 for seed, value in enumerate(values)
-    ])  # fmt: skip
-    return folder
-
-
 def test_summary_compares_the_best_two_systems_of_the_first_task(two_runs, tmp_path):
     heading, text, care = head(*two_runs)
     assert heading == "Zero-shot transfer from English"
@@ -233,9 +225,12 @@ def test_summary_compares_the_best_two_systems_of_the_first_task(two_runs, tmp_p
     ],
 )
 def test_summary_says_what_the_test_supports(make_run, values, verdict):
-    folders = [of_seeds(make_run(f"r{number}", gain=0.5), some) for number, some in enumerate(values)]
-    for folder in folders:
+    folders = [make_run(f"r{number}", gain=0.5) for number in range(len(values))]
+    for folder, some in zip(folders, values, strict=True):
         (folder / "recipe.json").unlink()
+        change(folder, "scores.json", lambda rows, some=some: [
+            {**row, "seed": seed, "score": value} for row in rows if row["seed"] == 0 for seed, value in enumerate(some)
+        ])  # fmt: skip
     assert head(*folders)[1].endswith(verdict)
 
 

@@ -331,6 +331,8 @@ def test_commands_for_checkpoints(tmp_path):
 
 def test_commands_for_runs(make_run, tmp_path):
     folder = make_run("mlm+tlm", gain=0.0)
+    change(folder, "recipe.json", lambda recipe: {**recipe, "about": "für Wörter"})
+    assert "für Wörter" in section("setup", [folder], RECIPE).body
     assert commands(folder)[0] == "interlace pretrain mlm+tlm/recipe.json --output again/mlm+tlm"
     assert "<dt>checkpoint" not in section("setup", [folder], REPRODUCTION).body
     checkpoint = of_checkpoint(tmp_path / "xlmr", {"pos": "some/xlm-r"})

@@ -164,7 +164,7 @@ def test_transfer_rows_have_scores_gap_and_alignment():
     ]
     [table] = transfer_tables(ScoreTable(rows), "t")
     assert [column.name for column in table.columns] == [
-        *("supervised", "zero-shot", "difference", "alignment", "in the dictionary", "held out"),
+        *("supervised", "zero-shot", "difference", "alignment", "in the dictionary", "held out")
     ]
     assert {line.label: texts(line.entries) for line in table.lines} == {
         "MLM": ["82.0", "55.0", "27.0", "15.0", None, None],

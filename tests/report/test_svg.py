@@ -73,6 +73,7 @@ def test_map_labels_do_not_overlap(make_run):
         (run,) = read_runs([write_words(make_run(f"mlm {gain}", gain=gain), gain)])
         styles = {language: index for index, language in enumerate(("en", "de", "es", "tr", "hi", "zh"))}
         points = figures.map_points(run.words.after[:, :2].astype(float), 400.0)
+        assert points.min(axis=0) + points.max(axis=0) == pytest.approx([400, 320])  # in the middle
         boxes = [label[-1] for label in figures.map_labels(run.words, points, styles, 400.0).values()]
         assert len(boxes) > 20
         for number, (left, top, right, bottom) in enumerate(boxes):
@@ -89,6 +90,13 @@ def test_draws_maps_of_one_or_of_equal_points():
         words = ConceptWords([{"en": "a"}] * count, vectors, vectors)
         drawing = figures.word_map(words, vectors.astype(float), {"en": 0}, 300.0)
         assert "nan" not in drawing.document()
+
+
+def test_headings_fit_their_columns():
+    drawing = figures.heat_map(["en"], ["zero-shot accuracy", "Donaudampfschifffahrt"], [[figures.Shade("1")] * 2], "")
+    words = re.findall(r'class="tick"[^>]*>([^<]*)<', drawing.document())
+    assert words == ["accuracy", "zero-shot", "Dona…hrt"]
+    assert max(svg.text_width(word, 11.0) for word in words) <= 62
 
 
 def matrix(source="the red house", target="das rote Haus", **more):

@@ -1,6 +1,7 @@
 """A run that was killed, or stops early, ends by the same command with the weights of one that was not interrupted."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -13,10 +14,12 @@ from interlace.experiments import pretrain as experiment
 from interlace.experiments.recipe import read_recipe
 from run_records import StoppedError, about, stop_at, weights
 
-# Each driver runs the recipe and kills its own process at one point.
+# Each driver runs the recipe and kills its own process at one point; the first deletes the cache before.
 KILLERS = {
     "between two checkpoints": """
 def watch(step):
+    if step.index == 2:
+        shutil.rmtree(os.environ["INTERLACE_CACHE"])
     if step.index == 7:
         os.kill(os.getpid(), signal.SIGKILL)
 """,
@@ -43,7 +46,7 @@ watch = lambda step: None
 """,
 }
 DRIVER = """
-import os, pathlib, signal, sys
+import os, pathlib, shutil, signal, sys
 {killer}
 from interlace.experiments.recipe import read_recipe
 from interlace.experiments.pretrain import pretrain
@@ -51,16 +54,26 @@ pretrain(read_recipe(sys.argv[1]), pathlib.Path(sys.argv[2]), watch)
 """
 
 
-def command(recipe, into, *more):
-    return ["-m", "interlace", "pretrain", str(recipe), "--output", str(into), *more]
+SET_BACK = """
+import time
+now = time.time
+time.time = lambda: now() - 10**8
+from interlace.__main__ import main
+main()
+"""
+
+
+def command(recipe, into, *more, start=("-m", "interlace")):
+    return [*start, "pretrain", str(recipe), "--output", str(into), *more]
 
 
 @pytest.fixture
 def pretrain(python, small):
     """`interlace pretrain` of the small recipe."""
 
-    def run(into, *more, check=True):
-        return subprocess.run([python, *command(small, into, *more)], check=check, capture_output=True, text=True)
+    def run(into, *more, check=True, **options):
+        arguments = command(small, into, *more, **options)
+        return subprocess.run([python, *arguments], check=check, capture_output=True, text=True)
 
     return run
 
@@ -80,7 +93,9 @@ def test_killed_runs_end_like_whole_ones(python, pretrain, small, tmp_path):
         killed = subprocess.run(driver, check=False, capture_output=True, text=True)
         assert killed.returncode == -signal.SIGKILL, (where, killed.stderr)
         assert not (run / "run.json").exists()
-        again = pretrain(run)
+        for place, path in enumerate(sorted(tmp_path.rglob("*"))):
+            os.utime(path, (2**32 - place, 2**32 - place))  # the clock was set back meanwhile, and is for the next run
+        again = pretrain(run, start=("-c", SET_BACK))
         assert "resuming from step" in again.stderr, where
         one, other = ((each / "model" / "model.safetensors").read_bytes() for each in (run, whole))
         assert one == other, where

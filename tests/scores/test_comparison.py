@@ -82,28 +82,21 @@ def test_named_metrics_are_compared(results):
         compare(both, "a", metrics={"pos": ["los"]})
 
 
-def test_single_runs_cannot_differ_significantly(results):
+def test_single_runs_cannot_differ_significantly_and_their_fine_tunings_are_one_measurement(results):
     german = by_language(compare(ScoreTable([one for one in results if one.pretraining_seed == 0]), "a"))["de"]
     assert (german.p, german.min_p) == (1.0, 1.0)
     assert math.isnan(german.difference.low)
     assert math.isnan(german.effect)
-
-
-def test_fine_tunings_of_one_run_are_one_measurement(results):
     twice = [*results, *(replace(one, seed=1, score=one.score + 2) for one in results)]
     assert by_language(compare(twice, "a"))["de"].n == 4
     german = next(by_system for measure, by_system in aggregate(twice).items() if measure.language == "de")
     assert next(iter(german.values())).sample[0] == 51.0
 
 
-def tuned(system, base, seeds):
-    """A checkpoint that was not pre-trained here, with so many fine-tunings."""
-    return [row(system, None, "de", base + seed, seed=seed) for seed in range(seeds)]
-
-
 def test_a_checkpoint_is_a_single_run_beside_pre_training_runs(results):
     """Four pre-training runs against eight fine-tunings would be p = 1 / 495; against one checkpoint it is a fifth."""
-    one = next(one for one in compare(ScoreTable([*results, *tuned("m", 90.0, 8)]), "a") if one.system.name == "m")
+    tuned = [row("m", None, "de", 90.0 + seed, seed=seed) for seed in range(8)]
+    one = next(one for one in compare(ScoreTable([*results, *tuned]), "a") if one.system.name == "m")
     assert (one.n, one.p, one.significant) == (1, pytest.approx(0.2), False)
     assert one.difference.value == pytest.approx(93.5 - 50.05)
     assert math.isnan(one.difference.low)

@@ -53,15 +53,12 @@ def test_verdicts_by_hand(changes, a, b, expected):
     assert verdict(finding(**changes), table(a, b)).verdict == expected
 
 
-def test_numbers_of_a_verdict():
+def test_numbers_of_a_verdict_also_where_lower_is_better():
     found = verdict(finding(), table(LOW, HIGH))
     assert (found.means, found.difference.value, found.runs) == ((62.0, 52.0), 10.0, 5)
     assert found.p == pytest.approx(2 / 252)  # of 252 splits the observed one and its mirror image are as extreme
     assert found.difference.low < 10 < found.difference.high
     assert verdict(finding(), table(LOW, HIGH), runs=6).verdict == "pending"  # a sixth run was registered
-
-
-def test_lower_is_better_turns_the_difference():
     found = verdict(finding(), table(HIGH, LOW, greater_is_better=False))
     assert (found.verdict, found.difference.value, found.means) == ("confirmed", 10.0, (52.0, 62.0))
 

@@ -35,14 +35,11 @@ def rng():
 # ---- intervals ----
 
 
-def test_mean_interval_of_three_values():
+def test_mean_interval_of_three_values_and_none_of_one():
     found = mean_interval([1.0, 2.0, 3.0])
     assert found.value == 2.0
     assert found.half_width == pytest.approx(4.302653 / math.sqrt(3), abs=1e-5)  # t(0.975, 2) times the standard error
     assert found.n == 3
-
-
-def test_one_value_has_no_interval():
     assert math.isnan(mean_interval([5.0]).low)
     assert math.isnan(difference_interval([5.0], [1.0, 2.0]).half_width)
 

@@ -15,14 +15,7 @@ from interlace.core.ragged import Ragged
 from interlace.objectives import Resources
 from interlace.tasks import TASKS
 from interlace.tasks.common.prediction import predict_all
-from interlace.tasks.mlqa import (
-    SPAN,
-    SpanExtractor,
-    best_texts,
-    compare_all,
-    compare_answers,
-    encode_questions,
-)
+from interlace.tasks.mlqa import SPAN, SpanExtractor, best_texts, compare_all, compare_answers, encode_questions
 from interlace.text import Text, TextPairs
 
 ENGLISH = "the doctor reads letters"

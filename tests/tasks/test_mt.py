@@ -112,6 +112,7 @@ def test_scores_of_a_perfect_translator_and_of_copied_text(root, vocab, model, s
     scores = task().measure(model, vocab, task().examples("test", "de", vocab, root))
     assert scores["bleu"] == pytest.approx(100)
     assert scores["chrf"] == scores["tokenized bleu"] == pytest.approx(100)
+    assert scores.outcomes.score == pytest.approx(1)
     assert scores["copied lines"] == 0
     assert scores["copied words"] == scores["copied words, references"] == pytest.approx(100 / 6 / 3)  # Ion, in one
     assert scores["length ratio"] == 1

@@ -9,26 +9,20 @@ WHERE = os.environ.get("INTERLACE_DATA", "")
 TATOEBA = "ar bn cs zh de fi fr hi ja ka ko ru es sw ta te th tr ur vi"
 
 
-def test_every_code_has_its_letters_and_is_the_only_one():
+def test_every_code_has_its_letters_is_the_only_one_and_leads_back():
     assert len(THREE) == 184
     assert all((len(two), len(three)) == (2, 3) for two, three in THREE.items())
     assert len(set(THREE.values())) == len(THREE)
-
-
-def test_there_and_back():
     for two in THREE:
         codes = three_letters(two)
         assert codes[-1] == THREE[two]
         assert [two_letters(code) for code in codes if code != "nob"] == [two] * len([c for c in codes if c != "nob"])
 
 
-def test_groups_of_languages_try_the_one_that_is_meant_first():
+def test_groups_of_languages_try_the_one_that_is_meant_first_and_others_their_own_code():
     assert three_letters("zh") == ("cmn", "zho")
     assert three_letters("sw") == ("swh", "swa")
     assert three_letters("ar") == ("ara",)
-
-
-def test_what_has_no_other_code_is_its_own():
     assert three_letters("xx-new") == ("xx-new",)
     assert two_letters("deu-inverted") == "deu-inverted"
 

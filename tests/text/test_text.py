@@ -14,16 +14,13 @@ def text(lines):
     return Text("en", lines, words, "one", tags, list("abc"), [(0, 1), (0, 2), (0, 3)], {"mended": 1})
 
 
-def test_all_that_belongs_to_a_line_goes_with_it():
+def test_all_that_belongs_to_a_line_or_pair_goes_with_it():
     kept = text(["one", "", "three"]).where(MASK)
     assert kept.lines == ["one", "three"]
     assert kept.words.to_lists() == [[[0, 3]], [[0, 5]]]
     assert kept.tags == {"pos": [["X"], ["X"]]}
     assert (kept.labels, kept.answers) == (["a", "c"], [(0, 1), (0, 3)])
     assert (kept.language, kept.word_tokenizer, kept.notes) == ("en", "one", {"mended": 1})
-
-
-def test_pairs_keep_their_links_and_labels():
     links = Ragged.of([[(0, 0)], [], [(0, 0)]], width=2)
     kept = TextPairs(text(["a", "b", "c"]), text(["x", "y", "z"]), links, ["1", "2", "3"]).where(MASK)
     assert (kept.source.lines, kept.target.lines, kept.labels) == (["a", "c"], ["x", "z"], ["1", "3"])

@@ -34,15 +34,12 @@ def test_distinct_spellings_are_those_of_one_text(lines):
     assert set(spellings) == set(words)
 
 
-def test_types_grow_over_texts_and_keep_their_numbers():
+def test_types_grow_over_texts_and_a_slice_is_numbered_alone():
     types = WordTypes()
     assert types.number(text(["the cat", ""])).to_lists() == [[0, 1], []]
     assert types.number(text(["a cat, the Cat"])).to_lists() == [[2, 1, 3, 0, 4]]
     assert types.spellings == ["the", "cat", "a", ",", "Cat"]
     assert types.find(["Cat", "dog"]).tolist() == [4, -1]
-
-
-def test_a_slice_of_words_is_numbered_alone():
     whole = text(["one two", "three", "four five"])
     part = Text("en", whole.lines[1:], whole.words.slice(1, 3), "unicode")
     types = WordTypes()

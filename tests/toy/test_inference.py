@@ -7,14 +7,7 @@ from itertools import islice
 import pytest
 
 from interlace.toy import Phrase, Scene, problems, split_of
-from interlace.toy.inference import (
-    CONTRADICTION,
-    ENTAILMENT,
-    LABELS,
-    NEUTRAL,
-    inferences,
-    nli_label,
-)
+from interlace.toy.inference import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, inferences, nli_label
 from little_models import accuracy_of_bigrams, truths
 
 ANNA, WEBER, PETER = Phrase("anna"), Phrase("anna", surname="weber"), Phrase("peter")
@@ -63,6 +56,7 @@ CAR = Phrase("car", "the")
         (finds(ANNA, "a", "key", place=BERLIN, negated=True), finds(ANNA, "a", "key"), NEUTRAL),
         (finds(ANNA, "a", "key", negated=True), finds(ANNA, "two", "key", "small"), CONTRADICTION),
         (finds(ANNA, "the", "key", negated=True), finds(ANNA, "the", "key", "small"), None),  # the same key?
+        (finds(ANNA, "a", "tool", negated=True), finds(ANNA, "a", "hammer", negated=True), ENTAILMENT),
         (sleeps("every"), sleeps("three", negated=True), CONTRADICTION),
         # states
         (is_(CAR, "red"), is_(CAR, "blue"), CONTRADICTION),

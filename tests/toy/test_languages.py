@@ -6,15 +6,7 @@ from itertools import combinations
 
 import pytest
 
-from interlace.toy import (
-    LANGUAGES,
-    ToyLanguage,
-    answerable_roles,
-    language,
-    links,
-    problems,
-    sample,
-)
+from interlace.toy import LANGUAGES, ToyLanguage, answerable_roles, language, links, problems, sample
 from interlace.toy.concepts import ADJECTIVES, CONCEPTS, DETERMINERS, GIVEN, NOUNS, SURNAMES, TIMES, TOWNS, VERBS
 from interlace.toy.scenes import PARTICIPANTS, TENSES
 from interlace.toy.sentences import PHRASE_ROLES

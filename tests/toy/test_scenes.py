@@ -24,16 +24,13 @@ def test_tables_refer_to_existing_concepts():
             assert not NOUNS[noun.hypernym].hypernym or noun.hypernym == NOUNS[noun.hypernym].hypernym
 
 
-def test_samples_are_valid_distinct_and_reproducible():
+def test_samples_are_valid_distinct_reproducible_and_of_one_split():
     scenes = sample(3000, seed=5)
     assert len(set(scenes)) == 3000
     assert not [scene for scene in scenes if problems(scene)]
     assert scenes == sample(3000, seed=5)
     assert len(set(scenes) & set(sample(3000, seed=5, stream=1))) < 60
     assert sample(10, seed=6) != scenes[:10]
-
-
-def test_splits_share_no_scene():
     by_split = {split: sample(1500, split) for split in ("train", "dev", "test")}
     for split, scenes in by_split.items():
         assert {split_of(scene) for scene in scenes} == {split}

@@ -65,9 +65,3 @@ def test_causal_previews_show_the_next_subword():
     found.inputs |= {"position_ids": np.array([[0, 1, 0]]), "token_type_ids": np.array([[0, 0, 1]])}
     assert lines(drawn(found))["position"] == {0: "0", 1: "1", 2: "0"}
     assert lines(drawn(found))["language id"] == {0: "0", 1: "0", 2: "1"}
-
-
-def real(name, *, seed=0, rows=1, embeddings=False, **settings):
-    objective = OBJECTIVES.build({"name": name, **settings})
-    batches = EXAMPLE.batches(objective, VOCAB, rows=rows, seed=seed, embeddings=embeddings)
-    return {corpus: preview_batch(found, VOCAB, objective, corpus.split("-")) for corpus, found in batches}

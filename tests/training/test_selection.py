@@ -16,12 +16,9 @@ from interlace.training.selection import (
 ZERO, TEST, TRAIN, ALL = "zero-shot", "translate-test", "translate-train", "translate-train-all"
 
 
-def test_one_fine_tuning_serves_both_settings_of_the_source_language():
+def test_one_fine_tuning_serves_both_settings_of_the_source_language_others_run_per_language():
     both = FineTuneRun(["en"], [(ZERO, "en"), (ZERO, "de"), (TEST, "de")])
     assert runs_of_settings([ZERO, TEST], "en", ["de", "en", "de"]) == [both]
-
-
-def test_runs_per_language_and_for_all_languages():
     each = [FineTuneRun([language], [(TRAIN, language)]) for language in ("de", "fr")]
     assert runs_of_settings([TRAIN], "en", ["de", "fr"]) == each
     assert runs_of_settings(["supervised"], "en", ["de"]) == [FineTuneRun(["de"], [("supervised", "de")])]

@@ -191,7 +191,12 @@ class Aligner(RegistryEntry, ABC):
         raise DataError(f"the aligner {self.name!r} cannot be loaded from a folder")
 
 
-ALIGNERS: Registry[Any] = Registry(__name__, "aligner", Aligner)
+_OTHER_TOOLS = {
+    **dict.fromkeys(("eflomal", "efmaral", "giza", "giza++", "mgiza"), "gibbs"),
+    **dict.fromkeys(("fast_align", "fast-align"), "diagonal"),
+    **dict.fromkeys(("simalign", "awesome-align", "awesome_align"), "similarity"),
+}
+ALIGNERS: Registry[Any] = Registry(__name__, "aligner", Aligner, _OTHER_TOOLS)
 
 
 class _Metadata(Settings):

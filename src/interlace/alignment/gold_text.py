@@ -138,8 +138,8 @@ def _words(sentences: list[list[str]], language: str) -> Text:
     replaced = 0
     lines, spans = [], []
     for sentence in sentences:
+        replaced += sum(word.split() != [word] for word in sentence)
         words = ["_".join(word.split()) or "_" for word in sentence]
-        replaced += sum(word != given for word, given in zip(words, sentence, strict=True))
         ends = np.cumsum([len(word) + 1 for word in words], dtype=np.int64)
         lines.append(" ".join(words))
         spans.append([(int(end) - len(word) - 1, int(end) - 1) for word, end in zip(words, ends, strict=True)])

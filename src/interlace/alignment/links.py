@@ -18,7 +18,6 @@ def sorted_links(rows: NDArray[Any], links: NDArray[Any], count: int) -> Ragged:
     rows: (total,) the row of each link, in any order.
     links: (total, 2) source and target word.
     """
-    links = links.reshape(-1, 2)  # an empty array has no second axis
     width = _width(links)
     keys = _keys(rows, links, width)
     if not (keys[1:] > keys[:-1]).all():
@@ -64,7 +63,7 @@ def check_links(
     source_lengths, target_lengths: (n,) words of each sentence. first: the index of the first pair, for the message.
     """
     check_row_counts(len(source_lengths), len(target_lengths), len(links))
-    flat = links.flat.reshape(-1, 2)
+    flat = links.flat
     beyond = (flat[:, 0] >= np.repeat(source_lengths, links.lengths)) | (flat.min(axis=1, initial=0) < 0)
     beyond |= flat[:, 1] >= np.repeat(target_lengths, links.lengths)
     if beyond.any():

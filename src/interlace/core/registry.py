@@ -30,11 +30,14 @@ _PLUGINS: dict[str, dict[str, ModuleType]] = {}  # registry -> name -> module
 class Registry(Generic[T]):
     """The entries of one package, which share a contract."""
 
-    def __init__(self, package: str, kind: str, contract: type[T] | None = None) -> None:
+    def __init__(
+        self, package: str, kind: str, contract: type[T] | None = None, synonyms: Mapping[str, str] | None = None
+    ) -> None:
         self.package = package
         self.name = package.rsplit(".", 1)[-1]
         self.kind = kind  # how errors name an entry: "objective", "word tokenizer"
         self.contract = contract
+        self.synonyms = synonyms or {}  # names of other tools, and the entry nearest to each
 
     def names(self) -> list[str]:
         """Return the names of all entries and plugins, sorted, without importing them."""
@@ -81,7 +84,8 @@ class Registry(Generic[T]):
 
     def _path(self, name: str) -> str:
         if name not in self.names():
-            raise SettingsError(f"there is no {self.kind} {name!r}{did_you_mean(name, self.names())}")
+            near = did_you_mean(self.synonyms.get(name.lower(), name), self.names())
+            raise SettingsError(f"there is no {self.kind} {name!r}{near}")
         return self._entry_points().get(name, f"{self.package}.{name}")
 
     def _entry_points(self) -> dict[str, str]:

@@ -31,7 +31,7 @@ _PLAIN = re.compile(r"(constrained-)?(str|int|float|bool)|[\w-]*\[.*\]")
 # Keys of other toolkits by ours.
 _SYNONYMS = {
     **dict.fromkeys(("lr", "peak_lr"), "learning_rate"),
-    **dict.fromkeys(("batch_size", "max_tokens", "per_device_train_batch_size"), "tokens_per_update"),
+    **dict.fromkeys(("batch_size", "batch_tokens", "max_tokens", "per_device_train_batch_size"), "tokens_per_update"),
     **dict.fromkeys(("max_steps", "max_update", "num_steps"), "steps"),
     **dict.fromkeys(("epochs", "num_train_epochs", "max_epoch"), "max_passes"),
     **dict.fromkeys(("fp16", "bf16", "mixed_precision"), "precision"),

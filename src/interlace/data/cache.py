@@ -42,17 +42,23 @@ def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -
 
     kind: the kind of data (`"corpus"`); its entries share a folder.
     key: JSON data with everything that the result depends on; files by `content_key`.
+
+    Raises:
+        DataError: a file is damaged, or was deleted meanwhile.
     """
     folder = folder_of(kind, key)
-    if not folder.is_dir():
-        with file_lock(folder.parent / f".{folder.name}.lock"):
-            if not folder.is_dir():  # another process may have built it meanwhile
-                with atomic_folder(folder) as partial:
-                    build(partial)
-                    (partial / KEY).write_text(_text_of(kind, key) + "\n", encoding="utf-8")
-                    digests = {name: _digest(partial / name) for name in _states(partial)}
-                    (partial / DIGESTS).write_text(json.dumps(digests), encoding="utf-8")
-    _check_entry(folder)
+    try:
+        if not folder.is_dir():
+            with file_lock(folder.parent / f".{folder.name}.lock"):
+                if not folder.is_dir():  # another process may have built it meanwhile
+                    with atomic_folder(folder) as partial:
+                        build(partial)
+                        (partial / KEY).write_text(_text_of(kind, key) + "\n", encoding="utf-8")
+                        digests = {name: _digest(partial / name) for name in _states(partial)}
+                        (partial / DIGESTS).write_text(json.dumps(digests), encoding="utf-8")
+        _check_entry(folder)
+    except FileNotFoundError as error:
+        raise DataError(f"{error.filename}: deleted while the command used it; rerun the command") from error
     return folder
 
 

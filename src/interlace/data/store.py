@@ -116,8 +116,8 @@ class _Column:
         wide.seek(_HEADER)
         while len(block := np.fromfile(self._file, self._dtype, _BLOCK)):
             wide.write(block.astype(dtype).data)
-        self._file.close()
         path.replace(self._path)
+        self._file.close()
         self._file, self._dtype = wide, dtype
 
 

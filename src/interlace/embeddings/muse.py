@@ -60,7 +60,7 @@ class Adversary(Settings):
         import torch
 
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        best, history, rate = np.eye(pair.source.width, dtype=np.float32), list[float](), self.learning_rate
+        rotations, history, rate = list[Floats](), list[float](), self.learning_rate
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
             torch.manual_seed(torch_seed(Purpose.VECTORS, seed, number))
             players = _Players(self, pair, device, generator(Purpose.VECTORS, seed, number, 1))
@@ -71,16 +71,15 @@ class Adversary(Settings):
                         done = epoch * self.updates + update
                         progress(f"adversarial run {number + 1}", done, self.epochs * self.updates)
                 left, _, right = np.linalg.svd(players.mapping.detach().cpu().numpy())
-                rotation = np.asarray(left @ right, np.float32)  # the nearest orthogonal matrix
-                found = pair.criterion(rotation)
+                rotations.append(np.asarray(left @ right, np.float32))  # the nearest orthogonal matrix
+                found = pair.criterion(rotations[-1])
                 log.info(
                     "adversarial run %d, epoch %d: criterion %.4f, discriminator accuracy %.2f",
                     number, epoch, found, players.accuracy,
                 )  # fmt: skip
                 rate *= self.decay * (self.shrink if history and found < history[-1] else 1.0)
-                best = rotation if found > max(history, default=-np.inf) else best
                 history.append(found)
-        return best, history
+        return rotations[int(np.argmax(history))], history
 
 
 class Muse(MappingMethod):

@@ -43,7 +43,6 @@ class Script(Filter):
                 f"set filters.script.expected.{text.language} = ['Latin'], for example"
             )
         found = _CLASSES.of_lines(text.lines)  # first, because it adds new scripts
-        wanted = np.zeros(256, np.bool_)
-        wanted[[number for script, number in _NUMBERS.items() if script in scripts]] = True
+        wanted = np.array([False, *(script in scripts for script in _NUMBERS)])
         right = count_by_line(wanted[found], text.lines)
         return np.asarray(right >= self.min_share * count_by_line(found != _NUMBERS[COMMON], text.lines))

@@ -145,7 +145,7 @@ def tsv_rows(
     names = next(lines)[1].split("\t") if header else []
     required = [_index(path, column, names, header=header) for column in columns]
     extra = [names.index(name) if name in names else -1 for name in optional]
-    width = max([*required, *extra], default=0) + 1
+    width = max(*required, *extra, 0) + 1
     for number, line in lines:
         cells = line.split("\t")
         if len(cells) < max(width, len(names)):
