@@ -55,7 +55,7 @@ def align(
     ] = "",
     memory: Annotated[
         float | None,
-        typer.Option("--memory", min=1e-6, help="GB for counts of `diagonal` (4); more are kept in temporary files."),
+        typer.Option("--memory", min=1e-6, help="GB of memory for the counts of `diagonal` (4); the rest is on disk."),
     ] = None,
     languages: options.Languages = "",
     word_tokenizer: options.WordTokenizerName = "auto",
@@ -85,7 +85,7 @@ def align(
         Path | None,
         typer.Option("--confidence", help="Output file for the confidence of each link, one line per pair."),
     ] = None,
-    figure: Annotated[Path | None, typer.Option("--figure", help="Draw one pair: FILE.svg.")] = None,
+    figure: Annotated[Path | None, typer.Option("--figure", help="SVG file for a drawing of one pair.")] = None,
     pair: Annotated[int, typer.Option("--pair", min=1, help="Line number of the drawn pair, from 1.")] = 1,
     into: options.OutputFile = None,
     code: Code = [],

@@ -30,7 +30,7 @@ def preview(
     vocab: Annotated[
         str, typer.Option("--vocab", help="Tokenizer folder or hub name. Default: every word is one token.")
     ] = "",
-    rows: Annotated[int, typer.Option("--rows", min=1, max=100, help="Number of draws.")] = 1,
+    rows: Annotated[int, typer.Option("--rows", min=1, max=100, help="Number of samples.")] = 1,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
     step: Annotated[int, typer.Option("--step", min=1, help="Step of training, for schedules.")] = 1,
     embeddings: Annotated[

@@ -113,6 +113,8 @@ def estimate(recipe: Recipe) -> Estimate:
     except InterlaceError as error:
         cost = None
         notes.append(f"the model cannot be measured: {error}")
+    if recipe.vocab.extend:
+        notes.append(f"without the {recipe.vocab.extend:,} tokens of vocab.extend")
     text = training_files(recipe)
     if text is not None and text.missing:
         notes.append(text.problem)

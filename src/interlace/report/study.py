@@ -440,13 +440,14 @@ def findings_tables(found: Sequence[Verdict], title: str) -> list[Table]:
     """Return the table `findings`, a row per finding; none without findings."""
     heads = ["source", "family", "verdict", "first", "second", "difference", "interval", "margin", "p", "runs"]
     columns = tuple(Column(head, is_text=head in heads[:3]) for head in heads)
-    lines = [Line(one.finding.claim, tuple(map(Entry, _verdict_texts(one)))) for one in found]
+    decimals = 1 if all(one.finding.margin % 1 == 0 for one in found) else 2
+    lines = [Line(one.finding.claim, tuple(map(Entry, _verdict_texts(one, decimals)))) for one in found]
     return [Table("findings", f"{title}: findings", columns, tuple(lines), _FINDINGS, "claim")] if found else []
 
 
-def _verdict_texts(one: Verdict) -> list[str]:
+def _verdict_texts(one: Verdict, decimals: int) -> list[str]:
     numbers = [*one.means, one.difference.value, one.difference.low, one.difference.high]
-    a, b, value, low, high = ("" if math.isnan(number) else f"{number:.4g}" for number in numbers)
+    a, b, value, low, high = ("" if math.isnan(number) else f"{number:.{decimals}f}" for number in numbers)
     sign, finding = "\N{PLUS-MINUS SIGN}" * (one.finding.kind == "equal"), one.finding
     tested = [a, b, value, f"{low} to {high}" * bool(low)]
     p = "" if math.isnan(one.p) else _p(one.p)

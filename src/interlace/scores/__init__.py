@@ -162,12 +162,12 @@ class ScoreTable(tuple[Score, ...]):
         sizes: dict[str, list[int]] = {}
         for row in self:
             for name, size in row.candidates.items():
-                sizes.setdefault(f"{row.task}, {name}", []).append(size)
+                sizes.setdefault(f"{row.task}: {name}", []).append(size)
         found = [
-            f"{name} ({' to '.join(f'{size:,}' for size in sorted({min(some), max(some)}))})"
+            f"{name}, {' to '.join(f'{size:,}' for size in sorted({min(some), max(some)}))} words"
             for name, some in sizes.items()
         ]
-        return f"Candidates: {'; '.join(found)}." if found else ""
+        return f"Candidates of {'; of '.join(found)}." if found else ""
 
     def majority_note(self) -> str:
         """Return a sentence on the accuracy of always predicting the most frequent class; empty without any."""
