@@ -3,11 +3,11 @@ import pytest
 import torch
 
 from interlace.core.errors import SettingsError
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Ragged, distinct_rows
 from interlace.data import Pairs
 from interlace.data.vocab import Vocab
 from interlace.tasks.common.prediction import InputLimits
-from interlace.tasks.common.vectors import distinct_rows, layer_vectors
+from interlace.tasks.common.vectors import layer_vectors
 from interlace.tasks.retrieval import Retrieval, both_ways, find_own
 
 

@@ -16,8 +16,8 @@ from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape
 from interlace.models.settings import Shape
 from interlace.objectives import Batch, Resources
+from interlace.objectives.back_translation import BackTranslation
 from interlace.objectives.mlm import Mlm
-from interlace.training import loop
 from interlace.training.device import accelerator_for
 from interlace.training.loop import (
     READ_EVERY,
@@ -269,7 +269,7 @@ def test_operations_of_back_translation_and_frozen_layers_are_unknown(vocab, mon
     assert next(steps(made, Progress())).flops > 0
     made.model.backbone.model.base_model.encoder.requires_grad_(requires_grad=False)
     assert next(steps(made, Progress())).flops == 0
-    monkeypatch.setattr(loop, "BackTranslation", Mlm)
+    monkeypatch.setattr(Mlm, "generates", BackTranslation.generates)
     assert next(steps(training(vocab, 4, 1), Progress())).flops == 0
 
 

@@ -114,3 +114,10 @@ def ranges(starts: NDArray[Any], counts: NDArray[Any]) -> NDArray[np.int64]:
     """Return `counts[i]` consecutive numbers from each `starts[i]`, one range after the other."""
     ends = np.cumsum(counts)
     return np.asarray(np.repeat(starts - ends + counts, counts) + np.arange(ends[-1] if len(ends) else 0), np.int64)
+
+
+def distinct_rows(rows: Ragged) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the number of each row among the distinct ones, by first occurrence, and each one's first occurrence."""
+    seen: dict[bytes, int] = {}
+    numbers = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in rows], np.int64)
+    return numbers, np.unique(numbers, return_index=True)[1].astype(np.int64)

@@ -19,14 +19,14 @@ from pydantic import Field
 
 from interlace.core.errors import DataError
 from interlace.core.neighbors import ranks, unit
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Ragged, distinct_rows
 from interlace.data import Pairs
 from interlace.objectives import BoolOrAuto
 from interlace.readers import READERS
 from interlace.tasks import Scores
 from interlace.tasks.common.dictionaries import DictionaryTask, TrainingEntries, read_entries
 from interlace.tasks.common.files import Files, find_file, find_parts
-from interlace.tasks.common.vectors import distinct_rows, mean_rows, single_words, spellable
+from interlace.tasks.common.vectors import mean_rows, single_words, spellable
 
 if TYPE_CHECKING:
     from interlace.data.vocab import Vocab

@@ -5,9 +5,11 @@ one) are not predicted, and `left out` is their share; programs that read a tree
 predict them: 1.6 % of German's PUD, 2.4 % of French's.
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +17,14 @@ from pydantic import Field
 
 from interlace.core.errors import DataError, did_you_mean
 from interlace.data import LabeledExamples
-from interlace.data.vocab import Vocab
 from interlace.readers.conllu import LEFT_OUT
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import Scale, Scores, Tuning
 from interlace.tasks.common.classification import TaggingTask
 from interlace.tasks.common.files import Files, ReaderSettings, find_parts, log_notes
+
+if TYPE_CHECKING:
+    from interlace.data.vocab import Vocab
 
 TAGS = (
     *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM"),

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.neighbors import ranks, unit
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Ragged, distinct_rows
 from interlace.data import Pairs
 from interlace.objectives import BoolOrAuto
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import ProbeTask, Scores
 from interlace.tasks.common.files import Chunks, FileQuery, Files, ReaderSettings, encode, find_parts, read_text
 from interlace.tasks.common.prediction import InputLimits
-from interlace.tasks.common.vectors import distinct_rows, layer_number, layer_vectors
+from interlace.tasks.common.vectors import layer_number, layer_vectors
 from interlace.text import TextPairs
 
 if TYPE_CHECKING:

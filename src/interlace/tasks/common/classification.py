@@ -17,14 +17,14 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.core.errors import DataError, did_you_mean
-from interlace.core.ragged import Ragged
+from interlace.core.ragged import Ragged, distinct_rows
 from interlace.core.randomness import Generator
 from interlace.data import LabeledExamples, Pairs, Sentences
 from interlace.data.layout import pair_layout, sentence_layout
@@ -32,7 +32,6 @@ from interlace.scores import MAJORITY, Scale
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import FineTuneTask, Scores, TaskHead, Tuning
 from interlace.tasks.common.files import Chunks, ReaderSettings, encode, log_notes
-from interlace.tasks.common.vectors import Pooling, distinct_rows
 from interlace.text import Text, TextPairs
 
 if TYPE_CHECKING:
@@ -41,6 +40,8 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.objectives import Batch, Prepared
+
+Pooling = Literal["first", "mean", "max"]
 
 
 class Classifier(TaskHead):

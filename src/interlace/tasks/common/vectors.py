@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
 
-Pooling = Literal["first", "mean", "max"]
-
 
 def layer_number(setting: str, layer: int, layers: int) -> int:
     """Return the number of a layer from 0, the embeddings; raise a SettingsError if the model has no such layer."""
@@ -56,13 +54,6 @@ def layer_vectors(
             pooled = torch.stack([pool(states[layer].float(), content, "mean") for layer in layers])
             vectors[:, rows] = pooled.cpu().numpy()
     return vectors
-
-
-def distinct_rows(rows: Ragged) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the number of each row among the distinct ones, by first occurrence, and each one's first occurrence."""
-    seen: dict[bytes, int] = {}
-    numbers = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in rows], np.int64)
-    return numbers, np.unique(numbers, return_index=True)[1].astype(np.int64)
 
 
 class WordVectorSettings(Settings):
