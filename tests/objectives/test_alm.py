@@ -366,7 +366,7 @@ def test_notes_the_share_of_sentences_tokenized_differently(monkeypatch):
     prepared = alm.prepare(Resources(vocab, Traits("bert", 64)))
     assert alm.notes(pairs, prepared) == []
     monkeypatch.setattr("interlace.objectives.common.code_switching.retokenized_share", lambda *_: 0.25)
-    assert "25.0% of 50 switched sentences of en-de" in alm.notes(pairs, prepared)[0]
+    assert "25.0% of 50 code-switched sentences of en-de" in alm.notes(pairs, prepared)[0]
 
 
 @pytest.mark.parametrize("kind", ["wordpiece", "unigram"])

@@ -113,7 +113,7 @@ class Alm(Objective):
             return []
         pair = "-".join(examples.languages)
         note = f"{share:.1%} of {len(examples):,} code-switched sentences of {pair} have other tokens than their text"
-        return [f"alm: {note}, because phrases keep their tokens; `interlace code-switch` and `mlm` avoid this"]
+        return [f"alm: {note}; `interlace code-switch` and `mlm` are exact"]
 
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
         """Return (n,) tokens of one sentence as long as the longer side.
