@@ -6,6 +6,8 @@ import os
 import re
 from pathlib import Path
 
+from docutils.nodes import Text, literal, literal_block
+
 import interlace
 
 HERE = Path(__file__).parent
@@ -70,6 +72,14 @@ def _formatted(block: str, names: set[str]) -> str:
     return re.sub(r"^(Raises|Returns|Yields): ", r"**\1:** ", text).strip("\n")
 
 
+def keep_together(_app, doctree, _name) -> None:
+    """Put no-break spaces between a number and its unit or error: `33.4 %`, `47.7 ± 4.2`."""
+    for text in list(doctree.findall(Text)):
+        if not isinstance(text.parent, literal | literal_block):
+            text.parent.replace(text, Text(re.sub(r"(?<=\d) (?=[%±])|(?<=±) (?=\d)", "\N{NO-BREAK SPACE}", text)))
+
+
 def setup(app) -> None:
-    """Connect the hook."""
+    """Connect the hooks."""
     app.connect("autodoc-process-docstring", format_docstring)
+    app.connect("doctree-resolved", keep_together)

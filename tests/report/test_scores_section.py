@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from interlace.report import page_head, read_scores, write_report
+from interlace.report import read_scores, write_report
+from interlace.report.page import page_head
 from interlace.report.runs import read_runs
 from interlace.report.score_tables import summary_table, task_scores
 from report_runs import bare_run, change, score, section

@@ -147,11 +147,7 @@ class StoredAlignments(FittedAligner):
         return cls(aligner, links, np.stack([pairs.source.lengths, pairs.target.lengths], axis=1), confidence)
 
     def align(self, pairs: WordPairs) -> Alignments:
-        """Return the links of the pairs from index `pairs.first` on.
-
-        Raises:
-            DataError: these are not the training pairs.
-        """
+        """Return the links of the pairs from `pairs.first` on; raise a DataError unless they are the training pairs."""
         rows = slice(pairs.first, pairs.first + len(pairs))
         name, other = self.aligner.name, ""
         if rows.stop > len(self.links):
@@ -244,11 +240,7 @@ def load_aligner(folder: Path | str) -> FittedAligner:
 def checked_array(
     arrays: Mapping[str, NDArray[Any]], name: str, kind: type[np.generic], shape: tuple[int, ...], where: str
 ) -> NDArray[Any]:
-    """Return an array of a saved model after a check of its type and shape; compiled loops do not check again.
-
-    Raises:
-        DataError: the array is missing, or has another type or shape.
-    """
+    """Return a saved model's array, checked because compiled loops do not check; raise a DataError if it is wrong."""
     array = arrays.get(name)
     if array is None:
         raise DataError(f"{where}: damaged model: the array {name!r} is missing")

@@ -1,7 +1,5 @@
 """Alignments read from files in any format of `interlace.alignment.formats`: Pharaoh, GIZA++, TALP, WPT, JSON lines."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -48,12 +46,7 @@ class Pharaoh(Aligner):
     )
 
     def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedAligner:  # noqa: ARG002
-        """Read the files; priors are not used.
-
-        Raises:
-            SettingsError: `links` is not set.
-            DataError: a file is missing, malformed or of another text, or no pair has words on both sides.
-        """
+        """Read the files of links, which must be those of the pairs; priors are not used."""
         check_usable(pairs, self.name)
         if not self.links:
             raise SettingsError("pharaoh: set `links` to the alignment file of this text")

@@ -40,8 +40,7 @@ class SimilaritySettings(Settings):
     """Settings shared by this aligner and the task `word_alignment`."""
 
     layer: int | None = Field(
-        None,
-        description="Layer whose states are compared: 0 embeddings, -1 the last; none: at two thirds (8 of 12).",
+        None, description="Layer whose states are compared: 0 embeddings, -1 the last; none: at two thirds (8 of 12)."
     )
     pooling: Literal["any", "mean"] = Field(
         "any",
@@ -86,13 +85,7 @@ class Similarity(SimilaritySettings, Aligner):
     device: str = Field("auto", description="Device of the encoder: 'cpu', 'cuda:0'; 'auto': a GPU if available.")
 
     def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedAligner:  # noqa: ARG002
-        """Load the encoder; the pairs are only checked, and priors are not used.
-
-        Raises:
-            DataError: no pair has words on both sides, or `start` has no usable tokenizer.
-            CheckpointError: `start` is not a checkpoint of an encoder.
-            SettingsError: the layer or device does not exist, or the model has no language embeddings.
-        """
+        """Load the encoder; the pairs are only checked, and priors are not used."""
         import torch
 
         from interlace.data.vocab import Vocab
@@ -115,11 +108,7 @@ class Similarity(SimilaritySettings, Aligner):
         return self._fitted(truncate_layers(backbone, layer).to(torch.device(device)).eval(), vocab, layer)
 
     def with_backbone(self, backbone: Backbone, vocab: Vocab) -> FittedSimilarity:
-        """Use a loaded backbone, unchanged and on its device.
-
-        Raises:
-            SettingsError: the layer does not exist, or the model has no language embeddings.
-        """
+        """Use a loaded backbone as it is; raise a SettingsError if it lacks the layer or language embeddings."""
         return self._fitted(backbone, vocab, self._layer(backbone))
 
     def _fitted(self, backbone: Backbone, vocab: Vocab, layer: int) -> FittedSimilarity:

@@ -75,11 +75,7 @@ def agreement(links: Ragged, sure: Ragged, possible: Ragged | None = None) -> Ag
 
 
 def agreement_by_pair(links: Ragged, sure: Ragged, possible: Ragged | None = None) -> NDArray[np.int64]:
-    """(n, 5) the counts of each pair, columns in the order of the fields of `Agreement`.
-
-    Raises:
-        DataError: as `agreement`.
-    """
+    """(n, 5) the counts of each pair, columns in the order of the fields of `Agreement`; raises as `agreement`."""
     possible = sure if possible is None else possible
     if not len(links) == len(sure) == len(possible):
         raise DataError(

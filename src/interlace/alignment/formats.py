@@ -115,11 +115,7 @@ def read_alignments(
 
 
 def json_rows(path: Path) -> Iterator[tuple[list[str], list[str], list[list[int]]]]:
-    """Yield source words, target words and links of each line of JSON.
-
-    Raises:
-        DataError: a line is not such an object; names line and key.
-    """
+    """Yield source words, target words and links of each line of JSON; a DataError names line and key."""
     for number, line in enumerate(read_lines(path), 1):
         if not line.strip():
             continue
@@ -141,11 +137,7 @@ def json_rows(path: Path) -> Iterator[tuple[list[str], list[str], list[list[int]
 
 
 def giza_rows(path: Path) -> Iterator[tuple[int, list[str], list[str], list[tuple[int, int]]]]:
-    """Yield number, source words, target words and links (from 1) of each pair of GIZA++'s `A3.final`.
-
-    Raises:
-        DataError: a pair is malformed; names the line.
-    """
+    """Yield number, words and links (from 1) of each pair of GIZA++'s `A3.final`; a DataError names a bad line."""
     lines = enumerate(read_lines(path), 1)
     for line, head in lines:
         match = _GIZA_HEAD.match(head)

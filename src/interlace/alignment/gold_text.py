@@ -1,7 +1,5 @@
 """Read the text that gold alignments refer to, which has formats of its own."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -61,11 +59,7 @@ def split_joined(line: str) -> tuple[str, str] | None:
 
 
 def joined_lines(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield source and target of each line `source ||| target`; both are empty for an empty line.
-
-    Raises:
-        DataError: a line has no separator or several; names the line.
-    """
+    """Yield source and target of each line `source ||| target`, empty for an empty line; a DataError names others."""
     for number, line in enumerate(read_lines(path), 1):
         sides = split_joined(line)
         if sides is None and line.strip():

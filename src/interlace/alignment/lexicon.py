@@ -256,11 +256,7 @@ class Lexicon:
 
 
 def read_translations(path: Path | str) -> Iterator[tuple[str, str, float]]:
-    """Yield source, target and count of each line of a dictionary; empty lines are skipped.
-
-    Raises:
-        DataError: a line is not a translation; names file and line.
-    """
+    """Yield source, target and count of each line of a dictionary that is not empty; a DataError names a bad line."""
     for number, line in enumerate(read_lines(path), 1):
         if line.strip(" \t"):
             yield _parse(line, f"{path}, line {number}")

@@ -3,8 +3,6 @@
 Each link becomes one integer key that sorts as the link does: (row * width + source) * width + target.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -60,12 +58,9 @@ def check_row_counts(source: int, target: int, links: int) -> None:
 def check_links(
     source_lengths: NDArray[np.int64], target_lengths: NDArray[np.int64], links: Ragged, first: int = 0
 ) -> None:
-    """Check that all links are between words of their sentences.
+    """Check that all links are between words of their sentences; a DataError names the first other pair, from 1.
 
     source_lengths, target_lengths: (n,) words of each sentence. first: the index of the first pair, for the message.
-
-    Raises:
-        DataError: the numbers of rows differ, or a link is beyond a sentence; names the first such pair, from 1.
     """
     check_row_counts(len(source_lengths), len(target_lengths), len(links))
     flat = links.flat

@@ -5,8 +5,6 @@ the lines: a word is compared as its spelling followed by a blank, the end of a 
 None of these is a prefix of another, so comparing them one by one compares the lines.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect
 from collections.abc import Sequence
@@ -41,11 +39,7 @@ def write_table(path: Path | str, table: PhraseTable) -> None:
 def sort_entries(
     entries: NDArray[np.integer], sides: Sides, types: tuple[list[str], list[str]]
 ) -> tuple[NDArray[np.int32], Sides, NDArray[np.int64]]:
-    """Sort entries (source phrase, target phrase) and phrases as the lines of a table are, and renumber them.
-
-    Returns:
-        The sorted entries, the sorted phrases of each side, and the previous index of each entry.
-    """
+    """Sort entries and the phrases of each side as a table's lines; return both, and each entry's previous index."""
     columns, rows = [], []
     for side, (phrases, spellings) in enumerate(zip(sides, types, strict=True)):
         order = line_order(phrases, spellings)

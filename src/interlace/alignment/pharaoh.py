@@ -51,12 +51,9 @@ class LinkColumns:
 
 
 def parse_pharaoh(lines: Sequence[str], where: str, first: int) -> tuple[LinkColumns, int]:
-    """Return the links of lines and the number of duplicates.
+    """Return the links of lines and the number of duplicates; a DataError names line and column of a bad token.
 
     where: the name of the file, for errors. first: the number of the first line.
-
-    Raises:
-        DataError: a token is not a link; names line and column.
     """
     data = np.frombuffer(("\n" + "\n".join(lines) + "\n").encode(), np.uint8)
     digit = (data - ord("0")) < 10  # characters below "0" wrap around
@@ -73,11 +70,7 @@ def parse_pharaoh(lines: Sequence[str], where: str, first: int) -> tuple[LinkCol
 
 
 def pharaoh_lines(links: Ragged | Iterable[Ragged]) -> Iterator[str]:
-    """Yield a line `0-0 1-2` per pair, from all links or from chunks of them.
-
-    Raises:
-        DataError: a word index is a million or more.
-    """
+    """Yield a line `0-0 1-2` per pair, from all links or from chunks; raise a DataError for an index over 999,999."""
     for chunk in [links] if isinstance(links, Ragged) else links:
         if chunk.flat.max(initial=0) >= MAX_WORDS or chunk.flat.min(initial=0) < 0:
             raise DataError(f"links of words {chunk.flat.min()} to {chunk.flat.max()}; expected 0 to {MAX_WORDS - 1}")

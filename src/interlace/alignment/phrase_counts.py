@@ -233,11 +233,9 @@ class _Counter:
         )
 
     def finish(self, min_count: int) -> tuple[Nodes, Nodes, Nodes, NDArray[np.int64]]:
-        """Return the pairs with at least this count, in no special order.
+        """Return (m,) nodes of sources, targets and most frequent inner links of the pairs with at least this count.
 
-        Returns:
-            (m,) nodes of source, target and most frequent inner links; and (m, 3) how often target, source and both
-            occur, in rare pairs too.
+        And (m, 3) how often target, source and both occur, in rare pairs too; all in no special order.
         """
         counts, links = np.zeros(self._pairs.used, np.int64), np.zeros(self._pairs.used, np.int32)
         sum_up(self._seen.keys, self._seen.used, self._counts, counts, links)

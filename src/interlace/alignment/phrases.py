@@ -1,7 +1,5 @@
 """Phrase extraction: phrase pairs consistent with word alignments (Koehn, Och and Marcu 2003, section 3.1)."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -38,13 +36,7 @@ class PhraseRules(Settings):
     def confident(
         self, links: Ragged, confidence: NDArray[np.floating] | None
     ) -> tuple[Ragged, NDArray[np.floating] | None]:
-        """Return the links that reach `min_confidence`, and their confidence.
-
-        confidence: (total,) of each link, or None if unknown.
-
-        Raises:
-            DataError: a minimum is set and the confidence is unknown.
-        """
+        """Return the links that reach `min_confidence`, and their (total,) confidence, which a minimum requires."""
         if not self.min_confidence:
             return links, confidence
         if confidence is None:

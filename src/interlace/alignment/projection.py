@@ -3,8 +3,6 @@
 Yarowsky and Ngai (2001) project tags over single links; names are projected as spans, as by Ehrmann et al. (2011).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

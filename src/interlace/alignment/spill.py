@@ -4,8 +4,6 @@ The temporary files have no name (on Windows: are deleted when closed), so that 
 ends. `TMPDIR` chooses their disk.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Symmetrization: combine the alignments of both directions into one."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, get_args
 
@@ -42,19 +40,15 @@ def symmetrize(
     - `grow-diag-final`: then add the remaining links of which *at least one* word is unaligned, those of `forward`
       first, then those of `backward`, by target, then source word.
     - `grow-diag-final-and`: the same for links of which *both* words are unaligned.
-    - `target-to-source`: each target word chooses its source word, so `forward` unchanged. `source-to-target`: each
-      source word chooses, so `backward` unchanged. The names are those of Moses.
+    - `target-to-source`: `forward` unchanged. `source-to-target`: `backward` unchanged. The names are those of Moses.
 
     forward: n rows of (source word, target word), in any order: what each target word chose, the model
         p(target | source); the output of `fast_align` and the option `-i` of `atools`. A word may have several links.
     backward: what each source word chose, p(source | target), also as (source word, target word); see
         `interlace.alignment.links.reverse_links`.
-    heuristic: one of `HEURISTICS`.
-    threads: None: one per processor. The result does not depend on it.
+    heuristic: one of `HEURISTICS`. threads: None: one per processor; the result does not depend on it.
 
-    Raises:
-        SettingsError: the heuristic does not exist.
-        DataError: the numbers of rows differ, or a word index is negative; names the pair, from 1.
+    A SettingsError names the nearest heuristic, a DataError the pair with a negative index, from 1.
     """
     if heuristic not in HEURISTICS:
         raise SettingsError(f"there is no symmetrization heuristic {heuristic!r}{did_you_mean(heuristic, HEURISTICS)}")

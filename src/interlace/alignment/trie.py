@@ -9,8 +9,6 @@ pairs with their inner links (pair, links).
     used   number of nodes, the empty one included
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -26,10 +26,10 @@ from interlace.cli.common.output import check_json_output, lines_to, print_summa
 from interlace.cli.common.progress import watching
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_be_replaceable, must_exist
+from interlace.core.json_files import write_json
 from interlace.core.progress import Progress, no_progress
 from interlace.core.store import change
 from interlace.data.inspection import AUTO
-from interlace.training.run_folder import write_json
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ def align(
     ] = "",
     memory: Annotated[
         float | None,
-        typer.Option("--memory", min=1e-6, help="GB for counts of `diagonal` (4); more are kept in temporary files."),
+        typer.Option("--memory", min=1e-6, help="GB of memory for the counts of `diagonal` (4); the rest is on disk."),
     ] = None,
     languages: options.Languages = "",
     word_tokenizer: options.WordTokenizerName = "auto",
@@ -85,7 +85,7 @@ def align(
         Path | None,
         typer.Option("--confidence", help="Output file for the confidence of each link, one line per pair."),
     ] = None,
-    figure: Annotated[Path | None, typer.Option("--figure", help="Draw one pair: FILE.svg.")] = None,
+    figure: Annotated[Path | None, typer.Option("--figure", help="SVG file for a drawing of one pair.")] = None,
     pair: Annotated[int, typer.Option("--pair", min=1, help="Line number of the drawn pair, from 1.")] = 1,
     into: options.OutputFile = None,
     code: Code = [],
@@ -95,33 +95,23 @@ def align(
     load_plugins(code)
     outputs = _Outputs(into, confidence_into, figure, pair, gold, as_json)
     changes = [*changes, f"memory={memory}"] if memory else changes
-    if load_model is None:
-        aligner = _aligner(name or DEFAULT_ALIGNER, changes, symmetrization, save_model)
-        dictionary = None if priors is None else must_exist(priors, "dictionary")
-        saved = None
-    else:
+    saved = None
+    if load_model is not None:
         given: dict[str, object] = {"--aligner": name, "--set": changes, "--symmetrization": symmetrization}
-        given |= {"--priors": priors, "--save-model": save_model, "--extra": extra}
-        if others := [option for option, value in given.items() if value]:
-            raise SettingsError(f"--load-model: the saved model fixes these settings, so leave out {', '.join(others)}")
-        saved, dictionary = load_aligner(load_model), None
-        aligner = saved.aligner
+        saved = _saved(load_model, given | {"--priors": priors, "--save-model": save_model, "--extra": extra})
         if saved.trained_on and word_tokenizer == AUTO:
             word_tokenizer = saved.trained_on.word_tokenizer
+    aligner = saved.aligner if saved else _aligner(name or DEFAULT_ALIGNER, changes, symmetrization, save_model)
+    dictionary = None if priors is None else must_exist(priors, "dictionary")
     text = Source.of([source] if target is None else [source, target], languages, reader, word_tokenizer)
     start = time.perf_counter()
     with watching() as progress:
         words, rows = numbered([text] if extra is None else [text, text.like(extra)], progress)
         own = words.slice(0, rows)
         outputs.prepare(own, text)
-        if saved is None:
-            fitted = aligner.fit(words, None if dictionary is None else Lexicon.read(dictionary), progress)
-            if save_model is not None:
-                fitted.save(save_model, words)
-        else:
-            fitted = saved
-            if saved.trained_on is not None and (why := saved.trained_on.mismatch(words)):
-                log.warning("--load-model: %s; alignments may be poor", why)
+        fitted = saved or _trained(aligner, words, dictionary, save_model, progress)
+    if saved and saved.trained_on and (why := saved.trained_on.mismatch(words)):
+        log.warning("--load-model: %s; alignments may be poor", why)
     quiet = into is not None or not sys.stdout.isatty()  # a terminal shows alignments or a bar
     with watching() if quiet else nullcontext(no_progress) as progress:
         outputs.write(_aligned(own, fitted, progress, trained_here=saved is None))
@@ -130,6 +120,23 @@ def align(
     if into is not None and into.is_file():
         write_json(record_path(into), about)
     outputs.print_summary({**about, "extra": len(words) - rows, "seconds": round(time.perf_counter() - start, 3)})
+
+
+def _saved(folder: Path, given: dict[str, object]) -> FittedAligner:
+    """Load a saved aligner; reject options that it fixes."""
+    if others := [option for option, value in given.items() if value]:
+        raise SettingsError(f"--load-model: the saved model fixes these settings, so leave out {', '.join(others)}")
+    return load_aligner(folder)
+
+
+def _trained(
+    aligner: Aligner, words: WordPairs, dictionary: Path | None, folder: Path | None, progress: Progress
+) -> FittedAligner:
+    """Train an aligner, and save it in the folder, if there is one."""
+    fitted = aligner.fit(words, None if dictionary is None else Lexicon.read(dictionary), progress)
+    if folder is not None:
+        fitted.save(folder, words)
+    return fitted
 
 
 def _aligned(

@@ -12,13 +12,14 @@ from interlace.core.errors import SettingsError
 
 def back_translate(
     run: Annotated[str, typer.Argument(help="A finished run, or a model folder.")],
-    text: Annotated[Path, typer.Argument(help="A text file, gzip by suffix: the genuine side.")],
+    text: Annotated[Path, typer.Argument(help="Monolingual text, one sentence per line; may end in .gz.")],
     into: Annotated[Path, typer.Option("--output", "-o", help="Folder for both sides: train.LANGUAGE.")],
     source: Annotated[str, typer.Option("--from", metavar="LANGUAGE", help="Language of the text.")] = "",
     target: Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="Target language.")] = "",
     tag: Annotated[str, typer.Option("--tag", help="A word before each translated sentence, such as <BT>.")] = "",
     sets: Annotated[
-        list[str], typer.Option("--set", metavar="KEY=VALUE", help="search.beam=1, filters.ratio.max_ratio=2")
+        list[str],
+        typer.Option("--set", metavar="KEY=VALUE", help="Setting: search.beam=1, filters.ratio.max_ratio=2 .."),
     ] = [],
     batch: Batch = None,
     tokens: Tokens = None,

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -86,6 +86,12 @@ def code_switch(
         for lines in _lines(text, words, links, drawn, into):
             write(lines)
     summary = drawn.counts.summary()
+    _print_notes(summary, copies)
+    print_summary(into, as_json, summary)
+
+
+def _print_notes(summary: dict[str, Any], copies: int) -> None:
+    """Print what was drawn to standard error."""
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in summary["kinds"].items())
     shapes = sorted(summary["phrases"].items(), key=lambda item: -item[1])
     total = sum(summary["phrases"].values())
@@ -99,7 +105,6 @@ def code_switch(
         f"{fewer:,} of {2 * summary['pairs']:,} pairs and directions have under {copies} distinct lines, {none:,} none",
     ):
         print_line(line, notes)
-    print_summary(into, as_json, summary)
 
 
 def _check_space(text: Source, copies: int, into: Path | None) -> None:

@@ -23,7 +23,7 @@ def demo(
     from interlace.experiments.evaluate import evaluate, target_of
     from interlace.experiments.pretrain import pretrain
     from interlace.experiments.recipe import read_recipe
-    from interlace.report import write_report
+    from interlace.report.page import write_report
     from interlace.report.score_tables import overview
     from interlace.scores import ScoreTable, table_of_entries
 

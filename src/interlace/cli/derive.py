@@ -26,7 +26,7 @@ def derive(
         typer.Option(
             "--transformations",
             metavar="NAME,..",
-            help="Transformations (`interlace list transformations`), the first one first: g,f is f(g(x)).",
+            help="Names from `interlace list transformations`, in order of application.",
         ),
     ] = "",
     undo: Annotated[

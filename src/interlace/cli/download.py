@@ -1,7 +1,5 @@
 """Download public corpora and test sets."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -30,7 +30,7 @@ def preview(
     vocab: Annotated[
         str, typer.Option("--vocab", help="Tokenizer folder or hub name. Default: every word is one token.")
     ] = "",
-    rows: Annotated[int, typer.Option("--rows", min=1, max=100, help="Number of draws.")] = 1,
+    rows: Annotated[int, typer.Option("--rows", min=1, max=100, help="Number of samples.")] = 1,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
     step: Annotated[int, typer.Option("--step", min=1, help="Step of training, for schedules.")] = 1,
     embeddings: Annotated[
@@ -41,24 +41,13 @@ def preview(
 ) -> None:
     """Show model inputs and prediction targets of an objective on two sentences."""
     load_plugins(code)
-    from interlace.core.errors import SettingsError
-    from interlace.data.vocab import Vocab
-    from interlace.experiments.preview import PreviewPair
-    from interlace.training.preview import preview_batch
-
-    codes = languages.split(",")
-    if len(codes) != 2 or not all(codes) or codes[0] == codes[1]:
-        raise SettingsError(f"--languages {languages!r}: expected two, such as en,de")
-    if bool(source) != bool(target):
-        raise SettingsError("give both --source and --target, or neither")
-    own: dict[str, Any] = {"source": source, "target": target, "links": links} if source else {}
-    if links and not source:
-        own = {"links": links}
-    example = PreviewPair(languages=(codes[0], codes[1]), word_tokenizer=word_tokenizer, **own)
     from interlace.cli.common.options import parse_changes
     from interlace.core.store import change
+    from interlace.data.vocab import Vocab
     from interlace.objectives import OBJECTIVES
+    from interlace.training.preview import preview_batch
 
+    example = _example(languages, source, target, links, word_tokenizer)
     data: dict[str, Any] = {"name": objective}
     for key, value in parse_changes(changes, "key=value, such as masking.rate=0.3").items():
         change(data, key, value)
@@ -80,6 +69,21 @@ def preview(
         lines += ["", f"{corpus}:", *one.text()]
     for line in lines:
         print_line(line)
+
+
+def _example(languages: str, source: str, target: str, links: str, word_tokenizer: str) -> PreviewPair:
+    """Return the sentences to preview: the user's, or the built-in ones with their alignments or the user's."""
+    from interlace.core.errors import SettingsError
+    from interlace.experiments.preview import PreviewPair
+
+    codes = languages.split(",")
+    if len(codes) != 2 or not all(codes) or codes[0] == codes[1]:
+        raise SettingsError(f"--languages {languages!r}: expected two, such as en,de")
+    if bool(source) != bool(target):
+        raise SettingsError("give both --source and --target, or neither")
+    own: dict[str, Any] = {"source": source, "target": target} if source else {}
+    own |= {"links": links} if source or links else {}
+    return PreviewPair(languages=(codes[0], codes[1]), word_tokenizer=word_tokenizer, **own)
 
 
 def _before(example: PreviewPair, objective: Objective) -> list[str]:

@@ -12,7 +12,7 @@ from interlace.core.errors import DataError
 
 def project(
     labels: Annotated[
-        Path, typer.Argument(metavar="LABELS", help="Tags or names (IOB2) of the source words: one line a sentence.")
+        Path, typer.Argument(metavar="LABELS", help="Tags of the source words (names in IOB2), one line per sentence.")
     ],
     files: options.AlignedFiles,
     missing: Annotated[str, typer.Option("--missing", help="Tag of target words without a link.")] = "_",

@@ -13,7 +13,7 @@ def report(
     into: Annotated[Path, typer.Option("--output", "-o", help="HTML file.")] = Path("report.html"),
 ) -> None:
     """Write one self-contained HTML page from one or several runs."""
-    from interlace.report import write_report
+    from interlace.report.page import write_report
 
     with notes.status(f"writing the report of {len(runs)} runs"):
         page = write_report(runs, into)

@@ -99,7 +99,7 @@ def _show(read: Study, folder: Path, into: Path, *, as_json: bool) -> None:
     from interlace.core.errors import DataError
     from interlace.experiments.studies import cells_of
     from interlace.experiments.studies.folder import StudyFolder
-    from interlace.report import write_report
+    from interlace.report.page import write_report
     from interlace.report.study import COMPARISONS, TABLES, summarize
 
     found = summarize(read, folder, into)

@@ -25,11 +25,7 @@ _FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
 def must_exist(path: Path | str, what: str = "file") -> Path:
-    """Return the path if it is a file.
-
-    Raises:
-        DataError: it does not exist or is a folder; the message suggests the nearest file name.
-    """
+    """Return the path if it is a file; otherwise a DataError suggests the nearest file name."""
     path = Path(path)
     if path.is_file():
         return path
@@ -49,11 +45,7 @@ def must_exist(path: Path | str, what: str = "file") -> Path:
 
 @contextmanager
 def atomic(path: Path | str) -> Iterator[Path]:
-    """Yield a temporary path in the same folder; on success the file written there replaces `path`.
-
-    Raises:
-        DataError: `path` is not a writable file, or the disk is full; no partial file remains.
-    """
+    """Yield a temporary path next to `path`, which its file replaces on success; after an error nothing remains."""
     path = Path(path)
     with _disk_errors(path):
         must_take_a_file(path)
@@ -71,13 +63,7 @@ def atomic(path: Path | str) -> Iterator[Path]:
 
 
 def must_be_replaceable(path: Path | str, mark: str, what: str) -> None:
-    """Reject an output folder that holds anything other than an older `what`.
-
-    mark: a file that every such folder holds.
-
-    Raises:
-        DataError: `path` is a file or another folder, which writing would delete.
-    """
+    """Reject an output path, which writing would replace, unless it is an older `what`: a folder with a `mark`."""
     path = Path(path)
     if path.exists() and not (path.is_dir() and ((path / mark).is_file() or not any(path.iterdir()))):
         raise DataError(f"{path}: holds something that is no {what} (no {mark}); choose a new folder")
@@ -85,13 +71,10 @@ def must_be_replaceable(path: Path | str, mark: str, what: str) -> None:
 
 @contextmanager
 def atomic_folder(path: Path | str) -> Iterator[Path]:
-    """Yield an empty temporary folder next to `path`; on success it replaces `path`.
+    """Yield an empty temporary folder next to `path`; on success it replaces `path`, after an error nothing remains.
 
     A folder cannot replace a non-empty one in a single system call: for an instant the old one has a hidden name. A
     process killed at that moment leaves `path` missing, never incomplete.
-
-    Raises:
-        DataError: the disk is full; no partial folder remains.
     """
     path = Path(path)
     with _disk_errors(path):
@@ -118,11 +101,7 @@ def atomic_folder(path: Path | str) -> Iterator[Path]:
 
 
 def open_no_link(path: Path, mode: str, encoding: str | None = None) -> Any:
-    """Open a file that is extended while it is written.
-
-    Raises:
-        DataError: it is a symbolic link, which would lead to another file.
-    """
+    """Open a file that is extended while it is written; raise a DataError if it is a symbolic link, to another file."""
     try:
         return open(path, mode, encoding=encoding, opener=lambda name, flags: os.open(name, flags | NO_LINK, 0o666))
     except OSError as error:
@@ -133,11 +112,7 @@ def open_no_link(path: Path, mode: str, encoding: str | None = None) -> Any:
 
 @contextmanager
 def file_lock(path: Path) -> Iterator[None]:
-    """Wait for a lock file and hold it; on a file system without locks (some NFS), warn and go on without.
-
-    Raises:
-        DataError: the lock file cannot be opened, such as that of another user.
-    """
+    """Wait for a lock file and hold it; on a file system without locks (some NFS), warn and go on without."""
     lock = FileLock(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -229,11 +204,7 @@ def _names(folder: Path) -> list[str]:
 
 
 def must_take_a_file(path: Path) -> None:
-    """Reject an output path that is not a regular file: renaming would replace a device such as the terminal.
-
-    Raises:
-        DataError: `path` is a folder, a pipe or a device.
-    """
+    """Reject a folder, pipe or device as output path: renaming would replace a device such as the terminal."""
     if path.is_dir():
         raise DataError(f"{path}: a folder where a file is to be written")
     if path.exists() and not path.is_file():

@@ -1,4 +1,4 @@
-"""Reading JSON and TOML that may be damaged or hostile: limits of size, depth and numbers, and a schema for each file.
+"""JSON and TOML files, read within limits of size, depth and numbers as they may be hostile, and a schema for each.
 
 A schema is any type that pydantic knows: a settings class, a dataclass, or a `TypedDict` with the decorator
 `json_record`, which describes a file that stays plain data.
@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from interlace.core.errors import DataError, InterlaceError
-from interlace.core.files import must_exist
+from interlace.core.files import atomic, must_exist
 
 MAX_BYTES = 1 << 30
 MAX_DEPTH = 100  # lists and tables inside of each other
@@ -32,13 +32,9 @@ def read_json(
     remedy: str = "",
     error: type[InterlaceError] = DataError,
 ) -> Any:
-    """Return the data of a JSON file as its schema.
+    """Return the data of a JSON file as its schema; errors name the key, what was found and what is expected.
 
     default: returned if there is no file. remedy: what to do about a damaged one. error: class of errors of content.
-
-    Raises:
-        DataError: there is no such file, and no default. `error`: it is damaged; names the key, what was found and what
-            is expected.
     """
     if default is not _REQUIRED and not Path(path).exists():
         return default
@@ -57,6 +53,12 @@ def read_limited(
     except ValueError as invalid:
         what = f"not UTF-8 at byte {invalid.start}" if isinstance(invalid, UnicodeDecodeError) else str(invalid)
         raise error(f"{path}: {fault}: {what}{f'; {remedy}' if remedy else ''}") from invalid
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Write data as JSON, atomically."""
+    with atomic(path) as partial:
+        partial.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def parse_json(text: str | bytes, *, surrogates: bool = False) -> Any:

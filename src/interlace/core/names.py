@@ -20,11 +20,7 @@ _NAME = re.compile(r"\w[\w.+-]*")
 
 
 def check_language(name: str) -> str:
-    """Return the name of a language, or a direction such as `en-de`, unchanged.
-
-    Raises:
-        ValueError: the name is invalid.
-    """
+    """Return the name of a language, or a direction such as `en-de`, unchanged; raise a ValueError if it is invalid."""
     return _matching(_LANGUAGE, name, "a language is letters, digits and '_', such as 'en' or 'zh_tw'")
 
 
@@ -34,11 +30,7 @@ def check_pair(name: str) -> str:
 
 
 def check_name(name: str) -> str:
-    """Return a name unchanged.
-
-    Raises:
-        ValueError: it does not start with a letter or digit, or contains other characters than these and . + - _.
-    """
+    """Return a name unchanged; raise a ValueError unless it is letters, digits and . + - _, which do not begin it."""
     return _matching(_NAME, name, "a name is letters, digits and . + - _, such as 'held-out'")
 
 
@@ -48,11 +40,7 @@ Name = Annotated[str, AfterValidator(check_name)]
 
 
 def file_in(folder: Path, name: str) -> Path:
-    """Return the path of a file or folder directly inside a folder.
-
-    Raises:
-        DataError: the path would lie elsewhere.
-    """
+    """Return the path of a file or folder directly inside a folder; raise a DataError for a path elsewhere."""
     if not name or name in {".", ".."} or set(name) & {"/", "\\", "\0"}:
         raise DataError(f"{name!r} cannot be the name of a file in {folder}: expected a name without '/' or '\\'")
     return folder / name

@@ -111,11 +111,7 @@ def _contract_classes(module: ModuleType, contract: type) -> list[type]:
 
 
 def register_plugin(path: Path, registries: Mapping[str, Registry[Any]]) -> None:
-    """Register the classes that the file at `path` defines, under the name of the file.
-
-    Raises:
-        DataError: the file is missing, fails, defines no entry of any registry, or has the name of a built-in entry.
-    """
+    """Register the classes that the file at `path` defines, under the name of the file, or raise a DataError."""
     if not path.is_file():
         raise DataError(f"--code {path}: no such file")
     spec = importlib.util.spec_from_file_location(f"interlace_plugin_{path.stem}", path)

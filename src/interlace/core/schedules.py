@@ -44,11 +44,7 @@ Schedule = Annotated[str, BeforeValidator(_to_text), AfterValidator(_checked)]
 
 
 def within(schedule: str, low: float, high: float) -> str:
-    """Return the schedule if all its values lie in [low, high]; for field validators.
-
-    Raises:
-        ValueError: a value lies outside.
-    """
+    """Return the schedule if all its values lie in [low, high], else raise a ValueError; for field validators."""
     if not all(low <= value <= high for value in values_of(schedule)):
         message = f"every value must lie in [{low:g}, {high:g}]"
         raise ValueError(message)

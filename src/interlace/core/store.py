@@ -13,6 +13,7 @@ A file that describes several rows of a table holds what they share, and one tab
 
 import re
 import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,13 +57,9 @@ class ConfigStore:
         return sorted(found)
 
     def find(self, name: str, folder: Path | None = None, *, shared: bool = False) -> ConfigFile:
-        """Return the file of this path (under `folder`, if given) or shipped name.
+        """Return the file of this path (under `folder`, if given) or shipped name; a DataError suggests the nearest.
 
         shared: whether a file with variants may be named without one, for what its variants share.
-
-        Raises:
-            DataError: there is none, or the file has no such variant, or several and none was named; suggests the
-                nearest name.
         """
         for base, variant in ((name, ""), (name.rpartition(":")[0], name.rpartition(":")[2])):
             candidates = [folder / base] if folder and base else []
@@ -79,9 +76,6 @@ class ConfigStore:
 
         `extends = "tiny/mlm"` names a shipped configuration, a file in the same folder, or a variant of the same file
         by `":NAME"`. Its sections are merged key by key, except those in `whole`, which are replaced.
-
-        Raises:
-            DataError: a file is missing. SettingsError: it is not valid TOML, or extends itself.
         """
         return self._read(self.find(name, folder), ())
 
@@ -152,11 +146,7 @@ def _tables(*values: Any) -> bool:
 
 
 def change(data: dict[str, Any], key: str, value: str) -> None:
-    """Set `a.b.c` to a TOML value; anything that is not valid TOML is taken as a string.
-
-    Raises:
-        SettingsError: as `put`, or the value is nested too deep or an integer too long.
-    """
+    """Set `a.b.c` to a TOML value; anything that is not valid TOML is taken as a string."""
     try:
         parsed = parse_toml(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
@@ -167,11 +157,7 @@ def change(data: dict[str, Any], key: str, value: str) -> None:
 
 
 def put(data: dict[str, Any], key: str, value: Any) -> None:
-    """Set `a.b.c` to a value and create missing tables; a key that contains a dot is matched as it is, or quoted.
-
-    Raises:
-        SettingsError: the path is empty, or a part of it is not a table.
-    """
+    """Set `a.b.c` to a value and create missing tables; a key that contains a dot is matched as it is, or quoted."""
     parts = [quoted or plain for quoted, plain in _KEY.findall(key)]
     if not parts:
         raise SettingsError(f"--set {key}: expected a key such as train.steps")
@@ -184,3 +170,12 @@ def put(data: dict[str, Any], key: str, value: Any) -> None:
             hint = f"; quote a key that contains a dot: '\"{dotted}\"'"
             raise SettingsError(f"--set {key}: {section!r} is not a section{hint}")
     data[parts[-1]] = value
+
+
+def leaves(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield `a.b` and value of each entry of nested tables; an empty table is a value."""
+    for key, value in table.items():
+        if isinstance(value, dict) and value:
+            yield from leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value

@@ -77,11 +77,7 @@ class WordAlignments(ColumnFolder):
     ) -> WordAlignments:
         """Write chunks of words, their links, and the confidence of each link; open the result.
 
-        chunks: slices of one `WordPairs`, in order.
-        about: further entries of `meta.json`.
-
-        Raises:
-            DataError: there are no rows, a link has an index beyond its sentence, or the disk is full.
+        chunks: slices of one `WordPairs`, in order. about: further entries of `meta.json`.
         """
         folder = Path(folder)
         meta: dict[str, Any] = {"kind": ALIGNED_KIND, "counts": {"rows": 0, "links": 0}, **(about or {})}
@@ -189,10 +185,7 @@ class PhraseStore(ColumnFolder):
     ) -> PhraseStore:
         """Find the phrases of all pairs that are in the table, in one pass, and open the result.
 
-        table: counted from the same words, so that both have the same word types.
-
-        Raises:
-            DataError: the table was counted from other words, or the disk is full.
+        table: counted from the same words, so that both have the same word types; another one raises a DataError.
         """
         if [table.source_types, table.target_types] != list(alignments.types):
             raise DataError(
@@ -224,12 +217,7 @@ class PhraseStore(ColumnFolder):
         return PhraseTableColumns.open(self.folder / _TABLE)
 
     def take(self, rows: RowNumbers) -> tuple[Ragged, Ragged]:
-        """Return the phrase pairs of the given rows that are in the table, and their scores.
-
-        Returns:
-            n rows of half-open word spans (a, b, c, d), int32, sorted and unique.
-            n rows of (phi(target|source), phi(source|target), lex(target|source), lex(source|target)), float32.
-        """
+        """Return the phrase pairs of the given rows that are in the table, and their scores, as `Pairs` has them."""
         spans, entries = self._take(rows, "phrases.spans", "phrases.entries")
         return spans, Ragged(self.table.scores[entries.values], entries.offsets)
 

@@ -35,12 +35,9 @@ def build_corpus(
 
     Words are found by `word_tokenizer` in the normalized lines; words, links and tags of the files are for tasks. Lines
     without a word (pairs, if either side has none) are skipped and counted in `meta.json`; rows that the filters drop
-    are counted there under `notes`.
+    are counted there under `notes`. Raise a DataError if nothing is left.
 
     paths: files; or one part of `Reader.cut`, for `join_parts`, whose corpus may be empty.
-
-    Raises:
-        DataError: the reader finds an error, or nothing is left to write; nothing incomplete is left behind.
     """
     files: list[Any] = [path if isinstance(path, FileLines) else Path(path) for path in paths]
     is_part = any(isinstance(path, FileLines) for path in paths)
@@ -82,11 +79,7 @@ def build_corpus(
 def join_parts(
     folders: Sequence[Path], kind: type[Corpus | ParallelCorpus], vocab: Vocab, into: Path | str
 ) -> Corpus | ParallelCorpus:
-    """Write the corpus of all parts, byte for byte what `build_corpus` writes of the whole input; opens one at a time.
-
-    Raises:
-        DataError: no part has a row.
-    """
+    """Write the corpus of all parts, opened one by one, byte for byte what `build_corpus` writes of the whole input."""
     metas = [read_meta(folder, kind.KIND, vocab) for folder in folders]
     first, notes = metas[0], Counter[str]()
     about = {name: first[name] for name in ("reader", "normalization", "package_versions", "filters")}

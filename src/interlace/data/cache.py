@@ -38,12 +38,10 @@ def cache_folder() -> Path:
 
 
 def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -> Path:
-    """Return the folder that `build` fills, from the cache if it was built before.
+    """Return the folder that `build` fills, from the cache if it was built before; if `build` raises, nothing is kept.
 
-    Args:
-        kind: the kind of data (`"corpus"`); its entries share a folder.
-        key: JSON data with everything that the result depends on; files by `content_key`.
-        build: fills the empty folder it is given. If it raises, nothing is kept.
+    kind: the kind of data (`"corpus"`); its entries share a folder.
+    key: JSON data with everything that the result depends on; files by `content_key`.
 
     Raises:
         DataError: a file is damaged, or was deleted meanwhile.
@@ -65,11 +63,7 @@ def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -
 
 
 def _check_entry(folder: Path) -> None:
-    """Compare the files of an entry with their hashes, unless that was done since they changed.
-
-    Raises:
-        DataError: a file has changed, or is missing.
-    """
+    """Raise a DataError if files of an entry do not have their hashes; done once after each change of a file."""
     expected = read_json(folder / DIGESTS, dict[str, str], {}, remedy=_REMEDY)
     if _known(folder, seen := {"path": str(folder), "files": _states(folder)}):
         return
@@ -103,9 +97,6 @@ def content_key(path: Path | str) -> str:
     """Return a hash of a file's contents; it is stored, and computed again if the file's size, times or inode change.
 
     Of a data set of the hub, those of its files in the cache of `datasets`.
-
-    Raises:
-        DataError: there is no such file; names the nearest.
     """
     if is_hub(path):
         keys = "".join(map(content_key, stored_files(Path(path))))

@@ -318,12 +318,8 @@ def word_at(
     (-1). Words never begin or end with white space, so this is the word that contains the *first* character of the
     subword, or else the next one. Positions count characters or bytes, the same for words and subwords.
 
-    Args:
-        at: (T,) first character of each subword.
-        ends: (W,) end of each word.
-        subwords: (n,) number of subwords per line.
-        words: (n,) number of words per line.
-        length: C, greater than every position.
+    at: (T,) first character of each subword. ends: (W,) end of each word. subwords, words: (n,) numbers by line.
+    length: C, greater than every position.
     """
     ended = np.zeros(length + 1, np.int32)
     ended[ends] = 1

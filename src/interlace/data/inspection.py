@@ -19,10 +19,6 @@ import numpy as np
 from interlace.core.errors import DataError
 from interlace.core.progress import Progress, no_progress
 from interlace.data.filters import FILTERS, Chunk, Filter, Keep, characters, sides
-from interlace.data.filters.empty import Empty
-from interlace.data.filters.length import Length
-from interlace.data.filters.ratio import Ratio
-from interlace.data.filters.script import Script
 from interlace.readers import Reader, reader_for
 from interlace.text import Text, TextPairs
 from interlace.text.lines import binary_format, read_blocks
@@ -196,9 +192,6 @@ def reader_of_words(kind: Any, paths: Sequence[Path], languages: Sequence[str], 
     """Return a reader of a kind with a word tokenizer; `auto` as its name is chosen by the first rows of the files.
 
     where: section named in errors.
-
-    Raises:
-        SettingsError: no such word tokenizer, or the files of this kind are tokenized.
     """
     finds_words = "word_tokenizer" in kind.model_fields
     if name == AUTO and finds_words:
@@ -286,7 +279,6 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
         yield rest
 
 
-_EMPTY = Empty()
 _FILTER_FINDINGS = {
     "control": "control characters or broken letters (U+FFFD)",
     "duplicates": "exact repetitions",
@@ -311,6 +303,7 @@ class _Rows:
         self.sides = [_Side(language) for language in languages]
         self._where = where
         self._own = rules
+        self._empty = FILTERS.build("empty")
         self._rules: list[tuple[Filter, Keep, _Excerpts]] = []  # chosen at the first chunk
         self._notes: Counter[str] = Counter()
 
@@ -325,10 +318,10 @@ class _Rows:
         place, texts = self.place(self.count), sides(chunk)
         for side, text in zip(self.sides, texts, strict=False):
             side.add(text, place)
-        full = _EMPTY.keep(chunk)
+        full = self._empty.keep(chunk)
         rest = chunk.where(full)
         for rule, keep, seen in self._rules:
-            all_rows = isinstance(rule, Empty)
+            all_rows = rule.name == "empty"
             dropped = np.flatnonzero(~keep(chunk if all_rows else rest))
             rows = (dropped if all_rows else np.flatnonzero(full)[dropped]).tolist()
             seen.add(len(rows), (Excerpt.of(place(row), *(text.lines[row] for text in texts)) for row in rows))
@@ -354,8 +347,7 @@ class _Rows:
         if {side.tokenization for side in self.sides} == {"tokenized", "untokenized"}:
             about = "; ".join(f"{side.language}: {side.tokenization}" for side in self.sides)
             yield Finding("warning", "tokenized on one side", self.count, self.count, about)
-        own = self._own.get("script")
-        script = own if isinstance(own, Script) else Script()
+        script: Any = self._own.get("script") or FILTERS.build("script")
         for language in (side.language for side in self.sides):
             scripts = script.scripts(language)
             if not scripts:
@@ -370,14 +362,15 @@ class _Rows:
 
     def _choose(self, chunk: Chunk) -> Iterator[Filter]:
         """Yield the given rules and all others of the registry that apply to these languages."""
-        ratio = Ratio()
+        ratio: Any = FILTERS.build("ratio")
         if isinstance(chunk, TextPairs):  # relative to the whole chunk, because words per sentence depend on language
             source, target = (int(ratio.lengths(side).sum()) for side in sides(chunk))
-            ratio = Ratio(typical=round(max(target, 1) / max(source, 1), 2) or 0.01)
-        defaults = {"length": Length(min_words=0, min_characters=0), "ratio": ratio}  # `empty` is a rule of its own
+            typical = round(max(target, 1) / max(source, 1), 2) or 0.01
+            ratio = FILTERS.build({"name": "ratio", "typical": typical})
+        length = FILTERS.build({"name": "length", "min_words": 0, "min_characters": 0})  # `empty` is a rule of its own
         for name in sorted(FILTERS.own_names() | set(self._own)):
-            rule = self._own.get(name) or defaults.get(name) or FILTERS.build(name)
-            known = not isinstance(rule, Script) or all(rule.scripts(side.language) for side in self.sides)
+            rule: Any = self._own.get(name) or {"length": length, "ratio": ratio}.get(name) or FILTERS.build(name)
+            known = name != "script" or all(rule.scripts(side.language) for side in self.sides)
             if known and not (name in {"identical", "ratio"} and len(self.sides) == 1):
                 yield rule
 

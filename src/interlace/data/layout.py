@@ -3,14 +3,19 @@
 Shapes: B rows; L longest row; T subwords of all rows.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
 from interlace.data import PairLayout, Pairs, Sentences
-from interlace.data.vocab import Vocab
+
+if TYPE_CHECKING:
+    from interlace.data.vocab import Vocab
 
 SPECIALS = 2  # special tokens that `sentence_layout` adds to a sentence
 MAX_SPECIALS = 4  # special tokens that a layout adds to a row at most

@@ -129,13 +129,10 @@ def write_columns(
     *,
     can_be_empty: bool = False,
 ) -> None:
-    """Write chunks of columns `GROUP.NAME` with equal numbers of rows.
+    """Write chunks of columns `GROUP.NAME` with equal numbers of rows; nothing is left behind after an error.
 
     meta: further entries of `meta.json`; read after the last chunk.
     finish: called with the temporary folder to write further files, before it is renamed to `folder`.
-
-    Raises:
-        DataError: there are no rows (unless `can_be_empty`), or the disk is full; nothing is left behind.
     """
     with atomic_folder(folder) as partial, ExitStack() as stack:
         files: dict[str, _Column] = {}

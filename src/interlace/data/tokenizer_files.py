@@ -59,10 +59,6 @@ def download(name: str, patterns: list[str], what: str = "folder") -> Path:
     """Return the folder of a hub repository's files: downloaded, or from the cache if the hub cannot be reached.
 
     what: says what is missing if `name` can only be a path: its parent exists, or no repository has such a name.
-
-    Raises:
-        DataError: there is no such path or repository (names the nearest folder), it is gated, or neither the hub nor
-            the cache has it.
     """
     path = Path(name).expanduser()
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or ("/" in name and path.parent.is_dir()):

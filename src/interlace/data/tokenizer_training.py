@@ -64,9 +64,6 @@ def sample_lines(
 
     p counts sentences (Conneau & Lample 2019, section 3.1). About as many lines are drawn as there are, at most
     `max_lines`; lines of a language whose share exceeds what it has are repeated.
-
-    Raises:
-        DataError: a language has no line.
     """
     pools, counts = {}, []
     for number, (language, lines) in enumerate(lines_by_language.items()):

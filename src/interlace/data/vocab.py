@@ -125,21 +125,14 @@ class Vocab(Encoder):
         """Train a vocabulary on several languages, whose lines are sampled with q ~ p^alpha.
 
         The sampling is Conneau & Lample's (2019, section 3.1). Each language is read once and at most `max_lines` of
-        its lines are held in memory. Little text may give fewer subwords than `size`.
-
-        Raises:
-            DataError: `size` is less than the alphabet needs, or a language has no lines.
+        its lines are held in memory. Little text may give fewer subwords than `size`, which must hold the alphabet.
         """
         sampled = sample_lines(lines_by_language, alpha, max_lines, seed)
         return cls(train_tokenizer(kind, size, sampled), ROLES, {}, f"{kind} of {', '.join(lines_by_language)}")
 
     @classmethod
     def load(cls, name: str | Path) -> Vocab:
-        """Load a tokenizer from its folder or from the Hugging Face hub.
-
-        Raises:
-            DataError: there is none, it is damaged, or it has no token that begins, ends or pads a row.
-        """
+        """Load a tokenizer from its folder or from the Hugging Face hub; a DataError says what is missing."""
         tokenizer, config = find_tokenizer(str(name))
         special = special_tokens(tokenizer, config)
         if missing := [role for role in ("begin", "end", "pad") if role not in special]:
@@ -169,9 +162,6 @@ class Vocab(Encoder):
 
         It is the first token that a translation model's decoder reads. It is a special added token, so that `decode`
         removes it and no objective predicts or draws it.
-
-        Raises:
-            DataError: the tokenizer does not append new subwords to its ids.
         """
         names = [f"<2{language}>" for language in dict.fromkeys(languages) if language not in self.targets]
         if not names:

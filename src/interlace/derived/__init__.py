@@ -7,8 +7,6 @@ sentence in every file, split and chunk.
 Deshpande, Talukdar and Narasimhan (2021); Tang, Deshpande and Narasimhan (2022), section 3 and appendix F.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
@@ -157,9 +155,6 @@ def chain(transformations: Iterable[Transformation | Mapping[str, Any] | str], w
 
     Papers write compositions the other way round: in `T_trans ∘ T_inv` the right one is applied first (Tang et al.
     2022, section 4), which is `["invert", "transliterate"]` here.
-
-    Raises:
-        SettingsError: no such transformation, or a setting is unknown or out of range.
     """
     built = [one if isinstance(one, Transformation) else TRANSFORMATIONS.build(one, where) for one in transformations]
     flat = [inner for one in built for inner in (one.transformations if isinstance(one, Chain) else (one,))]

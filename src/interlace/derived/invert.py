@@ -1,7 +1,5 @@
 """Reverse the words of each sentence (T_inv of Tang et al. 2022)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from interlace.derived.common.sentences import SentenceOrder

@@ -1,7 +1,5 @@
 """Keep a share of the vocabulary and respell all other words: languages with shared words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar
 

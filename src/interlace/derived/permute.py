@@ -1,7 +1,5 @@
 """Put the words of each sentence in random order."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

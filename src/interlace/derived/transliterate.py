@@ -1,7 +1,5 @@
 """Replace every word type by a new one, one to one: the language in another script (T_trans of Tang et al. 2022)."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Sequence
 from functools import cache

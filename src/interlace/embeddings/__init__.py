@@ -41,9 +41,6 @@ class WordVectors:
     """The vectors of one language's words.
 
     words: distinct spellings by decreasing frequency. vectors: (n, H) float32.
-
-    Raises:
-        DataError: the numbers of words and vectors differ, or a word is repeated.
     """
 
     language: str
@@ -126,9 +123,6 @@ class WordVectors:
         """Read the text format of word2vec and fastText (`.vec`): a line `words width`, then a word and its numbers.
 
         max_words: number of words to read; the files are sorted by frequency. Repeated words are skipped.
-
-        Raises:
-            DataError: no header, or a line of another width or with an invalid number; names file and line.
         """
         path = Path(path)
         lines = iter(read_lines(path))

@@ -16,7 +16,8 @@ from typing_extensions import TypedDict
 
 from interlace.core.files import atomic
 from interlace.core.json_files import checked, json_record, read_json
-from interlace.experiments.recipe import Recipe, directions, leaves, tokenizer_of
+from interlace.core.store import leaves
+from interlace.experiments.recipe import Recipe, directions, tokenizer_of
 from interlace.experiments.records import DIGEST
 from interlace.models.families import SEQ2SEQ
 from interlace.readers import is_hub
@@ -42,12 +43,7 @@ class _Trained(TypedDict):
 def write_card(into: Path, about: dict[str, Any] | None = None) -> Path | None:
     """Write the card of a finished run into its model folder; write it again after an evaluation, with scores.
 
-    Args:
-        into: the run's folder.
-        about: the content of its `run.json`, if that is not written yet.
-
-    Returns:
-        The card's path, or None if there is no model or no record of its training.
+    about: the content of its `run.json`, if that is not written yet. None without a model or a record of its training.
     """
     about = about or read_run(into)
     if not (into / "model" / "config.json").is_file() or not (into / RECIPE).is_file() or not about:

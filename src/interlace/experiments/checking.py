@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from typing_extensions import TypedDict
 
 from interlace.core.errors import DataError, InterlaceError
-from interlace.core.json_files import json_record, read_json
+from interlace.core.json_files import json_record, read_json, write_json
 from interlace.core.progress import Progress, no_progress
 from interlace.data.contamination import Contamination, ContaminationCheck, HeldOutSet, OverlapRules, find_contamination
 from interlace.data.filters import build_filters, sides
@@ -28,17 +28,12 @@ from interlace.tasks.common.files import MissingDataError
 from interlace.text import Text
 from interlace.text.scripts import UNSPACED, scripts_of
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
-from interlace.training.run_folder import write_json
 
 log = logging.getLogger(__name__)
 
 
 def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> list[InspectionReport]:
-    """Inspect all corpora of a recipe, held-out text first; errors of files become findings.
-
-    Raises:
-        DataError: there is no data root.
-    """
+    """Inspect all corpora of a recipe, held-out text first; errors of files become findings."""
     root = data_root(recipe)
     contamination = ContaminationCheck()
     dev_text: dict[tuple[str, str], list[str]] = {}  # by corpus and language
@@ -152,11 +147,7 @@ def held_out_text(recipe: Recipe, tasks: Sequence[str] = (), reported: Sequence[
 def contamination_of(
     trained: Recipe, sets: Mapping[TaskSplit, HeldOutSet], rules: OverlapRules | None = None
 ) -> dict[TaskSplit, Contamination]:
-    """Search the training text of `trained`, and of the runs that it continues, for held-out text in one pass.
-
-    Raises:
-        DataError: a training file is missing or damaged.
-    """
+    """Search the training text of `trained`, and of the runs that it continues, for held-out text in one pass."""
     return dict(zip(sets, find_contamination(training_text(trained), sets.values(), rules), strict=True))
 
 
@@ -186,9 +177,6 @@ def stored_contamination(
     Results of unchanged held-out text are reused; all other sets share one pass over the training text. Sets that
     could not be read are stored as `unread` and tried again by the next call. `unknown` names public checkpoints in the
     model's lineage, whose training text is unknown.
-
-    Raises:
-        DataError: as `contamination_of`.
     """
     held = held_out_text(evaluated, tasks, reported)
     try:

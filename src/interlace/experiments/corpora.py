@@ -42,11 +42,7 @@ log = logging.getLogger(__name__)
 
 
 def text_key(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: Path) -> dict[str, Any]:
-    """Return everything that the text of a corpus depends on: file contents, reader, normalization, filters, words.
-
-    Raises:
-        DataError: a file is missing. MissingDependencyError: a word tokenizer needs a package.
-    """
+    """Return everything that the text of a corpus depends on: file contents, reader, normalization, filters, words."""
     languages = corpus.split("-")
     return {
         "languages": languages,
@@ -123,12 +119,7 @@ def needs(recipe: Recipe, group: str, corpus: str) -> frozenset[str]:
 def with_alignments(
     recipe: Recipe, group: CorpusGroup, corpus: str, root: Path, built: ParallelCorpus, wanted: frozenset[str]
 ) -> ParallelCorpus:
-    """Return the corpus with the wanted annotations, from the cache or computed.
-
-    Raises:
-        DataError: as `align_corpus`; or phrases are wanted, but none is found.
-        SettingsError: as `align_corpus`.
-    """
+    """Return the corpus with the wanted annotations, from the cache or computed."""
     aligned = align_corpus(recipe, group, corpus, root)
     if not aligned.counts["links"]:
         log.warning(
@@ -182,12 +173,7 @@ def _phrases(recipe: Recipe, aligned: WordAlignments) -> PhraseStore:
 
 
 def align_corpus(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> WordAlignments:
-    """Return the word alignments of a group's training pairs, from the cache or computed.
-
-    Raises:
-        DataError: the reader cannot read a file, or the aligner fails on it.
-        SettingsError: `align.priors` names a group without this language pair.
-    """
+    """Return the word alignments of a group's training pairs, from the cache or computed."""
     aligner = (recipe.align or AlignSettings()).aligner(names_of(corpus))
     paths = {name: str(root / path) for name in aligner.files if (path := getattr(aligner, name))}
     aligner = aligner.model_copy(update=paths)

@@ -55,10 +55,6 @@ def with_derived(recipe: Recipe, root: Path) -> Path:
     """Write the derived languages of a recipe where they are not cached, and return a data root that holds them.
 
     It is a folder of links: to the derived files, and to everything in the original data root.
-
-    Raises:
-        DataError: an original file is missing, or a file exists at the path of a derived one.
-        SettingsError: a pattern of the recipe does not name a file for each language.
     """
     root = root.resolve()
     links: dict[str, Path] = {}
@@ -83,11 +79,7 @@ def with_derived(recipe: Recipe, root: Path) -> Path:
 
 
 def derived_key(recipe: Recipe, root: Path) -> dict[str, Any]:
-    """Return what derived languages depend on besides the original files: settings and transformations.
-
-    Raises:
-        DataError: a file that a transformation reads is missing.
-    """
+    """Return what derived languages depend on besides the original files: settings and transformations."""
     return {
         name: {**language.dump(), "transformations": _described_chain(recipe, root, name)}
         for name, language in recipe.derived.items()
@@ -244,12 +236,7 @@ def derived_subwords(recipe: Recipe, vocab: Vocab, root: Path) -> dict[str, Deri
 
 
 def derived_files(recipe: Recipe, root: Path) -> dict[str, list[FolderFile]]:
-    """Return the files of each derived language that a recipe reads, each once.
-
-    Raises:
-        SettingsError: a pattern names one file for both languages, or two different files have one path.
-        DataError: a file exists already, or is outside of the data root.
-    """
+    """Return the files of each derived language that a recipe reads, each once; reject conflicting paths."""
     owners: dict[str, tuple[str, FolderFile]] = {}
     found: dict[str, list[FolderFile]] = {}
     for name in recipe.derived:

@@ -3,8 +3,6 @@
 `downloads.json` in the folder records the SHA-256 of what was fetched and of the files made from it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -36,10 +34,9 @@ from interlace import __version__
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.files import atomic, file_lock, open_no_link
 from interlace.core.hub import is_reachable
-from interlace.core.json_files import json_record, read_json
+from interlace.core.json_files import json_record, read_json, write_json
 from interlace.core.progress import Progress, no_progress
 from interlace.text.lines import COMPRESSED, lines_of, plain_name, read_blocks, read_lines, writing
-from interlace.training.run_folder import write_json
 
 RECORD = "downloads.json"
 _STAGING = ".download-"  # begins the names of folders of files that are not complete
@@ -126,17 +123,15 @@ def download(
 
     Files that the record names are verified and not fetched again. Run again to resume an interrupted fetch.
 
-    Args:
-        names: `NAME`, `NAME:LANGUAGE,..` or `NAME:PAIR,..`; `@VERSION` after `NAME` selects another version.
-        folder: where `archives` and `downloads.json` are, too.
-        mirror: an address in place of `https://`: the host of an address is the first folder there.
-        progress: called with the bytes of an address.
+    names: `NAME`, `NAME:LANGUAGE,..` or `NAME:PAIR,..`; `@VERSION` after `NAME` selects another version.
+    folder: where `archives` and `downloads.json` are, too.
+    mirror: an address in place of `https://`: the host of an address is the first folder there.
+    progress: called with the bytes of an address.
 
     Raises:
         SettingsError: there is no such entry, language or pair; names the nearest.
-        DataError: the server cannot be reached (says what to put where), or gives something else than at the first
-            download, or a web page; an archive is damaged or too large, or holds something else than expected; a file
-            that comes from elsewhere would be replaced.
+        DataError: the server cannot be reached (says what to put where), an archive or file is not the expected one, or
+            a file that comes from elsewhere would be replaced.
     """
     by_address: dict[str, list[_Source]] = {}
     for source in (source for name in names for source in _sources(name)):
@@ -173,11 +168,7 @@ def _sources(name: str) -> Iterator[_Source]:
 
 
 def find_download(name: str, version: str = "") -> DownloadEntry:
-    """Return an entry of the index, or any corpus of OPUS with a version.
-
-    Raises:
-        SettingsError: there is no such entry, or it has no versions.
-    """
+    """Return an entry of the index, or any corpus of OPUS with a version; a SettingsError names the nearest."""
     index = download_index()
     collection, _, item = name.partition("/")
     entry = index.get(name)
@@ -272,11 +263,7 @@ class _Download:
         self.mark = self.archive.with_name(f"{self.archive.name}.fetched")  # beside archives that are removed later
 
     def files(self, sources: list[_Source]) -> list[Path]:
-        """Return the files made of the address; fetch and convert it unless they are there.
-
-        Raises:
-            DataError: one has other contents than recorded.
-        """
+        """Return the files made of the address, fetched unless they are there; raise a DataError if one has changed."""
         remedy = "delete it to download everything again"
         record = read_json(self.folder / RECORD, dict[str, _Recorded], {}, remedy=remedy)
         own = record.setdefault(self.address, {"languages": [], "files": {}})

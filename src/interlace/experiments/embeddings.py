@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import atomic_folder
+from interlace.core.json_files import write_json
 from interlace.core.progress import Progress, no_progress
 from interlace.data.cache import cached
 from interlace.data.corpus import Corpus
@@ -34,7 +35,7 @@ from interlace.experiments.records import claim_folder, environment, is_finished
 from interlace.experiments.sections import EmbeddingSettings
 from interlace.objectives.common.dictionaries import DictionaryPart, DictionarySplit, split_dictionary
 from interlace.text.lines import read_lines, writing
-from interlace.training.run_folder import RUN, VECTORS, locked, write_json
+from interlace.training.run_folder import RUN, VECTORS, locked
 
 log = logging.getLogger(__name__)
 
@@ -43,11 +44,6 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress | None = None) 
     """Learn the vectors of the recipe's `[embeddings]` in the folder `into`; return its `vectors/`.
 
     Token vectors are stored with their tokenizer.
-
-    Raises:
-        RunError: the folder is in use, or holds a run of another recipe.
-        SettingsError, DataError: the recipe or its data is invalid.
-        MissingDependencyError: learning from text needs gensim.
     """
     settings = recipe.embeddings
     if settings is None:
@@ -157,13 +153,7 @@ def _words(recipe: Recipe, language: str, root: Path) -> _Lines:
 
 
 def token_lines(recipe: Recipe) -> tuple[Vocab, Iterable[Sequence[str]]]:
-    """Return the recipe's vocabulary, and the lines of all languages in its tokens, which can be read several times.
-
-    Languages are interleaved evenly.
-
-    Raises:
-        DataError: a language has no training text; or as `prepare`.
-    """
+    """Return the recipe's vocabulary, and its text in tokens, languages interleaved evenly, for several readings."""
     materials = prepare(recipe, dev=False)
     corpora = [corpus for corpus in materials.readable.values() if isinstance(corpus, Corpus)]
     names = np.full(materials.vocab.size, "", object)  # by id

@@ -101,11 +101,7 @@ class Estimate:
 
 
 def estimate(recipe: Recipe) -> Estimate:
-    """Find the files, build the model and measure it: seconds, or a minute for billions of parameters.
-
-    Raises:
-        SettingsError: the recipe trains no model, or an invalid one. DataError: it has no data root.
-    """
+    """Find the files, build the model and measure it: seconds, or a minute for billions of parameters."""
     recipe.check_trainable()
     recipe.check_data_root()
     train, notes = recipe.train, []
@@ -117,6 +113,8 @@ def estimate(recipe: Recipe) -> Estimate:
     except InterlaceError as error:
         cost = None
         notes.append(f"the model cannot be measured: {error}")
+    if recipe.vocab.extend:
+        notes.append(f"without the {recipe.vocab.extend:,} tokens of vocab.extend")
     text = training_files(recipe)
     if text is not None and text.missing:
         notes.append(text.problem)

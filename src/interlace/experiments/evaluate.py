@@ -1,7 +1,5 @@
 """Score a finished run, or any checkpoint, on the tasks of a recipe; each task and seed is stored when it is done."""
 
-from __future__ import annotations
-
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +14,7 @@ from typing import Any
 from accelerate import Accelerator
 
 from interlace.core.errors import DataError, InterlaceError, RunError
+from interlace.core.json_files import write_json
 from interlace.data.vocab import Vocab
 from interlace.embeddings import WordVectors, languages_in
 from interlace.experiments.card import write_card
@@ -35,7 +34,7 @@ from interlace.training.evaluation_job import EvaluationJob, Score
 from interlace.training.fine_tuning import fine_tune_runs, readable, remove_other_sweeps, remove_sweep, score_run
 from interlace.training.loop import TrainingStep
 from interlace.training.predictions import safe_file_name
-from interlace.training.run_folder import EVALUATION, RECIPE, RUN, SCORES, VECTORS, locked, write_json
+from interlace.training.run_folder import EVALUATION, RECIPE, RUN, SCORES, VECTORS, locked
 from interlace.training.selection import FineTuneRun
 
 log = logging.getLogger(__name__)
@@ -60,11 +59,7 @@ class Target:
 
 
 def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None) -> Target:
-    """Find a finished run or a plain checkpoint; `recipe` replaces the run's own recipe for the evaluation.
-
-    Raises:
-        RunError: the run is not finished, or its model is missing. DataError: `path` is a recipe or a study.
-    """
+    """Find a finished run or a plain checkpoint; `recipe` replaces the run's own recipe for the evaluation."""
     folder = Path(path)
     if (trained := finished_recipe(folder)) is not None:
         kept = folder / (VECTORS if trained.embeddings else "model")
@@ -104,16 +99,12 @@ def evaluate(
     Scores of this model under these settings and files are reused. Scores of a task under other settings are replaced
     once the task is scored again, so that means over seeds never mix; a task that fails keeps its earlier scores.
 
-    Args:
-        target: the model.
-        tasks: names of tasks in the recipe, or of the registry.
-        seeds: number of fine-tuning seeds.
-        callback: gets a task and a seed, returns a function that is called after each training step.
+    tasks: names of tasks in the recipe, or of the registry. seeds: number of fine-tuning seeds.
+    callback: gets a task and a seed, returns a function that is called after each training step.
 
     Raises:
         IncompleteError: some of several tasks or languages failed; it holds the rows of the others.
         RunError: the folder holds scores of another checkpoint.
-        InterlaceError: all failed.
     """
     settings = target.recipe.evaluate
     names = list(tasks) or list(settings.tasks)
@@ -311,12 +302,9 @@ def _load(model: str, task: Task, vocab: Vocab | None = None) -> Backbone:
 
 
 def score_within_memory(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
-    """Return the rows of one fine-tuning run or probe.
+    """Return the rows of one fine-tuning run or probe; the error of too little GPU memory names settings to change.
 
-    Raises:
-        RunError: the GPU's memory is too small; names the settings to change. With several processes torch's error is
-            raised instead, because the other processes would wait forever.
-        InterlaceError: as `score_run`.
+    With several processes torch's error is raised instead, because the other processes would wait forever.
     """
     import torch
 

@@ -17,6 +17,7 @@ from torch import nn
 from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.hub import is_reachable
+from interlace.core.json_files import write_json
 from interlace.data.vocab import Vocab
 from interlace.experiments.card import CARD, card_text, write_card
 from interlace.experiments.recipe import Recipe
@@ -24,18 +25,14 @@ from interlace.experiments.records import finished_recipe, save_model
 from interlace.models.build import load
 from interlace.tasks.common.dictionaries import DICTIONARIES
 from interlace.training import checkpoint
-from interlace.training.run_folder import RECIPE, RUN, read_run, write_json
+from interlace.training.run_folder import RECIPE, RUN, read_run
 
 log = logging.getLogger(__name__)
 AVERAGED = "averaged.json"
 
 
 def export_model(run: Path, into: Path) -> Path:
-    """Copy the model of a finished run to a folder; replace a model that is already there.
-
-    Raises:
-        DataError: there is no run, or `into` holds other files. RunError: the run is not finished.
-    """
+    """Copy the model of a finished run to a folder; replace a model that is already there."""
     must_be_replaceable(into, "config.json", "model")
     _finished(run)
     with atomic_folder(into) as partial:
@@ -44,19 +41,10 @@ def export_model(run: Path, into: Path) -> Path:
 
 
 def average_checkpoints(run: Path, into: Path, last: int = 5) -> Path:
-    """Write the mean of the last checkpoints of a finished run as another finished run.
+    """Write the mean of the `last` checkpoints of a finished run as another finished run.
 
     Memory holds the model and one weight at a time. `averaged.json` records the run and the steps. The recipe gets
-    another name, so that reports show both runs.
-
-    Args:
-        run: the run's folder.
-        into: the new run's folder; replaces an averaged run that is already there.
-        last: number of checkpoints.
-
-    Raises:
-        DataError: there is no run, or `into` holds other files. RunError: the run is not finished.
-        SettingsError: it has fewer checkpoints, or no model. CheckpointError: one is damaged or of another model.
+    another name, so that reports show both runs. An averaged run that is already at `into` is replaced.
     """
     must_be_replaceable(into, AVERAGED, "averaged run")
     recipe, stored, steps = _last_checkpoints(run, last)
@@ -79,17 +67,9 @@ def average_checkpoints(run: Path, into: Path, last: int = 5) -> Path:
 def push_to_hub(run: Path, name: str, *, private: bool = False, license_id: str = "") -> str:
     """Publish the model of a finished run with its card on the Hugging Face hub; return its address.
 
-    One commit holds all files; a model of this name that is already there gets a new revision.
+    One commit holds all files; a model of this name (`OWNER/NAME`) that is already there gets a new revision.
 
-    Args:
-        run: the run's folder.
-        name: `OWNER/NAME`.
-        private: whether a new repository is private.
-        license_id: the hub's identifier of the license; default: the recipe's.
-
-    Raises:
-        DataError: there is no run, or the hub refuses it or cannot be reached. RunError: the run is not finished.
-        SettingsError: the name is invalid, or the run has no model.
+    private: whether a new repository is private. license_id: the hub's identifier; default: the recipe's.
     """
     from huggingface_hub import CommitOperationAdd, HfApi, constants
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalTokenNotFoundError

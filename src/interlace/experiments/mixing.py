@@ -41,11 +41,7 @@ log = logging.getLogger(__name__)
 
 
 def with_limited_lengths(recipe: Recipe, traits: Traits, level: int = logging.INFO) -> Recipe:
-    """Return the recipe with each objective's default `max_length` limited to the model's maximum.
-
-    Raises:
-        SettingsError: the recipe sets a larger one.
-    """
+    """Return the recipe with default `max_length`s limited to the model's; reject a larger one that is set."""
     entries, limit = dict(recipe.objectives), traits.max_length
     for name, entry in entries.items():
         if (default := recipe.objective(name).max_length) <= limit:
@@ -61,11 +57,7 @@ def with_limited_lengths(recipe: Recipe, traits: Traits, level: int = logging.IN
 
 
 def build_mixture(recipe: Recipe, materials: Materials, traits: Traits) -> Mixture:
-    """Return a source for every objective and each of its corpora, with language shares q ~ p^alpha.
-
-    Raises:
-        SettingsError, DataError: of an objective; names the recipe and the objective's section.
-    """
+    """Return a source for every objective and each of its corpora, with language shares q ~ p^alpha."""
     sources: list[MixtureSource] = []
     for name in recipe.objectives:
         try:
@@ -159,10 +151,6 @@ def lexicons_of(
 
     Without `dictionary.pairs`: all language pairs of the recipe with a language of the objective's corpora, if there is
     a file or a parallel corpus.
-
-    Raises:
-        DataError: there is no dictionary, one of `dictionary.pairs` is missing, or a file is malformed.
-        SettingsError: `dictionary.pairs` names an unknown language.
     """
     if "lexicon" not in objective.needs:
         return {}
@@ -281,11 +269,7 @@ def _count(recipe: Recipe, settings: Dictionary, group: CorpusGroup, corpus: str
 
 
 def store_dictionaries(mixture: Mixture, into: Path) -> None:
-    """Write the dictionary splits of all objectives into the run's folder; check those of a resumed run.
-
-    Raises:
-        RunError: a split differs from the stored one.
-    """
+    """Write the dictionary splits of all objectives into the run's folder; raise a RunError if others are there."""
     splits = {
         f"{source.objective}.{split.name}": split
         for source in mixture.sources

@@ -155,9 +155,6 @@ def dev_scores(
     `evaluate_tokens` source tokens, and their mean: `bleu/XX-YY`, `round-trip/XX-YY`. All processes translate their own
     lines and return the same scores. Beam search, tokenized BLEU and round trips besides BLEU are left to `interlace
     evaluate`.
-
-    Raises:
-        DataError: the dev text of a direction is missing.
     """
     by, learned = recipe.train.stop_by, max_source_lengths(recipe)
     task: Any = recipe.evaluate.task(STOPPING_TASKS[by])
@@ -189,11 +186,7 @@ def diagnostics_callbacks(
     held_out: Sequence[HeldOutBatches],
     record: Callable[[dict[str, Any]], None],
 ) -> list[DiagnosticsCallback]:
-    """Return the callback of `train.diagnostics`, if it is switched on; the main process measures.
-
-    Raises:
-        SettingsError: the recipe has no data for a measure; names the key that adds it.
-    """
+    """Return the callback of `train.diagnostics`, if it is switched on; the main process measures."""
     settings, accelerator = recipe.train.diagnostics, training.accelerator
     if not settings.every:
         return []
@@ -207,11 +200,7 @@ def diagnostics_callbacks(
 
     return [
         DiagnosticsCallback(
-            measure=measure,
-            every=settings.every,
-            last=recipe.train.steps,
-            record=record,
-            origins=probes.origins,
+            measure=measure, every=settings.every, last=recipe.train.steps, record=record, origins=probes.origins
         )
     ]
 

@@ -1,5 +1,7 @@
 """Prepare the data of a recipe: the data root, the vocabulary and the corpora, all cached."""
 
+from __future__ import annotations
+
 import json
 import logging
 import os
@@ -12,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 
@@ -35,7 +37,6 @@ from interlace.experiments.corpora import (
     with_alignments,
     words_key,
 )
-from interlace.experiments.deriving import DerivedSubwords
 from interlace.experiments.recipe import CorpusGroup, Recipe, tokenizer_of
 from interlace.experiments.sections import VocabSettings
 from interlace.models.checkpoint_files import find_checkpoint, read_config
@@ -45,6 +46,9 @@ from interlace.text.lines import FileLines
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.toy import toy_version, write_toy
 from interlace.toy.languages import LANGUAGES
+
+if TYPE_CHECKING:
+    from interlace.experiments.deriving import DerivedSubwords
 
 log = logging.getLogger(__name__)
 PART_ROWS = 50_000  # lines of a part that a worker builds
@@ -88,12 +92,7 @@ def prepare(recipe: Recipe, vocab: Vocab | None = None, *, dev: bool = True) -> 
     """Load the data of a recipe from the cache, or build it.
 
     vocab: the recipe's; default: loaded or learned. dev: include held-out text.
-
-    Raises:
-        DataError: the data root is missing, or a reader cannot read a file.
     """
-    from interlace.experiments.deriving import derived_subwords
-
     root = data_root(recipe)
     vocab = vocab or prepare_vocab(recipe)
     train: dict[str, AnyCorpus] = {}
@@ -108,7 +107,12 @@ def prepare(recipe: Recipe, vocab: Vocab | None = None, *, dev: bool = True) -> 
                 train[key] = with_alignments(recipe, group, corpus, root, built, wanted)
         if group.dev and dev:
             held_out[key] = _Source(recipe, group, corpus, "dev", root, vocab).built()
-    return Materials(root, vocab, train, held_out, groups, derived_subwords(recipe, vocab, root))
+    derived: dict[str, DerivedSubwords] = {}
+    if recipe.derived:
+        from interlace.experiments.deriving import derived_subwords
+
+        derived = derived_subwords(recipe, vocab, root)
+    return Materials(root, vocab, train, held_out, groups, derived)
 
 
 def _corpus_names(recipe: Recipe, *, dev: bool) -> dict[str, tuple[str, str]]:
@@ -125,11 +129,7 @@ def _corpus_names(recipe: Recipe, *, dev: bool) -> dict[str, tuple[str, str]]:
 
 
 def check_inputs(recipe: Recipe) -> None:
-    """Check that the corpora's files and the checkpoints to start from exist.
-
-    Raises:
-        DataError, CheckpointError: one does not, and names the nearest.
-    """
+    """Check that the corpora's files and the checkpoints to start from exist; the error names the nearest."""
     if recipe.toy is None:
         _root(recipe)
         for path in corpus_files(recipe, "train", "dev"):
@@ -160,11 +160,7 @@ def prepare_vocab(recipe: Recipe) -> Vocab:
 
 
 def data_root(recipe: Recipe) -> Path:
-    """Return the folder that the recipe's paths are relative to; write its toy corpus and derived languages if needed.
-
-    Raises:
-        DataError: there is no such folder, or a file that derived languages need is missing.
-    """
+    """Return the folder that the recipe's paths are relative to; write toy corpus and derived languages if needed."""
     root = _root(recipe)
     if not recipe.derived:
         return root
@@ -368,11 +364,8 @@ def prepare_with(recipe: Recipe, workers: Callable[[], Executor], progress: Prog
     are tasks as a whole. What is finished is in the cache, so the same call resumes a killed one. Workers need the
     same files and the same cache folder.
 
-    workers: opens an executor; opened again after a worker was killed, to repeat the tasks that were running.
-
-    Raises:
-        RunError: workers were killed again and again.
-        DataError, SettingsError: as `prepare`.
+    workers: opens an executor; opened again after a worker was killed, to repeat the tasks that were running, and if
+    that happens again and again, a RunError is raised.
     """
     root, dumped = data_root(recipe), json.dumps(recipe.dump())
     vocab, names = prepare_vocab(recipe), _corpus_names(recipe, dev=True)

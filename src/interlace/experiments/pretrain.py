@@ -14,13 +14,14 @@ from accelerate import Accelerator
 from numpy.typing import NDArray
 
 from interlace.core.errors import SettingsError
-from interlace.core.json_files import checked
+from interlace.core.json_files import checked, write_json
+from interlace.core.store import leaves
 from interlace.experiments import monitoring, records
 from interlace.experiments.card import write_card
 from interlace.experiments.embeddings import learn_vectors
 from interlace.experiments.mixing import build_mixture, store_dictionaries, with_limited_lengths
 from interlace.experiments.prepare import Materials, check_inputs, prepare, prepare_vocab
-from interlace.experiments.recipe import STOPPING_TASKS, Recipe, leaves
+from interlace.experiments.recipe import STOPPING_TASKS, Recipe
 from interlace.models.backbone import Backbone
 from interlace.models.blocks import wrap_blocks
 from interlace.models.build import build_model, merge_adapters
@@ -31,14 +32,7 @@ from interlace.training import callbacks as loop_callbacks
 from interlace.training import checkpoint, run_folder, sharding
 from interlace.training.device import accelerator_for, naming_lost_processes, start_trackers
 from interlace.training.diagnostics import DiagnosticsCallback, perplexities
-from interlace.training.loop import (
-    Progress,
-    Training,
-    TrainingModel,
-    TrainingStep,
-    steps,
-    uses_all_parameters,
-)
+from interlace.training.loop import Progress, Training, TrainingModel, TrainingStep, steps, uses_all_parameters
 from interlace.training.preview import training_samples
 
 log = logging.getLogger(__name__)
@@ -47,11 +41,7 @@ log = logging.getLogger(__name__)
 def pretrain(recipe: Recipe, into: Path, callback: Callable[[TrainingStep], None] = lambda _: None) -> Path:
     """Train the model of a recipe in the folder `into`; return the finished `model/`.
 
-    callback: called after every step, for progress bars.
-
-    Raises:
-        RunError: the folder is in use, or holds a run of another recipe, or training diverged.
-        SettingsError, DataError: the recipe or its data is invalid; raised before training starts.
+    callback: called after every step. Errors of the recipe and its data are raised before training starts.
     """
     if recipe.embeddings is not None:
         return learn_vectors(recipe, into)
@@ -256,16 +246,16 @@ def _finish(
     backbone: Backbone = merge_adapters(model.backbone).eval()
     shutil.rmtree(into / "model", ignore_errors=True)
     records.save_model(backbone, materials.vocab, recipe, into / "model")
-    run_folder.write_json(into / run_folder.SAMPLES, training_samples(training.mixture, materials.vocab))
+    write_json(into / run_folder.SAMPLES, training_samples(training.mixture, materials.vocab))
     monitoring.write_words(
         into / run_folder.WORDS, words, before, monitoring.concept_vectors(backbone, materials.vocab, words)
     )
     if alignments := monitoring.sample_alignments(materials.train):
-        run_folder.write_json(into / run_folder.ALIGNMENTS, alignments)
+        write_json(into / run_folder.ALIGNMENTS, alignments)
     metrics, place = into / run_folder.METRICS, str(into / run_folder.METRICS)
     logged = [row for row in run_folder.read_metrics(metrics) if row.get("kind") == "step"]
     rows = checked(logged, list[run_folder.StepRow], place)
     spent = {name: round(each, 3) for name, each in (seconds | {"export": time.perf_counter() - begun}).items()}
     about = records.run_record(recipe, training, progress, spent, rows) | {"data": records.data_of(recipe, materials)}
     write_card(into, about)
-    run_folder.write_json(into / run_folder.RUN, about)
+    write_json(into / run_folder.RUN, about)

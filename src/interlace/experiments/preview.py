@@ -91,9 +91,6 @@ class PreviewPair:
         """Return (corpus, batch): one of the pair, or one per language if the objective reads single sentences.
 
         rows: how often the pair is repeated in a batch. embeddings: with language embeddings.
-
-        Raises:
-            DataError, SettingsError: the objective cannot process these sentences.
         """
         pairs = self.pairs(vocab, rows)
         languages = {language: number for number, language in enumerate(self.languages)} if embeddings else {}

@@ -267,11 +267,7 @@ class Recipe(Settings):
 
 
 def read_recipe(name: str, changes: Mapping[str, str] | None = None) -> Recipe:
-    """Read a recipe from a TOML file, a run's `recipe.json` or a shipped name such as `tiny/mlm`; apply changes.
-
-    Raises:
-        DataError: no such file; SettingsError: it cannot be parsed, or a key or value is invalid.
-    """
+    """Read a recipe from a TOML file, a run's `recipe.json` or a shipped name such as `tiny/mlm`; apply changes."""
     where = str(RECIPES.find(name))
     data = RECIPES.read(name)
     if not changes:
@@ -292,15 +288,6 @@ def change_recipe(recipe: Recipe, changes: Mapping[str, str]) -> Recipe:
     for key, value in changes.items():
         change(data, key, value)
     return Recipe.read(data, "--set")
-
-
-def leaves(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield `a.b` and value of each entry of nested tables; an empty table is a value."""
-    for key, value in table.items():
-        if isinstance(value, dict) and value:
-            yield from leaves(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
 
 
 def tokenizer_of(recipe: Recipe) -> str | None:

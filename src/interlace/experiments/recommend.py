@@ -130,15 +130,9 @@ def recommend(
 
     Files of one stem (`train.en`, `train.de`) with equal numbers of lines are translations of each other.
 
-    Args:
-        files: of `text_files`.
-        start: a checkpoint to continue: a folder or a hub name; default: a small model from scratch.
-        dictionary: a dictionary in MUSE's format, for objectives with a lexicon.
-        steps: of a run; default: three passes over the text, at most 20,000.
-        measure: whether updates are timed to find the cost, some seconds per objective.
-
-    Raises:
-        DataError: a file is missing or damaged. SettingsError: nothing to compare. CheckpointError: of the checkpoint.
+    files: of `text_files`. start: a checkpoint to continue; default: a small model from scratch.
+    dictionary: in MUSE's format, for objectives with a lexicon. steps: default: three passes, at most 20,000.
+    measure: whether updates are timed to find the cost, some seconds per objective.
     """
     pairs = _pairs(files)
     entries = 0 if dictionary is None else len(Lexicon.read(must_exist(dictionary, "dictionary")))
@@ -166,11 +160,7 @@ def recommend(
 
 
 def text_files(paths: Sequence[Path], languages: Sequence[str]) -> list[TextFile]:
-    """Return files with their languages and sizes.
-
-    Raises:
-        DataError: a file is missing, empty or no UTF-8. SettingsError: a language is unknown.
-    """
+    """Return files with their languages and sizes; raise an error if one has no text or its language is unknown."""
     if len(languages) != len(paths):
         raise SettingsError(f"expected a language for each of {len(paths)} files, found {len(languages)}")
     found = []
@@ -186,12 +176,7 @@ def text_files(paths: Sequence[Path], languages: Sequence[str]) -> list[TextFile
 
 
 def write_study(found: Recommendation, into: Path) -> Path:
-    """Write recipe, study and held-out text into a folder; return the study file.
-
-    Raises:
-        SettingsError: fewer than two objectives fit, or there are no pairs to hold out. DataError: `into` holds other
-        files.
-    """
+    """Write recipe, study and held-out text into a folder; return the study file."""
     if not found.pairs or len(found.recipes) < 2:
         raise SettingsError("a study compares objectives on held-out pairs; the files hold no translations")
     for source, target in found.pairs:

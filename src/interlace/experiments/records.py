@@ -20,14 +20,15 @@ from typing_extensions import TypedDict
 from interlace import __version__
 from interlace.core.errors import InterlaceError, RunError, SettingsError
 from interlace.core.files import atomic
-from interlace.core.json_files import json_record, read_json
+from interlace.core.json_files import json_record, read_json, write_json
 from interlace.core.registry import plugin_files
+from interlace.core.store import leaves
 from interlace.data.cache import content_key
 from interlace.data.corpus import ParallelCorpus
 from interlace.data.vocab import Vocab
 from interlace.experiments.corpora import needs
 from interlace.experiments.prepare import Materials
-from interlace.experiments.recipe import Recipe, leaves, max_source_lengths
+from interlace.experiments.recipe import Recipe, max_source_lengths
 from interlace.experiments.sections import AlignSettings
 from interlace.models.backbone import Backbone
 from interlace.readers import is_hub
@@ -35,7 +36,7 @@ from interlace.readers.dataset import stored_files
 from interlace.text.normalization import Normalization
 from interlace.training import checkpoint
 from interlace.training.loop import Progress, Training
-from interlace.training.run_folder import CODE, RECIPE, RUN, RUN_STATE, read_run, write_json
+from interlace.training.run_folder import CODE, RECIPE, RUN, RUN_STATE, read_run
 
 log = logging.getLogger(__name__)
 _UNIT = {"masked": "per masked subword", "causal": "per subword", "seq2seq": "per subword written"}  # of `perplexity`
@@ -60,11 +61,7 @@ def is_finished(into: Path) -> bool:
 
 
 def finished_recipe(run: Path) -> Recipe | None:
-    """Return the recipe of a finished run; None if the folder is not a run's.
-
-    Raises:
-        RunError: the run is not finished. SettingsError: it needs plugins; names its copies of their files.
-    """
+    """Return the recipe of a finished run, or raise a RunError; None if the folder is not a run's."""
     found = read_json(run / RECIPE, dict[str, Any], None)
     if found is None:
         return None
@@ -78,15 +75,11 @@ def finished_recipe(run: Path) -> Recipe | None:
 
 
 def claim_folder(recipe: Recipe, into: Path) -> None:
-    """Write the recipe and plugins' files into a run's folder, or check that it holds a run of the same recipe.
+    """Write the recipe and plugins' files into a run's folder; raise a RunError if it holds a run of another recipe.
 
     A run without a checkpoint may change its recipe and plugins; it starts over. A run may get more steps if its
     learning rates do not depend on their number; it resumes from its last checkpoint, also if it was finished. The
     plugins' files of a finished run are kept.
-
-    Raises:
-        RunError: the folder holds a run of another recipe that this one does not extend, or its checkpoints were made
-            with other versions of the plugins.
     """
     found, dumped = read_json(into / RECIPE, dict[str, Any], None), recipe.dump()
     if found is not None:
@@ -142,12 +135,9 @@ def _extension(into: Path, steps: int, recipe: Recipe) -> str | None:
 
 
 def check_run_state(recipe: Recipe, into: Path, materials: Materials, backbone: Backbone) -> None:
-    """Store the vocabulary, initialization and text of a new run; check vocabulary and text of a resumed one.
+    """Store the vocabulary, initialization and text of a new run; raise a RunError if those of a resumed one differ.
 
-    A resumed run takes the stored record of its initialization.
-
-    Raises:
-        RunError: the text or the vocabulary has changed; rows of the checkpoints would belong to other tokens.
+    Rows of the checkpoints would belong to other tokens. A resumed run takes the stored record of its initialization.
     """
     vocab, rows = materials.vocab, data_of(recipe, materials)
     text = {f"{row['corpus']} ({row['split']})": [file["digest"] for file in row["files"]] for row in rows}
@@ -221,9 +211,8 @@ def speed_of(steps: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def mixture_of(steps: Sequence[dict[str, Any]]) -> dict[str, dict[str, int]]:
     """Return what training read, from the records of its steps.
 
-    Returns:
-        `tokens`, `rows` and `steps` by objective and corpus, and tokens by `objectives` and by `languages`. If an
-        objective does not report the languages of its tokens, the languages of the corpus share them evenly.
+    `tokens`, `rows` and `steps` by objective and corpus, and tokens by `objectives` and by `languages`. If an objective
+    does not report the languages of its tokens, the languages of the corpus share them evenly.
     """
     found = {name: Counter[str]() for name in ("tokens", "rows", "steps", "objectives", "languages")}
     for row in steps:
@@ -366,11 +355,7 @@ class ModelMetadata:
 
     @classmethod
     def read(cls, folder: Path) -> ModelMetadata | None:
-        """Return the metadata in a model's folder; None for models of other libraries.
-
-        Raises:
-            DataError: the file is damaged.
-        """
+        """Return the metadata in a model's folder; None for models of other libraries."""
         remedy = "copy the model again, or remove the file"
         found: ModelMetadata | None = read_json(folder / METADATA, cls, None, remedy=remedy)
         return found
@@ -401,11 +386,7 @@ def save_model(backbone: Backbone, vocab: Vocab, recipe: Recipe, folder: Path) -
 
 
 def sentence_vectors(recipe: Recipe, backbone: Backbone) -> tuple[int, int]:
-    """Return the layer of sentence vectors, and the maximum length in tokens, by the recipe's task `retrieval`.
-
-    Raises:
-        SettingsError: the model has no such layer.
-    """
+    """Return the layer of sentence vectors, and the maximum length in tokens, by the recipe's task `retrieval`."""
     task: Any = recipe.evaluate.task("retrieval")
     return task.layer_of(int(backbone.model.config.num_hidden_layers)), task.max_length
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from interlace.core.errors import DataError, RunError
-from interlace.core.json_files import read_json
+from interlace.core.json_files import read_json, write_json
 from interlace.data.cache import content_key
 from interlace.experiments.corpora import plugin_hash
 from interlace.experiments.prepare import data_key, data_root
@@ -24,7 +24,7 @@ from interlace.scores import ScoreEntry
 from interlace.tasks import FineTuneTask, Task
 from interlace.tasks.common.files import MissingDataError, translated_files
 from interlace.training.evaluation_job import EvaluationJob, Score
-from interlace.training.run_folder import SCORES, write_json
+from interlace.training.run_folder import SCORES
 from interlace.training.selection import FineTuneRun, runs_of_task, selection_groups
 
 log = logging.getLogger(__name__)
@@ -186,17 +186,10 @@ class ScoreStore:
         model: str | None = None,
         model_key: str = "",
     ) -> None:
-        """Read the rows; discard those of previous contents of this model.
+        """Read the rows; discard those of previous contents of this model, reject those of another checkpoint.
 
-        Args:
-            folder: holds `scores.json`.
-            on_write: called after each writing.
-            writes: False for processes other than the main one.
-            model: name of the checkpoint that is scored; None: the run of the folder.
-            model_key: of the checkpoint.
-
-        Raises:
-            RunError: the file is damaged, or holds scores of another checkpoint.
+        folder: holds `scores.json`. on_write: called after each writing. writes: False except in the main process.
+        model: name of the checkpoint that is scored; None: the run of the folder. model_key: of the checkpoint.
         """
         self._path, self._on_write, self._writes = folder / SCORES, on_write, writes
         self._model = {"model": model} if model else {}

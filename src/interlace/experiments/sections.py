@@ -90,11 +90,7 @@ class CorpusGroup(Settings):
         return self.corpora_in("train")
 
     def files(self, split: str, corpus: str, root: Path) -> list[Path]:
-        """Return the files of one corpus of this group; line-aligned files of a pair as `find_sides` does.
-
-        Raises:
-            DataError: a file has no counterpart on the other side.
-        """
+        """Return the files of one corpus of this group; line-aligned files of a pair as `find_sides` does."""
         source, _, target = corpus.partition("-")
         names = {"language": corpus, "pair": corpus, "source": source, "target": target}
         patterns = [pattern.format(**names) for pattern in getattr(self, split)]
@@ -359,11 +355,7 @@ class TrainSettings(Settings):
         return max(1, self.tokens_per_update // self.micro_batch_tokens)
 
     def check_processes(self, count: int) -> None:
-        """Check that `count` processes share the micro-batches of an update evenly.
-
-        Raises:
-            SettingsError: they do not; the message names the numbers of processes that do.
-        """
+        """Raise a SettingsError, which names other counts, unless the micro-batches divide evenly by processes."""
         if self.micro_batches % count == 0:
             return
         divisors = [str(number) for number in range(1, self.micro_batches + 1) if self.micro_batches % number == 0]
@@ -460,11 +452,7 @@ class DerivedLanguage(Settings):
             raise DataError(f"derived.{name}.settings: {missing}")
 
     def located(self, root: Path, name: str) -> Chain:
-        """Return the transformations of language `name` with their files under the data root.
-
-        Raises:
-            DataError: a file does not exist, or a required one is not set.
-        """
+        """Return the transformations of language `name` with their files under the data root, which must exist."""
         self.check_files(name)
         try:
             return Chain(transformations=tuple(_located(one, root) for one in self.chain().transformations))
@@ -481,11 +469,7 @@ def files_of(transformation: Transformation) -> Iterator[tuple[str, Path | tuple
 
 
 def check_derived(derived: Mapping[str, DerivedLanguage], pairs: Collection[str]) -> None:
-    """Reject derived languages without an original, and pairs other than with the original.
-
-    Raises:
-        SettingsError: names the language or pair.
-    """
+    """Reject derived languages without an original, and pairs other than with the original."""
     for name, language in derived.items():
         if "-" in name:
             raise SettingsError(f"derived.{name}: a language name has no '-'; write {name.replace('-', '_')!r}")

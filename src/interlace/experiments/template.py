@@ -32,9 +32,6 @@ def recipe_template(name: str) -> str:
     """Return a recipe as a complete TOML file: the keys that it sets, and all others as comments with their defaults.
 
     The text reads back as the same recipe; what the recipe extends is merged into it.
-
-    Raises:
-        DataError, SettingsError: as `read_recipe`.
     """
     data = read_recipe(name).model_dump(mode="json", exclude_defaults=True)
     published = data.pop("published", [])

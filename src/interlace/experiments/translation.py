@@ -26,7 +26,7 @@ from pydantic import Field, field_validator
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.files import atomic_folder, must_be_replaceable
-from interlace.core.json_files import read_json
+from interlace.core.json_files import read_json, write_json
 from interlace.core.names import file_in
 from interlace.core.progress import Progress, no_progress
 from interlace.core.settings import Settings
@@ -42,19 +42,14 @@ from interlace.models.translator import LineTranslation
 from interlace.readers.common.text import plain
 from interlace.text.lines import count_lines, read_lines, writing
 from interlace.text.word_tokenizers import WordTokenizerName
-from interlace.training.run_folder import RECIPE, write_json
+from interlace.training.run_folder import RECIPE
 
 log = logging.getLogger(__name__)
 BACK_TRANSLATED = "back-translated.json"
 
 
 def translation_model(name: str) -> tuple[str, ModelMetadata | None]:
-    """Return the folder (or hub name) of the model of a finished run or of a model, and what it learned, if known.
-
-    Raises:
-        RunError: the run is not finished. SettingsError: the model has no decoder. DataError: no such folder.
-        CheckpointError: a model of the hub is not available.
-    """
+    """Return the folder (or hub name) of the model of a finished run or of a model, and what it learned, if known."""
     path = Path(name)
     _check_folder(path)
     run = path.parent if path.name == "model" and (path.parent / RECIPE).is_file() else path
@@ -83,23 +78,12 @@ class LineTranslator:
         tokens: int | None = None,
         precision: str = "no",
     ) -> None:
-        """Load the model.
+        """Load the model of a finished run, or of a model folder.
 
-        Args:
-            name: folder of a finished run or of a model.
-            source: the source language.
-            target: the target language.
-            search: search settings.
-            force: also translate directions that the model was not trained in.
-            rows: maximum sentences in a batch; None: as many as `tokens` allows.
-            tokens: maximum padded source tokens in a batch, times the beam size; None: see `Translator`.
-            precision: `"no"` (float32), `"bf16"`, or `"auto"` (bf16 where the hardware supports it).
-
-        Raises:
-            SettingsError: the model was not trained in the direction, or has no decoder.
-            DataError: there is no such folder, or no token for the target language.
-            CheckpointError: the model is missing or damaged.
-            RunError: the run is not finished.
+        force: also translate directions that the model was not trained in.
+        rows: maximum sentences in a batch; None: as many as `tokens` allows.
+        tokens: maximum padded source tokens in a batch, times the beam size; None: see `Translator`.
+        precision: `"no"` (float32), `"bf16"`, or `"auto"` (bf16 where the hardware supports it).
         """
         from interlace.models.build import load
         from interlace.models.seq2seq import Seq2Seq
@@ -125,11 +109,8 @@ class LineTranslator:
     def windows(self, lines: Iterable[str], size: int, first: int = 0, keep: Path | None = None) -> Iterator[Window]:
         """Yield translations of `size` lines at a time; only one window is in memory.
 
-        Args:
-            lines: of the source language.
-            size: lines in a window; larger windows give batches of more even length.
-            first: the number of the first line, from 0.
-            keep: a folder of `kept_windows`: windows that it has are not translated again, the others are added.
+        Larger windows give batches of more even length. first: the number of the first line, from 0. keep: a folder of
+        `kept_windows`: windows that it has are not translated again, the others are added.
         """
         lines = iter(lines)
         while window := list(islice(lines, size)):
@@ -219,11 +200,7 @@ class Shard:
         return cls(number, of)
 
     def lines_of(self, path: Path) -> LineRange:
-        """Return this shard of a file.
-
-        Raises:
-            DataError: the file cannot be read, or has fewer lines than there are shards, if there are several.
-        """
+        """Return this shard of a file; raise a DataError if the file has fewer lines than there are shards."""
         total = count_lines(path)
         if total < self.of > 1:
             what = f"{total} lines are too few for {self.of} shards" if total else "the file is empty"
@@ -286,16 +263,10 @@ def back_translate(
 ) -> dict[str, Any]:
     """Write `train.LANGUAGE` for both languages into a folder; return the counts of kept and dropped pairs.
 
-    Args:
-        translator: from the language of the text.
-        text: a shard of a file; its sentences become the real side. The results of all shards, joined in order, are
-            those of the whole file, except for filters that compare pairs.
-        into: the folder.
-        settings: of translation and filters.
-        progress: called with a description, the number of lines done and the total.
-
-    Raises:
-        DataError: the text cannot be read, the folder holds other files, or no pair is left.
+    translator: from the language of the text.
+    text: a shard of a file; its sentences become the real side. The results of all shards, joined in order, are those
+        of the whole file, except for filters that compare pairs.
+    settings: of translation and filters. progress: called with a description, the number of lines done and the total.
     """
     must_be_replaceable(into, BACK_TRANSLATED, "corpus of back-translations")
     source, target = translator.translator.source, translator.translator.target
@@ -329,11 +300,7 @@ def back_translate(
 
 
 def check_direction(name: str, source: str, target: str) -> None:
-    """Check that both languages of a direction are given.
-
-    Raises:
-        SettingsError: one is missing; names the learned directions.
-    """
+    """Raise a SettingsError that names the learned directions unless both languages of a direction are given."""
     missing = " and ".join(option for option, value in (("--from", source), ("--to", target)) if not value)
     if missing:
         _, metadata = translation_model(name)

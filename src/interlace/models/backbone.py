@@ -124,15 +124,9 @@ class Backbone(nn.Module):
     ) -> Path:
         """Write an ordinary checkpoint with its tokenizer that plain transformers can load, atomically.
 
-        Args:
-            folder: target folder; an existing checkpoint is replaced, any other content is refused.
-            vocab: the vocabulary that the model was trained with.
-            fold_language: the language that callers without language ids get.
-            dtype: data type of the floating-point weights on disk.
-
-        Raises:
-            SettingsError: the model has no embedding for `fold_language`.
-            DataError, CheckpointError: the folder has other content or cannot be written, or the disk is full.
+        folder: target folder; an existing checkpoint is replaced, any other content is refused.
+        fold_language: the language that callers without language ids get. It must have an embedding.
+        dtype: data type of the floating-point weights on disk.
         """
         must_be_replaceable(folder, CONFIG, "checkpoint")
         try:
@@ -201,10 +195,8 @@ def cpu_copies(tensors: dict[str, Tensor], dtype: torch.dtype) -> dict[str, Tens
 def pool(states: Tensor, mask: Tensor | None = None, how: Pooling = "mean") -> Tensor:
     """Return one (B, H) vector a sequence from (B, L, H) states; zeros for a sequence without a state to pool.
 
-    Args:
-        states: the states.
-        mask: (B, L) true where a state counts; None: all count.
-        how: the first state (BERT's and XLM's sentence vector), the mean (summed in float32) or the maximum.
+    mask: (B, L) true where a state counts; None: all. how: the first state (BERT's and XLM's sentence vector), the mean
+    (summed in float32) or the maximum.
     """
     if mask is None:
         mask = torch.ones(states.shape[:2], dtype=torch.bool, device=states.device)
@@ -237,15 +229,9 @@ def parts_of(backbone: Backbone) -> dict[str, list[nn.Parameter]]:
 
 
 def freeze_layers(backbone: Backbone, layers: int) -> int:
-    """Freeze the embeddings and the lowest `layers` layers (Wu & Dredze 2019, section 4.4).
+    """Freeze the embeddings and the lowest `layers` layers (Wu & Dredze 2019, section 4.4); return how many parameters.
 
     layers: 0 freezes the embeddings alone, the number of layers the whole encoder.
-
-    Returns:
-        Number of frozen parameters.
-
-    Raises:
-        SettingsError: the model has fewer layers.
     """
     depth = int(backbone.model.config.num_hidden_layers)
     if layers > depth:

@@ -4,8 +4,6 @@ Both replace a layer's `forward` and leave its weights and their names alone. Th
 short on a GPU, and one compiled layer serves all layers of a kind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

@@ -61,22 +61,15 @@ def build_model(
     causal: bool = False,
     seq2seq: bool = False,
 ) -> Backbone:
-    """Return the backbone that settings describe.
+    """Return the backbone that settings, the `[model]` section of a recipe, describe.
 
-    Args:
-        settings: the `[model]` section of a recipe.
-        vocab: the vocabulary.
-        languages: languages of the recipe, which get embeddings if the settings ask for them.
-        seed: seed of random weights.
-        causal: build a causal model; any family here can be one.
-        seq2seq: build a translation model, a `Seq2Seq`.
+    languages: of the recipe, which get embeddings if the settings ask for them. seed: of random weights.
+    causal: build a causal model; any family here can be one. seq2seq: build a translation model, a `Seq2Seq`.
 
     Raises:
         CheckpointError: the start is missing, damaged, or does not fit the vocabulary.
-        SettingsError: the family of the start cannot take language embeddings or be a decoder, it lacks a language
-            of the settings, encoder and decoder do not match, or the vectors have another width.
+        SettingsError: the family, the languages or the width of the start or of the vectors do not fit the settings.
         DataError: there are no vectors, or none of a token of the vocabulary.
-        MissingDependencyError: adapters need peft.
     """
     if seq2seq and (settings.freeze or settings.lora is not None):
         raise SettingsError("model.freeze and model.lora are for encoders; a translation model is trained as a whole")
@@ -216,9 +209,6 @@ def from_shape(
     """Return a fresh model; its weights depend only on the shape, the vocabulary's size and the seed.
 
     Segment embeddings of BERT start equal. The weights are the same whether the model is `causal` or not.
-
-    Raises:
-        SettingsError: the family cannot take language embeddings, or this vocabulary.
     """
     model = _random_model(encoder_config(shape, vocab), None if attention == "auto" else attention, seed)
     equalize_segments(model)
@@ -306,15 +296,12 @@ def load(
 
     A checkpoint of an encoder alone gets a random vocabulary head (by `seed`), which `notes` mentions.
 
-    Args:
-        start: folder, or name on the Hugging Face hub.
-        vocab: the checkpoint's own vocabulary, or one that extends it: then the embeddings grow.
-        languages: languages that get an embedding if they have none.
-        attention: the attention kernel.
-        seed: seed of random weights.
-        causal: whether the model is causal from now on; None: as the checkpoint is.
-        mapping: the checkpoint's names of languages, and the initial embeddings of new ones.
-        new_tokens: initial embeddings of the tokens by which `vocab` extends the checkpoint's.
+    start: folder, or name on the Hugging Face hub.
+    vocab: the checkpoint's own vocabulary, or one that extends it: then the embeddings grow.
+    languages: languages that get an embedding if they have none.
+    causal: whether the model is causal from now on; None: as the checkpoint is.
+    mapping: the checkpoint's names of languages, and the initial embeddings of new ones.
+    new_tokens: initial embeddings of the tokens by which `vocab` extends the checkpoint's.
 
     Raises:
         CheckpointError: it is missing or damaged, cannot be a backbone, or has another vocabulary.
@@ -433,11 +420,7 @@ def _open_sides(folder: Path, config: dict[str, Any]) -> tuple[Backbone, CrossAt
 
 
 def fill(model: Any, tensors: Mapping[str, Tensor], where: str) -> None:
-    """Copy weights into a model, in place; tied ones may be missing.
-
-    Raises:
-        CheckpointError: a weight is missing or has another shape.
-    """
+    """Copy weights into a model, in place; a CheckpointError names one that is missing, unless tied, or misshapen."""
     for name, weight in untied_state(model).items():
         if name not in tensors:
             raise CheckpointError(f"{where}: lacks the weight {name}; copy or write the checkpoint again")
@@ -466,11 +449,7 @@ def _side_config(data: Mapping[str, Any], folder: Path) -> Any:
 
 
 def _check_size(config: Any, folder: Path) -> None:
-    """Check, before memory is taken, that the files of a checkpoint can hold the weights that its configuration says.
-
-    Raises:
-        CheckpointError: there are fewer bytes than weights.
-    """
+    """Check, before memory is taken, that a checkpoint's files can hold the weights that its configuration says."""
     from transformers import AutoModel
 
     maker: Any = AutoModel
@@ -485,12 +464,7 @@ def _check_size(config: Any, folder: Path) -> None:
 
 
 def select_trained_parts(backbone: Backbone, settings: ModelSettings, seed: int) -> None:
-    """Freeze parts of a model and add adapters, as the settings say, in place.
-
-    Raises:
-        SettingsError: the model lacks a layer or has no matrix to adapt, or nothing is left to train.
-        MissingDependencyError: adapters need peft.
-    """
+    """Freeze parts of a model and add adapters, as the settings say, in place."""
     depth = int(backbone.model.config.num_hidden_layers)
     if settings.lora is not None:
         _add_adapters(backbone, settings.lora, seed)

@@ -26,11 +26,7 @@ CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.
 
 
 def find_checkpoint(start: str | Path) -> Path:
-    """Return the folder of a checkpoint, downloaded from the Hugging Face hub unless `start` is a local path.
-
-    Raises:
-        CheckpointError: the folder does not exist (names the nearest), or the hub does not provide it.
-    """
+    """Return the folder of a checkpoint, downloaded from the Hugging Face hub unless `start` is a local path."""
     path = Path(start).expanduser()
     if path.is_dir():
         return path
@@ -69,11 +65,7 @@ class _Index(TypedDict):
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """Return the configuration as plain data, without keys that name code to run.
-
-    Raises:
-        CheckpointError: the file is missing or no JSON, or the model type cannot be a backbone.
-    """
+    """Return the configuration of a model that can be a backbone as plain data, without keys that name code to run."""
     path = folder / CONFIG
     if not path.is_file():
         inner = folder / "model" / CONFIG
@@ -95,11 +87,7 @@ def write_config(path: Path, config: Mapping[str, Any]) -> None:
 
 
 def weight_files(folder: Path) -> dict[str, Path]:
-    """Return the file of each weight, after checking that every file is complete.
-
-    Raises:
-        CheckpointError: a file is missing, truncated or damaged, or the weights are pickles.
-    """
+    """Return the file of each weight, after checking that every file is complete and none is a pickle."""
     from safetensors import SafetensorError, safe_open
 
     found = {}

@@ -64,9 +64,6 @@ class Traits:
         """Return the encoder's arrays for sequences of one or two sides.
 
         restart: restart position ids on the second side. language_ids: feed them if the model has language embeddings.
-
-        Raises:
-            SettingsError: the model has language embeddings, but none for one of `languages`.
         """
         inputs: dict[str, NDArray[Any]] = {"input_ids": layout.ids}
         if not layout.real.all():
@@ -158,11 +155,7 @@ MODEL_TYPES: dict[str, Family] = {
 
 
 def family_of(config: Any) -> Family:
-    """Return the family of a transformers configuration.
-
-    Raises:
-        CheckpointError: the model type cannot be a backbone; the message lists those that can.
-    """
+    """Return the family of a transformers configuration; otherwise a CheckpointError lists the possible model types."""
     kind = str(getattr(config, "model_type", "unknown"))
     if kind not in MODEL_TYPES:
         raise CheckpointError(f"a {kind!r} model cannot be a backbone{did_you_mean(kind, MODEL_TYPES)}")

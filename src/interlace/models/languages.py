@@ -37,10 +37,6 @@ def map_languages(model: Any, languages: Sequence[str], mapping: LanguageMapping
 
     The checkpoint's rows keep their order and names. The recipe's names are stored next to them, so an exported model
     can be loaded under either.
-
-    Raises:
-        SettingsError: the checkpoint lacks a language of `mapping` or already has one that it renames, or its family
-            has no language ids.
     """
     rows = language_ids(model.config)
     for language, theirs in mapping.names.items():
@@ -72,9 +68,6 @@ def add_languages(model: Any, languages: Sequence[str], rng: Generator | None = 
 
     A new embedding copies the row that callers without ids get, so the model's outputs do not change. With an `rng`,
     noise with the standard deviation of the model's initialization is added.
-
-    Raises:
-        SettingsError: the family has no language ids.
     """
     config = model.config
     rows = language_ids(config)
@@ -121,13 +114,7 @@ def fold_weights(model: Any, tensors: dict[str, Tensor], language: str) -> dict[
     tokenizer that numbers the sides of a pair 0 and 1 gets that language on both. XLM adds no vector without ids, so
     the vector moves into the position embeddings and is subtracted from the language rows.
 
-    Args:
-        model: a transformers model.
-        tensors: state of the model by name; not changed.
-        language: a language that the model has an embedding for.
-
-    Raises:
-        SettingsError: the model has no embedding for `language`.
+    tensors: state of the model by name; not changed. language: one that the model has an embedding for.
     """
     rows = language_ids(model.config)
     check_fold_language(rows, language)

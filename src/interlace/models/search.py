@@ -69,10 +69,7 @@ class TokenConstraints:
     def of(cls, vocab: Vocab, rows: int, *, allow_unk: bool = False) -> TokenConstraints:
         """Return those of a vocabulary: no special token except the end, and no id beyond the vocabulary.
 
-        Args:
-            vocab: the vocabulary.
-            rows: number of the model's token embeddings.
-            allow_unk: allow `<unk>`.
+        rows: number of the model's token embeddings. allow_unk: allow `<unk>`.
         """
         banned = {*vocab.special_ids.tolist(), *range(vocab.size, rows)} - {vocab.end}
         return cls(vocab.end, vocab.pad, tuple(sorted(banned - ({vocab.unk} if allow_unk else set()))))
@@ -120,15 +117,9 @@ class ModelState:
 
 
 def encode_source(model: Seq2Seq, inputs: Mapping[str, Tensor], target: str) -> ModelState:
-    """Encode a batch and return the state to generate from.
+    """Encode a batch of (B, L) inputs and return the state to generate the language `target` from.
 
-    Args:
-        model: the model, in its current mode; see `eval_mode`.
-        inputs: (B, L) inputs of the encoder.
-        target: the target language.
-
-    Raises:
-        SettingsError: the decoder has language embeddings, but none for this language.
+    model: in its current mode; see `eval_mode`.
     """
     given = dict(inputs)
     mask = given.get("attention_mask")
@@ -142,11 +133,7 @@ def encode_source(model: Seq2Seq, inputs: Mapping[str, Tensor], target: str) -> 
 
 
 def encoder_inputs(model: Seq2Seq, ids: Ragged, vocab: Vocab, source: str) -> dict[str, Tensor]:
-    """Return encoder inputs for tokens without specials: `[begin] x1 .. xm [end]`, on the model's device.
-
-    Raises:
-        SettingsError: the encoder has language embeddings, but none for this language.
-    """
+    """Return encoder inputs for tokens without specials: `[begin] x1 .. xm [end]`, on the model's device."""
     padded = torch.from_numpy(ids.padded(vocab.pad).astype("int64", copy=False))
     inputs = add_specials(padded, torch.from_numpy(ids.lengths), vocab.begin, vocab.end, vocab.pad)
     traits = model.traits
@@ -183,17 +170,10 @@ def eval_mode(*models: nn.Module) -> Iterator[None]:
 def generate(
     settings: SearchSettings, state: DecodingState, first: Tensor, limits: Tensor, constraints: TokenConstraints
 ) -> Hypotheses:
-    """Return hypotheses of each source by the kind of search that settings choose.
+    """Return hypotheses of each source by the kind of search that settings choose; raise a CheckpointError for NaN.
 
-    Args:
-        settings: the settings.
-        state: a batch of encoded sources.
-        first: (B,) first token of each sequence: the target language.
-        limits: (B,) maximum length of each sequence.
-        constraints: which tokens may be generated.
-
-    Raises:
-        CheckpointError: the model's scores are NaN.
+    state: a batch of encoded sources. first: (B,) first token of each sequence: the target language.
+    limits: (B,) maximum length of each sequence. constraints: which tokens may be generated.
     """
     if settings.beam == 1:
         return greedy_search(state, first, limits, constraints)

@@ -112,9 +112,6 @@ class Seq2Seq(Backbone):
         """Return the (R, V) float32 scores of the token after `tokens` (R,), which are added to the cache.
 
         languages: (R,) language ids, where the model has a `decoder_language_input`.
-
-        Raises:
-            SettingsError: the sequences are longer than the decoder supports.
         """
         self._check_length(cache.length + 1)
         return self.logits(self.decoder.step(cache, tokens, languages)).float()
@@ -137,9 +134,6 @@ def fresh_decoder(config: Any, seed: int, layers: int | None = None) -> CrossAtt
     """Return a decoder of an encoder's shape, with random weights that depend on configuration and seed only.
 
     Segment embeddings of BERT start equal, as in a fresh encoder; language embeddings are drawn.
-
-    Raises:
-        SettingsError: the family cannot be a decoder.
     """
     family = family_of(config).name
     if family not in _HEADS:
@@ -182,11 +176,7 @@ def copy_weights(decoder: CrossAttentionDecoder, source: Any) -> None:
 def join(
     encoder: Backbone, decoder: CrossAttentionDecoder, *, share: bool = True, notes: tuple[str, ...] = ()
 ) -> Seq2Seq:
-    """Return both as one model, with one vocabulary head and, if they `share` them, one set of input embeddings.
-
-    Raises:
-        SettingsError: they differ in width, vocabulary or languages.
-    """
+    """Return both as one model, with one vocabulary head and, if they `share` them, one set of input embeddings."""
     rows, width = decoder.model.get_input_embeddings().weight.shape
     if width != encoder.width:
         message = f"the encoder has width {encoder.width}, the decoder {width}"

@@ -190,11 +190,7 @@ class ModelSettings(Settings):
 
 
 def chosen_layers(parts: list[str], depth: int, where: str) -> list[str]:
-    """Return the parts with ranges of layers spelled out: `0-2` is 0, 1 and 2.
-
-    Raises:
-        SettingsError: the model has no such layer.
-    """
+    """Return the parts with ranges of layers spelled out, 0, 1 and 2 for `0-2`; reject layers that do not exist."""
     found = []
     for part in parts:
         first, _, last = part.partition("-")

@@ -94,15 +94,7 @@ def initialize_from_vectors(backbone: Backbone, fresh: list[Any], settings: Mode
 
     Tokens without a vector keep their random rows. The backbone's `notes` and `initialization` record the counts.
 
-    Args:
-        backbone: the whole model.
-        fresh: its transformers models whose embeddings do not come from a checkpoint.
-        settings: the `[model]` section of a recipe.
-        vocab: the vocabulary.
-
-    Raises:
-        SettingsError: the vectors have another width than the model.
-        DataError: there are no vectors, none for a token of `vocab`, or all are zero.
+    backbone: the whole model. fresh: its transformers models whose embeddings do not come from a checkpoint.
     """
     import torch
 
@@ -130,12 +122,7 @@ def initialize_from_vectors(backbone: Backbone, fresh: list[Any], settings: Mode
 
 
 def read_vectors(settings: ModelSettings) -> WordVectors:
-    """Return the vectors of `settings.vectors`.
-
-    Raises:
-        SettingsError: they have another width than the model.
-        DataError: there are no subword vectors, or they are damaged.
-    """
+    """Return the vectors of `settings.vectors`; raise a SettingsError if they are wider or narrower than the model."""
     check_vectors(settings)
     name = str(settings.vectors)
     path, width = Path(name).expanduser(), (settings.shape or Shape()).width
@@ -149,11 +136,7 @@ def read_vectors(settings: ModelSettings) -> WordVectors:
 
 
 def check_vectors(settings: ModelSettings) -> None:
-    """Check that `settings.vectors` exists, without reading the vectors.
-
-    Raises:
-        DataError: there are no subword vectors, neither of a recipe nor in a text file.
-    """
+    """Raise a DataError unless `settings.vectors` are those of a recipe or in a text file, without reading them."""
     folder = Path(str(settings.vectors)).expanduser()
     if is_text_file(str(settings.vectors)):
         return

@@ -75,21 +75,12 @@ class Translator:
         tokens: int | None = None,
         max_length: int | None = None,
     ) -> None:
-        """Prepare translation.
+        """Prepare translation; raise a DataError if the vocabulary has no token for the target language.
 
-        Args:
-            model: the model; its vocabulary is `vocab`.
-            vocab: vocabulary with a token for the target language.
-            source: source language.
-            target: target language.
-            search: settings of generation.
-            rows: maximum lines of a batch; None: as `tokens` allows.
-            tokens: maximum source tokens of a batch, with padding, times the beam size; None: 16,384, and on a GPU as
-                many as fit into memory.
-            max_length: maximum tokens of a source without specials; None: what the model reads.
-
-        Raises:
-            DataError: the vocabulary has no token for the target language.
+        rows: maximum lines of a batch; None: as `tokens` allows.
+        tokens: maximum source tokens of a batch, with padding, times the beam size; None: 16,384, and on a GPU as
+            many as fit into memory.
+        max_length: maximum tokens of a source without specials; None: what the model reads.
         """
         self.model, self.vocab, self.source, self.target = model, vocab, source, target
         self.settings = SearchSettings() if search is None else search
@@ -108,11 +99,7 @@ class Translator:
         self.rows = allowed if rows is None else min(rows, allowed)
 
     def lines(self, lines: Sequence[str]) -> list[LineTranslation]:
-        """Return translations of lines, in order; lines longer than the model reads are translated in pieces.
-
-        Raises:
-            CheckpointError: the model's scores are NaN.
-        """
+        """Return translations of lines, in order; lines longer than the model reads are translated in pieces."""
         parts, owners = self._parts(lines)
         made = self._translated(parts)
         starts = np.searchsorted(owners, np.arange(len(lines) + 1)).tolist()
@@ -238,11 +225,9 @@ class BatchBudget:
 
     @classmethod
     def within(cls, free: int, token: int) -> BatchBudget:
-        """Return the budget of free memory; at least that of a CPU, as the estimate for a token is high.
+        """Return the budget of `free` bytes, where a source token takes `token` bytes in a hypothesis.
 
-        Args:
-            free: bytes.
-            token: bytes that a source token takes in a hypothesis.
+        At least that of a CPU, as the estimate for a token is high.
         """
         tokens = free // 2 // token
         scores = free // 4 // (_FLOAT * _COPIES)
@@ -263,10 +248,7 @@ def cache_bytes(width: int, layers: int) -> int:
 def split_line(line: str, starts: NDArray[np.int64], limit: int) -> list[str]:
     """Return the line in non-empty pieces of at most `limit` tokens, without blanks at their ends.
 
-    Args:
-        line: the line.
-        starts: (n,) index of the first character of each token.
-        limit: maximum tokens of a piece.
+    starts: (n,) index of the first character of each token.
     """
     places: list[int] = starts.tolist()
     cuts, begin = [0], 0

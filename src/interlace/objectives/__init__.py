@@ -188,6 +188,7 @@ class Objective(RegistryEntry, ABC):
     reads: ClassVar[type] = Sentences  # or Pairs
     streams: ClassVar[bool] = False  # full sequences of running text instead of single sentences
     architecture: ClassVar[str] = "masked"  # "masked" (bidirectional), "causal" (left to right) or "seq2seq"
+    generates: ClassVar[bool] = False  # the model also generates text in a loss
     drops_long: ClassVar[bool] = False  # examples longer than max_length are dropped, not truncated
     term: ClassVar[str] = "loss"  # name of the default loss term
     vocabulary_passes: ClassVar[int] = 1  # of the vocabulary head in a loss; each holds a gradient of the table
@@ -302,10 +303,8 @@ def with_pair_layout(prepared: AnyPrepared, objective: Any) -> AnyPrepared:
     """Return `prepared` with the layout of pairs and whether positions restart, by the objective's settings.
 
     `layout = "auto"` is the layout of the vocabulary's family. `reset_positions = "auto"` restarts only if language ids
-    distinguish the sides: else restarted positions make the first words of both sides look alike.
-
-    Raises:
-        SettingsError: positions must restart and some layers of the model use relative positions only.
+    distinguish the sides: else restarted positions make the first words of both sides look alike. Restarting is an
+    error where layers of the model use relative positions only.
     """
     traits, name, restart = prepared.traits, objective.name, objective.reset_positions
     if restart is True and not traits.restarts:

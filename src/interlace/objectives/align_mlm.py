@@ -99,12 +99,7 @@ class AlignMlm(Mlm):
             raise ValueError(f"pairs_per_step is 'all' or at least 1, found {self.pairs_per_step}")
 
     def prepare(self, resources: Resources) -> PreparedAlignMlm:
-        """Split and tokenize the dictionaries.
-
-        Raises:
-            DataError: there is no dictionary, or none of its entries is usable.
-            SettingsError: states are aligned, and the model is fed language ids, which words alone have none of.
-        """
+        """Split and tokenize the dictionaries; reject aligned states if the model reads language ids."""
         lexicons, seed = resources.lexicons, resources.seed
         dictionaries = self.dictionary.prepare(
             lexicons, resources.vocab, self.name, seed=seed, max_tokens=self.max_subwords

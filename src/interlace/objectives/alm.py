@@ -112,8 +112,8 @@ class Alm(Objective):
         if share < NOTED_SHARE:
             return []
         pair = "-".join(examples.languages)
-        note = f"{share:.1%} of {len(examples):,} switched sentences of {pair} differ from the tokens of their text"
-        return [f"alm: {note}, because words are not separated by spaces; `interlace code-switch` and `mlm` are exact"]
+        note = f"{share:.1%} of {len(examples):,} code-switched sentences of {pair} have other tokens than their text"
+        return [f"alm: {note}, because phrases keep their tokens; `interlace code-switch` and `mlm` avoid this"]
 
     def pair_costs(self, source: NDArray[Any], target: NDArray[Any]) -> NDArray[Any]:
         """Return (n,) tokens of one sentence as long as the longer side.

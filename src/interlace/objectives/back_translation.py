@@ -62,6 +62,7 @@ class BackTranslation(Seq2SeqObjective):
     """
 
     term: ClassVar[str] = "back_translation"
+    generates: ClassVar[bool] = True
 
     intermediate_languages: list[str] = Field(
         [],

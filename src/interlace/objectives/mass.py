@@ -8,8 +8,6 @@
 Legend: B sequences; T tokens of the longest decoder input.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
@@ -110,10 +108,9 @@ def fragment_layout(
 
     If the fragment ends its sentence, the end is predicted too.
 
-    span: (B,) start and (B,) stop of each fragment.
-    targets: (B,) target language token of each row.
-    masked: put a mask for every token before the fragment, so that tokens have their own positions (Song et al.
-        2019, figure 1); tokens after the fragment affect no prediction and are omitted.
+    span: (B,) start and (B,) stop of each fragment. targets: (B,) target language token of each row.
+    masked: put a mask for every token before the fragment, so that tokens have their own positions (Song et al. 2019,
+        figure 1); tokens after the fragment affect no prediction and are omitted.
     placed: set the position of the fragment instead of masks (section 4.1).
     """
     starts, stops = span

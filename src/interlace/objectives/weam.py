@@ -229,14 +229,9 @@ def exchange_states(
 ) -> StateExchange:
     """Find for every prediction the states of the tokens it is aligned with.
 
-    Args:
-        layout: sequences of two sides.
-        links: a row per pair; links of truncated words are ignored.
-        at: rows and columns of the N predictions, in row-major order.
-        expansion: how a link between words of several tokens is expanded.
-        mean: divide by the number of partners.
-        every: add a row of zeros for predictions without a partner.
-        exclude_masked: ignore partners that are predicted themselves.
+    links: a row per pair; links of truncated words are ignored. at: rows and columns of the N predictions, in row-major
+    order. expansion: how a link between words of several tokens is expanded. mean: divide by the number of partners.
+    every: add a row of zeros for predictions without a partner. exclude_masked: ignore partners that are predicted.
     """
     count, width = len(at[0]), layout.ids.shape[1]
     flat = at[0] * width + at[1]

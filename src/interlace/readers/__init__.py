@@ -1,7 +1,5 @@
 """Registry of readers: one file format per module. A reader yields `Text` or `TextPairs` in chunks of lines."""
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -166,9 +164,7 @@ def find_files(root: Path, pattern: str) -> list[Path]:
 def find_sides(root: Path, patterns: tuple[str, str], languages: Sequence[str]) -> list[Path]:
     """Return the files of both sides of line-aligned text: all of the first, then all of the second.
 
-    Raises:
-        DataError: a file has no counterpart, or several. What the wildcards of counterparts match, or their names in
-            two folders, must be equal except for the languages.
+    What the wildcards of counterparts match, or their names in two folders, must be equal except for the languages.
     """
     found = [find_files(root, pattern) for pattern in patterns]
     if max(map(len, found)) > 1:

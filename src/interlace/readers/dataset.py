@@ -464,11 +464,7 @@ def stored_files(path: Path) -> list[Path]:
 
 
 def open_dataset(name: Path | str) -> Any:
-    """Return the split that `hub:..` names as a `datasets.Dataset`, downloaded unless it is in the cache.
-
-    Raises:
-        DataError: the name has another form, there is no such data set, or the hub cannot be reached.
-    """
+    """Return the split that `hub:..` names as a `datasets.Dataset`, downloaded unless it is in the cache."""
     try:
         address = HubAddress.parse(str(name))
         from datasets import load_dataset_builder

@@ -1,7 +1,5 @@
 """Dumps of Wikipedia and other wikis: MediaWiki's export XML, `...-pages-articles.xml.bz2`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

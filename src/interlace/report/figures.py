@@ -100,10 +100,10 @@ def line_panel(title: str, curves: Sequence[Curve], span: Domain, unit: str) -> 
         *(svg.path([(across(step), up(value)) for step, value in curve.points], curve.style) for curve in curves),
     ]
     points = [(across(curve.points[-1][0]), up(curve.points[-1][1])) for curve in curves]
-    heights = svg.apart([y + 4 for _, y in points], _TYPE + 2, top, bottom + 4)
+    heights, edge = svg.apart([y + 4 for _, y in points], _TYPE + 2, top, bottom + 4), max(x for x, _ in points)
     for curve, words, (x, y), level in zip(curves, ends, points, heights, strict=True):
         parts.append(svg.marker(x, y, curve.style, f"{curve.label}: {words}", half=3.2))
-        parts.append(svg.text(x + 8, level, words, f"name c{curve.style % svg.STYLES}"))
+        parts.append(svg.text(edge + 8, level, words, f"name c{curve.style % svg.STYLES}"))
     spoken = ", ".join(f"{curve.label} {value}" for curve, value in zip(curves, last, strict=True))
     return svg.Drawing(width, height, f"{title}: {unit}; at the last step {spoken}", parts, "panel")
 
@@ -136,16 +136,11 @@ def dot_chart(
     *,
     names_above: bool = False,
 ) -> svg.Drawing:
-    """Draw rows of dots over a common horizontal axis.
+    """Draw rows of dots over a common horizontal axis, from top to bottom.
 
     Dots of a row are a little above each other, so that equal values do not hide each other.
 
-    Args:
-        title: of the chart.
-        rows: from top to bottom.
-        ends: of the axis.
-        keys: name -> style, drawn under the title.
-        names_above: whether names of rows are above their dots, for long names.
+    ends: of the axis. keys: name -> style, drawn under the title. names_above: for long names of rows.
     """
     left = 12.0 if names_above else min(10 + max(svg.text_width(row.name, _TYPE) for row in rows), 0.5 * WIDTH)
     height, top = (32.0, 68.0) if names_above else (27.0, 40.0 if keys is None else 60.0)
@@ -269,7 +264,7 @@ def alignment_matrix(matrix: AlignmentMatrix) -> svg.Drawing:
     """Draw source words down, target words across, a square for each link, and gold links as outlines."""
     cell, size, gap, slope = 22.0, 13.0, 7.0, radians(55)  # gap: between a word and the squares
     source, target = ([clipped(word, 30) for word in side] for side in (matrix.source, matrix.target))
-    left = max([svg.text_width(word, size) for word in source], default=0.0) + gap + 2
+    left = max([svg.text_width(word, size) * 1.1 for word in source], default=0.0) + gap + 2  # the font is unknown
     top = max([svg.text_width(word, size) for word in target], default=0.0) * sin(slope) + gap + size
     right, bottom = left + cell * len(target), top + cell * len(source)
 

@@ -7,20 +7,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from interlace.aligners import Alignments
-from interlace.alignment import WordPairs
 from interlace.core.errors import DataError
 from interlace.core.json_files import checked, parse_json, read_json
 from interlace.report.text import short_labels
 from interlace.scores import Scale, ScoreTable, table_of_entries
 from interlace.tasks import TASKS
 from interlace.training import run_folder
+
+if TYPE_CHECKING:
+    from interlace.aligners import Alignments
+    from interlace.alignment import WordPairs
 
 Vectors = NDArray[np.float32]
 
@@ -192,11 +194,7 @@ def short_names(runs: Sequence[Run]) -> dict[str, str]:
 
 
 def read_runs(folders: Sequence[Path]) -> list[Run]:
-    """Read runs in the order given, and assign them to columns.
-
-    Raises:
-        DataError: no folder, a duplicate, not a run folder, or a damaged file.
-    """
+    """Read runs in the order given, and assign them to columns; reject none, a duplicate, and other folders."""
     if not folders:
         raise DataError("a report needs at least one run folder; none was given")
     if len({folder.resolve() for folder in folders}) < len(folders):

@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
 
-from interlace.core.json_files import read_json
+from interlace.core.json_files import read_json, write_json
 from interlace.core.randomness import Purpose, generator
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.score_store import outcomes_key
@@ -40,7 +40,6 @@ from interlace.scores.published import PublishedRow
 from interlace.scores.published import rows as published_rows
 from interlace.scores.statistics import ALPHA, mean_interval, rank_correlation
 from interlace.training.predictions import outcomes_file, read_outcomes
-from interlace.training.run_folder import write_json
 
 Recipes = Mapping[str, Recipe]
 
@@ -54,15 +53,9 @@ _THEIRS = "Rows in italics are published results (other data and models), not co
 
 
 def summarize(study: Study, folder: Path, into: Path) -> list[Table]:
-    """Write the tables and comparisons of all finished cells, and return the tables.
+    """Write the tables and comparisons of all finished cells into the study's folder, and return the tables.
 
-    Args:
-        study: the grid.
-        folder: of the study's file.
-        into: the study's folder.
-
-    Raises:
-        SettingsError: `evaluate.metrics` has a metric that a task does not have.
+    folder: of the study's file. Metrics that a task does not have raise a SettingsError.
     """
     place = StudyFolder(into)
     if not read_json(into / RESULTS, default=None):
@@ -157,13 +150,9 @@ def tables(
 ) -> list[Table]:
     """Return the main table over all tasks, then a table for each task and setting.
 
-    Args:
-        table: the scores.
-        title: of the study.
-        baseline: the system that others are tested against; default: the first.
-        recipes: of each system, which name its published results.
-        metrics: by task, the metrics to show; default: the main one. Tables of a task also show the metrics that papers
-            print of its systems.
+    baseline: the system that others are tested against; default: the first.
+    recipes: of each system, which name its published results.
+    metrics: by task, the metrics to show; default: the main one. Tables of a task also show those that papers print.
     """
     table = held_out.add_all_words(table)
     published = _published_rows(recipes)
@@ -448,13 +437,14 @@ def findings_tables(found: Sequence[Verdict], title: str) -> list[Table]:
     """Return the table `findings`, a row per finding; none without findings."""
     heads = ["source", "family", "verdict", "first", "second", "difference", "interval", "margin", "p", "runs"]
     columns = tuple(Column(head, is_text=head in heads[:3]) for head in heads)
-    lines = [Line(one.finding.claim, tuple(map(Entry, _verdict_texts(one)))) for one in found]
+    decimals = 1 if all(one.finding.margin % 1 == 0 for one in found) else 2
+    lines = [Line(one.finding.claim, tuple(map(Entry, _verdict_texts(one, decimals)))) for one in found]
     return [Table("findings", f"{title}: findings", columns, tuple(lines), _FINDINGS, "claim")] if found else []
 
 
-def _verdict_texts(one: Verdict) -> list[str]:
+def _verdict_texts(one: Verdict, decimals: int) -> list[str]:
     numbers = [*one.means, one.difference.value, one.difference.low, one.difference.high]
-    a, b, value, low, high = ("" if math.isnan(number) else f"{number:.4g}" for number in numbers)
+    a, b, value, low, high = ("" if math.isnan(number) else f"{number:.{decimals}f}" for number in numbers)
     sign, finding = "\N{PLUS-MINUS SIGN}" * (one.finding.kind == "equal"), one.finding
     tested = [a, b, value, f"{low} to {high}" * bool(low)]
     p = "" if math.isnan(one.p) else _p(one.p)

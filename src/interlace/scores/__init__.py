@@ -162,12 +162,12 @@ class ScoreTable(tuple[Score, ...]):
         sizes: dict[str, list[int]] = {}
         for row in self:
             for name, size in row.candidates.items():
-                sizes.setdefault(f"{row.task}, {name}", []).append(size)
+                sizes.setdefault(f"{row.task}: {name}", []).append(size)
         found = [
-            f"{name} ({' to '.join(f'{size:,}' for size in sorted({min(some), max(some)}))})"
+            f"{name}, {' to '.join(f'{size:,}' for size in sorted({min(some), max(some)}))} words"
             for name, some in sizes.items()
         ]
-        return f"Candidates: {'; '.join(found)}." if found else ""
+        return f"Candidates of {'; of '.join(found)}." if found else ""
 
     def majority_note(self) -> str:
         """Return a sentence on the accuracy of always predicting the most frequent class; empty without any."""
@@ -253,14 +253,9 @@ def table_of_entries(
 ) -> ScoreTable:
     """Return the rows of evaluation entries (`scores.json`): the main metric of each, then its other metrics.
 
-    Args:
-        entries: each with `task`, `metric`, `language`, `score`, and `scores` by metric.
-        where: names the file in errors.
-        scale: unit and direction of the metrics other than the main one, by task and metric.
-        columns: values of further columns, the same in all rows.
-
-    Raises:
-        DataError: an entry lacks a column, or has a value of the wrong type.
+    entries: each with `task`, `metric`, `language`, `score`, and `scores` by metric. where: names the file in errors.
+    scale: unit and direction of the metrics other than the main one, by task and metric.
+    columns: values of further columns, the same in all rows.
     """
     rows: list[Score] = []
     for number, entry in enumerate(entries, 1):

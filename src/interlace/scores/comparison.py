@@ -135,12 +135,7 @@ def aggregate(table: ScoreTable, metrics: Mapping[str, Sequence[str]] = {}) -> R
 
     The mean of a group of measures is over the languages that all systems have scores for, within each run and seed.
 
-    Args:
-        table: the scores.
-        metrics: by task; the main metric of tasks that are not named.
-
-    Raises:
-        SettingsError: a task has no such metric.
+    metrics: by task; the main metric of tasks that are not named. One that a task does not have is a SettingsError.
     """
     for task, names in metrics.items():
         known = table.filter(task=task).unique("metric")
@@ -307,17 +302,11 @@ def compare(
 
     Runs and languages are compared by metrics over all words where main metrics are over different words.
 
-    Args:
-        table: the scores.
-        baseline: name of a system; default: the first.
-        unit: what the test varies.
-        metrics: by task, the metrics to compare; default: the main one.
-        outcomes: reads the outcomes of test examples that a row is the score of; needed for `examples` and `both`.
-        draws: how often examples are resampled.
-        untested: takes the comparisons over examples that are impossible; default: the first is an error.
-
-    Raises:
-        SettingsError: no such system, unit or metric. DataError: outcomes are missing, or of different examples.
+    baseline: name of a system; default: the first. unit: what the test varies.
+    metrics: by task, the metrics to compare; default: the main one.
+    outcomes: reads the outcomes of test examples that a row is the score of; needed for `examples` and `both`.
+    draws: how often examples are resampled.
+    untested: takes the comparisons over examples that are impossible; default: the first is an error.
     """
     if unit not in get_args(Unit):
         raise SettingsError(f"unit {unit!r}: expected one of {', '.join(get_args(Unit))}")
@@ -338,6 +327,11 @@ def compare(
         raise SettingsError(f"unit {unit!r} needs the outcomes of test examples: give the study's folder")
     else:
         found = _over_examples(_Outcomes(table, results, outcomes), pairs, unit, draws, untested)
+    return _adjusted(found)
+
+
+def _adjusted(found: Sequence[Comparison]) -> list[Comparison]:
+    """Return the comparisons with p-values adjusted over the systems of each measure."""
     by_measure: dict[Measure, list[Comparison]] = {}
     for one in found:
         by_measure.setdefault(one.measure, []).append(one)

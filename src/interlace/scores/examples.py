@@ -185,10 +185,8 @@ def approximate_randomization(a: Examples, b: Examples, rng: Generator, draws: i
 def mcnemar(a: Examples, b: Examples) -> Significance:
     """Run the exact test of McNemar (1947) over the examples that only one system gets right.
 
-    The statistic is the number of these examples that the weaker system gets right.
-
-    Raises:
-        DataError: an example is neither right nor wrong, or the examples are clustered or not the same.
+    The statistic is the number of these examples that the weaker system gets right. Examples that are clustered, or
+    neither right nor wrong, raise a DataError.
     """
     _pair_count(a, b)
     if not (a.is_binary and b.is_binary) or a.is_clustered:

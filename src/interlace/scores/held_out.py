@@ -67,10 +67,7 @@ def different_words(table: ScoreTable) -> dict[str, list[str]]:
 def comparable_metrics(table: ScoreTable, metrics: Metrics, *, keep: bool = False) -> dict[str, Sequence[str]]:
     """Return the metrics to compare by task: over all words where those in `metrics` are over different words.
 
-    Args:
-        table: as `add_all_words` returns it.
-        metrics: by task; the main metric of tasks that are not named.
-        keep: whether to keep the metrics that are replaced.
+    table: as `add_all_words` returns it. metrics: by task; default: the main one. keep: also those that are replaced.
     """
     known = {(row.task, row.metric) for row in table}
     found: dict[str, Sequence[str]] = dict(metrics)

@@ -53,6 +53,7 @@ INIT_STD = 0.02  # standard deviation of a new head's weights, as in BERT
 Setting = Literal[
     "zero-shot", "supervised", "supervised-all", "translate-train", "translate-train-all", "translate-test"
 ]
+PER_LANGUAGE: tuple[Setting, ...] = ("supervised", "translate-train")  # settings with one fine-tuning a language
 """What a task is fine-tuned and scored on. zero-shot: fine-tuned on the source language. supervised: one model for each
 language, fine-tuned on its own training text; supervised-all: one model fine-tuned on that of all languages.
 translate-train(-all): the same with the source's training text translated into each language. translate-test:

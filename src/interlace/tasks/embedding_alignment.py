@@ -106,9 +106,6 @@ class EmbeddingAlignment(DictionaryTask):
 
         If some were trained on, `p@1` is over held-out words, `held out` is their share, and `p@1, all` and `p@1, seen`
         are over all and over those trained on.
-
-        Raises:
-            DataError: no word can be looked up.
         """
         sources, targets = examples.source.ids, examples.target.ids
         numbers, _ = distinct_rows(sources)

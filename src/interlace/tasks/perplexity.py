@@ -106,12 +106,7 @@ class Perplexity(ProbeTask):
 
         With each subword masked alone the main metric is `pseudo-perplexity`, so that no table compares it with the
         other. `unknown` is the share that the vocabulary cannot spell, `cut` what is beyond the maximum length,
-        `sentences` how many are measured.
-
-        Raises:
-            CheckpointError: the model is an encoder alone, whose vocabulary head is random.
-            DataError: the vocabulary spells nothing of the text.
-            SettingsError: the model cannot be measured this way.
+        `sentences` how many are measured. An encoder alone, whose vocabulary head is random, is rejected.
         """
         if backbone.fresh_head:
             raise CheckpointError(

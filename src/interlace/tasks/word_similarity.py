@@ -99,11 +99,7 @@ class WordSimilarity(ProbeTask):
         return self.measure_words(vectors, examples)
 
     def measure_words(self, vectors: Mapping[str, WordVectors], examples: JudgedPairs) -> Scores:
-        """Return `spearman`, `pearson`, their harmonic mean (0 if one is not positive), and `coverage`, in percent.
-
-        Raises:
-            DataError: there are no vectors of a language, or of fewer than three pairs, or all judgments are equal.
-        """
+        """Return `spearman`, `pearson`, their harmonic mean (0 if one is not positive), and `coverage`, in percent."""
         sides = [vectors_of(self.name, vectors, language) for language in examples.languages]
         words = (examples.first, examples.second)
         rows = [side.find(own, fold=self.ignore_case) for side, own in zip(sides, words, strict=True)]
@@ -142,10 +138,7 @@ def correlations(found: NDArray[np.float64], gold: NDArray[np.float64]) -> dict[
 def read_table(path: Path, column: str = "") -> list[Row]:
     """Read first words, second words and scores; a first line without a score is a header.
 
-    column: the score's name in the header; empty: the third.
-
-    Raises:
-        DataError: no such column, or a line without two words and a score; names file and line.
+    column: the score's name in the header; empty: the third. A DataError names file and line.
     """
     rows, place = list[Row](), 2
     for number, line in enumerate(read_lines(path), 1):
@@ -167,11 +160,7 @@ def read_table(path: Path, column: str = "") -> list[Row]:
 
 
 def read_two_files(words: Path, gold: Path) -> list[Row]:
-    """Read the same from a file with two words per line, and one with a score per line.
-
-    Raises:
-        DataError: a line is not as expected, or one file has more lines; names file and line.
-    """
+    """Read the same from a file with two words per line, and one with a score per line."""
     rows = list[Row]()
     for number, (line, judged) in enumerate(zip_longest(read_lines(words), read_lines(gold)), 1):
         if line is None or judged is None:

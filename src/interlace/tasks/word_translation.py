@@ -117,17 +117,12 @@ class WordTranslation(DictionaryTask):
         return self.measure_words(vectors, examples)
 
     def measure_words(self, vectors: Mapping[str, WordVectors], examples: DictionaryEntries) -> Scores:
-        """Measure word vectors by language.
+        """Return `p@1`, `p@5`, `p@10` and `mrr`, each by `csls` and by `cosine`, and what follows.
 
-        Returns:
-            `p@1`, `p@5`, `p@10` and `mrr`, each by `csls` and by `cosine`; `p@1 csls, not identical` over words without
-            an identically spelled translation, if there are such; `mean cosine` and `mean distance` (not in percent)
-            over the entries; `identical`, the share of words with an identically spelled translation; and `coverage`,
-            that of the dictionary's words that have vectors. If some were trained on: all but `coverage` over held-out
-            words, `held out` as their share, and the same names with `, all` and `, seen`.
-
-        Raises:
-            DataError: there are no vectors of a language, or no entry has both.
+        `p@1 csls, not identical` over words without an identically spelled translation, if there are such; `mean
+        cosine` and `mean distance` (not in percent) over the entries; `identical`, the share of words that have such a
+        translation; and `coverage`, that of the dictionary's words that have vectors. If some were trained on: all but
+        `coverage` over held-out words, `held out` as their share, and the same names with `, all` and `, seen`.
         """
         sides = [vectors_of(self.name, vectors, language).top(self.max_words) for language in examples.languages]
         found = self._entries_with_vectors(sides[0], sides[1], examples)

@@ -54,13 +54,7 @@ class Text:
 
     @classmethod
     def of(cls, lines: Sequence[str], language: str = "", word_tokenizer: str = "whitespace") -> Text:
-        """Tokenize lines; `interlace list word-tokenizers` shows the names.
-
-        Raises:
-            SettingsError: there is no such word tokenizer.
-            MissingDependencyError: it needs a package that is not installed.
-            DataError: a line contains a line feed or a lone surrogate.
-        """
+        """Tokenize lines without line feeds and lone surrogates; `interlace list word-tokenizers` shows the names."""
         from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
         check_lines(lines)

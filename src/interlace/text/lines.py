@@ -60,11 +60,7 @@ def cut_file(path: Path, lines: int) -> list[FileLines]:
 
 
 def read_lines(path: Path | str | FileLines) -> Iterator[str]:
-    """Iterate over the lines of a file or of a part of it; a leading byte order mark is dropped.
-
-    Raises:
-        DataError: the file is missing (names the nearest), empty, damaged, holds many NUL bytes, or is not UTF-8.
-    """
+    """Iterate over the lines of a UTF-8 file or of a part of it; a leading byte order mark is dropped."""
     part = path if isinstance(path, FileLines) else FileLines(Path(path))
     path, first, rest = part.path, part.line, list[bytes]()  # number of the next line; an unfinished line
     seen = False
@@ -91,24 +87,14 @@ def read_lines(path: Path | str | FileLines) -> Iterator[str]:
 
 
 def lines_of(file: BinaryIO, name: str) -> Iterator[str]:
-    """Iterate over the lines of an open file as they arrive; errors name the file `name`.
-
-    Raises:
-        DataError: a line is not UTF-8.
-    """
+    """Iterate over the lines of an open UTF-8 file as they arrive; errors name the file `name`."""
     for number, data in enumerate(iter(file.readline, b""), 1):
         raw = data.removeprefix(_BOM) if number == 1 else data
         yield from _decoded(raw.removesuffix(b"\n"), name, number)
 
 
 def read_blocks(path: Path | str, start: int = 0, end: int | None = None) -> Iterator[bytes]:
-    """Iterate over blocks of a file's bytes, decompressed if its name ends in one of `COMPRESSED`.
-
-    start, end: positions of the bytes to read.
-
-    Raises:
-        DataError: the file is missing, damaged or unreadable.
-    """
+    """Iterate over blocks of a file's bytes from `start` to `end`, decompressed by suffix (`COMPRESSED`)."""
     path = must_exist(path)
     try:
         with _opened(path, "rb") as file:

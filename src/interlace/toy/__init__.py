@@ -3,8 +3,6 @@
 Every sentence comes with gold words, tags, names and trees, and every pair of sentences with a gold alignment.
 """
 
-from __future__ import annotations
-
 from interlace.toy.concepts import CONCEPTS
 from interlace.toy.corpus import ToyCorpus, toy_version, write_toy
 from interlace.toy.languages import LANGUAGES, ToyLanguage, language, links, pairs, text

@@ -4,8 +4,6 @@ Concept names are English words for readability; no grammar looks into them. The
 language needs one dictionary. Where a language cannot express a distinction, a flag here (see `timed`) excludes it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Every list of scenes is drawn under a name of its own (`stream`), so adding a la
 changes no other file. Held-out scenes are one list for all languages and kinds of plain sentence.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -87,10 +85,7 @@ class ToyCorpus(Settings):
 def write_toy(toy: ToyCorpus, into: Path) -> None:
     """Write the files of a toy corpus into the folder `into`, which appears whole or not at all.
 
-    The bytes are a pure function of the settings and `toy_version()`. An older toy corpus at `into` is replaced.
-
-    Raises:
-        DataError: `into` holds something that is no toy corpus, or the disk is full.
+    The bytes are a pure function of the settings and `toy_version()`. Only an older toy corpus at `into` is replaced.
     """
     must_be_replaceable(into, META, "toy corpus")
     with atomic_folder(into) as folder:

@@ -9,8 +9,6 @@ hypotheses are negated, and contradictions of two affirmative scenes (hot, cold)
 affirmative one (hot, not cold) are preferred.
 """
 
-from __future__ import annotations
-
 from enum import Enum, auto
 from itertools import chain
 from itertools import count as naturals

@@ -5,8 +5,6 @@ two participants may have swapped places, determiners or qualities. Every first 
 English words, and the label is drawn at random. In other languages case, agreement or classifiers may show a swap.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations
 from itertools import count as naturals

@@ -1,7 +1,5 @@
 """Extractive questions on short passages: each is answered by a span of one statement, and by no other statement."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple

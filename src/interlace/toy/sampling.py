@@ -4,8 +4,6 @@ Among the words that fit, draws are even by default, so that many words (names, 
 each word a frequency of its own, overall and in each context, as in natural text.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
@@ -34,9 +32,6 @@ def sample(count: int, split: str = "train", seed: int = 0, stream: int = 0, hab
 
     No scene belongs to two splits (`split_of`). Streams of one split are independent draws, such as each language's
     monolingual text. habits: see `ToyCorpus.habits`.
-
-    Raises:
-        SettingsError: an unknown split.
     """
     if split not in SPLITS:
         raise SettingsError(f"there is no split {split!r} of the toy corpus{did_you_mean(split, SPLITS)}")

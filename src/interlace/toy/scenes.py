@@ -15,8 +15,6 @@ Every choice is one that every language has to express:
   given name of the same gender), place ("is in the kitchen").
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 from zlib import crc32

@@ -37,11 +37,7 @@ class ToySentence(NamedTuple):
     words: tuple[ToyWord, ...]
 
     def span(self, role: str) -> tuple[int, int]:
-        """Return the characters from the first to the last word of a role ("place" covers "place.head", ...).
-
-        Raises:
-            KeyError: the sentence has no word with this role.
-        """
+        """Return the characters from the first to the last word of a role ("place" covers "place.head", ...)."""
         inner = role + "."
         inside = [word for word in self.words if any(one == role or one.startswith(inner) for one in word.roles)]
         if not inside:

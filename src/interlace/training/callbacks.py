@@ -177,11 +177,7 @@ class CheckpointCallback:
         accelerator.wait_for_everyone()
 
     def resume(self) -> int:
-        """Load the newest checkpoint that the first process finds, and return its step (0: none).
-
-        Raises:
-            RunError: another process does not find the same checkpoint. CheckpointError: it is damaged.
-        """
+        """Load the newest checkpoint, which all processes must find, and return its step (0: none)."""
         found = self._newest()
         if not found:
             return 0

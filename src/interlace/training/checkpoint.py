@@ -56,12 +56,9 @@ def save(
     state: dict[str, Any],
     accelerator: Accelerator | None = None,
 ) -> Path:
-    """Write `folder/step-XXXXXXXX` and return its path; `state` is plain JSON.
+    """Write `folder/step-XXXXXXXX` and return its path; `state` is plain JSON. Earlier checkpoints stay intact.
 
     accelerator: of sharded weights, of which each process writes its part; all processes must then call this.
-
-    Raises:
-        DataError: the disk is full; earlier checkpoints stay intact.
     """
     final = path_of(folder, step)
     folder.mkdir(parents=True, exist_ok=True)
@@ -85,11 +82,7 @@ def save(
 
 
 def _save_parts(tensors: dict[str, Tensor], folder: Path) -> None:
-    """Write this process's parts of sharded tensors into the first process's folder, with their places in the header.
-
-    Raises:
-        CheckpointError: a process cannot write.
-    """
+    """Write this process's parts of sharded tensors into the first one's folder, with their places in the header."""
     from accelerate.utils import broadcast_object_list
     from torch.distributed.checkpoint.api import CheckpointException
     from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageWriter
@@ -116,12 +109,9 @@ def path_of(folder: Path, step: int) -> Path:
 
 @torch.no_grad()
 def load(path: Path, model: nn.Module, optimizer: Optimizer | None = None) -> CheckpointState:
-    """Load a checkpoint into the model (and the optimizer), and return its state.
+    """Load a checkpoint into the model (and the optimizer), and return its state; or raise a CheckpointError.
 
     Either may be sharded, over any number of processes: each process reads its parts.
-
-    Raises:
-        CheckpointError: a file is missing or damaged, or the checkpoint belongs to another model.
     """
     stored, tensors = StoredWeights(path), dict(named_weights(model))
     saved = {name for name in stored.shapes if ":" not in name}
@@ -156,9 +146,6 @@ class StoredWeights:
     """The tensors of a checkpoint by name, sharded or not; those of the optimizer are called `MOMENT:NAME`.
 
     shapes: of all tensors.
-
-    Raises:
-        CheckpointError: a file is missing or damaged.
     """
 
     def __init__(self, path: Path) -> None:

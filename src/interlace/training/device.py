@@ -32,11 +32,8 @@ def accelerator_for(
     """Return an accelerator for a CPU, one GPU, or the processes of `torchrun` or `accelerate launch`.
 
     precision: `"no"` (float32), `"bf16"` or `"fp16"` (autocast), or `"auto"`, see `resolved`. With autocast, products
-        that stay in float32 have TF32's precision on a GPU.
+    that stay in float32 have TF32's precision on a GPU.
     trackers: accelerate's names of trackers; they write below `folder` after `start_trackers`.
-
-    Raises:
-        MissingDependencyError: a tracker's package is not installed.
     """
     for tracker in trackers:
         if find_spec(tracker) is None:

@@ -220,12 +220,9 @@ def cosine_gap(source: NDArray[np.float32], target: NDArray[np.float32]) -> floa
 def linear_cka(source: NDArray[np.float32], target: NDArray[np.float32], *, debiased: bool = True) -> float:
     """Return the linear centered kernel alignment of (n, H) rows, n at least 4 (Kornblith et al. 2019, section 3).
 
-    1: the sides are the same up to rotation and scale; 0: unrelated. As published it nears 1 for any two sides with
-    fewer rows than components. Debiased, by the HSIC estimator of Song et al. (2012) as in Nguyen et al. (2021),
-    unrelated sides have 0 on average for any n.
-
-    Returns:
-        At most 1; debiased it may be slightly below 0. 0 if all rows of a side are equal.
+    1: the sides are the same up to rotation and scale; 0: unrelated, or a side's rows are equal. As published it nears
+    1 for any two sides with fewer rows than components. Debiased, by the HSIC estimator of Song et al. (2012) as in
+    Nguyen et al. (2021), unrelated sides have 0 on average for any n, and values may be slightly below 0.
     """
     grams = []  # (n, n) inner products of the centered rows, scaled so that small states do not underflow
     for side in (source, target):

@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 
 from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.core.files import atomic_folder
-from interlace.core.json_files import json_record, read_json
+from interlace.core.json_files import json_record, read_json, write_json
 from interlace.core.ragged import Ragged
 from interlace.models.backbone import freeze_layers
 from interlace.objectives import Prepared, Resources
@@ -29,7 +29,6 @@ from interlace.training.loop import Progress, Training, TrainingModel, steps
 from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource
 from interlace.training.optimizer import OptimizerSettings
 from interlace.training.predictions import write_predictions, write_probe_outcomes
-from interlace.training.run_folder import write_json
 from interlace.training.selection import (
     FineTuneRun,
     Item,
@@ -54,11 +53,7 @@ _STATE, _BEST = "state.json", "best.safetensors"
 
 
 def fine_tune_runs(job: EvaluationJob) -> list[FineTuneRun]:
-    """Return the fine-tunings of a task, or the runs without training of a probe.
-
-    Raises:
-        SettingsError: translate-test for a task whose labels do not apply to a translation.
-    """
+    """Return the fine-tunings of a task, or the runs without training of a probe; reject impossible translate-test."""
     task = job.task
     if isinstance(task, FineTuneTask) and "translate-test" in task.settings and not task.translatable:
         raise SettingsError(f"{job.name}: translate-test is for tasks with one label a text, not for this one")
@@ -69,10 +64,7 @@ def readable(job: EvaluationJob, run: FineTuneRun) -> tuple[FineTuneRun, DataErr
     """Return the run without the languages whose own files cannot be read, and an error that says why.
 
     A development set is a language's own file under `per-language-dev` only. Otherwise it selects the weights of all
-    languages and is, like training text, required by `score_run`.
-
-    Raises:
-        DataError: no language is left.
+    languages and is, like training text, required by `score_run`. At least one language must be left.
     """
     per_language = _tuning(job).select == "per-language-dev"
     complete: list[Item] = []
@@ -93,11 +85,7 @@ def readable(job: EvaluationJob, run: FineTuneRun) -> tuple[FineTuneRun, DataErr
 
 
 def score_run(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
-    """Return the score rows of one fine-tuning, over all its learning rates, or of a probe.
-
-    Raises:
-        DataError: a file is missing or wrong; all files are read before the training starts.
-    """
+    """Return the score rows of one fine-tuning, over all its learning rates, or of a probe; read all files first."""
     if run.train_languages:
         return _score_fine_tuned(job, run)
     rows: list[Score] = []
@@ -380,9 +368,6 @@ def save_sweep(folder: Path, groups: Sequence[SelectionGroup], done: int, diverg
     """Write what the first `done` learning rates found: `state.json`, and the best weights in `best.safetensors`.
 
     diverged: learning rates with reasons.
-
-    Raises:
-        DataError: the disk is full; the previous state stays intact.
     """
     from safetensors.torch import save_file
 
@@ -418,11 +403,7 @@ class _Sweep(TypedDict):
 
 
 def restore_sweep(folder: Path, groups: Sequence[SelectionGroup]) -> tuple[int, dict[float, str]]:
-    """Restore the groups, and return the number of finished learning rates and the diverged ones.
-
-    Raises:
-        RunError: the state is damaged.
-    """
+    """Restore the groups, and return the number of finished learning rates and the diverged ones."""
     from safetensors.torch import load_file
 
     state = read_json(folder / _STATE, _Sweep, None)

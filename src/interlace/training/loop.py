@@ -32,7 +32,6 @@ from torch.amp import GradScaler
 from interlace.core.errors import RunError
 from interlace.core.randomness import Purpose, torch_seed
 from interlace.core.schedules import value_at
-from interlace.objectives.back_translation import BackTranslation
 from interlace.training.device import peak_flops, peak_memory, training_flops
 from interlace.training.mixture import MixtureDraw
 
@@ -149,7 +148,7 @@ def uses_all_parameters(model: TrainingModel, mixture: Mixture, accelerator: Acc
     trained = {parameter for parameter in model.parameters() if parameter.requires_grad}
     first = {source.objective: number for number, source in reversed(list(enumerate(mixture.sources)))}
     for name, number in first.items():
-        batch = mixture.batch(MixtureDraw(1, number, 0, ()), 0).to(accelerator.device)
+        batch = mixture.first_batch(number).to(accelerator.device)
         with accelerator.autocast():
             loss, _ = model(name, batch, dict.fromkeys(batch.counts, 1.0))
         nodes, seen = [loss.grad_fn], set[Any]()
@@ -201,12 +200,10 @@ def steps(
     """Train from `progress.done` to `training.last`, yielding after each update; `progress.stop` ends the loop.
 
     Reading a number waits for a GPU, so updates on one are yielded in groups of `read_every`, and where one is due.
+    An update with a gradient that is not finite is skipped; several in a row raise a RunError, and so do batches of an
+    objective that count different things.
 
     due: whether the consumers need the weights of a step, so that it must be yielded before the next update.
-
-    Raises:
-        RunError: the losses or gradients of several updates in a row are not finite, or the batches of an objective
-            count different things; the weights follow no update whose gradient is not finite.
     """
     counter, pending = StepCounts(training.accelerator), list[_Update]()
     peak, began = peak_flops(training.accelerator), 0.0
@@ -347,11 +344,7 @@ def _read(training: Training, pending: list[_Update], counter: StepCounts) -> li
 
 
 def _check_finite(training: Training, progress: Progress, step: TrainingStep) -> None:
-    """Count skipped updates in a row.
-
-    Raises:
-        RunError: there are too many.
-    """
+    """Count skipped updates in a row; raise a RunError if there are too many."""
     progress.skipped = progress.skipped + 1 if step.skipped else 0
     if not step.skipped:
         return
@@ -381,10 +374,8 @@ class StepCounts:
         """Return sums over all processes, and the names of a batch of this process that counts other things.
 
         The sums are predictions by term, `tokens`, `rows` and tokens by language of a step, and how many processes end
-        or have such a batch: numbers, or with several processes tensors that are not read here.
-
-        Raises:
-            RunError: a batch counts other things than the first of its source, and there is no other process.
+        or have such a batch: numbers, or with several processes tensors that are not read here. A single process raises
+        a RunError for such a batch.
         """
         each = []
         for batch in batches:
@@ -421,7 +412,7 @@ class StepCounts:
         if source.name not in self._flops:
             model = self._accelerator.unwrap_model(training.model)
             moved = batch.to(self._accelerator.device)
-            known = training.count_flops and not isinstance(source.learner, BackTranslation)
+            known = training.count_flops and not source.learner.generates
             used = training_flops(lambda: model(source.objective, moved, counts)) if known else 0
             self._flops[source.name] = used / max(batch.tokens, 1)
         return self._flops[source.name]

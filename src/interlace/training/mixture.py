@@ -117,17 +117,11 @@ class Mixture:
         alternate: bool = False,
         max_passes: float | None = None,
     ) -> None:
-        """Group the sources by objective.
+        """Group the sources, which are objectives on corpora, by objective.
 
-        Args:
-            sources: objectives on corpora.
-            seed: seed of the draws.
-            alpha: exponent of language sampling, a number or a schedule over steps.
-            alternate: take the objectives with a weight above 0 in turn; only corpora are drawn.
-            max_passes: maximum passes of an objective over a corpus during the run, on average.
-
-        Raises:
-            SettingsError: there are no sources.
+        alpha: exponent of language sampling, a number or a schedule over steps.
+        alternate: take the objectives with a weight above 0 in turn; only corpora are drawn.
+        max_passes: maximum passes of an objective over a corpus during the run, on average.
         """
         if not sources:
             raise SettingsError("the mixture is empty: no objective has a corpus that it can read")
@@ -141,11 +135,7 @@ class Mixture:
             self._groups.setdefault(source.objective, []).append(number)
 
     def draws(self, done: int, last: int, drawn: Sequence[int], slots: int) -> Iterator[MixtureDraw]:
-        """Yield the draws of steps `done + 1` to `last`, from the counters of batches given out so far.
-
-        Raises:
-            SettingsError: all weights are 0 at a step, or the run needs more passes than `max_passes`.
-        """
+        """Yield the draws of steps `done + 1` to `last`, from the counters of batches given out so far."""
         counters = list(drawn) or [0] * len(self.sources)
         limits = self._limits(last, slots)
         for step in range(done + 1, last + 1):
@@ -165,6 +155,10 @@ class Mixture:
         source = self.sources[draw.source]
         rng = generator(Purpose.BATCH, self.seed, draw.step, slot)
         return source.learner.batch(source.plan.examples(draw.first + slot), source.prepared, draw.step, rng)
+
+    def first_batch(self, source: int) -> Batch:
+        """Return the first batch of a source, as step 1 would build it."""
+        return self.batch(MixtureDraw(1, source, 0, ()), 0)
 
     def _objectives(self, step: int) -> dict[str, float]:
         """Return the weight of each objective at a step."""

@@ -42,13 +42,13 @@ from numpy.typing import NDArray
 
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import atomic
-from interlace.core.json_files import checked, parse_json
+from interlace.core.json_files import checked, parse_json, write_json
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.scores import ORACLE
 from interlace.scores.examples import Examples, bootstrap
-from interlace.training.run_folder import write_json
-from interlace.training.selection import PER_LANGUAGE, Item
+from interlace.tasks import PER_LANGUAGE
+from interlace.training.selection import Item
 
 if TYPE_CHECKING:
     from interlace.tasks import Scores
@@ -74,11 +74,9 @@ def safe_file_name(name: str) -> str:
 
 
 def confidence_interval(examples: Examples, unit: str = "%") -> dict[str, float]:
-    """Return `low` and `high` of a score: its 95 % bootstrap confidence interval over test examples.
+    """Return `low` and `high` of a score in a unit (or a ratio): its 95 % bootstrap interval over test examples.
 
     It does not cover the variance of seeds. Empty for a single example.
-
-    unit: unit of the score; percent, or the ratio itself.
     """
     found = bootstrap(examples, generator(Purpose.STATISTICS, 0, 3), draws=_BOOTSTRAP_SAMPLES)
     scale = 100.0 if unit == "%" else 1.0
@@ -91,10 +89,8 @@ def write_predictions(
 ) -> dict[str, Any]:
     """Write the predictions and outcomes of a fine-tuned model for one language, atomically.
 
-    Other languages in the files are kept if they have the same model and settings (`job.key`).
-
-    Returns:
-        `low` and `high` of the score and the identity of the `examples`, for its row.
+    Other languages in the files are kept if they have the same model and settings (`job.key`). Returned for the score's
+    row: its `low` and `high`, and the identity of the `examples`.
     """
     task: Any = job.task
     outcomes: Any = scores.outcomes
@@ -113,11 +109,7 @@ def write_predictions(
 
 
 def write_probe_outcomes(run: Path, job: EvaluationJob, item: Item, scores: Scores) -> dict[str, Any]:
-    """Write the outcomes of a probe for one language, atomically.
-
-    Returns:
-        see `write_predictions`; empty if the probe has no outcomes.
-    """
+    """Write the outcomes of a probe, if it has any, for one language; return what `write_predictions` does."""
     outcomes = scores.outcomes
     if outcomes is None:
         return {}
@@ -143,13 +135,7 @@ def write_outcomes(
     Other languages in the file are kept if they have the same key. In settings with a fine-tuning a language, keys
     always differ; there all languages are kept until they are scored again.
 
-    Args:
-        path: see `outcomes_file`.
-        language: the scored language.
-        examples: the outcomes.
-        key: key of the score row.
-        arrays: other arrays of the language, by name.
-        classes: names of the predicted classes.
+    path: see `outcomes_file`. key: of the score row. arrays: others of the language, by name. classes: predicted ones.
     """
     from safetensors import safe_open
     from safetensors.numpy import save_file
@@ -182,12 +168,9 @@ def write_outcomes(
 
 
 def read_outcomes(path: Path, language: str, key: str | None = None) -> Examples:
-    """Return the outcomes of one language.
+    """Return the outcomes of one language; a DataError names the nearest if there are none.
 
     key: key of the score row that they must belong to; None: any.
-
-    Raises:
-        DataError: the file or language does not exist (names the nearest), has another key, or is damaged.
     """
     from safetensors import SafetensorError, safe_open
 

@@ -1,15 +1,19 @@
 """Batches as people read them: aligned lines for the terminal, and sample sequences for the report."""
 
+from __future__ import annotations
+
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from interlace.data.vocab import Vocab
 from interlace.objectives import Batch, Objective, token_texts
-from interlace.training.mixture import Mixture, MixtureDraw
+
+if TYPE_CHECKING:
+    from interlace.training.mixture import Mixture
 
 MAX_TOKENS = 80  # of a sequence in a sample
 
@@ -81,7 +85,7 @@ def training_samples(mixture: Mixture, vocab: Vocab, rows: int = 2) -> list[dict
     """Return the first sequences of the first batch of each source, exactly as step 1 would build them."""
     found = []
     for number, source in enumerate(mixture.sources):
-        batch = mixture.batch(MixtureDraw(1, number, 0, ()), 0)
+        batch = mixture.first_batch(number)
         if source.learner.architecture == "seq2seq":
             count = min(rows, len(batch.extra["decoder_ids"]))
             shown = [_translation(batch, vocab, row, source.language) for row in range(count)]

@@ -99,11 +99,7 @@ class StepRow(TypedDict, total=False):
 
 
 def check_folder(folder: Path, *marks: str) -> None:
-    """Reject a folder with files of others: none of the marks, and something other than logs and a failed start's.
-
-    Raises:
-        RunError: names what was found.
-    """
+    """Reject a folder with files of others: none of the marks, and something other than logs and a failed start's."""
     if not folder.is_dir() or any((folder / mark).is_file() for mark in (*marks, CELL)):
         return
     entries = sorted(path for path in folder.iterdir() if path.name[0] != "." and path.suffix != ".log")
@@ -120,9 +116,6 @@ def locked(folder: Path, *marks: str) -> Iterator[None]:
     A folder that this call makes is removed after an error if it holds no more than first records.
 
     marks: files one of which shows that the folder is of the kind that is wanted; default: the recipe of a run.
-
-    Raises:
-        RunError: another process holds the lock, the folder cannot be made or written, or holds files of others.
     """
     check_folder(folder, *(marks or [RECIPE]))
     made, lock = not folder.exists(), FileLock(folder / ".lock")
@@ -146,12 +139,6 @@ def locked(folder: Path, *marks: str) -> Iterator[None]:
         lock.release()
 
 
-def write_json(path: Path, data: Any) -> None:
-    """Write data atomically."""
-    with atomic(path) as partial:
-        partial.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
 def read_run(folder: Path) -> dict[str, Any]:
     """Return `run.json`; empty if there is none. Raise a DataError if it is damaged."""
     found: dict[str, Any] = read_json(
@@ -161,11 +148,7 @@ def read_run(folder: Path) -> dict[str, Any]:
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of `metrics.jsonl`, without the incomplete one that a killed process leaves at the end.
-
-    Raises:
-        DataError: a line is damaged.
-    """
+    """Return the lines of `metrics.jsonl`, without the incomplete one that a killed process leaves at the end."""
     return [row for row, _ in _metrics_lines(path)]
 
 

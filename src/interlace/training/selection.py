@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.tasks import FineTuneTask, ProbeTask, SelectionRule, Setting, Task
+from interlace.tasks import PER_LANGUAGE, FineTuneTask, ProbeTask, SelectionRule, Setting, Task
 
 Item = tuple["Setting", str]  # a setting and the language that is scored in it
 
-PER_LANGUAGE: tuple[Setting, ...] = ("supervised", "translate-train")  # settings with one fine-tuning a language
 ALL_LANGUAGES: tuple[Setting, ...] = ("supervised-all", "translate-train-all")  # settings with one for all languages
 
 _NEAR_BASELINE = 0.98  # of the entropy of the labels: only their frequencies have been learned
@@ -131,11 +130,8 @@ def collapsed(predictions: NDArray[Any], gold: NDArray[Any], loss: float, baseli
 
     For answers to questions, which are spans, only the loss is checked.
 
-    Args:
-        predictions: (n,) labels, -1 where there is none; others than integers are never collapsed.
-        gold: (n,) labels.
-        loss: mean training loss in nats since the last check.
-        baseline: see `baseline_loss`.
+    predictions, gold: (n,) labels, -1 where there is none; predictions other than integers are never collapsed.
+    loss: mean training loss in nats since the last check. baseline: see `baseline_loss`.
     """
     at_baseline = loss > _NEAR_BASELINE * baseline > 0
     if predictions.dtype.names:

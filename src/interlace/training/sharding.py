@@ -26,11 +26,7 @@ if TYPE_CHECKING:
 
 
 def shard(model: TrainingModel, accelerator: Accelerator) -> Any:
-    """Shard a model over all processes, in place; they must have the same weights. Return it prepared for training.
-
-    Raises:
-        SettingsError: a parameter has no dimension.
-    """
+    """Shard a model over all processes, in place; they must have the same weights. Return it prepared for training."""
     for name, parameter in model.named_parameters():
         if not parameter.ndim:
             hint = "give it one, as torch.zeros(1) has, or set train.shard = false"

@@ -32,13 +32,7 @@ _PENDING = -2  # not looked up yet
 
 
 def check_usable(pairs: WordPairs, name: str) -> NDArray[np.bool_]:
-    """(n,) whether each pair has words on both sides; logs how many do not.
-
-    name: of the aligner.
-
-    Raises:
-        DataError: no pair has words on both sides.
-    """
+    """(n,) whether each pair has words on both sides, logged for the aligner `name`; raise a DataError if none has."""
     usable: NDArray[np.bool_] = (pairs.source.lengths > 0) & (pairs.target.lengths > 0)
     if not usable.any():
         found = f"none of the {len(pairs)} pairs has" if len(pairs) else "there are no pairs with"
@@ -99,11 +93,7 @@ class Vocabularies(NamedTuple):
 
     @classmethod
     def of(cls, fold: Fold, source: Sequence[str] = (), target: Sequence[str] = (), name: str = "") -> Vocabularies:
-        """Number folded spellings. name: of the aligner that saved them.
-
-        Raises:
-            DataError: a list holds a word twice.
-        """
+        """Number folded spellings; raise a DataError, with the aligner's name, if a list holds a word twice."""
         both = cls(Vocabulary(fold, source), Vocabulary(fold, target))
         for side, types, own in zip(cls._fields, (source, target), both, strict=True):
             if len(own) < len(types):
@@ -135,10 +125,7 @@ class Prior:
         """Convert a lexicon, times a weight, to the numbers of vocabularies, which grow by its types.
 
         Entries that are equal after folding are added. If a type would have more than MAX_PRIOR links, all counts are
-        scaled down, because aligners count in 64-bit integers.
-
-        Raises:
-            DataError: a count is negative or not finite; names the entry.
+        scaled down, because aligners count in 64-bit integers. A DataError names an entry with an invalid count.
         """
         if lexicon is None or not len(lexicon) or weight == 0:
             return cls(np.zeros((0, 2), np.int32), np.zeros(0))

@@ -77,13 +77,7 @@ class Diagonal(Aligner):
     threads: Threads = 0
 
     def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedDiagonal:
-        """Train on all pairs.
-
-        priors: their counts times `prior_weight` are added to the expected links of every pass.
-
-        Raises:
-            DataError: no pair has words on both sides.
-        """
+        """Train on all pairs; `priors`, times `prior_weight`, are added to the expected links of every pass."""
         from interlace.aligners.diagonal.training import EmTraining, TrainingPairs, workers
 
         check_usable(pairs, self.name)
@@ -99,11 +93,7 @@ class Diagonal(Aligner):
     def restore(
         self, arrays: Mapping[str, NDArray[Any]], source_types: list[str], target_types: list[str]
     ) -> FittedDiagonal:
-        """Rebuild a model from what `FittedDiagonal.arrays` and `types` returned.
-
-        Raises:
-            DataError: an array is missing or does not fit the word lists.
-        """
+        """Rebuild a model from what `FittedDiagonal.arrays` and `types` returned; raise a DataError unless they fit."""
         from interlace.aligners.diagonal.cooccurrence import PROBABILITIES, table_of
         from interlace.aligners.diagonal.kernels import DiagonalModel
 

@@ -5,11 +5,9 @@ target type and of the numbers kept for the pair, adjacent in memory, because fe
 the time. There are 1.5 slots per pair, which keeps searches short.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import Any, cast
 
@@ -20,6 +18,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 from numpy.typing import NDArray
 
+from interlace.alignment.spill import SpilledColumn, cut_runs
 from interlace.core.ragged import Ragged
 
 Types = NDArray[np.int32]
@@ -238,3 +237,72 @@ def _find(starts: Slots, targets: Types, entries: Types, slots: Slots) -> None:
     """Fill in the slot of each (source type, target type); all are in the table."""
     for entry in range(len(entries)):
         slots[entry] = place_in_row(starts, targets, entries[entry, 0], entries[entry, 1])
+
+
+@dataclass
+class SpilledPairs:
+    """The type pairs of each part of a text, sorted, in temporary files, for tables that exceed the memory limit.
+
+    A pass over a part of the text works on a table in memory of that part's pairs: its probabilities come from the
+    table of all pairs, which is mapped from a file, and its counts are added to it. Both are in the order of source
+    types, so that the file is read from its beginning to its end. Counts are integers, so results equal those of one
+    table in memory.
+
+    types: number of source types. fields: the counts and probabilities of a slot. rows: pairs that are merged at a
+    time. chunks: the number of chunks of each part.
+    """
+
+    types: int
+    fields: Fields
+    rows: int
+    chunks: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._keys, self._starts = SpilledColumn(np.int64), [0]
+
+    def add(self, sets: list[NDArray[np.int64]], chunks: int) -> None:
+        """Add the pairs of the next part of the text."""
+        keys = np.sort(np.concatenate([keys[keys != EMPTY] for keys in sets]))
+        self._keys.append(keys)
+        self._starts.append(self._starts[-1] + len(keys))
+        self.chunks.append(chunks)
+
+    def table(self) -> Cooccurrence:
+        """Return a table of all pairs, mapped from a temporary file."""
+        degrees = np.zeros(self.types, np.int64)
+        for cuts in cut_runs(self._keys, self._starts, self.rows):
+            keys = np.unique(np.concatenate([self._keys.read(rows) for rows in cuts]))
+            degrees += np.bincount(keys >> 32, minlength=self.types)
+        starts = row_starts(degrees)
+        table = Cooccurrence(starts, SpilledColumn(slot_type(self.fields), rows=int(starts[-1])).mapped())
+        table.targets[:] = EMPTY
+        for part in range(len(self.chunks)):
+            fill_rows(self._run(part), starts, table.targets)
+        return table
+
+    def load(self, part: int, whole: Cooccurrence) -> Cooccurrence:
+        """Return the table of a part, with the probabilities of the table of all pairs and without counts."""
+        entries = self._entries(part)
+        table = table_of(entries, self.types, self.fields)
+        self._copy(entries, whole, table, [name for name, _ in PROBABILITIES])
+        return table
+
+    def add_counts(self, part: int, table: Cooccurrence, whole: Cooccurrence) -> None:
+        """Add the counts of a part to those of the table of all pairs."""
+        self._copy(
+            self._entries(part), table, whole, [name for name, _ in self.fields if name not in dict(PROBABILITIES)]
+        )
+
+    def _copy(self, entries: NDArray[np.int32], source: Cooccurrence, target: Cooccurrence, names: list[str]) -> None:
+        """Add fields of some pairs of one table to those of another, which are 0 in a new one."""
+        slots, others = source.find(entries), target.find(entries)
+        for name in names:
+            target.slots[name][others] += source.slots[name][slots]
+
+    def _run(self, part: int) -> NDArray[np.int64]:
+        return self._keys.read(slice(self._starts[part], self._starts[part + 1]))
+
+    def _entries(self, part: int) -> NDArray[np.int32]:
+        """(m, 2) source and target types of the pairs of a part."""
+        keys = self._run(part)
+        return np.stack([keys >> 32, keys & 0xFFFFFFFF], axis=1).astype(np.int32)

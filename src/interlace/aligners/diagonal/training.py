@@ -1,7 +1,5 @@
 """Variational EM for `diagonal`: passes over the text in chunks, each processed by several threads."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,8 +11,7 @@ from numpy.typing import NDArray
 
 from interlace.aligners.common.inputs import MAX_CELLS, Prior, Vocabularies
 from interlace.aligners.diagonal import Diagonal, kernels
-from interlace.aligners.diagonal.cooccurrence import PROBABILITIES, Cooccurrence, Fields, collect, in_rows
-from interlace.aligners.diagonal.spilled import SpilledPairs
+from interlace.aligners.diagonal.cooccurrence import PROBABILITIES, Cooccurrence, Fields, SpilledPairs, collect, in_rows
 from interlace.alignment import WordPairs
 from interlace.alignment.spill import GB, SpilledColumn
 from interlace.core.processors import processors

@@ -79,13 +79,7 @@ class Gibbs(Aligner):
         return views
 
     def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedGibbs:
-        """Train on all pairs, in parts if they exceed `max_training_cells`.
-
-        priors: their counts times `prior_weight` are links that samplers start with.
-
-        Raises:
-            DataError: no pair has words on both sides, or all such pairs are too long.
-        """
+        """Train on all pairs, in parts if they exceed `max_training_cells`; samplers start with priors as links."""
         from interlace.aligners.gibbs import sampler
         from interlace.aligners.gibbs.kernels import Posteriors
         from interlace.aligners.gibbs.model import Cut, GibbsModel, cell_starts, links_of
@@ -130,11 +124,7 @@ class Gibbs(Aligner):
     def restore(
         self, arrays: Mapping[str, NDArray[Any]], source_types: list[str], target_types: list[str]
     ) -> FittedGibbs:
-        """Rebuild a model from what `FittedGibbs.arrays` and `types` returned.
-
-        Raises:
-            DataError: an array is missing or does not fit the words, or a word is listed twice.
-        """
+        """Rebuild a model from what `FittedGibbs.arrays` and `types` returned; raise a DataError unless they fit."""
         from interlace.aligners.gibbs.model import Cut, GibbsModel, restore_directions
 
         vocabularies = Vocabularies.of(self.fold, source_types, target_types, self.name)

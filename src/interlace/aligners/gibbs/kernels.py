@@ -10,8 +10,6 @@ prior: one link is `unit` of them, so a type pair without links counts 1.
 All kernels release the GIL and are cached on disk.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -71,11 +71,7 @@ class SamplerDirection:
     def restore(
         cls, arrays: Mapping[str, NDArray[Any]], prefix: str, cuts: tuple[Cut, Cut], unseen: float, where: str
     ) -> SamplerDirection:
-        """Rebuild a direction from what `GibbsModel.arrays` returned; cuts: of the drawn and of the drawing side.
-
-        Raises:
-            DataError: an array is missing, or does not fit the others and the words.
-        """
+        """Rebuild a direction from `GibbsModel.arrays`, or raise a DataError. cuts: of drawn and drawing side."""
         by, to = cuts[0].size, cuts[1].size
         many = len(arrays.get(f"{prefix}.entries", ()))
         entries = checked_array(arrays, f"{prefix}.entries", np.int32, (many, 2), where)

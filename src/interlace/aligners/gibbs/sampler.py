@@ -327,13 +327,10 @@ def run_samplers(
     progress: Progress,
     part: int = 0,
 ) -> tuple[list[NDArray[np.float32]], list[LearnedView]]:
-    """Run one sampler per view and direction; results are added in a fixed order, whichever ends first.
+    """Run one sampler per view and direction; return the mean posteriors by direction, and what they learned by view.
 
-    schedule: sweeps of each model. threads: 0: one per processor. part: the number of the part of the text.
-
-    Returns:
-        The mean posteriors of drawing target words and of drawing source words, and what both samplers of each view
-        learned.
+    Results are added in a fixed order, whichever ends first. schedule: sweeps of each model. threads: 0: one per
+    processor. part: the number of the part of the text.
     """
     jobs = [(number, way) for number in range(len(views)) for way in (0, 1)]
     steps, done, lock = sum(schedule) * len(jobs), 0, Lock()

@@ -49,12 +49,7 @@ class Source:
 
     @classmethod
     def of(cls, files: Sequence[Path], languages: str, reader: str, word_tokenizer: str) -> Source:
-        """Build from command line options; `-` is standard input. `auto` as word tokenizer reads the first rows.
-
-        Raises:
-            SettingsError: not one or two files, not two languages, or no such reader or word tokenizer.
-            DataError: a file is missing.
-        """
+        """Build from command line options; `-` is standard input. `auto` as word tokenizer reads the first rows."""
         if not 1 <= len(files) <= 2:
             raise SettingsError(
                 f"expected two parallel files, or one with lines `source ||| target`; found {len(files)} files"
@@ -134,10 +129,6 @@ def linked(
     The word tokenizer that `align` recorded beside the alignments is used unless another one is given.
 
     sure: file of confidences, and minimum confidence.
-
-    Raises:
-        SettingsError: wrong number of files, unknown reader or word tokenizer, or only one of confidences and minimum.
-        DataError: a file is missing or damaged, or the alignments belong to another text.
     """
     grades, least = sure
     if (grades is None) != (not least):

@@ -51,7 +51,7 @@ Tokens = Annotated[
 ]
 Precision = Annotated[
     Literal["no", "bf16", "auto"],
-    typer.Option("--precision", help="Arithmetic: float32 (no), bfloat16, or bfloat16 where the hardware is fast."),
+    typer.Option("--precision", help="no: float32; bf16: bfloat16; auto: bfloat16 where the hardware is fast with it."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Translate in a direction that the run was not trained in.")]
 ShardOfText = Annotated[
@@ -105,7 +105,7 @@ MinCount = Annotated[int, typer.Option("--min-count", min=1, help="Minimum count
 Top = Annotated[
     int, typer.Option("--top", min=0, help="Maximum number of translations of a source word or phrase; 0: all.")
 ]
-Memory = Annotated[float, typer.Option("--memory", min=1e-6, help="GB for counts; more are kept in temporary files.")]
+Memory = Annotated[float, typer.Option("--memory", min=1e-6, help="GB of memory for counts; the rest is on disk.")]
 NoBorderWords = Annotated[
     bool, typer.Option("--no-border-words", help="Exclude phrases that begin or end with an unaligned word.")
 ]

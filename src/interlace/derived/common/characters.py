@@ -1,7 +1,5 @@
 """Classes of characters at word boundaries: sentence-final and closing marks, letters, scripts without blanks."""
 
-from __future__ import annotations
-
 import unicodedata
 from typing import Any
 

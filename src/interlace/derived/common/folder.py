@@ -3,8 +3,6 @@
 Words are those of the file (treebanks, tagged tokens), otherwise those of a word tokenizer.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
@@ -127,12 +125,7 @@ class Derivation:
 
 
 def write_folder(derivation: Derivation, files: Sequence[FolderFile], into: Path) -> dict[str, Any]:
-    """Write files of a derived language, and `meta.json` with the transformations; return its content.
-
-    Raises:
-        DataError: a file cannot be read, is empty, or lacks what a transformation needs.
-        SettingsError: a format cannot be written.
-    """
+    """Write files of a derived language, and `meta.json` with the transformations; return its content."""
     writer = _FolderWriter(derivation, into)
     about: dict[str, Any] = {
         "language": derivation.name,
@@ -190,13 +183,7 @@ def read_derivation(folder: Path) -> Derivation:
 
 
 def restore_folder(derivation: Derivation, files: Sequence[DerivedFile], into: Path, by: str) -> dict[str, Any]:
-    """Undo the transformations of files, and write `meta.json`; return its content.
-
-    by: where the derivation was read from.
-
-    Raises:
-        DataError: a file cannot be read or is empty. SettingsError: it has questions, whose answers are not recovered.
-    """
+    """Undo the transformations of files and write `meta.json`; return it. by: where the derivation was read from."""
     writer = _FolderWriter(derivation, into)
     restored = [writer.restore(file) for file in files]
     about = {"language": derivation.of, "undone": derivation.name, "by": by, "files": restored}
@@ -433,13 +420,7 @@ def language_of(files: Sequence[Path], default: str) -> tuple[str, str]:
 
 
 def derived_file(path: Path, reader: str = "", *, align: bool = True) -> DerivedFile:
-    """Return a file to write under its own name, with its alignments.
-
-    reader: empty for the one that fits the file.
-
-    Raises:
-        DataError: the file does not exist, or no reader fits. SettingsError: there is no such reader.
-    """
+    """Return a file to write under its own name, with its alignments. reader: empty for the one that fits the file."""
     name = reader or _reader_name(must_exist(path))
     settings = {"trees": _has_trees(must_exist(path))} if "trees" in READERS.get(name).model_fields else {}
     source = OriginalFiles(READERS.build({"name": name, **settings}, f"--reader {name}"), (path,))

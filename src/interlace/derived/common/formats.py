@@ -1,7 +1,5 @@
 """Writers of the file formats that readers read."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
@@ -20,12 +18,7 @@ _COLUMNS = {"iob": {"token", "tag"}, "nli": {"premise", "hypothesis", "label"}} 
 
 
 def write_as(reader: Reader, path: Path, chunks: Iterable[Any]) -> None:
-    """Write chunks of `Text` or `TextPairs` in the format of a reader; gzip by suffix.
-
-    Raises:
-        SettingsError: there is no writer for its format, or its settings name other columns than the default.
-        DataError: a cell contains a tab.
-    """
+    """Write chunks of `Text` or `TextPairs` in the format of a reader, if it has default settings; gzip by suffix."""
     name = type(reader).__module__.rpartition(".")[2]
     if name not in WRITERS:
         message = f"there is no writer for files of the reader {name!r}"

@@ -4,8 +4,6 @@ Legend: W words of all lines, L lines. `heads` (W,) are places in the line, -1 f
 first word of each line.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -8,8 +8,6 @@ They split at blanks, so that `3.5`, `U.S.` and WikiText's `@.@` are words. Othe
 marks inside; such marks end no sentence here, and what they join moves as one piece.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import ClassVar, Literal, NamedTuple
 

@@ -1,7 +1,5 @@
 """Derived texts with their alignments: in parts, composed, for pairs, and with labels that follow their words."""
 
-from __future__ import annotations
-
 import gc
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -45,10 +45,8 @@ class Forest:
     def of(cls, heads: Ragged, relations: Sequence[str], tags: Sequence[str]) -> Forest:
         """Build projective trees from a row of heads per line, and the relation and tag of each word.
 
-        Crossing arcs are lifted (Nivre and Nilsson 2005), so that each word with its descendants is contiguous.
-
-        Raises:
-            DataError: heads are no trees; names the line, from 1.
+        Crossing arcs are lifted (Nivre and Nilsson 2005), so that each word with its descendants is contiguous. A
+        DataError names the line, from 1, whose heads are no tree.
         """
         from interlace.derived.common.kernels import projectivize
 
@@ -143,13 +141,10 @@ class Treebank:
 
 
 def parsed(text: Text, files: Sequence[Path]) -> Forest:
-    """Return the trees of a text: its own, or those of `files`.
+    """Return the trees of a text: its own, or those of `files`; a DataError quotes a line that is not in them.
 
     A parse may be tokenized differently. Words of the parse inside one word of the text become one, with the head of
     the uppermost of them.
-
-    Raises:
-        DataError: it has none and no files are given, or a line is not in them; quotes the line.
     """
     if text.heads is not None or not files:
         try:

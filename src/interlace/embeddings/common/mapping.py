@@ -166,11 +166,7 @@ class MappingMethod(EmbeddingMethod):
         """Find and refine a rotation onto the pivot, with a record; raise a DataError if nothing connects the two."""
 
     def fit(self, sources: EmbeddingSources, seed: int = 0, progress: Progress | None = None) -> CrossLingualVectors:
-        """Train each language alone; return the vectors, all except the pivot's rotated as `start` finds.
-
-        Raises:
-            DataError: two languages differ in width. SettingsError: the pivot is not among the languages.
-        """
+        """Train each language alone; return the vectors, all except the pivot's rotated as `start` finds."""
         progress, mapping = progress or no_progress, self.mapping
         if mapping.pivot not in sources.languages:
             hint = did_you_mean(mapping.pivot, sources.languages)

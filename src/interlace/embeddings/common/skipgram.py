@@ -4,8 +4,6 @@ One thread is the default: several threads read the text in a nondeterministic o
 equal text, settings and seed.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -45,10 +43,6 @@ class SkipGram(Settings):
         """Train on lines of words, which are iterated over `epochs` + 1 times; return gensim's `KeyedVectors`.
 
         what: the name of the text, for errors and `progress`.
-
-        Raises:
-            DataError: no word is frequent enough.
-            MissingDependencyError: gensim is not installed.
         """
         try:
             from gensim.models.callbacks import CallbackAny2Vec

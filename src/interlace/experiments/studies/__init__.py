@@ -20,8 +20,8 @@ from pydantic import Field, field_validator
 from interlace.core.errors import InterlaceError, SettingsError, did_you_mean
 from interlace.core.names import Name
 from interlace.core.settings import Settings
-from interlace.core.store import ConfigStore, change, merged, put
-from interlace.experiments.recipe import RECIPES, Recipe, leaves
+from interlace.core.store import ConfigStore, change, leaves, merged, put
+from interlace.experiments.recipe import RECIPES, Recipe
 from interlace.scores.findings import MAX_FAMILY, StudyFinding
 
 STUDIES = ConfigStore("study", Path(__file__).parent, whole=("axes", "findings"))
@@ -123,11 +123,7 @@ class Study(Settings):
 
 
 def read_study(name: str, changes: Mapping[str, str] | None = None) -> tuple[Study, Path]:
-    """Return a study, from a file or a shipped name such as `tiny/quick` and with changes, and the folder of its file.
-
-    Raises:
-        DataError: no such file. SettingsError: the file is damaged, or a key or value is wrong.
-    """
+    """Return a study, from a file or a shipped name such as `tiny/quick`, with changes, and the folder of its file."""
     path = STUDIES.find(name).path
     data = STUDIES.read(name)
     for key, value in (changes or {}).items():
@@ -173,11 +169,7 @@ class GridCell:
 def cells_of(study: Study, folder: Path) -> list[GridCell]:
     """Return all cells, seed by seed, so that systems can be compared before the last run is done.
 
-    folder: of the study's file, where its recipes may be too.
-
-    Raises:
-        SettingsError: a recipe is impossible with these settings or names no task, or two cells have the same name.
-        DataError: a recipe is missing.
+    folder: of the study's file, where its recipes may be too. Impossible cells raise the error of their recipe.
     """
     cells: dict[str, GridCell] = {}
     faults: dict[str, InterlaceError] = {}
@@ -209,11 +201,7 @@ def cells_of(study: Study, folder: Path) -> list[GridCell]:
 
 
 def matching(cells: Sequence[GridCell], pattern: str) -> list[GridCell]:
-    """Return the cells whose name or system matches a shell pattern, and the cells whose models they evaluate.
-
-    Raises:
-        SettingsError: none matches.
-    """
+    """Return the cells whose name or system matches a shell pattern, and those whose models they evaluate."""
     fits = [cell for cell in cells if fnmatchcase(cell.name, pattern) or fnmatchcase(cell.system, pattern)]
     if not fits:
         hint = did_you_mean(pattern, [cell.name for cell in cells])

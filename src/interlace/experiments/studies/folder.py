@@ -10,13 +10,13 @@ from typing import Any
 from interlace import __version__
 from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.core.files import atomic, must_exist
-from interlace.core.json_files import read_json
+from interlace.core.json_files import read_json, write_json
 from interlace.core.names import file_in
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.score_store import content_keys
 from interlace.experiments.studies import GridCell, Study
 from interlace.scores import ZERO_SHOT, ScoreEntry, ScoreTable, table_of_entries
-from interlace.training.run_folder import CELL, EVALUATION, RECIPE, RUN, SCORES, VECTORS, read_run, write_json
+from interlace.training.run_folder import CELL, EVALUATION, RECIPE, RUN, SCORES, VECTORS, read_run
 from interlace.training.selection import Item, runs_of_task
 
 TRAINING, LOG = "pretrain.json", "log.txt"

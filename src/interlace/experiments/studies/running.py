@@ -23,11 +23,11 @@ from filelock import FileLock
 
 from interlace.core.errors import DataError, InterlaceError, RunError, SettingsError
 from interlace.core.files import open_no_link
-from interlace.core.json_files import read_json
+from interlace.core.json_files import read_json, write_json
 from interlace.experiments.prepare import check_inputs
 from interlace.experiments.studies import GridCell, Study, cells_of, matching
 from interlace.experiments.studies.folder import LOG, STUDY, TRAINING, StudyFolder
-from interlace.training.run_folder import EVALUATION, locked, write_json
+from interlace.training.run_folder import EVALUATION, locked
 
 log = logging.getLogger(__name__)
 
@@ -66,19 +66,13 @@ def run_study(
 ) -> StudyOutcome:
     """Run the cells that are not finished; the same call resumes a stopped study.
 
-    Args:
-        study: the grid.
-        folder: of the study's file, where its recipes may be too.
-        into: the study's folder: `cells/NAME/` are run folders, `results.parquet` and `results.json` their scores.
-        jobs: cells at a time; default: one a GPU, or as many as there are cores for their threads.
-        only: a shell pattern of cells' or systems' names.
-        put_aside: move cells that began with other settings to `aside/` and run them again.
-        code: files with objectives, tasks or readers that the cells need.
-        on_progress: called about once a second.
-
-    Raises:
-        RunError: the folder is in use or another study's, or cells began with other settings.
-        SettingsError, DataError: a cell is impossible; found before anything runs.
+    study, folder: the grid, and the folder of its file, where its recipes may be too.
+    into: the study's folder: `cells/NAME/` are run folders, `results.parquet` and `results.json` their scores.
+    jobs: cells at a time; default: one a GPU, or as many as there are cores for their threads.
+    only: a shell pattern of cells' or systems' names.
+    put_aside: move cells that began with other settings to `aside/` and run them again; else they are a RunError.
+    code: files with objectives, tasks or readers that the cells need.
+    on_progress: called about once a second.
     """
     every = cells_of(study, folder)
     cells = matching(every, only)
@@ -251,11 +245,7 @@ class _Runner:
         return [("pretrain", ["pretrain", str(run / TRAINING), "--output", str(run)]), *stages]
 
     def _run_command(self, arguments: Sequence[str], log: Path, slot: int) -> tuple[int | None, str]:
-        """Run `interlace ARGUMENTS` in a child process, with its output appended to the log.
-
-        Returns:
-            The exit code (None if it was stopped), and the last line of output of a command that failed.
-        """
+        """Run `interlace ARGUMENTS`, logged; return the exit code (None: stopped) and the last line of a failure."""
         with (
             suppress(OSError),
             FileLock(log.parent / ".lock", timeout=GRACE),

@@ -30,23 +30,15 @@ def best_spans(
     """Return the distinct spans of each row's matrix side, sorted, with the index of their most probable counterpart.
 
     Ties are broken by weight, then by order. A span whose counterpart is the same text (name, full stop) is omitted.
+    The result is an array whose first C rows are the candidates, C, and (n,) the number of candidates of each row.
 
-    Args:
-        matrix: (n,) sides.
-        phrases: (P, 4) spans.
-        scores: (P, 2) probabilities.
-        weights: (P, 2), by direction as `scores`.
-        offsets: (n + 1,) of `phrases`.
-        counts: (n, 2) words of each side.
-        boundaries: whether a sentence can be cut before each word, and after its last.
-        starts: (n, 2) index of each row and side in `boundaries`.
-        texts: text of both sides as numbers; empty: phrases are not compared.
-        begins: where each word and sentence end is in `texts`, arranged as `boundaries`.
-        max_length: maximum words of a phrase, on both sides.
-        min_score: minimum probability.
-
-    Returns:
-        Array whose first C rows are the candidates, C, and (n,) the number of candidates of each row.
+    matrix: (n,) sides. phrases: (P, 4) spans. scores: (P, 2) probabilities. weights: (P, 2), by direction as `scores`.
+    offsets: (n + 1,) of `phrases`. counts: (n, 2) words of each side.
+    boundaries: whether a sentence can be cut before each word, and after its last.
+    starts: (n, 2) index of each row and side in `boundaries`.
+    texts: text of both sides as numbers; empty: phrases are not compared.
+    begins: where each word and sentence end is in `texts`, arranged as `boundaries`.
+    max_length: maximum words of a phrase, on both sides. min_score: minimum probability.
     """
     found = np.zeros(len(matrix), np.int64)
     candidates = np.empty((len(phrases), 3), np.int32)

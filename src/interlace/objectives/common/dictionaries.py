@@ -120,13 +120,10 @@ class Dictionary(Settings):
         seed: int,
         max_tokens: int | None = None,
     ) -> Dictionaries:
-        """Split the lexicons and tokenize the usable entries.
+        """Split the lexicons and tokenize the usable entries; raise a DataError if no training entry is left.
 
         name: of the objective, for errors and notes. seed: of the split, unless the setting `seed` gives one.
         max_tokens: entries with a word of more tokens are not used; None: no limit.
-
-        Raises:
-            DataError: there is no lexicon, or no training entry is usable.
         """
         if not lexicons:
             raise DataError(f"{name}: there is no dictionary; set {name}.dictionary, or add a parallel corpus")
@@ -302,14 +299,11 @@ def _irregular(rows: Ragged, vocab: Vocab) -> NDArray[np.int64]:
 
 
 def dictionary_scores(backbone: Backbone, dictionaries: Mapping[str, Dictionaries | None]) -> dict[str, float]:
-    """Score word translation from the input embeddings.
+    """Score word translation from the input embeddings, of training and held-out entries (ALIGN-MLM's code: together).
 
-    ALIGN-MLM's code scores all words together; here training and held-out entries are scored separately.
-
-    Returns:
-        `NAME/train/p@1`, the percentage of source words whose nearest target word by cosine is one of their
-        translations in that part, `NAME/train/cosine`, the mean cosine of its entries, and the same for `held-out`.
-        Words of several tokens are the mean of their embeddings. Parts without entries are omitted.
+    `NAME/train/p@1` is the percentage of source words whose nearest target word by cosine is one of their translations
+    in that part, `NAME/train/cosine` the mean cosine of its entries; the same for `held-out`. Words of several tokens
+    are the mean of their embeddings. Parts without entries are omitted.
     """
     import torch
     from torch.nn.functional import embedding_bag, normalize

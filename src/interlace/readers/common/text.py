@@ -1,7 +1,5 @@
 """What several readers share: chunks of lines as `Text` and `TextPairs`, tagged tokens, tab-separated tables, XML."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -142,9 +140,6 @@ def tsv_rows(
 
     columns: a name, a number from 0, or several names of which the first that the header has is read.
     optional: names of further columns; their cells are empty if the header does not have them.
-
-    Raises:
-        DataError: a column is missing, or a line is too short; names file and line.
     """
     lines = enumerate(read_lines(path), 1)
     names = next(lines)[1].split("\t") if header else []
@@ -181,13 +176,7 @@ def _index(path: Path, column: str | int | tuple[str, ...], names: list[str], *,
 
 
 def read_elements(path: Path, *tags: str) -> Iterator[tuple[int, Element]]:
-    """Yield the elements of an XML file with one of these tags, with the line that each begins in.
-
-    Prefixes are part of tags.
-
-    Raises:
-        DataError: the file is missing, empty, damaged, no well-formed XML, or declares entities; names the line.
-    """
+    """Yield the elements of an XML file with one of these tags and prefixes, with the line that each begins in."""
     parser = ParserCreate()
     parser.buffer_text = True
     whole: list[tuple[int, Element]] = []

@@ -6,14 +6,14 @@ from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from interlace.experiments.recipe import leaves
+from interlace.core.store import leaves
 from interlace.report.runs import Run, first_of_each, shown_model
 from interlace.report.sections import Section
 from interlace.report.tables import Column, Entry, Line, Table, html_fragment
 from interlace.report.text import MISSING, count, duration, render
 from interlace.scores import ScoreTable
+from interlace.tasks import PER_LANGUAGE
 from interlace.training.run_folder import EVALUATION, RECIPE
-from interlace.training.selection import PER_LANGUAGE
 
 _FACTS = (
     *("checkpoint", "interlace", "python", "torch", "transformers", "platform", "processor", "cores", "threads"),

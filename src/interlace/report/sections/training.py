@@ -96,15 +96,15 @@ def _diagnostics(runs: Sequence[Run]) -> list[Section]:
             del curves[_MEAN]  # of a single panel
         if curves:
             shown = evenly(list(curves), 8 if measure == "cka" else 12)
-            pairs = _pairs_note(runs) if measure in {"retrieval", "gap", "cka"} else ""
-            figures.append(_figure(caption + pairs, curves, unit, _span(curves[name] for name in shown), shown))
+            figures.append(_figure(caption, curves, unit, _span(curves[name] for name in shown), shown))
     shares = [
         100 * sum(one.seconds for one in run.diagnoses) / run.facts["seconds"]["steps"]
         for run in runs
         if run.diagnoses and run.facts.get("seconds", {}).get("steps")
     ]
     lead = "Measured during pre-training on fixed words and sentences that are not trained on."
-    lead += f" Time: {percent(max(shares), 1)} of the training steps." if shares else ""
+    lead += _pairs_note(runs)
+    lead += f" Diagnostics took up to {percent(max(shares), 1)} of the time of training steps." if shares else ""
     return _panel_section("Cross-lingual diagnostics", lead, runs, figures)
 
 
@@ -156,7 +156,7 @@ def _pairs_note(runs: Sequence[Run]) -> str:
         for (size, origin), pairs in kinds.items()
     ]
     differ = " The pairs differ between runs." if any(record != records[0] for record in records) else ""
-    return f" Measured on {', '.join(parts)}.{differ}" if parts else ""
+    return f" The sentences are {', '.join(parts)}.{differ}" if parts else ""
 
 
 _MEANS = {"mean": _MEAN, "geometric": "Geometric mean"}
@@ -180,10 +180,12 @@ def _evaluation(runs: Sequence[Run]) -> list[Section]:
         curves = _curves(runs, measured, {name: name for name in names if name.partition("/")[0] == kind})
         if not curves:
             continue
-        means = [name for name in curves if name.partition("/")[2] in _MEANS]
-        shown = [*[name for name in curves if name not in means][:12], *means[:1]]
+        first, *others = [name for name in curves if name.partition("/")[2] in _MEANS] or [""]
+        curves = {name: lines for name, lines in curves.items() if name not in others}
+        shown = [*[name for name in curves if name != first][:12], *filter(None, [first])]
         unit = f"perplexity {' or '.join(per)}" if kind == "perplexity" else _UNITS.get(kind, kind)
         caption = f"{unit[:1].upper()}{unit[1:]}, over training steps."
+        caption += " For all objectives, 15 % of the tokens are masked." * unit.endswith("per masked subword")
         span = _span(curves.values(), log="perplexity" in kind)
         figures.append(_figure(caption, curves, unit, span, shown, _evaluation_title))
     judged = not {"bleu", "round-trip"}.isdisjoint(kinds)

@@ -22,8 +22,12 @@ def word_maps(runs: Sequence[Run]) -> list[Section]:
     from sklearn.manifold import TSNE
 
     maps: list[Map] = []
+    drawn_starts: list[Vectors] = []
     for label, words in kept:
         for when, vectors in (("before", words.before), ("after", words.after)):  # van der Maaten & Hinton (2008)
+            if when == "before" and any(np.array_equal(vectors, other) for other in drawn_starts):
+                continue
+            drawn_starts.append(vectors)
             perplexity = min(12.0, max((len(vectors) - 1) / 4, 1.0))
             places = TSNE(perplexity=perplexity, init="pca", random_state=0, n_jobs=1).fit_transform(_unit(vectors))
             maps.append((f"{label}, {when} training", f"t-SNE. {cosines_note(words, vectors)}", words, places))
@@ -37,7 +41,8 @@ def word_maps(runs: Sequence[Run]) -> list[Section]:
     body = render("word_maps", maps=drawn, keys=keys)
     lead = (
         f"Words in {language_names(languages)} by their input embeddings; a line joins two translations. "
-        "Distances are comparable only within a map."
+        "Distances are comparable only within a map. "
+        "Runs that start from the same embeddings share the map before training."
     )
     return [Section("Words and their translations", lead, body, [each[2] for each in drawn])]
 

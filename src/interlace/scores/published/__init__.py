@@ -56,9 +56,7 @@ class PublishedRow:
     def remarks(self, units: Collection[str], rules: Collection[str]) -> list[str]:
         """Return what to know before comparing the row with our scores.
 
-        Args:
-            units: of our scores.
-            rules: by which the weights of our models were selected; empty: nothing was fine-tuned.
+        units: of our scores. rules: by which weights of our models were selected; empty: nothing was fine-tuned.
         """
         table, parts = self.table, []
         if others := [unit for unit in units if unit != table.unit]:
@@ -185,14 +183,8 @@ def find_rows(
 ) -> list[PublishedRow]:
     """Return the rows at one place, such as 'Yang et al. 2020, table 1, ALM', a row for each measure.
 
-    Args:
-        where: paper, table and row.
-        task: one of several tasks at that place; default: all.
-        system: one of several systems at that place; default: all.
-        columns: the figures to return; default: all.
-
-    Raises:
-        DataError: no such place or column.
+    task, system: one of several at that place; default: all. columns: the figures to return; default: all. A
+    DataError names the nearest place or column.
     """
     every = rows(task, system)
     found = [row for row in every if row.where == where]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
 from string import Formatter
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +19,13 @@ from pydantic import AfterValidator, BeforeValidator
 from interlace.core.errors import DataError, did_you_mean
 from interlace.data import Sentences
 from interlace.data.filters import on_all_sides, sides
-from interlace.data.vocab import Vocab
 from interlace.readers import READERS, check_pattern, is_hub
 from interlace.readers.dataset import HubAddress
 from interlace.text import Text, TextPairs
 from interlace.text.codes import three_letters, two_letters
+
+if TYPE_CHECKING:
+    from interlace.data.vocab import Vocab
 
 SPLITS = ("train", "dev", "test", "translated")  # translated: test text translated into the source language
 THREE_LETTER = {"language3": "language", "source3": "source", "target3": "target"}  # placeholder -> its language
@@ -276,14 +278,10 @@ def _listed(languages: set[str], split: str) -> str:
 def read_text(
     task: str, reader: ReaderSettings, languages: list[str], kind: type[T], *sides: Sequence[FilePart]
 ) -> Chunks[T]:
-    """Read the selected rows of files one after another.
+    """Read the selected rows of files one after another; those of both sides must be equally many.
 
     sides: the files; for pairs whose sides are in separate files those of each side. The reader `dataset` reads data
-        sets of the hub whatever `reader` is, since others are for files.
-
-    Raises:
-        DataError: the reader returns another kind of text, or a file has none of the rows, or the sides differ in the
-            number of files or in rows.
+    sets of the hub whatever `reader` is, since others are for files.
     """
     rows = [[part.rows for part in side] for side in sides]
     if rows[1:] and rows[0] != rows[1]:
@@ -346,12 +344,9 @@ def encode(texts: Iterable[Text], vocab: Vocab) -> Sentences:
 
 
 def drop_shared_texts(query: FileQuery, chunks: Chunks[T], held_out: Iterable[Text | TextPairs]) -> Chunks[T]:
-    """Remove the rows of which a text occurs in held-out text, and log how many.
+    """Remove the rows of which a text occurs in held-out text, and log how many; raise a DataError if none is left.
 
     Texts are compared without case and with normalized white space.
-
-    Raises:
-        DataError: no row is left.
     """
 
     def key(line: str) -> str:

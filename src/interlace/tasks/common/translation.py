@@ -122,11 +122,7 @@ class TranslationTask(ProbeTask):
         return direction
 
     def with_trained_lengths(self, lengths: Mapping[str, int]) -> Self:
-        """Return the task for a model that was trained on sources of these lengths, without specials, by direction.
-
-        Raises:
-            SettingsError: `max_length` names another direction, and no `targets` do.
-        """
+        """Return the task for a model that was trained on sources of these lengths, without specials, by direction."""
         if self.targets is None:
             self._require_known(lengths)
         if isinstance(self.max_length, int):
@@ -151,9 +147,6 @@ class TranslationTask(ProbeTask):
         """Return metrics with signatures, 0 to 100; shares are in percent of lines or of words of the outputs.
 
         The outcomes have BLEU's counts, and chrF tells how single sentences did. Samples go from the worst to the best.
-
-        Raises:
-            SettingsError: the model is an encoder. DataError: it was not trained on one of the languages.
         """
         direction, sources = examples.direction, examples.sources
         found = self.translate(backbone, vocab, direction, sources)
@@ -240,11 +233,7 @@ def bleu(
 ) -> TextMetric:
     """Return sacreBLEU's BLEU of raw text (Post 2018).
 
-    language: of both; `tokenize = "auto"` chooses a tokenizer by it.
-
-    Raises:
-        DataError: the numbers of lines differ, or are 0.
-        MissingDependencyError: the tokenizer for Japanese or Korean is not installed.
+    language: of both; `tokenize = "auto"` chooses a tokenizer by it, which may need another package.
     """
     _must_pair(outputs, references)
     from sacrebleu.metrics.bleu import BLEU
@@ -301,10 +290,9 @@ def chrf(outputs: Sequence[str], references: Sequence[str], *, lower_case: bool 
 def copied(outputs: Sequence[str], sources: Sequence[str]) -> tuple[Floats, Floats]:
     """Return how much of the outputs is copied from the sources; a model that collapses begins to copy.
 
-    Returns:
-        (n,) 1 where an output equals its source, and (n,) the share of its words that occur in the source, each as
-        often as there. Words are separated by blanks; in scripts without blanks they are characters. Case is ignored.
-        An output without words has copied none.
+    (n,) 1 where an output equals its source, and (n,) the share of its words that occur in the source, each as often as
+    there. Words are separated by blanks; in scripts without blanks they are characters. Case is ignored. An output
+    without words has copied none.
     """
     _must_pair(outputs, sources)
     same, shares = [], []

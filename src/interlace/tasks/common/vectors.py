@@ -80,11 +80,7 @@ class WordVectorSettings(Settings):
     language_ids: BoolOrAuto = Field("auto", description="Feed language ids; 'auto': if the model embeds them.")
 
     def vectors(self, backbone: Backbone, vocab: Vocab, language: str, words: Sequence[str]) -> WordVectors:
-        """Return the vectors of the words that the vocabulary can spell (in one subword, with `skip`).
-
-        Raises:
-            SettingsError: the model has no such layer.
-        """
+        """Return the vectors of the words that the vocabulary can spell (in one subword, with `skip`)."""
         words = list(dict.fromkeys(words))
         rows = vocab.encode_words(words)
         known = np.flatnonzero(spellable(rows, vocab, single=self.multi_subword == "skip"))

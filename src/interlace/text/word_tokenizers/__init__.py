@@ -35,11 +35,7 @@ class WordTokenizer(RegistryEntry, ABC):
         return ", ".join(f"{package} {_version(package)}" for package in self.packages)
 
     def of(self, language: str) -> WordTokenizer:  # noqa: ARG002 - most ignore the language
-        """Return the word tokenizer for one language, a code such as `"fr"`.
-
-        Raises:
-            MissingDependencyError: that language needs a package that is not installed.
-        """
+        """Return the word tokenizer for one language, a code such as `"fr"`; a package that it needs may be missing."""
         return self
 
     @abstractmethod

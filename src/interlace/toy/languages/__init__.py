@@ -4,8 +4,6 @@ An entry is named by its ISO 639-1 code (`de.py`), as in file names and on the c
 gold alignments link words with the same semantic role.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import ClassVar
@@ -50,11 +48,7 @@ LANGUAGES: Registry[ToyLanguage] = Registry(__name__, "toy language", ToyLanguag
 
 @cache
 def language(code: str) -> ToyLanguage:
-    """Return the language with this code.
-
-    Raises:
-        SettingsError: there is none; the message names the nearest.
-    """
+    """Return the language with this code; a SettingsError names the nearest."""
     kind: type[ToyLanguage] = LANGUAGES.get(code)
     return kind()
 

@@ -1,7 +1,5 @@
 """German: verb second, three genders, four endings a case, separable verbs, nicht and kein."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from interlace.toy.concepts import NUMERALS, TOWNS, cells

@@ -1,7 +1,5 @@
 """English: subject, verb, object; articles, do-support, time at the end or in front."""
 
-from __future__ import annotations
-
 from interlace.toy.concepts import CONCEPTS, NUMERALS, TIMES, TOWNS
 from interlace.toy.languages import ToyLanguage
 from interlace.toy.scenes import Phrase

@@ -1,7 +1,5 @@
 """Spanish: agreement in gender and number, adjectives after nouns, personal a, ser, estar and hay."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import NamedTuple

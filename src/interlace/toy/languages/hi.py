@@ -4,8 +4,6 @@ A noun without a determiner is "the" one, एक is "a". Persons, and animals on
 persons stay grammatically singular: the plural of respect would be heard as "these" or "many" where number counts.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from interlace.toy.concepts import NOUNS, NUMERALS

@@ -1,7 +1,5 @@
 """Turkish: verb last, cases and tenses as suffixes in vowel harmony, no article but bir, questions in place."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import NamedTuple
 

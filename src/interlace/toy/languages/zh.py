@@ -4,8 +4,6 @@ A noun without a determiner is "the" one, 一 with a classifier is "a". Companio
 verb. The gold words are small: classifiers, particles and localizers are words of their own.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from interlace.toy.concepts import NOUNS, NUMERALS, TOWNS
