@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import logging
 import os
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from interlace.cli import application
+from interlace.cli.common import progress
 from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
 from interlace.models.translator import Translator
 from interlace.text.lines import read_lines, write_lines
@@ -95,8 +97,11 @@ def json_rows(done):
     return [json.loads(row) for row in done.stdout.split("\n")[:-1]]
 
 
-def test_warns_about_unknown_characters_and_translations_at_the_maximum_length(run_folder, caplog):
-    translate(run_folder, *DIRECTION, text=as_text(["the cat", "the 猫 and the 犬", "a dog"]))
+def test_logs_progress_unknown_characters_and_translations_at_the_maximum_length(run_folder, caplog, monkeypatch):
+    monkeypatch.setattr(progress, "LOG_EVERY", 0.0)
+    with caplog.at_level(logging.INFO, logger="interlace"):
+        translate(run_folder, *DIRECTION, text=as_text(["the cat", "the 猫 and the 犬", "a dog"]))
+    assert "translating: 3" in caplog.text
     assert "1 of 3 lines contain characters that are not in the vocabulary" in caplog.text
     caplog.clear()
     translate(run_folder, *DIRECTION, text=as_text(["the cat"]))

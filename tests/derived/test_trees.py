@@ -238,6 +238,7 @@ def test_segmentation_into_sentences_backtracks(verb_first, tmp_path):
     with_trees = verb_first.model_copy(update={"trees": (parses,)})
     found = parsed(Text.of(["No one came", "No one one came", "a a No onecame"], "en"), with_trees.trees)
     assert found.heads.tolist() == [-1, -1, 1, -1, 0, -1, 2, -1, -1, -1, -1]
+    assert parsed(Text.of(["N o"], "en"), with_trees.trees).heads.tolist() == [-1, 0]  # parts of one word
     with pytest.raises(DataError, match=r"no tree for 'No one a came': 'came'\.\. is in none"):
         with_trees.apply(Text.of(["No one a came"], "en"))
     with pytest.raises(DataError, match=r"is in none"):  # every way is tried, but none twice

@@ -191,8 +191,7 @@ def rows_of(words, language="en"):
 
 #     column      0   1  2  3  4   5   6  7  8  9
 #                 <s> a  bb    c  </s> A  BB    </s>      a - A, bb - BB, c - BB
-LINKS = Ragged.of([[(0, 0), (1, 1), (2, 1)]], width=2)
-PAIR = Pairs(rows_of([[0, 1, 1, 2]]), rows_of([[0, 1, 1]], "de"), LINKS)
+PAIR = Pairs(rows_of([[0, 1, 1, 2]]), rows_of([[0, 1, 1]], "de"), Ragged.of([[(0, 0), (1, 1), (2, 1)]], width=2))
 
 
 @pytest.mark.parametrize(

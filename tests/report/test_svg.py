@@ -72,9 +72,14 @@ def test_map_labels_do_not_overlap(make_run):
     for gain in (0.1, 0.9):
         (run,) = read_runs([write_words(make_run(f"mlm {gain}", gain=gain), gain)])
         styles = {language: index for index, language in enumerate(("en", "de", "es", "tr", "hi", "zh"))}
-        points = figures.map_points(run.words.after[:, :2].astype(float), 400.0)
+        places = run.words.after[:, :2].astype(float)
+        points = figures.map_points(places, 400.0)
+        assert np.ptp(points[:, 0]) / np.ptp(places[:, 0]) == pytest.approx(np.ptp(points[:, 1]) / np.ptp(places[:, 1]))
         assert points.min(axis=0) + points.max(axis=0) == pytest.approx([400, 320])  # in the middle
-        boxes = [label[-1] for label in figures.map_labels(run.words, points, styles, 400.0).values()]
+        labels = list(figures.map_labels(run.words, points, styles, 400.0).values())
+        for x, _, anchor, (left, _, right, _) in labels:  # the box is around the text, with some space
+            assert x == pytest.approx({"start": left + 1.5, "middle": (left + right) / 2, "end": right - 1.5}[anchor])
+        boxes = [label[-1] for label in labels]
         assert len(boxes) > 20
         for number, (left, top, right, bottom) in enumerate(boxes):
             assert 0 <= left < right <= 400

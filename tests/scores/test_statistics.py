@@ -40,6 +40,7 @@ def test_mean_interval_of_three_values_and_none_of_one():
     assert found.value == 2.0
     assert found.half_width == pytest.approx(4.302653 / math.sqrt(3), abs=1e-5)  # t(0.975, 2) times the standard error
     assert found.n == 3
+    assert mean_interval([1.0, 3.0]).half_width == pytest.approx(12.7062, abs=1e-4)  # t(0.975, 1)
     assert math.isnan(mean_interval([5.0]).low)
     assert math.isnan(difference_interval([5.0], [1.0, 2.0]).half_width)
 

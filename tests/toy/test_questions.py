@@ -24,6 +24,7 @@ def test_passages_are_valid_and_counted():
         assert sum(len(passage.questions) for passage in made) == count
         for passage in made:
             assert 2 <= len(passage.scenes) == len(set(passage.scenes)) <= 4
+            assert 1 <= len({place for place, _ in passage.questions}) == len(passage.questions) <= 2
             assert {split_of(scene) for scene in passage.scenes} == {split}
             assert not any(map(problems, passage.scenes))
             assert all(role in answerable_roles(passage.scenes[place]) for place, role in passage.questions)

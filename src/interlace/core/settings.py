@@ -154,16 +154,12 @@ def _one(item: Any, model: type) -> str:
     message = item["msg"].removeprefix("Value error, ")
     shown = isinstance(item["input"], dict) or f"found {item['input']!r}" in message
     found = "" if shown else f" (found {item['input']!r})"
-    if item["type"] == "literal_error" and "did you mean" in (near := did_you_mean(str(item["input"]), _choices(item))):
+    choices = re.findall(r"'([^']*)'", str(item.get("ctx", {}).get("expected", "")))  # of a literal
+    if item["type"] == "literal_error" and "did you mean" in (near := did_you_mean(str(item["input"]), choices)):
         found += near
     if item["type"] == "list_type" and isinstance(item["input"], str):
         found += f'; write ["{item["input"]}"]'
     return f"{path}: {message[:1].lower()}{message[1:]}{found}" if path else message
-
-
-def _choices(item: Any) -> list[str]:
-    """Return the choices of a literal from pydantic's text: 'a', 'b' or 'c'."""
-    return re.findall(r"'([^']*)'", str(item.get("ctx", {}).get("expected", "")))
 
 
 def _keys_at(model: Any, path: tuple[int | str, ...]) -> list[str]:

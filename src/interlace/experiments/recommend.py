@@ -386,7 +386,8 @@ def _study_lines(found: Recommendation, into: Path) -> Iterator[str]:
     yield f"# Written by `interlace recommend`: {len(systems)} systems, {SEEDS} seeds, {found.steps:,} steps each."
     yield f"# Price: about {found.hours:.1f} hours on this machine, without preparation and evaluation."
     yield f"#   interlace study {into / STUDY} -o {into}-runs"
-    yield f'name = "{_slug(into.resolve().name)}"'
+    slug = "".join(char if char.isalnum() or char in "-_." else "-" for char in into.resolve().name).lstrip("-_.")
+    yield f'name = "{slug or "recommended"}"'
     yield 'about = "Objectives that fit the data, compared by sentence retrieval on held-out pairs."'
     yield f'baseline = "{_BASELINE}"\nseeds = {list(range(SEEDS))}\n'
     yield f"[set]\ndata_root = {toml_value(str(into.resolve()))}\n"
@@ -409,7 +410,3 @@ def _toml_lines(place: str, data: dict[str, Any]) -> Iterator[str]:
             if not value or not all(isinstance(inner, dict) for inner in value.values()):
                 yield f"\n[{place}.{key}]"
             yield from _toml_lines(f"{place}.{key}", value)
-
-
-def _slug(name: str) -> str:
-    return "".join(char if char.isalnum() or char in "-_." else "-" for char in name).lstrip("-_.") or "recommended"

@@ -68,7 +68,8 @@ def _table(
 
 def _key(key: str, field: FieldInfo, default: Any, value: Any) -> Iterator[str]:
     """Yield the meaning of a key, and its value or its default."""
-    known = "" if field.is_required() or default is None else toml_value(_plain(default))
+    plain = default.model_dump(mode="json") if isinstance(default, BaseModel) else default
+    known = "" if field.is_required() or default is None else toml_value(plain)
     kind = type_name(field.annotation).replace(" | None", "")
     yield from _comment(
         f"{field.description or ''} ({kind}{f'; default: {known}' if value is not None and known else ''})"
@@ -116,10 +117,6 @@ def _fields(path: tuple[str, ...], section: type[BaseModel], value: Mapping[str,
 
 def _comment(text: str) -> list[str]:
     return textwrap.wrap(text.strip(), _WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
-
-
-def _plain(value: Any) -> Any:
-    return value.model_dump(mode="json") if isinstance(value, BaseModel) else value
 
 
 def _name(key: str) -> str:

@@ -124,7 +124,7 @@ class BackTranslation(Seq2SeqObjective):
     def preview(self, batch: Batch, vocab: Vocab) -> Preview:
         """Add what happens before the second pass."""
         (target,) = vocab.tokens(batch.extra["target"])
-        limit = int(batch.extra["limits"].max(initial=0))
+        limit = int(batch.extra["limits"].max())
         note = f"first pass: the model translates what it reads, after {target}, into at most {limit} tokens"
         return Preview(super().preview(batch, vocab).lines, [note])
 

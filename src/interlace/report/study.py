@@ -205,10 +205,6 @@ def _with_published(
     return shown
 
 
-def _name_of(row: PublishedRow) -> str:
-    return ", ".join(filter(None, [row.table.task, row.setting, row.table.measured]))
-
-
 def _matching(row: PublishedRow, measures: Sequence[Measure]) -> list[Measure]:
     return [one for one in measures if row.matches(one.task, one.setting, one.metric)]
 
@@ -254,7 +250,8 @@ class _ScoreView:
                 figures.append(row.scores.get("mean") if matching else None)
                 if any(figure is not None for figure in figures):
                     entries = [None if figure is None else Entry(f"{figure:g}") for figure in figures]
-                    theirs.append(Line(f"{row.where} ({_name_of(row)})", (None, *entries), theirs=True))
+                    about = ", ".join(filter(None, [row.table.task, row.setting, row.table.measured]))
+                    theirs.append(Line(f"{row.where} ({about})", (None, *entries), theirs=True))
         if not theirs:
             return table
         lines = [replace(line, entries=(*line.entries, None)) for line in table.lines]
