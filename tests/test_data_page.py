@@ -35,6 +35,7 @@ def folder(tmp_path, monkeypatch):
     hub = tmp_path / "ada/pairs"
     write_lines(hub / "train.jsonl", (json.dumps({"src": line, "tgt": line}) for line in LINES))
     write_lines(hub / "README.md", ["---", "configs:", "- config_name: en-de", "  data_files: train.jsonl", "---"])
+    write_lines(tmp_path / "pairs.tsv.gz", ["english\tswahili", *(f"{line}\t{line}" for line in LINES)])
     segments = "".join(f'<tuv xml:lang="{language}"><seg>a segment</seg></tuv>' for language in ("en-US", "de"))
     write_lines(tmp_path / "memories/a.tmx.gz", [f"<tmx>{f'<tu>{segments}</tu>' * 9}</tmx>"])
     pages = "".join(f"<page><ns>0</ns><revision><text>{line * 9}</text></revision></page>" for line in LINES)
@@ -57,6 +58,7 @@ def test_recipes_of_the_page_read_their_files(folder):
         "web en (train)": 18,
         "saved en (train)": 9,
         "hub en-de (train)": 9,
+        "table en-sw (train)": 9,
         "memory en-de (train)": 9,
         "wikipedia en (train)": 9,
     }
