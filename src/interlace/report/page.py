@@ -54,7 +54,7 @@ def _page(runs: Sequence[Run], sections: Sequence[Section]) -> str:
     abouts = []
     for run in firsts:
         models = ", ".join(model or "unknown" for model in run.models) or "unknown"
-        about = str(run.recipe.get("about") or "") if run.recipe else f"Not pre-trained here. Checkpoint: {models}."
+        about = run.recipe.get("about", "") if run.recipe else f"Not pre-trained here. Checkpoint: {models}."
         abouts += [(run, svg.key(run.style), about)] * bool(about)
     title, summary, caution = page_head(runs, results)
     table = summary_table([one for one in results if one.first.setting == "zero-shot"] or results)

@@ -7,14 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Required, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, model_validator
+from typing_extensions import TypedDict
 
 from interlace.core.errors import DataError
-from interlace.core.json_files import checked, parse_json, read_json
+from interlace.core.json_files import checked, json_record, parse_json, read_json
 from interlace.report.text import short_labels
 from interlace.scores import Scale, ScoreTable, table_of_entries
 from interlace.tasks import TASKS
@@ -27,6 +28,30 @@ if TYPE_CHECKING:
 Vectors = NDArray[np.float32]
 
 T = TypeVar("T")
+
+
+@json_record
+class _DerivedLanguage(TypedDict, total=False):
+    transformations: list[str]
+
+
+@json_record
+class _Published(TypedDict, total=False):
+    where: Required[str]
+    task: str
+    system: str
+    columns: list[str] | None
+    note: str
+
+
+@json_record
+class _Recipe(TypedDict, total=False):
+    """What the report reads of a recipe."""
+
+    name: str
+    about: str
+    derived: dict[str, _DerivedLanguage]
+    published: list[_Published]
 
 
 class _Part(BaseModel):
@@ -204,7 +229,7 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
 
 def _read_run(folder: Path) -> Run:
     _check_folder(folder)
-    recipe = read_json(folder / run_folder.RECIPE, dict[str, Any], None) or {}
+    recipe: dict[str, Any] = read_json(folder / run_folder.RECIPE, _Recipe, None) or {}
     metrics = _read_metrics(folder / run_folder.METRICS)
     entries = read_json(folder / run_folder.SCORES, list[dict[str, Any]], None) or []
     scores = table_of_entries(
@@ -214,7 +239,7 @@ def _read_run(folder: Path) -> Run:
         folder=folder,
         recipe=recipe,
         facts=run_folder.read_run(folder),
-        label=str(recipe.get("name") or folder.resolve().name),
+        label=recipe.get("name") or folder.resolve().name,
         steps=metrics["step"],
         evaluations=metrics["evaluation"],
         diagnoses=metrics["diagnosis"],

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
 
 from interlace.report.figures import Dot, DotRow, ScatterPoint, dot_chart, scatter
 from interlace.report.runs import Run
@@ -62,12 +61,11 @@ def transfer_points(runs: Sequence[Run]) -> list[TransferPoint]:
     """Return all points, in the order of the runs."""
     groups: dict[tuple[str, str, str], list[Run]] = {}
     for run in runs:
-        sections: Any = run.recipe.get("derived")
-        for language, section in (sections if isinstance(sections, dict) else {}).items():
-            steps = [str(step) for step in section.get("transformations", [])]
+        for language, section in run.recipe.get("derived", {}).items():
+            steps = section.get("transformations", [])
             name = " + ".join(_SHORT.get(step, step) for step in reversed(steps))
             system = run.label.replace(f", transformations {'+'.join(steps)}", "")
-            groups.setdefault((system, name, str(language)), []).append(run)
+            groups.setdefault((system, name, language), []).append(run)
     return [point for group, members in groups.items() for point in _points(*group, members)]
 
 

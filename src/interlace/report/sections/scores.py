@@ -174,11 +174,11 @@ def _by_metric(one: TaskScores) -> Iterator[TaskScores]:
 
 def _recipe_rows(run: Run) -> Iterator[tuple[str, PublishedRow]]:
     """Yield (note, row) of the published results that a recipe names."""
-    for place in run.recipe.get("published") or []:
+    for place in run.recipe.get("published", []):
         named: dict[str, Any] = {key: place[key] for key in ("where", "task", "system", "columns") if place.get(key)}
         try:
             for row in find_rows(**named):
-                yield str(place.get("note") or ""), row
+                yield place.get("note", ""), row
         except DataError as error:
             log.info("%s", error)
 
