@@ -173,9 +173,15 @@ def test_rejects_damaged_tokenizers(tmp_path, vocab):
     (tmp_path / "v" / "tokenizer_config.json").write_text("{")
     (tmp_path / "empty").mkdir()
     (tmp_path / "tokenizer.json").write_text('{"version": "1.0", "model":')
+    vocab.save(tmp_path / "template")
+    path = tmp_path / "template/tokenizer.json"
+    state = json.loads(path.read_text())
+    state["post_processor"]["special_tokens"] = {}  # `tokenizers` reads it, and panics when it encodes
+    path.write_text(json.dumps(state))
     for folder, message in (
         ("vocabb", "no such folder or tokenizer"),
         ("", r"tokenizer\.json: not a tokenizer"),
+        ("template", r"tokenizer\.json: not a tokenizer.*no entry"),
         ("v", r"tokenizer_config\.json: damaged: Expecting"),
         ("empty", r"holds no tokenizer\.json"),
     ):

@@ -140,8 +140,12 @@ def _open_folder(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
 
 def _read_tokenizer(path: Path) -> Tokenizer:
     try:
-        return Tokenizer.from_file(str(path))
-    except Exception as error:  # the Rust library raises plain Exception
+        tokenizer = Tokenizer.from_file(str(path))
+        tokenizer.encode("a", "b")  # by its template, which may name a token that it lacks
+        return tokenizer
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # the Rust library raises plain Exception, and where it panics a BaseException
         raise DataError(f"{path}: not a tokenizer that this version of `tokenizers` reads: {error}") from error
 
 
