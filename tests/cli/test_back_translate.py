@@ -57,7 +57,11 @@ def test_options_are_settings_and_a_summary_is_printed(called, tmp_path):
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [(["--set", "serach.beam=2"], "did you mean 'search'"), (["--tag", "y", "--set", "tag=x"], "--set tag: --tag")],
+    [
+        (["--set", "serach.beam=2"], "did you mean 'search'"),
+        (["--tag", "y", "--set", "tag=x"], "--set tag: --tag"),
+        (["--tag", "\udcff"], "one word of printable characters"),
+    ],
 )
 def test_a_wrong_setting_is_named(called, tmp_path, options, message):
     (tmp_path / "mono").write_text("unu\n", encoding="utf-8")

@@ -32,6 +32,11 @@ def test_missing_files_are_empty_parts(tmp_path, make_run):
         ("recipe.json", b"{", "recipe.json: damaged: Expecting property name"),
         ("samples.json", b'[{"objective": "m", "rows": [{"tokens": ["a"], "at": [1], "targets": [""]}]}]', "outside"),
         ("samples.json", b'[{"objective": "m", "rows": [{"tokens": ["a"], "at": [0], "targets": []}]}]', "'at' has 1"),
+        (
+            "scores.json",
+            b'[{"task": "pos", "language": "en", "metric": "f1", "score": 1, "contamination": {"ngram": []}}]',
+            "scores.json, entry 1: damaged: key 'contamination', key 'ngram'",
+        ),
         ("recipe.json", b'{"published": ["table 1"]}', "recipe.json: damaged: key 'published', entry 1"),
         ("words.safetensors", b"no such thing", "words.safetensors: damaged"),
     ],

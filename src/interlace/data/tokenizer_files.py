@@ -142,11 +142,11 @@ def _read_tokenizer(path: Path) -> Tokenizer:
     try:
         tokenizer = Tokenizer.from_file(str(path))
         tokenizer.encode("a", "b")  # by its template, which may name a token that it lacks
-        return tokenizer
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # the Rust library raises plain Exception, and where it panics a BaseException
         raise DataError(f"{path}: not a tokenizer that this version of `tokenizers` reads: {error}") from error
+    return tokenizer
 
 
 def _read_config(folder: Path) -> dict[str, Any]:

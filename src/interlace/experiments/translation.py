@@ -245,8 +245,8 @@ class BackTranslationSettings(Settings):
     @field_validator("tag")
     @classmethod
     def _is_word(cls, tag: str) -> str:
-        if tag.split() != [tag] * bool(tag):
-            raise SettingsError(f"tag {tag!r}: expected one word without spaces")
+        if tag.split() != [tag] * bool(tag) or not tag.isprintable():
+            raise SettingsError(f"tag {tag!r}: expected one word of printable characters without spaces")
         return tag
 
     def model_post_init(self, _context: Any) -> None:

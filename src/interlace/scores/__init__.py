@@ -29,6 +29,25 @@ COLLAPSED_NOTE = (
 Scale = tuple[str, bool | None]  # unit, and whether greater is better (None: neither)
 
 
+@json_record
+class Contamination(TypedDict, total=False):
+    """Percent of test examples in the pre-training text, and checkpoints whose training text is unknown."""
+
+    exact: float
+    ngram: float
+    unknown: list[str]
+
+
+@json_record
+class Selection(TypedDict, total=False):
+    """How the weights of a fine-tuning were selected."""
+
+    rule: str
+    learning_rate: float
+    collapsed: bool
+    seconds: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class Score:
     """One value of one metric: a system on the test examples of a task in one setting and language.
@@ -68,8 +87,8 @@ class Score:
     high: float | None = None
     n: int | None = None
     translations: str = ""
-    tuning: dict[str, Any] = field(default_factory=dict)
-    contamination: dict[str, Any] = field(default_factory=dict)
+    tuning: Selection = field(default_factory=Selection)
+    contamination: Contamination = field(default_factory=Contamination)
     candidates: dict[str, int] = field(default_factory=dict)
     signatures: dict[str, str] = field(default_factory=dict)
     examples: str = ""
@@ -114,7 +133,7 @@ class ScoreEntry(TypedDict, total=False):
     setting: str
     unit: str
     translations: str
-    contamination: dict[str, Any]
+    contamination: Contamination
     model: str
 
 
