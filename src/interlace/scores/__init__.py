@@ -30,7 +30,7 @@ Scale = tuple[str, bool | None]  # unit, and whether greater is better (None: ne
 
 
 @json_record
-class Contamination(TypedDict, total=False):
+class ContaminationShares(TypedDict, total=False):
     """Percent of test examples in the pre-training text, and checkpoints whose training text is unknown."""
 
     exact: float
@@ -88,7 +88,7 @@ class Score:
     n: int | None = None
     translations: str = ""
     tuning: Selection = field(default_factory=Selection)
-    contamination: Contamination = field(default_factory=Contamination)
+    contamination: ContaminationShares = field(default_factory=ContaminationShares)
     candidates: dict[str, int] = field(default_factory=dict)
     signatures: dict[str, str] = field(default_factory=dict)
     examples: str = ""
@@ -133,7 +133,7 @@ class ScoreEntry(TypedDict, total=False):
     setting: str
     unit: str
     translations: str
-    contamination: Contamination
+    contamination: ContaminationShares
     model: str
 
 
