@@ -27,6 +27,7 @@ def test_missing_files_are_empty_parts(tmp_path, make_run):
         ("metrics.jsonl", b"[1]\n", "metrics.jsonl, line 1: damaged: input should be a valid dictionary, found [1]"),
         ("metrics.jsonl", b'{"kind": "other", "step": 1}\n\xff\n', "metrics.jsonl, line 2: damaged"),
         ("scores.json", b'[\n{"task": "pos",\n]', "double quotes: line 3"),
+        ("scores.json", b'[{"task": "pos", "language": "", "metric": "f1", "score": 1}]', "key 'language': string"),
         ("scores.json", b'[{"task": "pos"}]', "scores.json, entry 1: damaged"),
         ("run.json", b'{"seconds": {"training": "long"}}', "run.json: damaged: key 'seconds', key 'training'"),
         ("recipe.json", b"{", "recipe.json: damaged: Expecting property name"),

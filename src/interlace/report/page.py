@@ -101,8 +101,9 @@ def _summary(results: Sequence[TaskScores]) -> str:
     first = next((one for one in results if one.summary is not None), None)
     if first is None:
         return "No mean over languages that all systems share." if results else "No task has been scored yet."
-    where = language_name(first.others[0].language)
-    if first.mean:
+    if first.mean is None:
+        where = language_name(first.others[0].language)
+    else:
         without = f" other than {language_name(first.first.source)}" if first.mean.has_source else ""
         where = f"Mean over {len(first.averaged)} {'directions' if first.first.unit == BLEU else 'languages'}{without}"
     return f"{where}. {verdict(first)}"

@@ -10,8 +10,9 @@ import json
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Required
+from typing import Annotated, Any, Required
 
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from interlace.core.errors import MissingDependencyError, pandas_for
@@ -125,7 +126,7 @@ class ScoreEntry(TypedDict, total=False):
     """What is read of an entry of `scores.json` as it is; its other keys are columns of `Score`."""
 
     task: Required[str]
-    language: Required[str]
+    language: Required[Annotated[str, Field(min_length=1)]]  # the mean of languages is ""
     metric: str
     score: float | None
     seed: int
