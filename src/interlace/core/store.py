@@ -76,6 +76,7 @@ class ConfigStore:
 
         `extends = "tiny/mlm"` names a shipped configuration, a file in the same folder, or a variant of the same file
         by `":NAME"`. Its sections are merged key by key, except those in `whole`, which are replaced.
+        Raise a SettingsError if it is no valid TOML or extends itself.
         """
         return self._read(self.find(name, folder), ())
 

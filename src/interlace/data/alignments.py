@@ -78,6 +78,7 @@ class WordAlignments(ColumnFolder):
         """Write chunks of words, their links, and the confidence of each link; open the result.
 
         chunks: slices of one `WordPairs`, in order. about: further entries of `meta.json`.
+        Raise a DataError if there are no rows, or a link is beyond its sentence.
         """
         folder = Path(folder)
         meta: dict[str, Any] = {"kind": ALIGNED_KIND, "counts": {"rows": 0, "links": 0}, **(about or {})}

@@ -96,7 +96,7 @@ def _text_of(kind: str, key: Mapping[str, Any]) -> str:
 def content_key(path: Path | str) -> str:
     """Return a hash of a file's contents; it is stored, and computed again if the file's size, times or inode change.
 
-    Of a data set of the hub, those of its files in the cache of `datasets`.
+    Of a data set of the hub, those of its files in the cache of `datasets`. Raise a DataError if there is no such file.
     """
     if is_hub(path):
         keys = "".join(map(content_key, stored_files(Path(path))))

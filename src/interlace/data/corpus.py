@@ -57,6 +57,7 @@ class _StoredCorpus(ColumnFolder):
         """Write the chunks and open the result; the folder appears whole or not at all.
 
         about: further entries of `meta.json` (sources, skipped); read after the last chunk.
+        Raise a DataError if there are no rows (unless `can_be_empty`).
         """
         counts: dict[str, Any] = {
             "rows": 0,
@@ -163,6 +164,7 @@ class ParallelCorpus(_StoredCorpus):
         """Return the same corpus with these alignments, row by row, and with the phrases extracted from them.
 
         known: whether `take` also looks up the phrase table's entries for all spans, which takes time.
+        Raise a DataError if languages, word tokenizer or number of pairs differ.
         """
         self.check_same_rows(alignments, "align the text that the corpus was built from")
         corpus = ParallelCorpus(self.folder, self.meta, self.vocab)

@@ -60,7 +60,7 @@ def word_level_tokenizer(words: Iterable[str]) -> Tokenizer:
 def sample_lines(
     lines_by_language: Mapping[str, Iterable[str]], alpha: float, max_lines: int, seed: int
 ) -> SampledLines:
-    """Sample lines so that languages have the shares q ~ p^alpha.
+    """Sample lines so that languages have the shares q ~ p^alpha; raise a DataError if a language has no line.
 
     p counts sentences (Conneau & Lample 2019, section 3.1). About as many lines are drawn as there are, at most
     `max_lines`; lines of a language whose share exceeds what it has are repeated.

@@ -161,7 +161,7 @@ class Vocab(Encoder):
         """Return the vocabulary with a target-language token `<2de>` for each of `languages`, after all other ids.
 
         It is the first token that a translation model's decoder reads. It is a special added token, so that `decode`
-        removes it and no objective predicts or draws it.
+        removes it and no objective predicts or draws it. Raise a DataError if the tokenizer does not append new tokens.
         """
         names = [f"<2{language}>" for language in dict.fromkeys(languages) if language not in self.targets]
         if not names:

@@ -155,6 +155,7 @@ def chain(transformations: Iterable[Transformation | Mapping[str, Any] | str], w
 
     Papers write compositions the other way round: in `T_trans ∘ T_inv` the right one is applied first (Tang et al.
     2022, section 4), which is `["invert", "transliterate"]` here.
+    Raise a SettingsError if there is no such transformation or setting.
     """
     built = [one if isinstance(one, Transformation) else TRANSFORMATIONS.build(one, where) for one in transformations]
     flat = [inner for one in built for inner in (one.transformations if isinstance(one, Chain) else (one,))]

@@ -38,7 +38,7 @@ _BLOCK = 4096  # lines formatted at a time
 
 @dataclass(frozen=True)
 class WordVectors:
-    """The vectors of one language's words.
+    """The vectors of one language's words; raise a DataError if their numbers differ, or a word is repeated.
 
     words: distinct spellings by decreasing frequency. vectors: (n, H) float32.
     """

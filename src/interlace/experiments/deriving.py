@@ -55,6 +55,7 @@ def with_derived(recipe: Recipe, root: Path) -> Path:
     """Write the derived languages of a recipe where they are not cached, and return a data root that holds them.
 
     It is a folder of links: to the derived files, and to everything in the original data root.
+    Raise a DataError if an original file is missing, or a file exists at the path of a derived one.
     """
     root = root.resolve()
     links: dict[str, Path] = {}

@@ -43,7 +43,7 @@ log = logging.getLogger(__name__)
 def learn_vectors(recipe: Recipe, into: Path, progress: Progress | None = None) -> Path:
     """Learn the vectors of the recipe's `[embeddings]` in the folder `into`; return its `vectors/`.
 
-    Token vectors are stored with their tokenizer.
+    Token vectors are stored with their tokenizer. Raise a RunError if the folder is in use or another recipe's.
     """
     settings = recipe.embeddings
     if settings is None:

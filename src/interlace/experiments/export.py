@@ -32,7 +32,10 @@ AVERAGED = "averaged.json"
 
 
 def export_model(run: Path, into: Path) -> Path:
-    """Copy the model of a finished run to a folder; replace a model that is already there."""
+    """Copy the model of a finished run to a folder; replace a model that is already there.
+
+    Raise a DataError if the folder holds other files, a RunError if the run is not finished.
+    """
     must_be_replaceable(into, "config.json", "model")
     _finished(run)
     with atomic_folder(into) as partial:
@@ -68,6 +71,7 @@ def push_to_hub(run: Path, name: str, *, private: bool = False, license_id: str 
     """Publish the model of a finished run with its card on the Hugging Face hub; return its address.
 
     One commit holds all files; a model of this name (`OWNER/NAME`) that is already there gets a new revision.
+    Raise a DataError if the hub refuses it, a RunError if the run is not finished.
 
     private: whether a new repository is private. license_id: the hub's identifier; default: the recipe's.
     """

@@ -150,7 +150,7 @@ def lexicons_of(
     """Return the dictionaries that an objective learns from, by language pair; empty if it needs none.
 
     Without `dictionary.pairs`: all language pairs of the recipe with a language of the objective's corpora, if there is
-    a file or a parallel corpus.
+    a file or a parallel corpus. Raise a DataError if a dictionary is missing or malformed.
     """
     if "lexicon" not in objective.needs:
         return {}

@@ -92,6 +92,7 @@ def prepare(recipe: Recipe, vocab: Vocab | None = None, *, dev: bool = True) -> 
     """Load the data of a recipe from the cache, or build it.
 
     vocab: the recipe's; default: loaded or learned. dev: include held-out text.
+    Raise a DataError if the data root is missing, or a reader cannot read a file.
     """
     root = data_root(recipe)
     vocab = vocab or prepare_vocab(recipe)

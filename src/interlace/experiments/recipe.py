@@ -267,7 +267,7 @@ class Recipe(Settings):
 
 
 def read_recipe(name: str, changes: Mapping[str, str] | None = None) -> Recipe:
-    """Read a recipe from a TOML file, a run's `recipe.json` or a shipped name such as `tiny/mlm`; apply changes."""
+    """Read a recipe from a file, a run or a shipped name (`tiny/mlm`), with changes; a SettingsError names bad keys."""
     where = str(RECIPES.find(name))
     data = RECIPES.read(name)
     if not changes:

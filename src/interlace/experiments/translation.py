@@ -84,6 +84,7 @@ class LineTranslator:
         rows: maximum sentences in a batch; None: as many as `tokens` allows.
         tokens: maximum padded source tokens in a batch, times the beam size; None: see `Translator`.
         precision: `"no"` (float32), `"bf16"`, or `"auto"` (bf16 where the hardware supports it).
+        Raise a SettingsError if the model has no decoder or was not trained in the direction.
         """
         from interlace.models.build import load
         from interlace.models.seq2seq import Seq2Seq
@@ -267,6 +268,7 @@ def back_translate(
     text: a shard of a file; its sentences become the real side. The results of all shards, joined in order, are those
         of the whole file, except for filters that compare pairs.
     settings: of translation and filters. progress: called with a description, the number of lines done and the total.
+    Raise a DataError if no pair is left, or the folder holds other files.
     """
     must_be_replaceable(into, BACK_TRANSLATED, "corpus of back-translations")
     source, target = translator.translator.source, translator.translator.target

@@ -232,6 +232,7 @@ def freeze_layers(backbone: Backbone, layers: int) -> int:
     """Freeze the embeddings and the lowest `layers` layers (Wu & Dredze 2019, section 4.4); return how many parameters.
 
     layers: 0 freezes the embeddings alone, the number of layers the whole encoder.
+    Raise a SettingsError if the model has fewer layers.
     """
     depth = int(backbone.model.config.num_hidden_layers)
     if layers > depth:

@@ -209,6 +209,7 @@ def from_shape(
     """Return a fresh model; its weights depend only on the shape, the vocabulary's size and the seed.
 
     Segment embeddings of BERT start equal. The weights are the same whether the model is `causal` or not.
+    Raise a SettingsError if the family cannot take language embeddings or this vocabulary.
     """
     model = _random_model(encoder_config(shape, vocab), None if attention == "auto" else attention, seed)
     equalize_segments(model)

@@ -64,6 +64,7 @@ class Traits:
         """Return the encoder's arrays for sequences of one or two sides.
 
         restart: restart position ids on the second side. language_ids: feed them if the model has language embeddings.
+        Raise a SettingsError if a language has no embedding in a model with language embeddings.
         """
         inputs: dict[str, NDArray[Any]] = {"input_ids": layout.ids}
         if not layout.real.all():

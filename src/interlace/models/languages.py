@@ -68,6 +68,7 @@ def add_languages(model: Any, languages: Sequence[str], rng: Generator | None = 
 
     A new embedding copies the row that callers without ids get, so the model's outputs do not change. With an `rng`,
     noise with the standard deviation of the model's initialization is added.
+    Raise a SettingsError if the family has no language ids.
     """
     config = model.config
     rows = language_ids(config)
@@ -113,6 +114,7 @@ def fold_weights(model: Any, tensors: dict[str, Tensor], language: str) -> dict[
     Token types: row 0 becomes the language's vector and the other segment rows keep their difference to row 0, so a
     tokenizer that numbers the sides of a pair 0 and 1 gets that language on both. XLM adds no vector without ids, so
     the vector moves into the position embeddings and is subtracted from the language rows.
+    Raise a SettingsError if `language` has no embedding.
 
     tensors: state of the model by name; not changed. language: one that the model has an embedding for.
     """

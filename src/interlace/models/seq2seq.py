@@ -112,6 +112,7 @@ class Seq2Seq(Backbone):
         """Return the (R, V) float32 scores of the token after `tokens` (R,), which are added to the cache.
 
         languages: (R,) language ids, where the model has a `decoder_language_input`.
+        Raise a SettingsError if the sequences exceed the decoder's maximum length.
         """
         self._check_length(cache.length + 1)
         return self.logits(self.decoder.step(cache, tokens, languages)).float()
@@ -134,6 +135,7 @@ def fresh_decoder(config: Any, seed: int, layers: int | None = None) -> CrossAtt
     """Return a decoder of an encoder's shape, with random weights that depend on configuration and seed only.
 
     Segment embeddings of BERT start equal, as in a fresh encoder; language embeddings are drawn.
+    Raise a SettingsError if the family cannot be a decoder.
     """
     family = family_of(config).name
     if family not in _HEADS:
@@ -176,7 +178,10 @@ def copy_weights(decoder: CrossAttentionDecoder, source: Any) -> None:
 def join(
     encoder: Backbone, decoder: CrossAttentionDecoder, *, share: bool = True, notes: tuple[str, ...] = ()
 ) -> Seq2Seq:
-    """Return both as one model, with one vocabulary head and, if they `share` them, one set of input embeddings."""
+    """Return both as one model, with one vocabulary head and, if they `share` them, one set of input embeddings.
+
+    Raise a SettingsError if they differ in width, vocabulary or languages.
+    """
     rows, width = decoder.model.get_input_embeddings().weight.shape
     if width != encoder.width:
         message = f"the encoder has width {encoder.width}, the decoder {width}"

@@ -99,7 +99,7 @@ class Translator:
         self.rows = allowed if rows is None else min(rows, allowed)
 
     def lines(self, lines: Sequence[str]) -> list[LineTranslation]:
-        """Return translations of lines, in order; lines longer than the model reads are translated in pieces."""
+        """Translate lines, in order, long ones in pieces; raise a CheckpointError if the model's scores are NaN."""
         parts, owners = self._parts(lines)
         made = self._translated(parts)
         starts = np.searchsorted(owners, np.arange(len(lines) + 1)).tolist()

@@ -73,7 +73,7 @@ class DictMlm(Mlm):
     )
 
     def prepare(self, resources: Resources) -> PreparedDictMlm:
-        """Split the dictionaries and build a table of translations for each language that the model embeds."""
+        """Split the dictionaries and build a table for each language of the model; a DataError if none is usable."""
         lexicons, vocab, seed = resources.lexicons, resources.vocab, resources.seed
         max_tokens = 1 if self.multi_subword == "drop" else None
         dictionaries = self.dictionary.prepare(lexicons, vocab, self.name, seed=seed, max_tokens=max_tokens)
@@ -115,6 +115,7 @@ def translation_tables(dictionaries: Dictionaries, size: int, language_ids: Mapp
 
     Entries are read in both directions. Words of several tokens have no row; of a translation of several tokens the
     first is used. A token that translates a word in two languages has the language of the first dictionary.
+    Raise a DataError if every training word has several tokens.
     """
     found: dict[str, list[NDArray[np.int64]]] = {}
     for language, other, (source, target) in dictionaries.directions():

@@ -77,7 +77,10 @@ class WordAligned(Objective):
         return 2 * costs
 
     def batch(self, examples: Pairs, prepared: Prepared, step: int, rng: Generator) -> Batch:  # noqa: ARG002
-        """Lay out the anchor language first, then the other; number words and look up their links."""
+        """Lay out the anchor language first, then the other; number words and look up their links.
+
+        Raise a DataError if the pairs have no links, a SettingsError if neither side is in the anchor language.
+        """
         first = self._first_side(examples.languages)
         sides = (examples.target, examples.source) if first else (examples.source, examples.target)
         languages, n = (sides[0].language, sides[1].language), len(examples)

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 def read_scores(runs: Sequence[Path | str]) -> ScoreTable:
-    """Return the scores in run folders as one table; its `system` is the column on the report page."""
+    """Return the scores in run folders, by `system` as on the report page; a DataError names what is no run folder."""
     return all_scores(read_runs([Path(run) for run in runs]))
 
 
@@ -33,6 +33,7 @@ def write_report(runs: Sequence[Path], into: Path) -> Path:
     """Write an HTML page about run folders to the file `into`, and return it.
 
     The figures are also written as SVG to a folder with the name of the page (`report/` for `report.html`).
+    Raise a DataError if one is no run folder or damaged, or the page cannot be written.
     """
     read = read_runs(runs)
     sections = sections_of(read)

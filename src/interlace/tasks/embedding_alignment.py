@@ -105,7 +105,7 @@ class EmbeddingAlignment(DictionaryTask):
         """Return `p@1`, and `coverage`, the share of the dictionary's source words that were looked up.
 
         If some were trained on, `p@1` is over held-out words, `held out` is their share, and `p@1, all` and `p@1, seen`
-        are over all and over those trained on.
+        are over all and over those trained on. Raise a DataError if no word can be looked up.
         """
         sources, targets = examples.source.ids, examples.target.ids
         numbers, _ = distinct_rows(sources)

@@ -99,7 +99,10 @@ class WordSimilarity(ProbeTask):
         return self.measure_words(vectors, examples)
 
     def measure_words(self, vectors: Mapping[str, WordVectors], examples: JudgedPairs) -> Scores:
-        """Return `spearman`, `pearson`, their harmonic mean (0 if one is not positive), and `coverage`, in percent."""
+        """Return `spearman`, `pearson`, their harmonic mean (0 if one is not positive), and `coverage`, in percent.
+
+        Raise a DataError if fewer than three pairs have vectors, or all judgments are equal.
+        """
         sides = [vectors_of(self.name, vectors, language) for language in examples.languages]
         words = (examples.first, examples.second)
         rows = [side.find(own, fold=self.ignore_case) for side, own in zip(sides, words, strict=True)]

@@ -123,6 +123,7 @@ class WordTranslation(DictionaryTask):
         cosine` and `mean distance` (not in percent) over the entries; `identical`, the share of words that have such a
         translation; and `coverage`, that of the dictionary's words that have vectors. If some were trained on: all but
         `coverage` over held-out words, `held out` as their share, and the same names with `, all` and `, seen`.
+        Raise a DataError if no entry has vectors on both sides.
         """
         sides = [vectors_of(self.name, vectors, language).top(self.max_words) for language in examples.languages]
         found = self._entries_with_vectors(sides[0], sides[1], examples)

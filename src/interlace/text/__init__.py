@@ -54,7 +54,7 @@ class Text:
 
     @classmethod
     def of(cls, lines: Sequence[str], language: str = "", word_tokenizer: str = "whitespace") -> Text:
-        """Tokenize lines without line feeds and lone surrogates; `interlace list word-tokenizers` shows the names."""
+        """Tokenize lines (`interlace list word-tokenizers`); line feeds or lone surrogates in them are a DataError."""
         from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
         check_lines(lines)

@@ -60,7 +60,7 @@ def cut_file(path: Path, lines: int) -> list[FileLines]:
 
 
 def read_lines(path: Path | str | FileLines) -> Iterator[str]:
-    """Iterate over the lines of a UTF-8 file or of a part of it; a leading byte order mark is dropped."""
+    """Iterate over the lines of a UTF-8 file or of a part, without byte order mark; a DataError names a bad file."""
     part = path if isinstance(path, FileLines) else FileLines(Path(path))
     path, first, rest = part.path, part.line, list[bytes]()  # number of the next line; an unfinished line
     seen = False

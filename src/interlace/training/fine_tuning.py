@@ -367,7 +367,7 @@ def _sources(
 def save_sweep(folder: Path, groups: Sequence[SelectionGroup], done: int, diverged: dict[float, str]) -> None:
     """Write what the first `done` learning rates found: `state.json`, and the best weights in `best.safetensors`.
 
-    diverged: learning rates with reasons.
+    diverged: learning rates with reasons. Raise a DataError if the disk is full; the previous state stays intact.
     """
     from safetensors.torch import save_file
 

@@ -117,7 +117,7 @@ class Mixture:
         alternate: bool = False,
         max_passes: float | None = None,
     ) -> None:
-        """Group the sources, which are objectives on corpora, by objective.
+        """Group the sources, which are objectives on corpora, by objective; raise a SettingsError if there are none.
 
         alpha: exponent of language sampling, a number or a schedule over steps.
         alternate: take the objectives with a weight above 0 in turn; only corpora are drawn.
@@ -135,7 +135,10 @@ class Mixture:
             self._groups.setdefault(source.objective, []).append(number)
 
     def draws(self, done: int, last: int, drawn: Sequence[int], slots: int) -> Iterator[MixtureDraw]:
-        """Yield the draws of steps `done + 1` to `last`, from the counters of batches given out so far."""
+        """Yield the draws of steps `done + 1` to `last`, from the counters of batches given out so far.
+
+        Raise a SettingsError if all weights are 0 at a step, or the run needs more than `max_passes`.
+        """
         counters = list(drawn) or [0] * len(self.sources)
         limits = self._limits(last, slots)
         for step in range(done + 1, last + 1):

@@ -114,6 +114,7 @@ def locked(folder: Path, *marks: str) -> Iterator[None]:
     """Lock the folder for this process; the lock of a killed process is free again.
 
     A folder that this call makes is removed after an error if it holds no more than first records.
+    Raise a RunError if another process holds the lock, or the folder holds files of others.
 
     marks: files one of which shows that the folder is of the kind that is wanted; default: the recipe of a run.
     """

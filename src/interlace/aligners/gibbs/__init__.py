@@ -79,7 +79,10 @@ class Gibbs(Aligner):
         return views
 
     def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedGibbs:
-        """Train on all pairs, in parts if they exceed `max_training_cells`; samplers start with priors as links."""
+        """Train on all pairs, in parts if they exceed `max_training_cells`; samplers start with priors as links.
+
+        Raise a DataError if no pair has words on both sides, or all such are too long.
+        """
         from interlace.aligners.gibbs import sampler
         from interlace.aligners.gibbs.kernels import Posteriors
         from interlace.aligners.gibbs.model import Cut, GibbsModel, cell_starts, links_of

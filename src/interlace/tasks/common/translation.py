@@ -147,6 +147,7 @@ class TranslationTask(ProbeTask):
         """Return metrics with signatures, 0 to 100; shares are in percent of lines or of words of the outputs.
 
         The outcomes have BLEU's counts, and chrF tells how single sentences did. Samples go from the worst to the best.
+        Raise a SettingsError if the model is an encoder.
         """
         direction, sources = examples.direction, examples.sources
         found = self.translate(backbone, vocab, direction, sources)
@@ -231,7 +232,7 @@ def bleu(
     tokenize: BleuTokenizer = "auto",
     lower_case: bool = False,
 ) -> TextMetric:
-    """Return sacreBLEU's BLEU of raw text (Post 2018).
+    """Return sacreBLEU's BLEU of raw text (Post 2018); raise a DataError if the numbers of lines differ, or are 0.
 
     language: of both; `tokenize = "auto"` chooses a tokenizer by it, which may need another package.
     """
