@@ -23,14 +23,14 @@ import time
 from pathlib import Path
 
 import numpy as np
-from _common import Target, caption_files, environment, report
+from _common import Target, caption_pairs, environment, repeat_pairs, report
 
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data import Sentences
 from interlace.data.corpus import Corpus
 from interlace.data.vocab import Vocab
-from interlace.text.lines import read_lines, write_lines
+from interlace.text.lines import write_lines
 
 MIN_SPEEDUP, MIN_RATE = 1.7, 0.8
 PARTS, ROWS, BATCH, READS = (5, 1500), 1_500_000, 1000, 120
@@ -49,19 +49,12 @@ train = "{{language}}.txt"
 
 def write_text(folder: Path, count: int) -> None:
     """Write `count` lines of each language and the recipe."""
-    rng = generator(Purpose.SAMPLE, 0)
-    files = caption_files()
-    for number, language in enumerate(("en", "de")):
-        if files:
-            lines = [line.split() for line in read_lines(files[number])]
-        else:
-            lines = [[f"{language}{word}" for word in rng.zipf(1.3, 12) % 20_000] for _ in range(29_000)]
-        words = [word for line in lines for word in line]
-        write_lines(folder / f"{language}.txt", (
-            " ".join(words[draw] if change else word for word, draw, change in zip(line, draws, changes, strict=True))
-            for line in (lines[row % len(lines)] for row in range(count))
-            for draws, changes in [(rng.integers(len(words), size=len(line)), rng.random(len(line)) < 0.1)]
-        ))  # fmt: skip
+    pairs = repeat_pairs(caption_pairs(), count, folder)
+    for language, rows, types in (
+        ("en", pairs.source, pairs.source_types),
+        ("de", pairs.target, pairs.target_types),
+    ):
+        write_lines(folder / f"{language}.txt", (" ".join(types[word] for word in row) for row in rows))
     (folder / "recipe.toml").write_text(RECIPE.format(folder=folder), encoding="utf-8")
 
 
