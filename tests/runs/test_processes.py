@@ -92,7 +92,7 @@ def test_two_processes_equal_two_micro_batches(python, small, tmp_path):
 @pytest.mark.slow
 @pytest.mark.distributed
 def test_two_processes_score_like_one(python, small, tmp_path):
-    """They share the prediction and agree on what is best; only one of them writes."""
+    """They share the prediction, and the languages of a probe, and agree on what is best; only one of them writes."""
     subprocess.run(
         [python, "-m", "interlace", "pretrain", str(small), "--output", str(tmp_path / "run")],
         check=True, capture_output=True,
@@ -104,12 +104,20 @@ def test_two_processes_score_like_one(python, small, tmp_path):
                 for number, word in enumerate(list(words)[place % 9 :][: 1 + place % 5], 1):
                     file.write(f"{number}\t{word}\t_\t{words[word]}" + "\t_" * 6 + "\n")
                 file.write("\n")
-    arguments = ["-m", "interlace", "evaluate", str(tmp_path / "run" / "model"), "--tasks", "pos", "--seeds", "1"]
-    arguments += ["--recipe", str(small), "--set", "evaluate.tasks.pos.files={split}.{language}.conllu"]
-    arguments += ["--set", 'evaluate.targets=["xx"]', "--output", str(tmp_path / "two")]
-    subprocess.run([python, *TORCHRUN, "--no-python", python, *arguments], check=True, capture_output=True)
+    arguments = ["-m", "interlace", "evaluate", str(tmp_path / "run" / "model"), "--recipe", str(small), "--seeds", "1"]
+    arguments += ["--set", "evaluate.tasks.pos.files={split}.{language}.conllu", "--set", 'evaluate.targets=["xx"]']
+    arguments += ["--set", "evaluate.tasks.perplexity.files=train.{language}"]
+    together = [python, *TORCHRUN, "--no-python", python, *arguments, "--output", str(tmp_path / "two"), "--tasks"]
+    subprocess.run([*together, "pos"], check=True, capture_output=True)
     rows = json.loads((tmp_path / "two" / "scores.json").read_text())
     assert [(row["language"], row["n"], row["scores"]["unread"]) for row in rows] == [("en", 31, 0), ("xx", 7, 0)]
+    missing = ["perplexity", "--set", 'evaluate.tasks.perplexity.targets=["en", "xx", "de"]']
+    ended = subprocess.run([*together, *missing], check=False, capture_output=True, text=True)
+    assert "there is no file" in ended.stderr, ended.stderr
+    assert "train.de" in ended.stderr
+    subprocess.run([python, *arguments, "--output", str(tmp_path / "one"), "--tasks", "perplexity"], check=True)
+    one, two = (json.loads((tmp_path / folder / "scores.json").read_text()) for folder in ("one", "two"))
+    assert [row | {"seconds": 0} for row in one] == [row | {"seconds": 0} for row in two[2:]]
 
 
 def losses(run):

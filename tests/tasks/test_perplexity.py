@@ -2,6 +2,7 @@
 
 import logging
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -202,6 +203,22 @@ def test_pseudo_perplexity_is_a_metric_of_its_own(vocab, model, text, tmp_path, 
     (row,) = score_job(cell)
     assert (row["metric"], row["score"]) == (name, row["scores"][f"{name} per subword"])
     assert task.scale(name) == ("per subword", False)
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_each_process_measures_its_languages_and_reports_their_errors(vocab, model, tmp_path, monkeypatch, rank):
+    (tmp_path / "de").write_text("\n".join(LINES))
+    monkeypatch.setattr("accelerate.utils.gather_object", lambda made: made)
+    process = SimpleNamespace(process_index=rank, num_processes=2, device=torch.device("cpu"))
+    cell = EvaluationJob("ppl", Perplexity(files="{language}"), model, vocab, tmp_path, "de", [], 0, process)
+    items = [("zero-shot", "de"), ("zero-shot", "en")]
+    cell.share(items)
+    assert list(cell.shared) == [items[rank]]
+    if rank:
+        with pytest.raises(DataError, match=r"no file .*en; there is test data in: de"):
+            cell.measured(items[1])
+    else:
+        assert cell.measured(items[0])[1] == len(LINES)
 
 
 # ---- words and characters ----

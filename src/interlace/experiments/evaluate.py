@@ -217,6 +217,11 @@ def _score(target: Target, model: str, store: ScoreStore, jobs: list[EvaluationJ
     if is_main:
         remove_other_sweeps(sweeps, {identity.outcomes_key for identity in identities})
     failures: list[InterlaceError] = []
+    if jobs[0].accelerator.num_processes > 1 and not isinstance(jobs[0].task, FineTuneTask):  # which shares batches
+        missing = [
+            run for job, run, found in planned if not store.holds(_places(job, run), with_files(found, job, run))
+        ]
+        keyed[0, planned[0][2]].share([item for run in missing for item in run.items])
     for job, run, identity in planned:
         try:
             error = _score_missing(store, keyed[job.seed, identity], run, identity, identities, sweeps)
@@ -241,11 +246,11 @@ def _score_missing(
     sweeps of the task.
     """
     error, identity = None, with_files(identity, job, run)
-    places: list[Place] = [(job.name, job.seed, *item) for item in run.items]
+    places = _places(job, run)
     if run.train_languages and not store.holds(places, identity):
         run, error = readable(job, run)
         if error:
-            identity, places = with_files(identity, job, run), [(job.name, job.seed, *item) for item in run.items]
+            identity, places = with_files(identity, job, run), _places(job, run)
     if store.holds(places, identity):
         store.drop(job.name, identities)
     else:
@@ -258,6 +263,10 @@ def _score_missing(
             remove_sweep(sweep)
     store.requested += places
     return error
+
+
+def _places(job: EvaluationJob, run: FineTuneRun) -> list[Place]:
+    return [(job.name, job.seed, *item) for item in run.items]
 
 
 def _contamination(target: Target, names: list[str], reported: list[str]) -> dict[tuple[str, str], dict[str, Any]]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from interlace.core.errors import InterlaceError
 from interlace.tasks import ProbeTask, Scores, Task
 from interlace.tasks.common import files as task_files
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from interlace.training.selection import Item
 
 Score = dict[str, Any]
+Measurement = tuple[Scores, int, float]
+"""Scores of a probe in one language, the number of examples that count, and seconds."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class EvaluationJob:
     vectors: static word vectors by language, scored instead of a backbone; `vocab` is then None.
     sweep: folder that stores finished learning rates until the scores are written; None: store none.
     cache: examples read for fine-tuning, which the jobs of one task share.
-    derived: derived language -> original.
+    derived: derived language -> original. shared: what `share` measured.
     """
 
     name: str
@@ -54,10 +57,35 @@ class EvaluationJob:
     sweep: Path | None = None
     cache: dict[tuple[str, str, str], Any] = field(default_factory=dict, compare=False, repr=False)
     derived: Mapping[str, str] = field(default_factory=dict)
+    shared: dict[Item, Measurement | InterlaceError] = field(default_factory=dict, compare=False, repr=False)
 
     def examples(self, split: str, language: str) -> Any:
         """Return the examples of a split and language."""
         return self._cached(self.task, split, language)
+
+    def share(self, items: Sequence[Item]) -> None:
+        """Measure languages of a probe, each in one process; then all processes have the scores of all."""
+        from accelerate.utils import gather_object
+
+        made: list[tuple[Item, Measurement | InterlaceError]] = []
+        for item in items[self.accelerator.process_index :: self.accelerator.num_processes]:
+            try:
+                made.append((item, self.measured(item)))
+            except InterlaceError as error:  # `measured` raises it in all processes
+                made.append((item, error))
+        self.shared.update(gather_object(made))
+
+    def measured(self, item: Item) -> Measurement:
+        """Return the scores of a probe in one language."""
+        if found := self.shared.get(item):
+            if isinstance(found, InterlaceError):
+                raise found
+            return found
+        start = time.perf_counter()
+        examples = self.test(item)
+        scores = self.measure(examples)
+        count = len(examples) if scores.outcomes is None else int((scores.outcomes.weight > 0).sum())
+        return scores, count, time.perf_counter() - start
 
     @cached_property
     def measure(self) -> Callable[[Any], Scores]:
@@ -79,8 +107,8 @@ class EvaluationJob:
         task = self.task.model_copy(update={"files": files})
         return self._cached(task, "test", self.source, str(files))
 
-    def row(self, item: Item, scores: Scores, count: int, start: float) -> Score:
-        """Return the score row of an item; `count` examples count in it, `start` is of `time.perf_counter`."""
+    def row(self, item: Item, scores: Scores, count: int, seconds: float) -> Score:
+        """Return the score row of an item; `count` examples count in it, measured in `seconds`."""
         setting, language = item
         task: Any = self.task
         metric = scores.metric or task.metric
@@ -89,7 +117,7 @@ class EvaluationJob:
         return {
             "task": self.name, "metric": metric, "unit": task.unit, "greater_is_better": task.greater_is_better,
             "language": language, "source": self.source, "setting": setting, **translations, "seed": self.seed,
-            "score": rounded[metric], "n": count, "scores": rounded, "seconds": round(time.perf_counter() - start, 3),
+            "score": rounded[metric], "n": count, "scores": rounded, "seconds": round(seconds, 3),
         }  # fmt: skip
 
     def _cached(self, task: Task, split: str, language: str, files: str = "") -> Any:

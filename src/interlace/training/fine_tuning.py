@@ -90,13 +90,10 @@ def score_run(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
         return _score_fine_tuned(job, run)
     rows: list[Score] = []
     for item in run.items:
-        start = time.perf_counter()
-        examples = job.test(item)
-        scores = job.measure(examples)
+        scores, count, seconds = job.measured(item)
         output = job.output if job.accelerator.is_main_process else None
         interval = write_probe_outcomes(output, job, item, scores) if output else {}
-        count = len(examples) if scores.outcomes is None else int((scores.outcomes.weight > 0).sum())
-        rows.append({**job.row(item, scores, count, start), **scores.details, **interval})
+        rows.append({**job.row(item, scores, count, seconds), **scores.details, **interval})
     return rows
 
 
@@ -305,7 +302,7 @@ class FineTuner:
             if self.job.output and self.job.accelerator.is_main_process:
                 gold = self.head.gold(examples)
                 interval = write_predictions(self.job.output, self.job, item, examples, predictions, gold, scores)
-            row = self.job.row(item, scores, len(examples), start)
+            row = self.job.row(item, scores, len(examples), time.perf_counter() - start)
             rows.append({**row, **interval, "tuning": group.best_check})
         return rows
 
