@@ -3,12 +3,13 @@
 import importlib
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from interlace.training.loop import Progress, steps
+from interlace.training.loop import READ_EVERY, Progress, steps
 
 gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
@@ -92,6 +93,19 @@ def test_updates_on_a_gpu_are_those_of_single_precision(benchmark, objective, ho
             assert one.losses[term] == pytest.approx(loss, rel=0.05)
     assert sum(step.skipped for step in found) <= 2 * (how["precision"] == "fp16")
     assert all(step.peak_share > 0 and step.memory > 0 for step in found)
+
+
+@gpu
+@pytest.mark.gpu
+def test_weights_on_a_gpu_do_not_depend_on_how_often_it_is_read(benchmark):
+    made = []
+    for every in (1, READ_EVERY):
+        torch.manual_seed(0)
+        training = benchmark.training_of("weam", benchmark.vocabulary(2500), benchmark.MINIATURE, 512, "bf16")
+        assert list(steps(replace(training, read_every=every), Progress()))
+        made.append(dict(training.model.named_parameters()))
+    for name, weight in made[0].items():
+        torch.testing.assert_close(weight, made[1][name], rtol=1e-3, atol=1e-4, msg=name)
 
 
 @gpu
