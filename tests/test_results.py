@@ -14,6 +14,7 @@ from interlace.cli import application
 from interlace.cli.common.options import parse_changes
 from interlace.experiments.recipe import read_recipe
 from interlace.experiments.studies import cells_of, matching, read_study
+from interlace.experiments.studies.folder import StudyFolder
 
 PAGES = sorted((Path(__file__).parents[1] / "docs/results").glob("*.md"))
 BLOCKS = re.compile(r"(?:^    .*\n|^\n(?=    ))+", re.MULTILINE)
@@ -86,6 +87,52 @@ def test_studies_have_the_systems_and_seeds_of_the_table_below(path):
             assert set(seeds) == labels
             if "seeds" in head:
                 assert {row[0]: int(row[head.index("seeds")]) for row in rows} == dict(seeds)
+
+
+KEPT = sorted((Path(__file__).parents[1] / "results").glob("*/study.json"))
+
+
+@pytest.mark.parametrize("path", KEPT, ids=lambda path: path.parent.name)
+def test_studies_skip_the_kept_cells(path):
+    """A setting that is removed or renamed must be removed or renamed in the kept records, too."""
+    [command] = {
+        options["name"]
+        for page in PAGES
+        for block in BLOCKS.findall(page.read_text(encoding="utf-8"))
+        for name, options in map(parsed, commands(block))
+        if name == "study" and options["into"] == Path("results") / path.parent.name
+    }
+    every = expanded(command, ())[1]
+    place = StudyFolder(path.parent)
+    there = [cell for cell in every if place.cell(cell.name).is_dir()]
+    assert [place.status(cell) for cell in there] == ["finished"] * len(there)
+    assert {folder.name for folder in (path.parent / "cells").iterdir()} == {cell.name for cell in there}
+
+
+def verdicts(page):
+    """Difference, limits of the interval and p, and the verdict, of each row of the tables of claims."""
+    rows = []
+    for found in re.finditer(r"^\| claim \|.* verdict \|", page, re.MULTILINE):
+        head, *body = table_after(page, found.start())
+        columns = [next(head.index(name) for name in names if name in head) for names in FIGURES]
+        texts = ([row[column] for column in columns] for row in body if "---" not in row)
+        rows += [
+            ([float(number.replace(",", "")) for number in NUMBER.findall(" ".join(row[1:]))], row[0]) for row in texts
+        ]
+    return rows
+
+
+FIGURES = (("verdict",), ("difference", "lower by"), ("interval",), ("p",))
+NUMBER = re.compile(r"-?[\d,]*\.?\d+")
+
+
+def test_pages_give_each_kept_verdict_once():
+    kept = [row for path in KEPT for row in verdicts((path.parent / "tables/findings.md").read_text(encoding="utf-8"))]
+    shown = [row for path in PAGES for row in verdicts(path.read_text(encoding="utf-8"))]
+    assert len(kept) == len(shown) >= 30
+    for figures, verdict in kept:
+        same = [other for other in shown if other == (pytest.approx(figures, rel=5e-4), verdict)]
+        assert len(same) == 1, (figures, verdict)
 
 
 def test_a_block_is_expanded_as_by_the_shell():
