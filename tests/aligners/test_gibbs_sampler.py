@@ -28,8 +28,6 @@ from interlace.core.ragged import Ragged
 SOURCE, TARGET = ["haus", "hausen", "das"], ["house", "the", "houses", "t"]
 NO_ENTRIES = np.zeros((0, 2), np.int32)
 
-# ---- views ----
-
 
 def test_words_are_cut_to_their_first_letters():
     assert Cut.of(SOURCE, 0).numbers.tolist() == [0, 1, 2]
@@ -60,9 +58,6 @@ def test_twins_cycle_through_the_words_of_a_type_in_a_row(lists):
         for place, kind in enumerate(row):
             same = np.flatnonzero(row == kind).tolist()
             assert next_ones[place] == same[(same.index(place) + 1) % len(same)]
-
-
-# ---- sampling ----
 
 
 def view_of(by, to, types):
@@ -193,9 +188,6 @@ def test_a_part_adds_its_counts_to_those_of_the_parts_before(way):
     assert own.jumps.sum() > len(chains[way].chosen)  # of both parts
 
 
-# ---- new pairs ----
-
-
 def test_posteriors_of_new_pairs_by_hand():
     """One word has the same posterior in all sweeps; of two words, the second has a certain partner.
 
@@ -223,9 +215,6 @@ def test_posteriors_of_new_pairs_by_hand():
     assert out[6] > 0.49
 
 
-# ---- which pairs ----
-
-
 def words_of(*shapes):
     sides = (Ragged.of([[0] * shape[side] for shape in shapes]) for side in (0, 1))
     return WordPairs(*sides, ["a"], ["b"])
@@ -238,9 +227,6 @@ def test_portions_hold_all_pairs_in_order_and_few_cells_each(monkeypatch):
     assert [part.first for part in parts] == [0, 1, 3, 6]
     assert [len(part) for part in parts] == [1, 2, 3, 1]
     assert list(sampler.portions(words_of())) == []
-
-
-# ---- links ----
 
 
 def posteriors_of(shapes, rng):

@@ -35,9 +35,6 @@ def links(*rows):
     return Ragged.of([sorted(row) for row in rows], width=2)
 
 
-# ---- Pharaoh ----
-
-
 def test_pharaoh_with_possible_links_sorts_and_drops_duplicates(put):
     gold = read_alignments(put("0-0 2p1 1-2", "", "10?3\t0-11", "   "))
     assert gold.sure.to_lists() == [[[0, 0], [1, 2]], [], [[0, 11]], []]
@@ -96,9 +93,6 @@ def test_result_does_not_depend_on_chunks(put, monkeypatch):
         read_alignments(put(*lines, "  x"))
 
 
-# ---- the index of the first word ----
-
-
 def test_whether_words_count_from_zero_or_one_is_inferred_and_noted(put):
     # Although (2-2) would be the last words, counted from 1.
     gold = read_alignments(put("0-0 2-2", "2-2"), lengths((3, 3), (2, 2)))
@@ -132,9 +126,6 @@ def test_in_wpt_a_word_zero_beside_links_to_last_words_is_the_null_word(put):
     stray = read_alignments(put("1 0 0", "1 3 3", "2 1 1", "3 1 1"), three)
     assert (stray.base, stray.beyond) == (0, 1)
     assert stray.possible.to_lists() == [[[0, 0]], [[1, 1]], [[1, 1]]]
-
-
-# ---- numbered formats ----
 
 
 def test_talp_lines(put):
@@ -251,9 +242,6 @@ def test_rejects_unknown_formats(put):
         read_alignments(put())
 
 
-# ---- text ----
-
-
 def test_text_of_two_files(put):
     one, two = put("<s snum=4> a  b </s>", '<s snum="6">c</s>', name="one"), put("4\tx", "6\ty z", name="two")
     text = read_gold_text(one, two, languages=("en", "hi"))
@@ -278,9 +266,6 @@ def test_plain_text_and_joined_text(put):
         read_gold_text(put("a ||| b", "a ||| b ||| c"))
     with pytest.raises(DataError, match="one file or two, found 0"):
         read_gold_text()
-
-
-# ---- real gold ----
 
 
 SETS = {  # links, text; pairs, format, base, sure and other possible links, left out

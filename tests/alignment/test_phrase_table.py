@@ -128,9 +128,6 @@ def test_rejects_invalid_links_and_settings():
         TableRules(min_count=0)
 
 
-# ---- the likeliest ----
-
-
 def test_the_best_has_the_greatest_share_then_count_then_lexical_weight_then_order():
     found = [  # source, target, phi(t|s), lex(t|s), count(s,t)
         *((0, 0, 0.2, 1, 9), (0, 1, 0.4, 1, 1), (1, 0, 0.4, 0.9, 1), (1, 1, 0.4, 0.1, 2)),
@@ -152,9 +149,6 @@ def test_the_best_has_the_greatest_share_then_count_then_lexical_weight_then_ord
         (("d",), ("u",)),
     }
     assert rows(table.best_of_each(5)) == rows(table)
-
-
-# ---- looking up ----
 
 
 def test_all_phrases_of_the_corpus_are_found_at_their_row():
@@ -198,9 +192,6 @@ def test_a_trie_numbers_as_a_dictionary_does():
     assert np.array_equal(trie.find(words, spans), nodes)
     assert np.array_equal(trie.number(words, spans), nodes)
     assert not trie.find(Ragged.of([[5, 5, 5]]), Ragged.of([[(0, 3)]], width=2)).any()
-
-
-# ---- files ----
 
 
 @pytest.mark.parametrize("name", ["table", "table.gz"])

@@ -12,28 +12,22 @@ from interlace.text.lines import write_lines
 RECIPE = """
 name = "small"
 word_tokenizer = "whitespace"
-
 [corpora.text]
 languages = ["en"]
 train = "train.{language}"
 dev = "dev.{language}"
-
 [corpora.pairs]
 pairs = ["en-de"]
 train = ["train.{source}", "train.{target}"]
-
 [objectives.mlm]
 max_length = 8
-
 [train]
 steps = 10
 tokens_per_update = 200
 tokens_per_micro_batch = 100
-
 [evaluate]
 source = "en"
 targets = ["de"]
-
 [evaluate.tasks.retrieval]
 files = "test.{language}"
 """

@@ -17,11 +17,8 @@ languages = ["en", "xx"]
 train = "train.{{language}}"
 [vocab]
 size = 300
-[model.shape]
-layers = 1
-width = 16
-heads = 2
-max_length = 32
+[model]
+shape = {{ layers = 1, width = 16, heads = 2, max_length = 32 }}
 [objectives.mlm]
 max_length = 32
 [train]

@@ -274,9 +274,6 @@ def test_real_orders(real_data):
     assert before("obj", "VERB", "UD_Hindi-PUD", "hi_pud-ud-test.conllu") > 0.9
 
 
-# ---- orders of another program ----
-
-
 def test_lines_are_found_by_their_trees(tmp_path):
     original = conllu(
         tmp_path / "en.conllu",

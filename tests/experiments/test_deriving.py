@@ -73,9 +73,6 @@ def lines(path):
     return list(read_lines(path))
 
 
-# ---- files ----
-
-
 def test_every_kind_of_file_is_derived(root):
     found = data_root(recipe(root, {"transformations": ["invert"]}))
     assert lines(found / "text/train.en_x.txt") == ["sat cat A.", "home ran dog The.", "dog a , cat a", "ran cat No."]
@@ -149,9 +146,6 @@ def test_the_data_root_holds_links_and_corpora_are_read_from_it(root):
     assert aligned.links[0].tolist() == [[0, 2], [1, 1], [2, 0], [3, 3]]
 
 
-# ---- shipped recipes ----
-
-
 @pytest.mark.parametrize(
     ("name", "changes"),
     [
@@ -202,9 +196,6 @@ def test_shared_words_are_left_out_of_a_second_score(keep, tmp_path):
     both = {"pos": ["accuracy, without shared words"], "ner": ["f1, without shared words"]}
     assert shared == (both if keep else {"pos": [], "ner": []})
     assert all("shared" not in name for row in rows if row["language"] == "en" for name in row["scores"])
-
-
-# ---- what is refused ----
 
 
 @pytest.mark.parametrize(
@@ -308,8 +299,6 @@ def test_a_dry_run_reports_unused_languages_existing_files_and_unset_variables(r
     assert derived_problems(asked) == ["data_root = '$SOME_DATA': the environment variable is not set"]
 
 
-# ---- links between two ways to find words ----
-
 SPANS = st.lists(st.integers(0, 3), max_size=12).map(
     lambda steps: [(a, b) for a, b in zip(np.cumsum([0, *steps]), np.cumsum([0, *steps])[1:], strict=False) if b > a]
 )
@@ -325,9 +314,6 @@ def test_overlaps_are_those_of_a_plain_loop(rows):
     assert overlaps(one, other).to_lists() == plain
 
 
-# ---- files of changes ----
-
-
 def test_files_of_transformations_are_under_the_data_root(root):
     cells = [line.split("\t") for line in CONLLU.split("\n") if "\t" in line]
     swapped = [["1", *cells[1][1:6], "3", *cells[1][7:]], ["2", *cells[0][1:6], "1", *cells[0][7:]], *cells[2:]]
@@ -341,9 +327,6 @@ def test_files_of_transformations_are_under_the_data_root(root):
     settings["syntax"]["trees"] = ["none/*.conllu"]
     with pytest.raises(DataError, match=r"syntax\.trees: there is no file .*none"):
         data_root(recipe(root, derived, corpora=corpora, evaluate={}))
-
-
-# ---- formats ----
 
 
 @pytest.mark.parametrize(

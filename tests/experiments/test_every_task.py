@@ -89,9 +89,6 @@ SCORED = [
 ]
 
 
-# ---- what is scored ----
-
-
 @pytest.fixture(scope="module")
 def base(tmp_path_factory):
     return tmp_path_factory.mktemp("every")
@@ -130,9 +127,6 @@ def vectors(base):
     small = WORLD | {"corpora.text.languages": json.dumps(ALL)} | {f"embeddings.{key}": quick[key] for key in quick}
     pretrain(read_recipe("tiny/concat", small), base / "vectors")
     return base / "vectors"
-
-
-# ---- scoring ----
 
 
 def flat(settings, before):

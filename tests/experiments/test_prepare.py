@@ -64,19 +64,15 @@ def test_rejects_invalid_rows_and_shares(rows, wrong):
 
 RECIPE = """
 name = "clean"
-
 [corpora.text]
 languages = ["en"]
 train = "train.{language}"
 dev = "dev.{language}"
-
 [corpora.pairs]
 pairs = ["en-de"]
 train = ["train.{source}", "train.{target}"]
-
 [vocab]
 size = 300
-
 [objectives.mlm]
 """
 LINES = [f"the {word} reads a letter" for word in ("doctor", "teacher", "child", "doctor")]
@@ -143,34 +139,25 @@ def test_rejects_word_tokenizer_without_its_package(monkeypatch):
         read_recipe("tiny/mlm", {"word_tokenizer": "by_language"})
 
 
-# ---- by several workers ----
-
 WORKERS = """
 name = "workers"
 seed = 3
-
 [corpora.text]
 languages = ["de"]
 train = ["train.{language}", "more.{language}"]
-
 [corpora.pairs]
 pairs = ["en-de"]
 train = ["train.{source}", "train.{target}"]
 dev = ["more.{source}", "more.{target}"]
-
 [corpora.unique]
 pairs = ["de-en"]
 train = ["train.{source}", "train.{target}"]
-
 [filters.length]
 max_words = 7
-
 [vocab]
 size = 300
-
 [objectives.alm]
 corpora = ["en-de"]
-
 [objectives.mlm]
 """
 

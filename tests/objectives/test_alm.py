@@ -107,9 +107,6 @@ def test_language_ids_follow_the_words_and_positions_do_not_restart():
     assert "token_type_ids" not in batch.inputs
 
 
-# ---- tokens compared with those of the switched text ----
-
-
 def text_of(language="de", count=120):
     """Pairs of the toy corpus with blanks between words."""
     pairs = world_pairs("en", language, sample(count, "train", 5))
@@ -170,9 +167,6 @@ def test_few_rows_differ_in_a_script_without_blanks(kind, least):
     expected = vocab.encode(LineWriter(text).lines(switched)).ids
     assert np.mean([np.array_equal(one, other) for one, other in zip(found, expected, strict=True)]) > least
     assert (switched.replaced > 0).mean() > 0.5
-
-
-# ---- phrases extracted from links, and errors ----
 
 
 def counterparts(candidates, matrix):
@@ -241,9 +235,6 @@ def test_error_for_missing_phrases_names_the_solution(alm, named):
         alm.batch(bare, alm.prepare(Resources(little_vocab(), PLAIN)), 0, rng())
 
 
-# ---- spaces around moved phrases ----
-
-
 def switched_by_hand(matrix, other, phrase):
     """The line after one phrase is exchanged, in words of the word tokenizer `unicode`."""
     word_tokenizer = WORD_TOKENIZERS.build("unicode")
@@ -268,9 +259,6 @@ def switched_by_hand(matrix, other, phrase):
 )
 def test_spaces_of_moved_phrases(matrix, other, phrase, line):
     assert switched_by_hand(matrix, other, phrase) == line
-
-
-# ---- the same distribution in batches and in files ----
 
 
 def stored(text, vocab, folder):
@@ -335,9 +323,6 @@ def test_file_has_distinct_sentences_and_a_share_of_monolingual_ones():
     assert 0 < summary["switched_words"] < 0.3
     assert sum(summary["distinct"].values()) == 2 * 60
     assert sum(int(lines) * pairs for lines, pairs in summary["distinct"].items()) == len(mixed)
-
-
-# ---- notes and statistics ----
 
 
 @pytest.mark.parametrize(

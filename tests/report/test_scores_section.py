@@ -35,9 +35,6 @@ def line(scores, label):
     return [str(entry) for entry in entries if entry]
 
 
-# ---- the table ----
-
-
 def test_mean_range_and_difference(tmp_path):
     found = {"a": {"de": (50, 54), "en": (90, 91)}, "b": {"de": (60, 61), "en": (89, 91)}}
     rows = {
@@ -87,9 +84,6 @@ def test_different_test_examples_are_noted(first, second, differs, tmp_path):
     assert any("different test examples in: German" in note for note in only(*runs).notes) is differs
     drawn = [score("de", 50, seed, examples=f"drawn {seed}") for seed in (0, 1)]  # other examples in each seed
     assert not any("different" in note for note in only(*(bare_run(tmp_path / n, n, drawn) for n in "cd")).notes)
-
-
-# ---- tests against the first system ----
 
 
 # ---- the section ----
@@ -149,9 +143,6 @@ def test_transfer_gap_is_below_each_score(make_run):
     assert "−" not in section("scores", [folder], "gap").body
 
 
-# ---- other metrics ----
-
-
 def answers(language, seed, f1, exact, **more):
     return score(language, f1, seed, task="mlqa", metric="f1", scores={"f1": f1, "exact": exact, **more})
 
@@ -192,9 +183,6 @@ def test_scores_over_held_out_words_are_named(tmp_path):
 def test_words_are_named_only_if_held_out(tmp_path, more, words):
     scores = only(bare_run(tmp_path / "mlm", "mlm", [probe(50.0, **more)]))
     assert scores.words[scores.systems[0]] == words
-
-
-# ---- the summary of the page ----
 
 
 def head(*folders):

@@ -36,8 +36,6 @@ def titles(body):
     return re.findall(r'class="title">([^<]*)<', body)
 
 
-# ---- training ----
-
 SCORES = {
     "alignment/en-de": 10.0, "alignment/mean": 10.0,
     "retrieval/en-de": 40.0, "retrieval/de-en": 60.0, "retrieval/en-hi": 4.0, "retrieval/hi-en": 8.0,
@@ -89,9 +87,6 @@ def test_mixture_by_objective_and_language():
     plain = section("training", [Run(Path("a"), {}, {"shares": {"mlm/de": 1.0}}, "a")], MIXTURE).body
     assert "100.0\u202f%" in plain
     assert "By language" not in plain
-
-
-# ---- published results ----
 
 
 def published(make_run, **row):
@@ -161,8 +156,6 @@ def test_printing_errors_and_notes_of_recipes_are_shown(make_run):
     assert "Doe 2020" not in text
 
 
-# ---- translation ----
-
 SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
 
 
@@ -182,8 +175,6 @@ def test_translation_has_other_metrics_and_signatures(tmp_path):
     for expected in ("36.0", "28.0–32.5", "35.0–37.0", "0.98", "tokenized"):
         assert expected in " ".join(words)
 
-
-# ---- derived languages ----
 
 TRANS, INV = ["transliterate"], ["invert", "transliterate"]
 
@@ -226,9 +217,6 @@ def test_gaps_scores_and_alignment_are_drawn(derived_runs):
     assert [label.startswith(start) for label, start in zip(labels, starts, strict=True)] == [True] * 2
     assert "ALIGN, Trans + Inv, Part-of-speech tagging: supervised 91.0, zero-shot 66.0, gap 25.0" in labels[0]
     assert section("analysis", [transferred("MLM", TRANS, [], [80])], "derived").body == ""
-
-
-# ---- word maps, inputs ----
 
 
 def test_words_are_drawn_before_and_after_training(make_run):
@@ -275,9 +263,6 @@ def test_sides_are_recorded_or_cut_at_the_first_closing_token():
 def test_tokens_of_a_word_are_joined(tokens, joined):
     [part] = shown_sample(Sample(objective="mlm", corpus="en", rows=[SampleRow(tokens=tokens.split())]))["parts"]
     assert [token["joined"] for token in part["tokens"]] == joined
-
-
-# ---- setup ----
 
 
 def test_shared_fine_tuning_counts_once(make_run):

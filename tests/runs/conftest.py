@@ -7,19 +7,15 @@ RECIPE = """
 name = "small"
 seed = 3
 data_root = "{root}"
-
 [corpora.text]
 languages = ["en", "xx"]
 train = "train.{{language}}"
 dev = "dev.{{language}}"
-
 [corpora.pairs]
 pairs = ["en-xx"]
 train = ["pairs.{{source}}", "pairs.{{target}}"]
-
 [vocab]
 size = 400
-
 [model]
 languages = "embeddings"
 [model.shape]
@@ -27,12 +23,10 @@ layers = 1
 width = 16
 heads = 2
 max_length = 32
-
 [objectives.mlm]
 max_length = 32
 [objectives.tlm]
 max_length = 32
-
 [train]
 steps = 12
 tokens_per_update = 512

@@ -32,9 +32,6 @@ def rng():
     return np.random.default_rng(7)
 
 
-# ---- intervals ----
-
-
 def test_mean_interval_of_three_values_and_none_of_one():
     found = mean_interval([1.0, 2.0, 3.0])
     assert found.value == 2.0
@@ -56,9 +53,6 @@ def test_difference_interval_matches_scipy(a, b):
 
 def test_constant_samples_have_an_exact_difference():
     assert difference_interval([2.0, 2.0], [1.0, 1.0]) == type(mean_interval([1.0]))(1.0, 1.0, 1.0, 2)
-
-
-# ---- tests over runs ----
 
 
 def test_smallest_p_values_of_exact_tests(rng):
@@ -104,8 +98,6 @@ def test_permutation_interval_holds_the_shifts_that_the_test_keeps(rng):
     assert math.isfinite(permutation_interval(a, b, rng, 1 - 0.05 / 6).low)
     assert permutation_interval([4, 5, 6], [1, 2, 3], rng).high == math.inf
 
-
-# ---- level of the tests without a difference ----
 
 SIMULATIONS = 1000
 SYSTEMS, CONDITIONS, ITEMS = 6, 3, 40
@@ -176,9 +168,6 @@ def test_tests_that_ignore_what_varies_together_reject_too_often():
     assert (rejected / 300 > 0.1).all()
 
 
-# ---- many tests, effects ----
-
-
 def test_holm_by_hand():
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.9, 0.8]) == [1.0, 1.0]
@@ -198,9 +187,6 @@ def test_effects_by_hand():
 def test_cliffs_delta_counts_pairs(a, b):
     assert cliffs_delta(a, b) == pytest.approx(np.mean([np.sign(x - y) for x in a for y in b]))
     assert cliffs_delta(a, b) == pytest.approx(-cliffs_delta(b, a))
-
-
-# ---- rank correlation ----
 
 
 def test_spearman_of_four_by_hand(rng):

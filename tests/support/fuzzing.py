@@ -44,11 +44,8 @@ pairs = ["en-xx"]
 train = ["pairs.{{source}}", "pairs.{{target}}"]
 [vocab]
 size = 300
-[model.shape]
-layers = 1
-width = 16
-heads = 2
-max_length = 32
+[model]
+shape = {{ layers = 1, width = 16, heads = 2, max_length = 32 }}
 [objectives.mlm]
 max_length = 32
 [objectives.tlm]
@@ -201,7 +198,7 @@ def write_material(folder: Path) -> None:
     (folder / "small.toml").write_text(RECIPE.format(root=folder))
     (folder / "small.json").write_text(json.dumps(tomllib.loads(RECIPE.format(root=folder))))
     (folder / "study.toml").write_text(STUDY)
-    start = RECIPE.format(root=folder).partition("[model.shape]")[0].replace("[vocab]\nsize = 300\n", "")
+    start = RECIPE.format(root=folder).partition("[model]")[0].replace("[vocab]\nsize = 300\n", "")
     start += f'[model]\nstart = "{folder}/run/model"\n[objectives.mlm]' + RECIPE.partition("[objectives.mlm]")[2]
     for name in DOWNLOADS:
         write_lines(folder / name, pairs)

@@ -42,9 +42,6 @@ def predicted(*spans):
     return np.array([[(-1, -1, -np.inf) if span is None else (*span, 1.0)] for span in spans], SPAN)
 
 
-# ---- what is read ----
-
-
 def test_passages_are_encoded_once_and_answers_found_in_their_subwords_and_exported(task, vocab, tmp_path):
     asked = [question("who", ("the doctor", 0), key="a"), question("what", ("letters", 17), key="b")]
     write(tmp_path / "qa/test.en.json", [(ENGLISH, asked), (GERMAN, [question("wer", ("arzt", 4), key="c")])])
@@ -126,9 +123,6 @@ def test_rejects_other_readers(vocab, tmp_path):
         TASKS.build({"name": "mlqa", "reader": "nli"}).examples("test", "en", vocab, tmp_path)
 
 
-# ---- what is scored ----
-
-
 def test_normalizes_by_setting_and_language_of_the_passage(vocab, tmp_path):
     write(tmp_path / "qa/test.de.json", [(GERMAN, [question("wer", ("arzt", 4))])])
     found = predicted((0, 8))
@@ -146,9 +140,6 @@ def test_the_ceiling_counts_answers_inside_a_subword(task, vocab, tmp_path):
     questions = task.examples("test", "en", vocab, tmp_path)
     gold = task.head().gold(questions)
     assert task.score(questions, gold).metrics == {"f1": 50.0, "exact": 50.0, "ceiling": 50.0}
-
-
-# ---- comparison of answers ----
 
 
 # ---- by hand ----
@@ -174,8 +165,6 @@ def test_scores_recorded_cases_as_the_published_programs():
         assert compare_answers(found, answers, rules, language) == pytest.approx(tuple(right), abs=1e-6), found
 
 
-# ---- predictions as text ----
-
 QUESTIONS = SimpleNamespace(texts=["one two", "red green red"], owners=np.array([1, 0, 1]))
 NONE = (-1, -1, -np.inf)
 PREDICTIONS = np.array([[(0, 3, 2.0), (10, 13, 1.0), (4, 9, 0.0)], [NONE] * 3, [(4, 9, 1.0), NONE, NONE]], SPAN)
@@ -183,9 +172,6 @@ PREDICTIONS = np.array([[(0, 3, 2.0), (10, 13, 1.0), (4, 9, 0.0)], [NONE] * 3, [
 
 def test_the_best_span_of_each_question_becomes_its_text():
     assert best_texts(QUESTIONS, PREDICTIONS) == ["red", "", "green"]
-
-
-# ---- prediction of spans ----
 
 
 CPU = torch.device("cpu")
@@ -236,9 +222,6 @@ def batch_of(learner, prepared, questions):
     return learner.batch(learner.sequences(questions, prepared), prepared, 0, np.random.default_rng(0))
 
 
-# ---- rows ----
-
-
 def test_a_sequence_is_the_question_and_the_passage(vocab, model):
     learner = SpanExtractor()
     prepared = learner.prepare(Resources(vocab, model().traits))
@@ -285,9 +268,6 @@ def test_a_window_without_the_answer_points_at_the_first_token(case):
     spans = questions.spans[rows.owners[has]]
     for found, owner, span in zip(ids[has], owners, spans, strict=True):
         assert found.tolist() == questions.passages.ids[owner][span].tolist()
-
-
-# ---- what is learnt and predicted ----
 
 
 def scores_by_hand(case, rows):

@@ -231,9 +231,6 @@ def test_translations_do_not_depend_on_batches_and_are_stored(root, vocab, model
     assert torch.is_grad_enabled()
 
 
-# ---- metrics of raw text ----
-
-
 LINES = st.lists(st.sampled_from(["the", "cat", "sat", "on", "Mat", ".", ",", "3.5"]), max_size=9).map(" ".join)
 
 

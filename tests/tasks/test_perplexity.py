@@ -221,9 +221,6 @@ def test_each_process_measures_its_languages_and_reports_their_errors(vocab, mod
         assert cell.measured(items[0])[1] == len(LINES)
 
 
-# ---- words and characters ----
-
-
 def size_of(text, vocab):
     return tuple(int(side.sum()) for side in sizes_of(text, vocab))
 
