@@ -84,6 +84,7 @@ def exit_code(error: BaseException) -> int | None:
     if isinstance(error, BrokenPipeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left to write at exit
         return 141
+    package = type(error).__module__.partition(".")[0].removesuffix("_rust")
     if isinstance(error, InterlaceError):
         from interlace.experiments.download import download_hint
 
@@ -93,7 +94,7 @@ def exit_code(error: BaseException) -> int | None:
         text = f"{error.filename}: {error.strerror}" if error.filename else f"{error.strerror}{full}"
     elif isinstance(error, MemoryError | RuntimeError) and _NO_MEMORY.search(f"{type(error).__name__}: {error}"):
         text = f"out of memory; lower the size of the model, of batches or of the vocabulary ({_first(error)})"
-    elif isinstance(error, RecursionError | UnicodeError | OverflowError) or _package(error) in _LIBRARIES:
+    elif isinstance(error, RecursionError | UnicodeError | OverflowError) or package in _LIBRARIES:
         text = f"unexpected {_first(error)} (a bug or a damaged file; INTERLACE_TRACEBACK=1 shows where)"
     else:
         return None
@@ -105,11 +106,6 @@ def exit_code(error: BaseException) -> int | None:
 
 _NO_MEMORY = re.compile("MemoryError|OutOfMemory|out of memory|not enough memory|can't allocate memory|bad_alloc")
 _LIBRARIES = {"json", "tomllib", "pyarrow", "safetensors", "tokenizers", "transformers", "huggingface_hub", "zipfile"}
-
-
-def _package(error: BaseException) -> str:
-    """Return the package that defines the class of an error."""
-    return type(error).__module__.partition(".")[0].removesuffix("_rust")
 
 
 def _first(error: BaseException) -> str:

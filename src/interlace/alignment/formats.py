@@ -238,10 +238,6 @@ def _parse_wpt(path: Path) -> _Parsed:
     return _Parsed(str(path), "wpt", columns, numbers, notes={_DUPLICATES: len(table) - len(columns.links.flat)})
 
 
-def _parse_jsonl(path: Path) -> _Parsed:
-    return _parse_with_text(path, "jsonl", ((0, *row) for row in json_rows(path)))[0]
-
-
 def _parse_giza(path: Path) -> _Parsed:
     parsed, numbers = _parse_with_text(path, "giza", giza_rows(path))
     return _sort(replace(parsed, base=1, notes={}), numbers)
@@ -264,7 +260,7 @@ _PARSERS = {
     "pharaoh": _parse_pharaoh,
     "talp": _parse_talp,
     "wpt": _parse_wpt,
-    "jsonl": _parse_jsonl,
+    "jsonl": lambda path: _parse_with_text(path, "jsonl", ((0, *row) for row in json_rows(path)))[0],
     "giza": _parse_giza,
 }
 FORMATS: tuple[str, ...] = tuple(_PARSERS)

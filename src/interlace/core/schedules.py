@@ -23,10 +23,6 @@ def _points(text: str) -> tuple[list[int], list[float]]:
     return steps, values
 
 
-def _to_text(value: object) -> str:
-    return str(value) if isinstance(value, int | float) else str(value).replace(" ", "")
-
-
 def _checked(text: str) -> str:
     if ":" in text:
         _points(text)
@@ -39,7 +35,7 @@ def _checked(text: str) -> str:
     return text
 
 
-Schedule = Annotated[str, BeforeValidator(_to_text), AfterValidator(_checked)]
+Schedule = Annotated[str, BeforeValidator(lambda value: str(value).replace(" ", "")), AfterValidator(_checked)]
 """A pydantic field type: accepts `0.15` or `"0:0.3,10000:0.05"`, keeps the text."""
 
 

@@ -123,13 +123,10 @@ def _explain(error: ValidationError, model: type, where: str) -> str:
     for place, item in enumerate(error.errors()):
         own = tuple(part for part in item["loc"] if not _PLAIN.fullmatch(str(part)))
         found.setdefault(own if own != item["loc"] else place, []).append({**item, "loc": own})
-    deepest = [key for key in found if not any(_leads_to(key, other) for other in found)]
+    keys = [key for key in found if isinstance(key, tuple)]
+    outer = {key for key in keys if any(key != other and other[: len(key)] == key for other in keys)}
+    deepest = [key for key in found if key not in outer]
     return "\n".join(prefix + _joined(found[key], model) for key in deepest)
-
-
-def _leads_to(key: Any, other: Any) -> bool:
-    """Return whether `other` is a key inside of `key`."""
-    return isinstance(key, tuple) and isinstance(other, tuple) and key != other and other[: len(key)] == key
 
 
 def _joined(items: list[Any], model: type) -> str:

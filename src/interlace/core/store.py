@@ -138,12 +138,8 @@ _KEY = re.compile(r'"([^"]*)"|([^."]+)')  # the parts of `a.b."c.d"`
 
 def merged(base: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
     """Merge two tables recursively; values of `data` override those of `base`."""
-    both = {key: merged(base[key], data[key]) for key in base.keys() & data.keys() if _tables(base[key], data[key])}
-    return {**base, **data, **both}
-
-
-def _tables(*values: Any) -> bool:
-    return all(isinstance(value, dict) for value in values)
+    both = {key for key in base.keys() & data.keys() if isinstance(base[key], dict) and isinstance(data[key], dict)}
+    return {**base, **data, **{key: merged(base[key], data[key]) for key in both}}
 
 
 def change(data: dict[str, Any], key: str, value: str) -> None:

@@ -80,11 +80,10 @@ class LineTranslator:
     ) -> None:
         """Load the model of a finished run, or of a model folder.
 
-        force: also translate directions that the model was not trained in.
-        rows: maximum sentences in a batch; None: as many as `tokens` allows.
-        tokens: maximum padded source tokens in a batch, times the beam size; None: see `Translator`.
-        precision: `"no"` (float32), `"bf16"`, or `"auto"` (bf16 where the hardware supports it).
-        Raise a SettingsError if the model has no decoder or was not trained in the direction.
+        force: also translate directions that the model was not trained in. rows: maximum sentences in a batch; None: as
+        many as `tokens` allows. tokens: maximum padded source tokens in a batch, times the beam size; None: see
+        `Translator`. precision: `"no"` (float32), `"bf16"`, or `"auto"` (bf16 where the hardware supports it). Raise a
+        SettingsError if the model has no decoder or was not trained in the direction.
         """
         from interlace.models.build import load
         from interlace.models.seq2seq import Seq2Seq
@@ -115,7 +114,8 @@ class LineTranslator:
         """
         lines = iter(lines)
         while window := list(islice(lines, size)):
-            kept = None if keep is None else keep / f"{self._digest(window)}.json"
+            digest = blake2b(json.dumps([self._key, window]).encode(), digest_size=16).hexdigest()
+            kept = None if keep is None else keep / f"{digest}.json"
             translations = _kept(kept, len(window))
             if not translations:
                 text = window if self._normalization is None else self._normalization.lines(window, self.source)
@@ -136,9 +136,6 @@ class LineTranslator:
         normalization = None if self._normalization is None else self._normalization.dump()
         search = [translator.settings.dump(), self._accelerator.mixed_precision]
         return [model, translator.vocab.fingerprint, direction, normalization, search]
-
-    def _digest(self, window: list[str]) -> str:
-        return blake2b(json.dumps([self._key, window]).encode(), digest_size=16).hexdigest()
 
 
 def _kept(path: Path | None, lines: int) -> list[LineTranslation]:

@@ -274,9 +274,8 @@ def table_of_entries(
     """Return the rows of evaluation entries (`scores.json`): the main metric of each, then its other metrics.
 
     entries: each with `task`, `metric`, `language`, `score`, and `scores` by metric. where: names the file in errors.
-    scale: unit and direction of the metrics other than the main one, by task and metric.
-    columns: values of further columns, the same in all rows.
-    Raise a DataError if an entry lacks a column or has a wrong type.
+    scale: unit and direction of the metrics other than the main one, by task and metric. columns: values of further
+    columns, the same in all rows. Raise a DataError if an entry lacks a column or has a wrong type.
     """
     rows: list[Score] = []
     for number, entry in enumerate(entries, 1):

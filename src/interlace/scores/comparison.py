@@ -302,11 +302,10 @@ def compare(
 
     Runs and languages are compared by metrics over all words where main metrics are over different words.
 
-    baseline: name of a system; default: the first. unit: what the test varies.
-    metrics: by task, the metrics to compare; default: the main one.
-    outcomes: reads the outcomes of test examples that a row is the score of; needed for `examples` and `both`.
-    draws: how often examples are resampled.
-    untested: takes the comparisons over examples that are impossible; default: the first is an error.
+    baseline: name of a system; default: the first. unit: what the test varies. metrics: by task, the metrics to
+    compare; default: the main one. outcomes: reads the outcomes of test examples that a row is the score of; needed for
+    `examples` and `both`. draws: how often examples are resampled. untested: takes the comparisons over examples that
+    are impossible; default: the first is an error.
     """
     if unit not in get_args(Unit):
         raise SettingsError(f"unit {unit!r}: expected one of {', '.join(get_args(Unit))}")

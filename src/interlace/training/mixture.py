@@ -69,10 +69,9 @@ class BucketedBatches:
 class MixtureSource:
     """An objective on a corpus.
 
-    objective: name of its head and its losses.
-    size: sequences or tokens that it counts for among the sources of its objective (language sampling).
-    weight: how often the objective is drawn, a number or a schedule over steps; the same in all its sources.
-    loss_weight: factor of its loss, likewise; while it is 0, the objective is not drawn.
+    objective: name of its head and its losses. size: sequences or tokens that it counts for among the sources of its
+    objective (language sampling). weight: how often the objective is drawn, a number or a schedule over steps; the same
+    in all its sources. loss_weight: factor of its loss, likewise; while it is 0, the objective is not drawn.
     """
 
     objective: str

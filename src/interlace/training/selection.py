@@ -22,9 +22,8 @@ _NEAR_BASELINE = 0.98  # of the entropy of the labels: only their frequencies ha
 class FineTuneRun:
     """One fine-tuning.
 
-    train_languages: the first is the source language; empty for a probe.
-    items: what it scores.
-    requested: what it should score, if some of that cannot be read; `mean-dev` averages over all. None: `items`.
+    train_languages: the first is the source language; empty for a probe. items: what it scores. requested: what it
+    should score, if some of that cannot be read; `mean-dev` averages over all. None: `items`.
     """
 
     train_languages: list[str]

@@ -66,13 +66,11 @@ def run_study(
 ) -> StudyOutcome:
     """Run the cells that are not finished; the same call resumes a stopped study.
 
-    study, folder: the grid, and the folder of its file, where its recipes may be too.
-    into: the study's folder: `cells/NAME/` are run folders, `results.parquet` and `results.json` their scores.
-    jobs: cells at a time; default: one a GPU, or as many as there are cores for their threads.
-    only: a shell pattern of cells' or systems' names.
-    put_aside: move cells that began with other settings to `aside/` and run them again; else they are a RunError.
-    code: files with objectives, tasks or readers that the cells need.
-    on_progress: called about once a second.
+    study, folder: the grid, and the folder of its file, where its recipes may be too. into: the study's folder:
+    `cells/NAME/` are run folders, `results.parquet` and `results.json` their scores. jobs: cells at a time; default:
+    one a GPU, or as many as there are cores for their threads. only: a shell pattern of cells' or systems' names.
+    put_aside: move cells that began with other settings to `aside/` and run them again; else they are a RunError. code:
+    files with objectives, tasks or readers that the cells need. on_progress: called about once a second.
     """
     every = cells_of(study, folder)
     cells = matching(every, only)

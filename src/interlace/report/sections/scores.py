@@ -205,7 +205,8 @@ def _table(one: TaskScores, notes: Sequence[tuple[str, PublishedRow]]) -> Iterat
     for row in theirs:
         split = "" if row.table.split.startswith("test") else f", {row.table.split}"
         where = Entry(f"{row.cite}, table {row.table.number}{split}")
-        figures = (_figure(row.scores.get(column)) for column in columns)
+        values = (row.scores.get(column) for column in columns)
+        figures = (each if each is None else Entry(number(each, 1 if round(each, 1) == each else 2)) for each in values)
         lines.append(Line(row.system, (where, Entry(row.table.measured), *figures), theirs=True))
     heads = [Column("Source", is_text=True), Column("Metric", is_text=True), *map(Column, map(language_name, columns))]
     title = f"{one.name}: {one.first.metric}, ours and published (another scale)"
@@ -220,11 +221,6 @@ def _ours(one: TaskScores, system: System, column: str) -> Entry | None:
         return None
     digits = 1 if one.first.unit == "%" or abs(result.mean) >= 100 else 2
     return Entry(number(result.mean, digits), bold=True, collapsed=result.collapsed)
-
-
-def _figure(value: float | None) -> Entry | None:
-    """Return a published figure with one decimal, or two if it has them."""
-    return None if value is None else Entry(number(value, 1 if round(value, 1) == value else 2))
 
 
 def _averaged(one: TaskScores) -> list[str]:

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from interlace.core.ragged import Ragged
 from interlace.text.word_tokenizers import WordTokenizer
-from interlace.text.word_tokenizers.common.spans import Span, placed
+from interlace.text.word_tokenizers.common.spans import placed
 from interlace.text.word_tokenizers.unicode import Unicode
 
 
@@ -32,7 +32,8 @@ class Moses(WordTokenizer):
         """Return (start, end) character spans per line."""
         tokenizer = _tokenizer(self.language)
         rows = [placed(line, tokenizer.tokenize(line, escape=False)) for line in lines]
-        return Ragged.of([_plain(line) if row is None else row for line, row in zip(lines, rows, strict=True)], width=2)
+        pairs = zip(lines, rows, strict=True)
+        return Ragged.of([Unicode().split([line])[0].tolist() if row is None else row for line, row in pairs], width=2)
 
 
 @cache
@@ -40,7 +41,3 @@ def _tokenizer(language: str) -> Any:
     from sacremoses import MosesTokenizer
 
     return MosesTokenizer(language)
-
-
-def _plain(line: str) -> list[Span]:
-    return [(int(start), int(end)) for start, end in Unicode().split([line])[0]]
