@@ -58,7 +58,7 @@ bench: $(INSTALLED) ## run the benchmarks, one after the other
 
 gpu: $(INSTALLED) ## run the tests and benchmarks that need a GPU, at most 9 minutes of cells; repeat to resume
 	@$(BIN)/python -m pytest -q -m gpu
-	-@$(BIN)/python benchmarks/vocabulary_loss.py --width 768
+	-@$(BIN)/python benchmarks/vocabulary_loss.py --width 768 --rounds 1
 	@$(BIN)/python benchmarks/gpu_step.py $(ARGS)
 
 docs: $(DOCS_INSTALLED) ## build the site in docs/_build/html; run its notebooks, check its links and generated pages
