@@ -12,6 +12,7 @@ import pytest
 
 import interlace.cli
 from interlace.__main__ import main
+from interlace.core.errors import DataError
 
 
 def fails_with(error):
@@ -28,6 +29,18 @@ def test_system_errors_print_one_line(monkeypatch, capsys):
         main()
     assert end.value.code == 2
     assert capsys.readouterr().err.strip() == "error: runs/x/metrics.jsonl: No space left on device"
+
+
+def test_other_processes_let_the_first_one_report_an_error_of_all(monkeypatch, capsys):
+    """`torchrun` ends all processes with the first that fails, and may lose the only message."""
+    waited = []
+    monkeypatch.setattr(time, "sleep", waited.append)
+    monkeypatch.setattr(interlace.cli.notes, "quiet", True)
+    monkeypatch.setattr(interlace.cli, "application", fails_with(DataError("no such file")))
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert (end.value.code, waited[-1]) == (2, 5.0)
+    assert capsys.readouterr().err == "error: no such file\n"
 
 
 def test_bugs_keep_their_traceback(monkeypatch):
@@ -85,6 +98,7 @@ def test_a_command_of_a_killed_study_ends_and_no_other(tmp_path, leads_group, sa
     child = f"""
         import os, signal, sys, time, interlace.cli as cli
         from interlace.__main__ import main
+from interlace.core.errors import DataError
         def run():
             open({str(tmp_path / "started")!r}, "w").close()
             time.sleep(60)

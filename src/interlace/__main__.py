@@ -98,12 +98,14 @@ def exit_code(error: BaseException) -> int | None:
         text = f"unexpected {_first(error)} (a bug or a damaged file; INTERLACE_TRACEBACK=1 shows where)"
     else:
         return None
-    if isinstance(error, LostProcessError) or not isinstance(error, InterlaceError):
-        notes.quiet = False  # what the first process need not say
+    if notes.quiet and isinstance(error, InterlaceError) and not isinstance(error, LostProcessError):
+        time.sleep(_FIRST)  # mostly the first process has the same error and ends this one by torchrun
+    notes.quiet = False
     notes.print(f"[bold]error:[/] {_plain(text)}", highlight=False, soft_wrap=True)
     return 2
 
 
+_FIRST = 5.0  # seconds in which the first process can report an error of all processes, and finish what it writes
 _NO_MEMORY = re.compile("MemoryError|OutOfMemory|out of memory|not enough memory|can't allocate memory|bad_alloc")
 _LIBRARIES = {"json", "tomllib", "pyarrow", "safetensors", "tokenizers", "transformers", "huggingface_hub", "zipfile"}
 
