@@ -98,7 +98,6 @@ def test_a_command_of_a_killed_study_ends_and_no_other(tmp_path, leads_group, sa
     child = f"""
         import os, signal, sys, time, interlace.cli as cli
         from interlace.__main__ import main
-from interlace.core.errors import DataError
         def run():
             open({str(tmp_path / "started")!r}, "w").close()
             time.sleep(60)
@@ -119,12 +118,12 @@ from interlace.core.errors import DataError
         input()
     """
     command = [sys.executable, "-c", dedent(study)]
+    deadline = time.monotonic() + 60
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
         number = int(parent.stdout.readline())
-        while not (tmp_path / "started").exists():
+        while not (tmp_path / "started").exists() and time.monotonic() < deadline:
             time.sleep(0.01)
         parent.kill()
-    deadline = time.monotonic() + 60
     while Path(f"/proc/{number}").exists() and "Z" not in Path(f"/proc/{number}/stat").read_text().split()[2]:
         assert time.monotonic() < deadline
         time.sleep(0.05)
