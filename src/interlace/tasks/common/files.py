@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from glob import escape, glob
 from itertools import combinations, product
 from pathlib import Path
 from string import Formatter
@@ -223,17 +224,17 @@ def languages_with(pattern: str, query: FileQuery) -> set[str]:
     if not wanted:
         return set()
     fixed = {"split": query.split, "source": query.source, "source3": three_letters(query.source)[0]}
-    glob, regex = "", ""
+    wild, regex = "", ""
     for text, name in fields:
-        glob, regex = glob + text, regex + re.escape(text)
+        wild, regex = wild + escape(text), regex + re.escape(text)
         if name is None:
             continue
-        glob += fixed.get(name, "*")
+        wild += fixed.get(name, "*")
         if name in fixed:
             regex += re.escape(fixed[name])
         else:  # a placeholder has the same value everywhere
             regex += f"(?P={name})" if f"(?P<{name}>" in regex else f"(?P<{name}>[^/.]+)"
-    matches = (re.fullmatch(regex, path.relative_to(query.root).as_posix()) for path in query.root.glob(glob))
+    matches = (re.fullmatch(regex, path) for path in glob(wild, root_dir=query.root))  # noqa: PTH207 - also absolute
     return {
         "-".join(dict.fromkeys(two_letters(match[name]) if name in THREE_LETTER else match[name] for name in wanted))
         for match in matches
