@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from interlace.core.errors import DataError
+from interlace.core.errors import DataError, SettingsError
 from interlace.readers import READERS, find_files, find_sides
 from interlace.text.lines import write_lines
 
@@ -126,6 +126,12 @@ SHORT = ["en\tde", "one\teins", "two"]
 def test_tsv_names_missing_columns(read, rows, languages, settings, message):
     with pytest.raises(DataError, match=message):
         read("tsv", {"a.tsv": rows}, languages, **settings)
+
+
+@pytest.mark.parametrize("settings", [{"columns": (-1,)}, {"label": -9}])
+def test_tsv_columns_are_counted_from_the_left(read, settings):
+    with pytest.raises(SettingsError, match=rf"{next(iter(settings))}.*0"):
+        read("tsv", {"a.tsv": TABLE}, ["en"], **settings)
 
 
 HEADER = "language\tgold_label\tsentence1\tsentence2\tpairID\tgenre"
