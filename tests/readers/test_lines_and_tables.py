@@ -119,6 +119,7 @@ SHORT = ["en\tde", "one\teins", "two"]
         (TABLE, ["en"], {"columns": (9,)}, "there is no column 9; the header names 5"),
         (TABLE, ["en"], {"columns": ("en",), "header": False}, r"'en'.*header = false"),
         (TABLE, ["en"], {"columns": ("en", "de")}, "2 columns for 1 languages"),
+        (TABLE[:1], ["en"], {}, r"a\.tsv: no row below the header"),
         (SHORT, ["en"], {}, r"a\.tsv, line 3: 1 tab-separated columns, the header names 2"),
         (SHORT, ["en", "de"], {"header": False}, r"line 3: 1 tab-.* column 1 \(counted from 0\) is needed"),
     ],

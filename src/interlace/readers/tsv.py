@@ -33,7 +33,8 @@ class Tsv(Reader):
             raise DataError(f"the reader 'tsv' has {len(columns)} columns for {len(languages)} languages; one each")
         if self.label is not None:
             columns.append(self.label)
-        for chunk in chunks_of(row.cells for path in paths for row in tsv_rows(path, columns, header=self.header)):
+        rows = (row.cells for path in paths for row in tsv_rows(path, columns, header=self.header))
+        for chunk in chunks_of(rows, f"{', '.join(map(str, paths))}: no row{' below the header' * self.header}"):
             labels = None if self.label is None else [cells[-1] for cells in chunk]
             sides = [[cells[side] for cells in chunk] for side in range(len(languages))]
             yield plain(sides, languages, self.word_tokenizer, labels)
