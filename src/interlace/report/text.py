@@ -21,7 +21,6 @@ _TASKS = {
     "mt": "Translation",
     "round_trip": "Round-trip translation",
     "ner": "Named entities",
-    "paws_x": "Paraphrases",
     "pawsx": "Paraphrases",
     "perplexity": "Perplexity",
     "pos": "Part-of-speech tagging",

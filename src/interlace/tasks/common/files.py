@@ -292,9 +292,11 @@ def read_text(
         paths = list(dict.fromkeys(part.path for part in parts))
         chunks = _read_rows(task, reader, languages, kind, paths, parts[0].rows)
         if parts[0].rows:
-            mask = np.zeros(sum(map(len, chunks)), np.bool_)
+            ends = np.cumsum([len(chunk) for chunk in chunks])
+            mask = np.zeros(ends[-1], np.bool_)
             mask[parts[0].rows] = True
-            chunks = [chunk for chunk in masked(chunks, mask) if len(chunk)]
+            masks = zip(chunks, np.split(mask, ends[:-1]), strict=True)
+            chunks = [chunk.where(chosen) for chunk, chosen in masks if chosen.any()]
             if not chunks:
                 bounds = (parts[0].rows.start, parts[0].rows.stop)
                 listed = ":".join("" if bound is None else str(bound) for bound in bounds)
@@ -320,13 +322,6 @@ def _read_rows(
             break
     log_notes(task, paths[-1], *(chunk.notes for chunk in chunks))
     return chunks
-
-
-def masked(chunks: list[T], mask: NDArray[np.bool_]) -> list[T]:
-    """Return each chunk with the rows where `mask`, over the rows of all chunks, is true."""
-    ends = np.cumsum([len(chunk) for chunk in chunks])
-    kept: list[Any] = [chunk.where(part) for chunk, part in zip(chunks, np.split(mask, ends[:-1]), strict=True)]
-    return kept
 
 
 def log_notes(task: str, path: Path, *notes: Mapping[str, int]) -> None:
