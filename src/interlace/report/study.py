@@ -577,7 +577,7 @@ def transfer_tables(table: ScoreTable, title: str, recipes: Mapping[str, Recipe]
                 lines.append(Line(label, tuple(None if mean is None else Entry(f"{mean:.1f}") for mean in found)))
     caption = [_TRANSFER, *filter(None, [probe.candidates_note(), table.majority_note()])]
     if shares := {
-        task: max(row.contamination["ngram"] for row in rows)
+        task: max(row.contamination.get("ngram", 0.0) for row in rows)
         for task, rows in table.filter(lambda row: bool(row.contamination)).group("task").items()
     }:
         parts = ", ".join(f"{task} up to {share:.1f} %" for task, share in shares.items())
