@@ -40,6 +40,9 @@ def test_alignments_are_saved_scored_and_drawn(aligned, tmp_path):
         aligned.score(["0-0"] * 2)
     assert "<svg" in aligned.plot(2).__html__()
     assert "Garten" in aligned.plot(2).__html__()
+    assert aligned.plot(-1) == aligned.plot(23)
+    with pytest.raises(IndexError):
+        aligned.plot(24)
 
 
 def test_trained_aligners_are_saved_and_used_again(aligned, tmp_path):
@@ -96,6 +99,8 @@ def test_pairs_of_a_dataset():
         assert il.Pairs.from_dataset(dataset, "en", "de").lines() == (SOURCE, TARGET)
     with pytest.raises(DataError, match="columns en, de; expected 'translation', or 'en' and 'fr'"):
         il.Pairs.from_dataset(flat, "en", "fr")
+    with pytest.raises(DataError, match="'translation' of the dataset: no 'd'; did you mean 'de'"):
+        il.Pairs.from_dataset(hub, "en", "d")
     with pytest.raises(DataError, match="does not name a data set of the hub"):
         il.Pairs.from_dataset("opus", "en", "de")
 

@@ -159,7 +159,7 @@ def test_syntax_with_treebank_and_parses(files, tmp_path):
             ["--transformations", "invert", "--set", "permute.seed=1"],
             r"--set permute\.seed: expected a setting of a transformation",
         ),
-        (["--transformations", "invert", "--set", "invert.sentence_split=words"], r"sentence_split"),
+        (["--transformations", "invert", "--set", "invert.sentence_split=words"], r"--set invert: sentence_split"),
         (["--transformations", "invert", "--set", "split"], r"expected NAME\.KEY=VALUE"),
         (["--transformations", "invert", "--reader", "xml"], r"there is no reader 'xml'"),
         (["--transformations", "syntax"], r"needs a treebank"),

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from interlace.cli import application
-from interlace.core.errors import DataError
+from interlace.core.errors import DataError, SettingsError
 from interlace.text.lines import write_lines
 
 
@@ -27,6 +27,8 @@ def run(*arguments):
 def test_projects_tags_and_names_along_given_or_computed_alignments():
     assert run("tags", "a.en", "a.de", "links").stdout.splitlines() == ["PROPN VERB PROPN _", "ADJ"]
     assert run("tags", "a.en", "a.de", "links", "--missing", "X").stdout.splitlines()[0] == "PROPN VERB PROPN X"
+    with pytest.raises(SettingsError, match="--missing '': expected a tag"):
+        run("tags", "a.en", "a.de", "links", "--missing", "")
     assert run("names", "a.en", "a.de", "links").stdout.splitlines() == ["B-LOC O B-PER O", "O"]
     found = json.loads(run("tags", "a.en", "a.de", "--output", "out", "--json").stdout)
     assert found["pairs"] == 2

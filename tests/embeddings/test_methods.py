@@ -60,6 +60,11 @@ def test_refinement_corrects_a_rotation_and_keeps_the_best_by_the_criterion():
     np.testing.assert_allclose(refined, right, atol=1e-3)
     assert sides.criterion(refined) == pytest.approx(max(history))
     assert history[0] < 0.998 < max(history)
+    unrelated = WordVectors("yy", pair["xx"].words, np.random.default_rng(3).normal(size=(COUNT, WIDTH)).astype("f4"))
+    for_one_word = {"criterion_words": 1, "sampled_fraction": 0.5, "patience": 2, "refinements": 0}
+    sides = MappedPair(unrelated, pair["en"], Mapping(normalization=[], **for_one_word))
+    kept, history = sides.refine(sides.solve([0], [0]))
+    assert sides.criterion(kept) == pytest.approx(max(history))
 
 
 def test_stochastic_induction_leaves_a_poor_start():

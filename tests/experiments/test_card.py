@@ -92,6 +92,7 @@ def test_an_evaluation_adds_scores_by_task_and_setting(tmp_path):
     assert (results["de"].task_type, results["de"].metric_type, results["de"].metric_value) == ("pos", "accuracy", 81.0)
     others = {"task": "xnli", "setting": "translate-test", "translations": "human"}
     rows = [row | {"task": "xnli"} for row in SCORES] + [row | others | {"score": 50.0} for row in SCORES]
+    rows.append({"task": "xnli", "language": "de", "metric": "accuracy", "score": None})
     (folder / "scores.json").write_text(json.dumps(rows))
     card = card_of(folder)
     assert "| xnli | accuracy (%) | 2 | 81 ± 1.4 | 95 ± 0 |" in card

@@ -324,9 +324,10 @@ def test_files_of_transformations_are_under_the_data_root(root):
     corpora = {"text": {**text, "train": "text/train.{language}.txt"}}
     asked = recipe(root, derived, corpora=corpora, evaluate={})
     assert lines(data_root(asked) / "text/train.en_x.txt") == ["cat A sat."] * 3
-    settings["syntax"]["trees"] = ["none/*.conllu"]
-    with pytest.raises(DataError, match=r"syntax\.trees: there is no file .*none"):
-        data_root(recipe(root, derived, corpora=corpora, evaluate={}))
+    for folder in ("none", f"{root}/none"):
+        settings["syntax"]["trees"] = [f"{folder}/*.conllu"]
+        with pytest.raises(DataError, match=r"/none/\*\.conllu: no such file of syntax\.trees"):
+            data_root(recipe(root, derived, corpora=corpora, evaluate={}))
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def made(monkeypatch, tmp_path):
 
     def scored(cell, fit):
         cells.append((cell.name, cell.seed))
-        row = {"task": cell.name, "seed": cell.seed, "score": len(cells)}
+        row = {"task": cell.name, "seed": cell.seed, "metric": "f1", "score": len(cells)}
         return [{**row, "setting": setting, "language": language} for setting, language in fit.items]
 
     scored_by(monkeypatch, scored)
@@ -138,6 +138,7 @@ def test_stored_scores_are_recomputed_for_another_model_only(target, made, tmp_p
     [
         ("{}", "input should be a valid list, found {}"),
         ('[{"task": "pos"}]', "entry 1, key 'language': field required"),
+        ('[{"task": "pos", "language": "de"}]', "entry 1, key 'metric': field required"),
         ("[3]", "entry 1: input should be a valid dictionary, found 3"),
     ],
 )
@@ -220,7 +221,7 @@ def test_failing_tasks_do_not_stop_the_others(target, monkeypatch):
     def scored(cell, fit):
         if cell.name == "pos" or fit.items[0][1] == "es":
             raise DataError(f"{cell.name}: nothing in {fit.items[-1][1]!r}")
-        return [{"task": cell.name, "seed": 0, "setting": "zero-shot", "language": fit.items[0][1], "score": 1}]
+        return [{"task": cell.name, "setting": "zero-shot", "language": fit.items[0][1], "metric": "x", "score": 1}]
 
     scored_by(monkeypatch, scored)
     message = "pos: nothing in 'hi'; retrieval: nothing in 'es'; every"
@@ -247,7 +248,7 @@ def test_probe_loads_the_model_once_for_all_languages(target, monkeypatch):
 
     def scored(cell, fit):
         _ = cell.measure
-        return [{"task": cell.name, "seed": 0, "setting": "zero-shot", "language": fit.items[0][1], "score": 1}]
+        return [{"task": cell.name, "setting": "zero-shot", "language": fit.items[0][1], "metric": "x", "score": 1}]
 
     real = score_store.find_checkpoint
     scored_by(monkeypatch, scored)

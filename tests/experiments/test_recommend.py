@@ -42,6 +42,8 @@ def test_what_fits_depends_on_pairs_dictionary_and_checkpoint(files, tmp_path):
     (tmp_path / "dict.txt").write_text("house Haus\ndog Hund\n")
     with_dictionary = recommend(text_files(files[:1], ["en"]), dictionary=tmp_path / "dict.txt", measure=False)
     assert fitting(with_dictionary) == {"mlm", "align_mlm", "dict_mlm"}
+    with pytest.raises(SettingsError, match=r"languages.*found '\('"):
+        recommend(text_files(files[:2], ["en", "("]), measure=False)
     with pytest.raises(SettingsError, match="no translations"):
         write_study(alone, tmp_path / "study")
     for language in ("en", "de"):  # a second corpus of the pair: both have held-out lines in one file

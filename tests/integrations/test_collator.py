@@ -197,6 +197,8 @@ def test_rows_that_do_not_fit_are_an_error(folders, aligned, pairs):
     make = il.collator("tlm", folders["mbert"], **SETTINGS)
     with pytest.raises(DataError, match="columns src; expected 'translation'"):
         make.map({"src": ["a"]})
+    with pytest.raises(DataError, match="'translation' of the rows has no 'de'"):
+        make.map({"translation": [{"en": "a"}]})
     plain = il.collator("mlm", folders["mbert"], max_length=LONGEST)
     for column in ("src", "translation"):
         with pytest.raises(DataError, match=rf"columns {column}; expected 'text'; .*languages=\(\"en\", \"de\"\)"):

@@ -12,6 +12,7 @@ from interlace.text import Text, TextPairs
 
 datasets = pytest.importorskip("datasets")
 import pyarrow as pa  # noqa: E402
+import pyarrow.parquet as pq  # noqa: E402
 from datasets import ClassLabel, Dataset, Features, Sequence, Value  # noqa: E402 - only where it is installed
 
 TEXT = Value("string")
@@ -265,6 +266,14 @@ def test_parquet_and_arrow_files_and_folders_of_datasets(tmp_path, monkeypatch):
         damaged.write_bytes(paths[0].read_bytes()[:-20])
         with pytest.raises(DataError, match=rf"{damaged.name}: damaged {paths[0].suffix[1:]} file"):
             list(reader.read_chunks([damaged], ["en"]))
+
+
+@pytest.mark.parametrize("metadata", ["{", '{"info": null}', '{"info": {"features": {"text": {"names": 3}}}}', "[]"])
+def test_damaged_metadata_of_a_parquet_file(tmp_path, metadata):
+    table = pa.table({"text": ["one"]}).replace_schema_metadata({"huggingface": metadata})
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pytest.raises(DataError, match=r"a\.parquet: damaged metadata"):
+        read(tmp_path / "a.parquet")
 
 
 def test_a_saved_folder_with_an_index_mapping_is_rejected(tmp_path):

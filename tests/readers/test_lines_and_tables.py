@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from interlace.core.errors import DataError
+from interlace.core.errors import DataError, SettingsError
 from interlace.readers import READERS, find_files, find_sides
 from interlace.text.lines import write_lines
 
@@ -119,6 +119,7 @@ SHORT = ["en\tde", "one\teins", "two"]
         (TABLE, ["en"], {"columns": (9,)}, "there is no column 9; the header names 5"),
         (TABLE, ["en"], {"columns": ("en",), "header": False}, r"'en'.*header = false"),
         (TABLE, ["en"], {"columns": ("en", "de")}, "2 columns for 1 languages"),
+        (TABLE[:1], ["en"], {}, r"a\.tsv: no row below the header"),
         (SHORT, ["en"], {}, r"a\.tsv, line 3: 1 tab-separated columns, the header names 2"),
         (SHORT, ["en", "de"], {"header": False}, r"line 3: 1 tab-.* column 1 \(counted from 0\) is needed"),
     ],
@@ -126,6 +127,12 @@ SHORT = ["en\tde", "one\teins", "two"]
 def test_tsv_names_missing_columns(read, rows, languages, settings, message):
     with pytest.raises(DataError, match=message):
         read("tsv", {"a.tsv": rows}, languages, **settings)
+
+
+@pytest.mark.parametrize("settings", [{"columns": (-1,)}, {"label": -9}])
+def test_tsv_columns_are_counted_from_the_left(read, settings):
+    with pytest.raises(SettingsError, match=rf"{next(iter(settings))}.*0"):
+        read("tsv", {"a.tsv": TABLE}, ["en"], **settings)
 
 
 HEADER = "language\tgold_label\tsentence1\tsentence2\tpairID\tgenre"

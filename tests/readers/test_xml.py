@@ -98,6 +98,8 @@ def test_wikipedia_articles_a_paragraph_a_line(tmp_path):
     (text,) = read("wikipedia", path, "de")
     assert text.lines == ["Ada was a mathematician, see her page. She wrote – much.", "Second [[paragraph]].", "Third."]
     assert [chunk.lines for chunk in read("wikipedia", path, "de", min_characters=30)] == [text.lines[:1]]
+    with pytest.raises(DataError, match=f"{path}: no paragraph of 999 characters"):
+        read("wikipedia", path, "de", min_characters=999)
 
 
 def test_wikipedia_errors(tmp_path, monkeypatch):

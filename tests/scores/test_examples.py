@@ -98,8 +98,10 @@ def test_examples_without_weight_do_not_count(rng):
     assert paired_bootstrap(a, also, rng, draws=99).n == 150  # those that count for either
     padded = bootstrap(a, rng, draws=2000).half_width
     assert padded == pytest.approx(bootstrap(right([1] * 80 + [0] * 20), rng, draws=2000).half_width, rel=0.15)
-    for one in (right([1]), Examples(np.array([1.0, 0.0]), np.array([1.0, 0.0]))):
+    lone_group = Examples(np.array([1.0, 0.0]), np.ones(2), groups=np.zeros(2, np.int64))
+    for one in (right([1]), Examples(np.array([1.0, 0.0]), np.array([1.0, 0.0])), lone_group):
         assert math.isnan(bootstrap(one, rng).low)
+        assert math.isnan(paired_bootstrap(one, one, rng).low)
     np.testing.assert_array_equal(Examples(np.array([2.0, 0.0, 3.0]), np.array([4.0, 0.0, 3.0])).each, [0.5, 1.0])
 
 

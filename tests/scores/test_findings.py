@@ -73,6 +73,12 @@ def test_sides_differ_in_settings_and_axes():
     assert verdict(one, ScoreTable([*inverted, *plain])).verdict == "confirmed"
 
 
+def test_a_transfer_gap_has_the_main_metric_by_default():
+    zero_shot, supervised = table(LOW, HIGH), table([95] * 5, [96] * 5, setting="supervised")
+    found = verdict(finding(setting="difference"), ScoreTable([*zero_shot, *supervised]))
+    assert (found.verdict, found.means) == ("confirmed", (34.0, 43.0))
+
+
 def test_a_family_is_corrected_together():
     noise = [50.0, 60.0, 50.0, 60.0, 50.0]
     found = judge({f"f{n}": finding() for n in range(6)}, table(LOW, HIGH), 5)

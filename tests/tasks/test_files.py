@@ -52,6 +52,7 @@ def test_placeholders_of_pairs_and_special_characters(root, tmp_path):
     (tmp_path / "a+b").mkdir()
     (tmp_path / "a+b/test.de").write_text("x\n")
     assert languages_with("a+b/{split}.{language}", query(tmp_path, "fr")) == {"de"}
+    assert languages_with(f"{tmp_path}/a+b/{{split}}.{{language}}", query(root / "par", "fr")) == {"de"}
 
 
 def test_an_entry_for_a_language_or_direction_takes_precedence(root):

@@ -17,7 +17,7 @@ from interlace.alignment.pharaoh import parse_pharaoh, pharaoh_lines
 from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.alignment.projection import Labels
 from interlace.alignment.projection import project as project_labels
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.data.inspection import AUTO, reader_of_words, word_tokenizer_for
 from interlace.readers import READERS, find_files, find_sides, read_pairs, reader_for
 from interlace.text import TextPairs
@@ -127,6 +127,9 @@ class ParallelText:
         names = list(dataset.column_names)
         if column in names:
             rows = dataset[column]
+            for side in (source, target):
+                if (known := next((row for row in rows if side not in row), None)) is not None:
+                    raise DataError(f"{column!r} of the dataset: no {side!r}{did_you_mean(side, known)}")
             sides = [[row[side] for row in rows] for side in (source, target)]
         elif source in names and target in names:
             sides = [list(dataset[side]) for side in (source, target)]

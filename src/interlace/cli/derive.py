@@ -103,7 +103,7 @@ def _chain(names: str, settings: Sequence[str]) -> Chain:
         if one not in fields or not inner:
             raise SettingsError(f"--set {key}: expected a setting of a transformation{did_you_mean(one, chosen)}")
         _put(fields[one], inner.split("."), TRANSFORMATIONS.get(one), value)
-    return chain([{"name": one, **fields[one]} for one in chosen], "--set")
+    return chain(TRANSFORMATIONS.build({"name": one, **fields[one]}, f"--set {one}") for one in chosen)
 
 
 def _put(fields: dict[str, Any], keys: list[str], kind: Any, value: str) -> None:

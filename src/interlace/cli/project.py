@@ -7,7 +7,7 @@ import typer
 
 from interlace.cli import Code, load_plugins
 from interlace.cli.common import options
-from interlace.core.errors import DataError
+from interlace.core.errors import DataError, SettingsError
 
 
 def project(
@@ -31,6 +31,8 @@ def project(
     from interlace.text.lines import read_lines
 
     check_json_output(into, as_json)
+    if missing.split() != [missing]:
+        raise SettingsError(f"--missing {missing!r}: expected a tag without blanks")
     (labels,) = with_stdin([labels])
     rows = [line.split() for line in read_lines(labels)]
     _, words, links, confidence = linked(files, (None, 0.0), languages, word_tokenizer, reader)

@@ -67,6 +67,7 @@ def card_text(into: Path, about: dict[str, Any], place: str = PLACE, license_id:
     rows = [
         {**row, "task": f"{row['task']}, {setting_name(row)}".removesuffix(f", {ZERO_SHOT}")}
         for row in plain(read_json(into / SCORES, list[ScoreEntry], []))
+        if row["score"] is not None
     ]
     versions = ("interlace", "python", "torch", "transformers", "device", "finished")
     context = {
@@ -267,7 +268,7 @@ def _scores(rows: list[dict[str, Any]]) -> dict[str, Any]:
         own = [row for row in rows if (row["task"], row["metric"]) == (task, metric)]
         unit = f" ({own[0]['unit']})" if own[0].get("unit") else ""
         cells = [[float(row["score"]) for row in own if row["language"] == language] for language in languages]
-        seeds = str(len({row["seed"] for row in own}))
+        seeds = str(len({row.get("seed", 0) for row in own}))
         table.append([task, f"{metric}{unit}", seeds, *map(mean_and_spread, cells)])
     sources = list(dict.fromkeys(str(row.get("source", "")) for row in rows))
     return {"scores": table, "sources": sources, "contamination": list(_contamination(rows))}

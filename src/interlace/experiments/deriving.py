@@ -248,9 +248,8 @@ def derived_files(recipe: Recipe, root: Path) -> dict[str, list[FolderFile]]:
                 if output.startswith(".."):
                     raise DataError(f"{output}: files of derived languages must be under the data root {root}")
                 if (root / output).exists():
-                    hint = (
-                        _OWN_PATTERNS if isinstance(file, DerivedTranslations) else "use another name or leave it out"
-                    )
+                    translations = isinstance(file, DerivedTranslations)
+                    hint = _OWN_PATTERNS if translations else "use another name or leave it out"
                     raise DataError(f"derived.{name}: {root / output} exists already; {hint}")
                 if not _are_same((name, file), owners.setdefault(output, (name, file))):
                     what = f"two different files are to be written at {root / output}"

@@ -119,11 +119,8 @@ def _check_settings(recipe: Recipe, backbone: Backbone, rows: list[HeldOutBatche
     if (warmup := settings.warmup_steps(train.steps)) < settings.warmup:
         text = "the learning rate warms up in %d steps, not %d: at most %g of %d (train.optimizer.max_warmup_share)"
         log.info(text, warmup, settings.warmup, settings.max_warmup_share, train.steps)
-    if (
-        train.patience
-        and train.stop_by == monitoring.MAIN
-        and not any(corpus.name == monitoring.MAIN for corpus in rows)
-    ):
+    by_perplexity = train.patience and train.stop_by == monitoring.MAIN
+    if by_perplexity and not any(corpus.name == monitoring.MAIN for corpus in rows):
         raise SettingsError("train.patience: early stopping needs held-out text; name some in corpora.GROUP.dev")
     if (language := recipe.export.fold_language) is not None:
         check_fold_language(backbone.traits.languages, language)
@@ -159,19 +156,13 @@ def _callbacks(
         else None
     )
     callbacks: list[loop_callbacks.Callback] = []
-    callbacks += (
-        [loop_callbacks.MetricsWriter(into / run_folder.METRICS), loop_callbacks.CopyingWarning()]
-        if accelerator.is_main_process
-        else []
-    )
+    if accelerator.is_main_process:
+        callbacks += [loop_callbacks.MetricsWriter(into / run_folder.METRICS), loop_callbacks.CopyingWarning()]
     callbacks += [loop_callbacks.TrackerCallback(accelerator)] if train.trackers else []
     callbacks += monitoring.diagnostics_callbacks(recipe, materials, training, rows, record)
     callbacks += [evaluation] if evaluation else []
-    folder = into / "checkpoints"
-    return [
-        *callbacks,
-        loop_callbacks.CheckpointCallback(folder, train.checkpoint_every, train.keep, training, progress, evaluation),
-    ]
+    saved = into / "checkpoints", train.checkpoint_every, train.keep, training, progress, evaluation
+    return [*callbacks, loop_callbacks.CheckpointCallback(*saved)]
 
 
 def _train(training: Training, progress: Progress, callbacks: Sequence[Any], into: Path) -> None:

@@ -63,7 +63,7 @@ class TextFile:
     @property
     def stem(self) -> Path:
         """The path without the language, which translations share."""
-        return self.path.parent / re.sub(rf"\.{self.language}(\.\w+)?$", "", self.path.name)
+        return self.path.parent / re.sub(rf"\.{re.escape(self.language)}(\.\w+)?$", "", self.path.name)
 
     def held_out_rows(self) -> set[int]:
         """Return a random sample of line numbers, the same for all files with as many lines."""

@@ -494,10 +494,8 @@ def _located(transformation: Transformation, root: Path) -> Transformation:
         setting, paths = f"{transformation.name}.{name}", list[Path]()
         for pattern in [value] if isinstance(value, Path) else value:
             several = "*" in str(pattern) and value is not pattern
-            matches = sorted(root.glob(str(pattern))) if several else [must_exist(root / pattern, f"file of {setting}")]
-            if not matches:
-                raise DataError(f"{setting}: there is no file {root / pattern}")
-            paths += matches
+            matches = find_files(root, str(pattern)) if several else [root / pattern]
+            paths += [must_exist(path, f"file of {setting}") for path in matches]
         found[name] = paths[0] if isinstance(value, Path) else tuple(paths)
     return transformation.model_copy(update=found)
 

@@ -126,9 +126,8 @@ def _name(key: str) -> str:
 def toml_value(value: Any) -> str:
     """Return a value as TOML: a string, number, boolean, list or inline table."""
     if isinstance(value, dict):
-        return (
-            f"{{ {', '.join(f'{_name(key)} = {toml_value(one)}' for key, one in value.items() if one is not None)} }}"
-        )
+        inside = ", ".join(f"{_name(key)} = {toml_value(one)}" for key, one in value.items() if one is not None)
+        return f"{{ {inside} }}"
     if isinstance(value, (list, tuple)):
         line = f"[{', '.join(map(toml_value, value))}]"
         return line if len(line) <= _WIDTH else "[\n" + "".join(f"  {toml_value(one)},\n" for one in value) + "]"

@@ -208,6 +208,9 @@ class ObjectiveCollator:
             return list(getattr(rows, "pairs", rows).chunks)
         named = any(self.languages)
         if named and TRANSLATION in rows:
+            for language in self.languages:
+                if not all(language in row for row in rows[TRANSLATION]):
+                    raise DataError(f"{TRANSLATION!r} of the rows has no {language!r}; see the collator's languages")
             sides = [[row[language] for row in rows[TRANSLATION]] for language in self.languages]
         elif named and {*self.languages} <= {*rows}:
             sides = [rows[language] for language in self.languages]

@@ -7,7 +7,6 @@ data set is ever run. A folder of `save_to_disk` is read by its Arrow files.
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -196,7 +195,11 @@ class DatasetRows:
                 for batch in batches(names):
                     yield from batch.to_pylist()
 
-        return cls(path, schema.names, contents, dict(_label_names(schema)))
+        try:
+            labels = dict(_label_names(schema))
+        except (LookupError, ValueError, TypeError, AttributeError) as error:
+            raise DataError(f"{path}: damaged metadata of `datasets`, expected the features: {error}") from error
+        return cls(path, schema.names, contents, labels)
 
     def rows(self) -> Iterator[JsonNode]:
         """Yield and count all rows."""
@@ -228,12 +231,12 @@ def _arrow(path: Path) -> tuple[Any, Callable[[list[str]], Iterable[Any]]]:
 
 def _label_names(schema: Any) -> Iterator[tuple[str, list[str]]]:
     """Yield the names of numbered labels and tags by column, from what `datasets` stores in a schema."""
-    stored = json.loads((schema.metadata or {}).get(b"huggingface", b"{}"))
+    stored = parse_json((schema.metadata or {}).get(b"huggingface", b"{}"))
     for column, feature in stored.get("info", {}).get("features", {}).items():
         while isinstance(feature, list) or "feature" in feature:  # a list of labels
             feature = feature[0] if isinstance(feature, list) else feature["feature"]  # noqa: PLW2901 - unwrap the list
         if "names" in feature:
-            yield column, list(feature["names"])
+            yield column, list(map(str, feature["names"]))
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import Field
 
@@ -10,15 +11,17 @@ from interlace.readers import Reader
 from interlace.readers.common.text import chunks_of, expect, plain, tsv_rows
 from interlace.text import Text, TextPairs
 
+_Number = Annotated[int, Field(ge=0)]
+
 
 class Tsv(Reader):
     """A table with one sentence per cell. By default the header names the columns by language."""
 
-    columns: tuple[str | int, ...] = Field(
+    columns: tuple[str | _Number, ...] = Field(
         (), description="Column of each language, by name or number from 0; default: the languages' names."
     )
     header: bool = Field(True, description="Whether the first line names the columns.")
-    label: str | int | None = Field(None, description="Column of a label, by name or number.")
+    label: str | _Number | None = Field(None, description="Column of a label, by name or number.")
     word_tokenizer: str = Field("whitespace", description="Word tokenizer (an entry of that registry).")
 
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text | TextPairs]:
@@ -30,7 +33,8 @@ class Tsv(Reader):
             raise DataError(f"the reader 'tsv' has {len(columns)} columns for {len(languages)} languages; one each")
         if self.label is not None:
             columns.append(self.label)
-        for chunk in chunks_of(row.cells for path in paths for row in tsv_rows(path, columns, header=self.header)):
+        rows = (row.cells for path in paths for row in tsv_rows(path, columns, header=self.header))
+        for chunk in chunks_of(rows, f"{', '.join(map(str, paths))}: no row{' below the header' * self.header}"):
             labels = None if self.label is None else [cells[-1] for cells in chunk]
             sides = [[cells[side] for cells in chunk] for side in range(len(languages))]
             yield plain(sides, languages, self.word_tokenizer, labels)

@@ -36,7 +36,8 @@ class Wikipedia(Reader):
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text]:
         """Read one dump after another; a file without any article is rejected."""
         expect("wikipedia", "dumps of one language", paths, languages, fits=bool(paths) and len(languages) == 1)
-        for lines in chunks_of(line for path in paths for line in self._paragraphs(path)):
+        empty = f"{', '.join(map(str, paths))}: no paragraph of {self.min_characters} characters"
+        for lines in chunks_of((line for path in paths for line in self._paragraphs(path)), empty):
             yield plain([lines], languages, self.word_tokenizer)
 
     def _paragraphs(self, path: Path) -> Iterator[str]:

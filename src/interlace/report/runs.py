@@ -16,6 +16,7 @@ from typing_extensions import TypedDict
 
 from interlace.core.errors import DataError
 from interlace.core.json_files import checked, json_record, parse_json, read_json
+from interlace.core.ragged import Ragged
 from interlace.report.text import short_labels
 from interlace.scores import Scale, ScoreTable, table_of_entries
 from interlace.tasks import TASKS
@@ -122,14 +123,13 @@ class AlignmentMatrix(_Part):
 
     @classmethod
     def of(cls, words: WordPairs, found: Alignments, row: int, **gold: Any) -> AlignmentMatrix:
-        """Return the matrix of one of the pairs; `found` are their alignments."""
-        first, last = found.links.offsets[row : row + 2] - found.links.offsets[0]
+        """Return the matrix of a pair by its alignments `found`; raise an IndexError if there is no such pair."""
         return cls(
             corpus="-".join(words.languages) if words.languages != ("source", "target") else "",
             source=[words.source_types[word] for word in words.source[row]],
             target=[words.target_types[word] for word in words.target[row]],
             links=found.links[row].tolist(),
-            confidence=found.confidence[first:last].tolist(),
+            confidence=Ragged(found.confidence, found.links.offsets - found.links.offsets[0])[row].tolist(),
             **gold,
         )
 

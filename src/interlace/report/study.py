@@ -394,11 +394,8 @@ def _difference_table(name: str, title: str, found: Sequence[Comparison], scores
             entries += _difference_entries(by_unit[unit])[: len(names)] if unit in by_unit else [None] * len(names)
         lines.append(Line(f"{system.label} \u2212 {next(iter(by_unit.values())).baseline.label}", tuple(entries)))
     means = sorted({measure.name for measure, _ in rows if measure.language == OTHERS})
-    caption = (
-        _DIFFERENCES
-        + " McNemar: exact p, unadjusted, between two single runs; none where examples are clustered." * exact
-    )
-    caption += "".join(_MEANS[mean] for mean in means)
+    mcnemar = " McNemar: exact p, unadjusted, between two single runs; none where examples are clustered."
+    caption = _DIFFERENCES + mcnemar * exact + "".join(_MEANS[mean] for mean in means)
     notes = checkpoints_note(side for one in found for side in (one.system, one.baseline))
     words = (
         f" Metrics with {held_out.ALL_WORDS!r} are over all words, including those that training read in a dictionary; "
@@ -577,7 +574,7 @@ def transfer_tables(table: ScoreTable, title: str, recipes: Mapping[str, Recipe]
                 lines.append(Line(label, tuple(None if mean is None else Entry(f"{mean:.1f}") for mean in found)))
     caption = [_TRANSFER, *filter(None, [probe.candidates_note(), table.majority_note()])]
     if shares := {
-        task: max(row.contamination["ngram"] for row in rows)
+        task: max(row.contamination.get("ngram", 0.0) for row in rows)
         for task, rows in table.filter(lambda row: bool(row.contamination)).group("task").items()
     }:
         parts = ", ".join(f"{task} up to {share:.1f} %" for task, share in shares.items())

@@ -21,7 +21,6 @@ _TASKS = {
     "mt": "Translation",
     "round_trip": "Round-trip translation",
     "ner": "Named entities",
-    "paws_x": "Paraphrases",
     "pawsx": "Paraphrases",
     "perplexity": "Perplexity",
     "pos": "Part-of-speech tagging",
@@ -84,7 +83,7 @@ def spread(low: float, high: float, digits: int = 1) -> str:
 
 
 def count(value: float | None) -> str:
-    """Format a large count: `512`, `48 210`, `1.31 million`; a dash for None."""
+    """Format a large count: `512`, `48 210`, `1.31 million`; a dash for None or 0."""
     if not value:
         return MISSING
     for size, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):

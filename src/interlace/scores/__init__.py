@@ -127,8 +127,8 @@ class ScoreEntry(TypedDict, total=False):
 
     task: Required[str]
     language: Required[Annotated[str, Field(min_length=1)]]  # the mean of languages is ""
-    metric: str
-    score: float | None
+    metric: Required[str]
+    score: Required[float | None]
     seed: int
     scores: dict[str, float]
     setting: str
@@ -280,7 +280,7 @@ def table_of_entries(
     rows: list[Score] = []
     for number, entry in enumerate(entries, 1):
         known = {key: value for key, value in entry.items() if value is not None or key == "score"}
-        found = checked({"metric": None, "score": "missing", **known}, ScoreEntry, f"{where}, entry {number}")
+        found = checked(known, ScoreEntry, f"{where}, entry {number}")
         kept = {key: value for key, value in found.items() if key in _NAMES and value is not None}
         kept["setting"] = setting_name(found)
         score = math.nan if found["score"] is None else found["score"]

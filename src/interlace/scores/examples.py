@@ -138,11 +138,12 @@ def bootstrap(a: Examples, rng: Generator, level: float = 0.95, draws: int = DRA
 def paired_bootstrap(a: Examples, b: Examples, rng: Generator, level: float = 0.95, draws: int = DRAWS) -> Interval:
     """Return score(a) - score(b) with a percentile interval, both resampled alike (Koehn 2004).
 
-    `n` is the number of examples that count for either system.
+    `n` is the number of examples that count for either system. The ends are nan with one example or one group.
     """
-    n = _pair_count(a, b)
-    sums = _resampled(np.concatenate([a.group_sums(a.groups), b.group_sums(a.groups)]), rng, draws)
-    first, second = np.split(sums, 2)
+    n, columns = _pair_count(a, b), np.concatenate([a.group_sums(a.groups), b.group_sums(a.groups)])
+    if n < 2 or columns.shape[1] < 2:
+        return Interval(a.total - b.total, math.nan, math.nan, n)
+    first, second = np.split(_resampled(columns, rng, draws), 2)
     return Interval(a.total - b.total, *_percentiles(a.value(first) - b.value(second), level), n)
 
 

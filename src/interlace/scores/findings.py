@@ -105,10 +105,10 @@ def _tested(name: str, finding: StudyFinding, results: Results, runs: int, famil
 def _sample(side: FindingSide, results: Results) -> tuple[Measure | None, list[float]]:
     """Return the measure of a side and its scores, one a run; none where it was not measured."""
     axes = {key: str(value) for key, value in side.axes.items()}
+    metrics = {side.metric} if side.metric else {one.metric for one in results if one.task == side.task and one.main}
     for measure, by_system in results.items():
         same = measure.task == side.task and measure.setting == (side.setting or ZERO_SHOT)
-        same &= measure.language == (side.language or "")
-        if same and (measure.metric == side.metric if side.metric else measure.main):
+        if same and measure.language == (side.language or "") and measure.metric in metrics:
             for system, result in by_system.items():
                 if system.name == side.system and axes.items() <= dict(system.axes).items():
                     return measure, result.sample

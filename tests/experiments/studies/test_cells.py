@@ -113,6 +113,7 @@ def test_sets_keys_of_a_study(grid):
         ('[systems.c]\nrecipe = "tiny/mlm"\nset.train.stepz = 3', r"c \(.*tiny/mlm.toml\): unknown key 'train.stepz'"),
         ("[axes]\ntrain.steps = [1, 1]", r"axes.train.steps: expected different values, found \[1, 1\]"),
         ("[axes]\nseed = [1]", "set `seeds` instead"),
+        ("[axes]\nmodel = [{shape = {layers = 2}}]", r"axes.model: a column of the results.*'model\.start'"),
         ('[axes]\ntrain.steps = [1, "1"]', r"two cells have the name 'a,steps=1,seed=0'"),
         ("[axes]\ntrain.steps.x = [1]", r"train"),
         ("[systems.c]\nrecipi = 3", r"unknown key 'systems.c.recipi'; did you mean 'systems.c.recipe'"),

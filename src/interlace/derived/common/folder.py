@@ -434,7 +434,7 @@ def _reader_name(path: Path) -> str:
     suffix = plain_name(path).suffix
     if suffix != ".tsv":
         return {".conllu": "conllu", ".json": "squad", ".iob": "iob", ".bio": "iob"}.get(suffix, "lines")
-    first = next(line for line in (*read_lines(path), "") if line.strip() or not line)
+    first = next(filter(str.strip, read_lines(path)), "")
     if re.fullmatch(r".*\S[\t ](O|[BI]-\S+)", first):
         return "iob"
     if {"sentence1", "premise", "sentence_A"} & {*first.split("\t")}:

@@ -100,8 +100,9 @@ class MappedPair:
         """Return the best rotation by the criterion, and the criterion before and after each iteration."""
         best, history = rotation, [self.criterion(rotation)]
         if self.mapping.sampled_fraction < 1:
-            best, iterations = self._induce_stochastically(rotation)
-            rotation, found = best, self.criterion(best)
+            rotation, iterations = self._induce_stochastically(rotation)
+            found = self.criterion(rotation)
+            best = rotation if found > history[0] else best
             log.info("%d iterations of stochastic induction: criterion %.3f -> %.3f", iterations, history[0], found)
             history.append(found)
         for _ in range(self.mapping.refinements):

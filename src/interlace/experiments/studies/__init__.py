@@ -22,6 +22,7 @@ from interlace.core.names import Name
 from interlace.core.settings import Settings
 from interlace.core.store import ConfigStore, change, leaves, merged, put
 from interlace.experiments.recipe import RECIPES, Recipe
+from interlace.scores import Score
 from interlace.scores.findings import MAX_FAMILY, StudyFinding
 
 STUDIES = ConfigStore("study", Path(__file__).parent, whole=("axes", "findings"))
@@ -93,6 +94,8 @@ class Study(Settings):
         for key, values in self.axes.items():
             if key == "seed" or key.startswith("seed."):
                 raise ValueError("axes.seed: set `seeds` instead")
+            if key in Score.__dataclass_fields__:  # results could not tell the axis from the column
+                raise ValueError(f"axes.{key}: a column of the results; name keys inside, such as '{key}.start'")
             if not values or any(value in values[:place] for place, value in enumerate(values)):
                 raise ValueError(f"axes.{key}: expected different values, found {values}")
         for name, finding in self.findings.items():

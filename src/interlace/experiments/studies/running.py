@@ -244,11 +244,8 @@ class _Runner:
 
     def _run_command(self, arguments: Sequence[str], log: Path, slot: int) -> tuple[int | None, str]:
         """Run `interlace ARGUMENTS`, logged; return the exit code (None: stopped) and the last line of a failure."""
-        with (
-            suppress(OSError),
-            FileLock(log.parent / ".lock", timeout=GRACE),
-        ):  # a command of a killed study may still end
-            pass
+        with suppress(OSError), FileLock(log.parent / ".lock", timeout=GRACE):
+            pass  # a command of a killed study may still end
         with open_no_link(log, "ab") as file:
             begin = file.tell() + file.write(f"$ interlace {shlex.join(arguments)}\n".encode())
             file.flush()

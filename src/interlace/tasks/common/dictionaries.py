@@ -28,7 +28,7 @@ from interlace.text.lines import read_lines
 
 log = logging.getLogger(__name__)
 
-DICTIONARIES = "dictionaries"  # folder of a run: entries that objectives drew, as source, target, part and use
+DICTIONARIES = "dictionaries"  # folder of a run: entries that objectives drew, as source, target, part and status
 
 
 class DictionaryTask(ProbeTask):

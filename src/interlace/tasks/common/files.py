@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from glob import escape, glob
 from itertools import combinations, product
 from pathlib import Path
 from string import Formatter
@@ -223,17 +224,17 @@ def languages_with(pattern: str, query: FileQuery) -> set[str]:
     if not wanted:
         return set()
     fixed = {"split": query.split, "source": query.source, "source3": three_letters(query.source)[0]}
-    glob, regex = "", ""
+    wild, regex = "", ""
     for text, name in fields:
-        glob, regex = glob + text, regex + re.escape(text)
+        wild, regex = wild + escape(text), regex + re.escape(text)
         if name is None:
             continue
-        glob += fixed.get(name, "*")
+        wild += fixed.get(name, "*")
         if name in fixed:
             regex += re.escape(fixed[name])
         else:  # a placeholder has the same value everywhere
             regex += f"(?P={name})" if f"(?P<{name}>" in regex else f"(?P<{name}>[^/.]+)"
-    matches = (re.fullmatch(regex, path.relative_to(query.root).as_posix()) for path in query.root.glob(glob))
+    matches = (re.fullmatch(regex, path) for path in glob(wild, root_dir=query.root))  # noqa: PTH207 - also absolute
     return {
         "-".join(dict.fromkeys(two_letters(match[name]) if name in THREE_LETTER else match[name] for name in wanted))
         for match in matches
@@ -291,9 +292,11 @@ def read_text(
         paths = list(dict.fromkeys(part.path for part in parts))
         chunks = _read_rows(task, reader, languages, kind, paths, parts[0].rows)
         if parts[0].rows:
-            mask = np.zeros(sum(map(len, chunks)), np.bool_)
+            ends = np.cumsum([len(chunk) for chunk in chunks])
+            mask = np.zeros(ends[-1], np.bool_)
             mask[parts[0].rows] = True
-            chunks = [chunk for chunk in masked(chunks, mask) if len(chunk)]
+            masks = zip(chunks, np.split(mask, ends[:-1]), strict=True)
+            chunks = [chunk.where(chosen) for chunk, chosen in masks if chosen.any()]
             if not chunks:
                 bounds = (parts[0].rows.start, parts[0].rows.stop)
                 listed = ":".join("" if bound is None else str(bound) for bound in bounds)
@@ -319,13 +322,6 @@ def _read_rows(
             break
     log_notes(task, paths[-1], *(chunk.notes for chunk in chunks))
     return chunks
-
-
-def masked(chunks: list[T], mask: NDArray[np.bool_]) -> list[T]:
-    """Return each chunk with the rows where `mask`, over the rows of all chunks, is true."""
-    ends = np.cumsum([len(chunk) for chunk in chunks])
-    kept: list[Any] = [chunk.where(part) for chunk, part in zip(chunks, np.split(mask, ends[:-1]), strict=True)]
-    return kept
 
 
 def log_notes(task: str, path: Path, *notes: Mapping[str, int]) -> None:

@@ -292,8 +292,8 @@ def copied(outputs: Sequence[str], sources: Sequence[str]) -> tuple[Floats, Floa
     """Return how much of the outputs is copied from the sources; a model that collapses begins to copy.
 
     (n,) 1 where an output equals its source, and (n,) the share of its words that occur in the source, each as often as
-    there. Words are separated by blanks; in scripts without blanks they are characters. Case is ignored. An output
-    without words has copied none.
+    there. Words are compared without case and separated by blanks; in scripts without blanks they are characters. An
+    output without words has copied none.
     """
     _must_pair(outputs, sources)
     same, shares = [], []
