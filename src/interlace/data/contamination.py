@@ -181,7 +181,7 @@ class ContaminationCheck:
             ngram=int(either[1].sum()),
             n=self._rules.n(held.language),
             parts={name: (int(exact.sum()), int(ngram.sum())) for name, (exact, ngram) in marks.items()},
-            examples=tuple(sum(self._shown[number], []))[:MAX_EXCERPTS],
+            examples=(*self._shown[number][0], *self._shown[number][1])[:MAX_EXCERPTS],
             whole=len(self._shown[number][0]),
         )
 
