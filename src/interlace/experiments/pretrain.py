@@ -28,8 +28,14 @@ from interlace.models.build import build_model, merge_adapters
 from interlace.models.languages import check_fold_language
 from interlace.objectives.common.dictionaries import dictionary_scores
 from interlace.tasks.common.likelihood import HeldOutBatches
-from interlace.training import callbacks as loop_callbacks
 from interlace.training import checkpoint, run_folder, sharding
+from interlace.training.callbacks import (
+    CheckpointCallback,
+    CopyingWarning,
+    HeldOutEvaluation,
+    MetricsWriter,
+    TrackerCallback,
+)
 from interlace.training.device import accelerator_for, naming_lost_processes, start_trackers
 from interlace.training.diagnostics import DiagnosticsCallback, perplexities
 from interlace.training.loop import Progress, Training, TrainingModel, TrainingStep, steps, uses_all_parameters
@@ -132,7 +138,7 @@ def _check_settings(recipe: Recipe, backbone: Backbone, rows: list[HeldOutBatche
 
 def _callbacks(
     recipe: Recipe, into: Path, training: Training, progress: Progress, rows: list[HeldOutBatches], materials: Materials
-) -> list[loop_callbacks.Callback]:
+) -> list[Callable[[TrainingStep], None]]:
     accelerator, train = training.accelerator, recipe.train
 
     def record(row: dict[str, Any]) -> None:
@@ -152,31 +158,23 @@ def _callbacks(
                     found |= scorer(model.backbone)
         return found
 
-    every, patience = train.evaluate_every or train.steps, train.patience
-    evaluation = (
-        loop_callbacks.HeldOutEvaluation(measure, every, patience, progress, train.steps, record, train.stop_by)
-        if rows or scorer
-        else None
-    )
-    callbacks: list[loop_callbacks.Callback] = []
-    callbacks += (
-        [loop_callbacks.MetricsWriter(into / run_folder.METRICS), loop_callbacks.CopyingWarning()]
-        if accelerator.is_main_process
-        else []
-    )
-    callbacks += [loop_callbacks.TrackerCallback(accelerator)] if train.trackers else []
+    every, folder, evaluation = train.evaluate_every or train.steps, into / "checkpoints", None
+    callbacks: list[Callable[[TrainingStep], None]] = []
+    if accelerator.is_main_process:
+        callbacks += [MetricsWriter(into / run_folder.METRICS), CopyingWarning()]
+    if train.trackers:
+        callbacks.append(TrackerCallback(accelerator))
     callbacks += monitoring.diagnostics_callbacks(recipe, materials, training, rows, record)
-    callbacks += [evaluation] if evaluation else []
-    folder = into / "checkpoints"
-    return [
-        *callbacks,
-        loop_callbacks.CheckpointCallback(folder, train.checkpoint_every, train.keep, training, progress, evaluation),
-    ]
+    if rows or scorer:
+        evaluation = HeldOutEvaluation(measure, every, train.patience, progress, train.steps, record, train.stop_by)
+        callbacks.append(evaluation)
+    saved = CheckpointCallback(folder, train.checkpoint_every, train.keep, training, progress, evaluation)
+    return [*callbacks, saved]
 
 
 def _train(training: Training, progress: Progress, callbacks: Sequence[Any], into: Path) -> None:
     """Resume and run the loop to its end."""
-    saved = next(each for each in callbacks if isinstance(each, loop_callbacks.CheckpointCallback))
+    saved = next(each for each in callbacks if isinstance(each, CheckpointCallback))
     done = saved.resume()
     if done:
         log.info("resuming from step %d", done)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, NotRequired, Protocol
+from typing import TYPE_CHECKING, Any, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -26,13 +26,6 @@ if TYPE_CHECKING:
     from interlace.training.loop import Progress, Training, TrainingStep
 
 log = logging.getLogger(__name__)
-
-
-class Callback(Protocol):
-    """Anything that takes steps."""
-
-    def __call__(self, step: TrainingStep) -> None:
-        """Process one finished step."""
 
 
 @dataclass
