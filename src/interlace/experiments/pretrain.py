@@ -25,7 +25,7 @@ from interlace.experiments.recipe import STOPPING_TASKS, Recipe
 from interlace.models.backbone import Backbone
 from interlace.models.blocks import wrap_blocks
 from interlace.models.build import build_model, merge_adapters
-from interlace.models.languages import check_fold_language
+from interlace.models.languages import check_language
 from interlace.objectives.common.dictionaries import dictionary_scores
 from interlace.tasks.common.likelihood import HeldOutBatches
 from interlace.training import checkpoint, run_folder, sharding
@@ -132,7 +132,7 @@ def _check_settings(recipe: Recipe, backbone: Backbone, rows: list[HeldOutBatche
     ):
         raise SettingsError("train.patience: early stopping needs held-out text; name some in corpora.GROUP.dev")
     if (language := recipe.export.fold_language) is not None:
-        check_fold_language(backbone.traits.languages, language)
+        check_language(backbone.traits.languages, language, "export.fold_language")
     records.sentence_vectors(recipe, backbone)
 
 
