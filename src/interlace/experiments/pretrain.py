@@ -125,11 +125,8 @@ def _check_settings(recipe: Recipe, backbone: Backbone, rows: list[HeldOutBatche
     if (warmup := settings.warmup_steps(train.steps)) < settings.warmup:
         text = "the learning rate warms up in %d steps, not %d: at most %g of %d (train.optimizer.max_warmup_share)"
         log.info(text, warmup, settings.warmup, settings.max_warmup_share, train.steps)
-    if (
-        train.patience
-        and train.stop_by == monitoring.MAIN
-        and not any(corpus.name == monitoring.MAIN for corpus in rows)
-    ):
+    measured = train.stop_by != monitoring.MAIN or any(corpus.name == monitoring.MAIN for corpus in rows)
+    if train.patience and not measured:
         raise SettingsError("train.patience: early stopping needs held-out text; name some in corpora.GROUP.dev")
     if (language := recipe.export.fold_language) is not None:
         check_language(backbone.traits.languages, language, "export.fold_language")
