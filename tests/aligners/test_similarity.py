@@ -213,7 +213,7 @@ def test_the_model_sees_the_language_of_each_side(start):
 @pytest.mark.parametrize(
     ("settings", "error", "message"),
     [
-        ({"layer": 5}, SettingsError, "layer = 5, but .* has the layers 0 to 4"),
+        ({"layer": 5}, SettingsError, "similarity: layer = 5, but the model has the layers 0 to 4"),
         ({"device": "abacus"}, SettingsError, "device = 'abacus' cannot be used"),
         ({"start": "./nowhere"}, DataError, "nowhere"),
     ],

@@ -30,12 +30,14 @@ def _build(calls):
 
 
 def test_builds_an_entry_once(folder, monkeypatch):
-    calls = []
+    calls, hashed, digest = [], [], cache._digest
+    monkeypatch.setattr(cache, "_digest", lambda path: (hashed.append(path), digest(path))[1])
     first = cached("thing", {"a": 1, "b": [1, "ä"]}, _build(calls))
     second = cached("thing", {"b": [1, "ä"], "a": 1}, _build(calls))
     assert first == second
     assert first.parent == folder / "thing"
     assert len(calls) == 1
+    assert sorted(path.name for path in hashed) == ["data.txt", "key.json"]  # each once, though files are checked
     assert (first / "data.txt").read_text() == "built"
     assert json.loads((first / "key.json").read_text())["b"] == [1, "ä"]
     calls = []

@@ -85,6 +85,6 @@ def test_examples_and_findings_name_the_set_and_the_places():
     (result,) = find_contamination(training("a new line here", " he works in Berlin ", f"and {TEN}"), [test])
     exact, ngrams = result.findings(ngrams=True)
     assert (exact.level, exact.what, exact.count, exact.total) == ("warning", "contamination", 1, 3)
-    assert exact.examples[0].where == "train:2"
+    assert [example.where for example in exact.examples] == ["train:2"]
     assert (ngrams.level, ngrams.what, ngrams.count, ngrams.total) == ("note", "n-gram overlap", 1, 3)
     assert [finding.what for finding in result.findings(ngrams=False)] == ["contamination"]

@@ -74,6 +74,7 @@ def test_packed_words_keep_their_subwords_together():
     assert _rows(filled.take([0]))[1] == [[0, 0, -1, -1, 1, 1]]
     filled = PackedSentences(sentences([[1], [2] * 20, [3]]), 4, END, np.array([0, 2]))
     assert _rows(filled.take([0]))[0] == [[1, END, 3]]
+    assert PackedSentences(sentences([[1], [2] * 20, [3], [4]]), 4, END).lengths.tolist() == [1, 20, 3]
 
 
 @pytest.mark.parametrize("text", [[], [[], []]])

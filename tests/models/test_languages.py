@@ -109,11 +109,14 @@ def test_maps_languages_of_bert_checkpoints():
 @pytest.mark.parametrize(
     ("arrival", "message"),
     [
-        (LanguageMapping(names={"zh_cn": "zhh"}), r"model\.language_names\.zh_cn: .*no language 'zhh'.*'zh'"),
+        (
+            LanguageMapping(names={"zh_cn": "zhh"}),
+            r"model\.language_names\.zh_cn: .*no language embedding for 'zhh'.*'zh'",
+        ),
         (LanguageMapping(names={"de": "en"}), r"has its own 'de'"),
         (
             LanguageMapping(copies={"gsw": "nl"}),
-            r"model\.language_copies\.gsw.*no language 'nl'; there are: de, en, zh",
+            r"model\.language_copies\.gsw.*no language embedding for 'nl'; there are: de, en, zh",
         ),
     ],
 )

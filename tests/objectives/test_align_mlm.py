@@ -134,7 +134,7 @@ def test_gradient_reaches_the_layers_below(layer, trained):
 
 
 def test_rejects_layers_that_do_not_exist_and_language_ids():
-    with pytest.raises(SettingsError, match="align_mlm: layer = 3, but the model has 2 layers"):
+    with pytest.raises(SettingsError, match="align_mlm: layer = 3, but the model has the layers 0 to 2"):
         align(deep(), layer=3)
     with pytest.raises(SettingsError, match="embeddings = 'both' has no effect"):
         AlignMlm(layer=-1, embeddings="both")

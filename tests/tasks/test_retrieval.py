@@ -50,7 +50,7 @@ def test_numbers_of_layers(asked, layers, expected):
 
 def test_rejects_a_missing_layer_and_languages_without_embeddings(vocab, model):
     sides = encoded(vocab, "the doctor"), encoded(vocab, "der arzt", language="de")
-    with pytest.raises(SettingsError, match="layer = 9, but the model has 3 layers"):
+    with pytest.raises(SettingsError, match="layer = 9, but the model has the layers 0 to 3"):
         Retrieval(layer=9).measure(model(), vocab, Pairs(*sides))
     turkish = Pairs(encoded(vocab, "letters"), encoded(vocab, "briefe", language="tr"))
     with pytest.raises(SettingsError, match="no language embedding for 'tr'"):

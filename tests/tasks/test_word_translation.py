@@ -176,7 +176,7 @@ def test_reads_input_embeddings_or_a_layer_of_single_words(vocab, model):
     with torch.inference_mode():
         states = backbone.hidden_states({"input_ids": torch.as_tensor(ids)})[-1]
     np.testing.assert_allclose(found.vectors[1], states[0, 1].numpy(), atol=1e-5)
-    with pytest.raises(SettingsError, match=r"reading\.layer = 4, but the model has 3 layers"):
+    with pytest.raises(SettingsError, match=r"reading\.layer = 4, but the model has the layers 0 to 3"):
         WordVectorSettings(layer=4).vectors(backbone, vocab, "en", ["doctor"])
 
 

@@ -26,6 +26,7 @@ from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
 from interlace.core.settings import Settings
 from interlace.data import Sentences
+from interlace.models.settings import layer_number
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -118,12 +119,7 @@ class Similarity(SimilaritySettings, Aligner):
 
     def _layer(self, backbone: Backbone) -> int:
         """Return the index of the layer, counted from the embeddings (0)."""
-        layers = int(backbone.model.config.num_hidden_layers)
-        if self.layer is None:
-            return round(2 * layers / 3)
-        if not -layers - 1 <= self.layer <= layers:
-            raise SettingsError(f"similarity: layer = {self.layer}, but {self.start} has the layers 0 to {layers}")
-        return self.layer % (layers + 1)
+        return layer_number("similarity: layer", self.layer, int(backbone.model.config.num_hidden_layers))
 
 
 @dataclass(frozen=True)

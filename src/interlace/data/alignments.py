@@ -278,8 +278,6 @@ class PhraseStore(ColumnFolder):
 
     @cached_property
     def _indexes(self) -> tuple[PhraseIndex, PhraseIndex]:
-        from interlace.alignment.phrase_table import PhraseIndex
-
         source, target = self.table.phrases
         return PhraseIndex(source), PhraseIndex(target)
 

@@ -56,6 +56,7 @@ def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -
                         (partial / KEY).write_text(_text_of(kind, key) + "\n", encoding="utf-8")
                         digests = {name: _digest(partial / name) for name in _states(partial)}
                         (partial / DIGESTS).write_text(json.dumps(digests), encoding="utf-8")
+                    _remember(folder, _seen(folder), "checked")
         _check_entry(folder)
     except FileNotFoundError as error:
         raise DataError(f"{error.filename}: deleted while the command used it; rerun the command") from error
@@ -65,12 +66,16 @@ def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -
 def _check_entry(folder: Path) -> None:
     """Raise a DataError if files of an entry do not have their hashes; done once after each change of a file."""
     expected = read_json(folder / DIGESTS, dict[str, str], {}, remedy=_REMEDY)
-    if _known(folder, seen := {"path": str(folder), "files": _states(folder)}):
+    if _known(folder, seen := _seen(folder)):
         return
     for name, digest in expected.items():
         if _digest(must_exist(folder / name, "file of the cache")) != digest:
             raise DataError(f"{folder / name}: not as it was built: damaged or changed; {_REMEDY}")
     _remember(folder, seen, "checked")
+
+
+def _seen(folder: Path) -> dict[str, Any]:
+    return {"path": str(folder), "files": _states(folder)}
 
 
 def _states(folder: Path) -> dict[str, list[int]]:

@@ -76,7 +76,7 @@ class Contamination:
     """Counts of the examples of one held-out set that occur in the training text.
 
     exact: examples with a text that occurs as a whole. ngram: examples with a text of which at least an n-gram occurs.
-    parts: the two counts for each part. examples: a few of them with their places in the training text.
+    parts: the two counts for each part. examples: a few with their training lines, the first `whole` are exact.
     """
 
     name: str
@@ -87,6 +87,7 @@ class Contamination:
     n: int
     parts: dict[str, tuple[int, int]]
     examples: tuple[Excerpt, ...] = ()
+    whole: int = 0
 
     def dump(self) -> dict[str, Any]:
         """Return plain data for JSON; `exact` and `ngram` are percent of the examples."""
@@ -106,7 +107,7 @@ class Contamination:
         name, more = f"{self.name} ({self.language})", self.ngram - self.exact
         if self.exact:
             about = f"examples of {name} that occur in training text"
-            yield Finding("warning", "contamination", self.exact, self.total, about, self.examples)
+            yield Finding("warning", "contamination", self.exact, self.total, about, self.examples[: self.whole])
         if more and ngrams:
             about = f"further examples of {name} with {self.n} words or characters in a row that occur in training text"
             yield Finding("note", "n-gram overlap", more, self.total, about, () if self.exact else self.examples)
@@ -122,7 +123,7 @@ class ContaminationCheck:
         self._rules = rules or OverlapRules()
         self._sets: list[HeldOutSet] = []
         self._parts: list[_Part] = []
-        self._shown: list[list[Excerpt]] = []
+        self._shown: list[tuple[list[Excerpt], list[Excerpt]]] = []  # of each set: whole texts, n-grams
 
     def __len__(self) -> int:
         return len(self._sets)
@@ -137,7 +138,7 @@ class ContaminationCheck:
             whole = np.flatnonzero(tokens.lengths >= self._rules.min_length(language))
             self._parts.append(_Part(len(self._sets), name, tokens, self._rules.n(language), whole))
         self._sets.append(held)
-        self._shown.append([])
+        self._shown.append(([], []))
 
     def search(self, text: Text, where: Where) -> None:
         """Search a chunk of training text; `where` returns the place of each line."""
@@ -180,7 +181,8 @@ class ContaminationCheck:
             ngram=int(either[1].sum()),
             n=self._rules.n(held.language),
             parts={name: (int(exact.sum()), int(ngram.sum())) for name, (exact, ngram) in marks.items()},
-            examples=tuple(self._shown[number]),
+            examples=(*self._shown[number][0], *self._shown[number][1])[:MAX_EXCERPTS],
+            whole=len(self._shown[number][0]),
         )
 
     def _show(self, n: int, rows: Rows, keys: Rows, where: Where) -> None:
@@ -188,7 +190,7 @@ class ContaminationCheck:
         parts, places = self._known[n].owners(keys)
         for at in np.unique(parts).tolist():
             part = self._parts[at]
-            kept = self._shown[part.number]
+            kept = self._shown[part.number][n != _WHOLE]
             mine = np.flatnonzero(parts == at)
             mine = mine[np.lexsort((places[mine], rows[mine]))]
             mine = mine[np.unique(rows[mine], return_index=True)[1]]

@@ -83,7 +83,7 @@ class PackedSentences:
 
     corpus: sentences or pairs. max_length: subwords per side of a row, with separators between sentences.
     separator: the id between two sentences.
-    rows: numbers of the rows to use, whose sides all fit; default: all. Rows with an empty side are skipped.
+    rows: numbers of the rows to use; default: all. One that is too long is alone, one with an empty side skipped.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ def _bounds(sides: Sequence[NDArray[np.int64]], max_length: int) -> NDArray[np.i
         ends = [
             np.searchsorted(stop, base + max_length + 1, side="right") for stop, base in zip(stops, before, strict=True)
         ]
-        bounds.append(int(min(ends)))
+        bounds.append(max(int(min(ends)), first + 1))  # a sentence that does not fit is a row of its own
     return np.asarray(bounds, np.int64)
 
 

@@ -25,11 +25,17 @@ from interlace.experiments.recipe import STOPPING_TASKS, Recipe
 from interlace.models.backbone import Backbone
 from interlace.models.blocks import wrap_blocks
 from interlace.models.build import build_model, merge_adapters
-from interlace.models.languages import check_fold_language
+from interlace.models.languages import check_language
 from interlace.objectives.common.dictionaries import dictionary_scores
 from interlace.tasks.common.likelihood import HeldOutBatches
-from interlace.training import callbacks as loop_callbacks
 from interlace.training import checkpoint, run_folder, sharding
+from interlace.training.callbacks import (
+    CheckpointCallback,
+    CopyingWarning,
+    HeldOutEvaluation,
+    MetricsWriter,
+    TrackerCallback,
+)
 from interlace.training.device import accelerator_for, naming_lost_processes, start_trackers
 from interlace.training.diagnostics import DiagnosticsCallback, perplexities
 from interlace.training.loop import Progress, Training, TrainingModel, TrainingStep, steps, uses_all_parameters
@@ -123,13 +129,13 @@ def _check_settings(recipe: Recipe, backbone: Backbone, rows: list[HeldOutBatche
     if by_perplexity and not any(corpus.name == monitoring.MAIN for corpus in rows):
         raise SettingsError("train.patience: early stopping needs held-out text; name some in corpora.GROUP.dev")
     if (language := recipe.export.fold_language) is not None:
-        check_fold_language(backbone.traits.languages, language)
+        check_language(backbone.traits.languages, language, "export.fold_language")
     records.sentence_vectors(recipe, backbone)
 
 
 def _callbacks(
     recipe: Recipe, into: Path, training: Training, progress: Progress, rows: list[HeldOutBatches], materials: Materials
-) -> list[loop_callbacks.Callback]:
+) -> list[Callable[[TrainingStep], None]]:
     accelerator, train = training.accelerator, recipe.train
 
     def record(row: dict[str, Any]) -> None:
@@ -149,25 +155,23 @@ def _callbacks(
                     found |= scorer(model.backbone)
         return found
 
-    every, patience = train.evaluate_every or train.steps, train.patience
-    evaluation = (
-        loop_callbacks.HeldOutEvaluation(measure, every, patience, progress, train.steps, record, train.stop_by)
-        if rows or scorer
-        else None
-    )
-    callbacks: list[loop_callbacks.Callback] = []
+    every, folder, evaluation = train.evaluate_every or train.steps, into / "checkpoints", None
+    callbacks: list[Callable[[TrainingStep], None]] = []
     if accelerator.is_main_process:
-        callbacks += [loop_callbacks.MetricsWriter(into / run_folder.METRICS), loop_callbacks.CopyingWarning()]
-    callbacks += [loop_callbacks.TrackerCallback(accelerator)] if train.trackers else []
+        callbacks += [MetricsWriter(into / run_folder.METRICS), CopyingWarning()]
+    if train.trackers:
+        callbacks.append(TrackerCallback(accelerator))
     callbacks += monitoring.diagnostics_callbacks(recipe, materials, training, rows, record)
-    callbacks += [evaluation] if evaluation else []
-    saved = into / "checkpoints", train.checkpoint_every, train.keep, training, progress, evaluation
-    return [*callbacks, loop_callbacks.CheckpointCallback(*saved)]
+    if rows or scorer:
+        evaluation = HeldOutEvaluation(measure, every, train.patience, progress, train.steps, record, train.stop_by)
+        callbacks.append(evaluation)
+    saved = CheckpointCallback(folder, train.checkpoint_every, train.keep, training, progress, evaluation)
+    return [*callbacks, saved]
 
 
 def _train(training: Training, progress: Progress, callbacks: Sequence[Any], into: Path) -> None:
     """Resume and run the loop to its end."""
-    saved = next(each for each in callbacks if isinstance(each, loop_callbacks.CheckpointCallback))
+    saved = next(each for each in callbacks if isinstance(each, CheckpointCallback))
     done = saved.resume()
     if done:
         log.info("resuming from step %d", done)

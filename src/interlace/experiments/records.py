@@ -77,9 +77,9 @@ def finished_recipe(run: Path) -> Recipe | None:
 def claim_folder(recipe: Recipe, into: Path) -> None:
     """Write the recipe and plugins' files into a run's folder; raise a RunError if it holds a run of another recipe.
 
-    A run without a checkpoint may change its recipe and plugins; it starts over. A run may get more steps if its
-    learning rates do not depend on their number; it resumes from its last checkpoint, also if it was finished. The
-    plugins' files of a finished run are kept.
+    A run without a checkpoint may change its recipe and plugins; it starts over. A run may get more steps if neither
+    its learning rates nor its draws depend on their number; it resumes from its last checkpoint, also if it was
+    finished. The plugins' files of a finished run are kept.
     """
     found, dumped = read_json(into / RECIPE, dict[str, Any], None), recipe.dump()
     if found is not None:
@@ -129,6 +129,8 @@ def _extension(into: Path, steps: int, recipe: Recipe) -> str | None:
     if not train.optimizer.can_extend(steps, train.steps):
         what = f"schedule = {train.optimizer.schedule!r}, warmup = {train.optimizer.warmup}"
         return f"more steps would change the learning rates of past steps ({what}); "
+    if train.max_passes is not None:
+        return "more steps would change the corpora that past steps drew (max_passes); "
     if train.patience and steps % train.evaluate_every:
         return f"early stopping would not have evaluated at step {steps}; "
     return None

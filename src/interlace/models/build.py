@@ -14,6 +14,7 @@ from torch import nn
 
 from interlace.core.errors import CheckpointError, MissingDependencyError, SettingsError, did_you_mean
 from interlace.core.randomness import Purpose, generator, torch_seed
+from interlace.data.vocab import Vocab
 from interlace.models.attention import NAME, install_kernels
 from interlace.models.backbone import Backbone, encoder_weight_name, freeze_unused_bias, parts_of, to_encoder_form
 from interlace.models.checkpoint_files import find_checkpoint, opening, quiet, read_config, read_weights, weight_files
@@ -44,7 +45,6 @@ from interlace.models.token_embeddings import NewTokens, extend_embeddings, init
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from interlace.data.vocab import Vocab
     from interlace.models.decoder import CrossAttentionDecoder
 
 _ATTENTION = re.compile(r"\b(attentions?|attn)\b")
@@ -157,9 +157,7 @@ def _decoder_of_shape(shape: Shape, encoder: Backbone, vocab: Vocab, seed: int) 
 
 def _decoder_start(settings: ModelSettings, start: str, vocab: Vocab, languages: Sequence[str], seed: int) -> Backbone:
     """Return the checkpoint of a decoder that starts from another one than the encoder; check its vocabulary."""
-    from interlace.data.vocab import Vocab as Vocabulary
-
-    theirs = Vocabulary.load(start).tokenizer.get_vocab(with_added_tokens=True)
+    theirs = Vocab.load(start).tokenizer.get_vocab(with_added_tokens=True)
     other = next((token for token, number in theirs.items() if vocab.tokenizer.token_to_id(token) != number), None)
     if other is not None:
         message = f"model.decoder.start = {start!r}: its vocabulary is not the model's ({other!r} has another id)"

@@ -40,7 +40,7 @@ def map_languages(model: Any, languages: Sequence[str], mapping: LanguageMapping
     """
     rows = language_ids(model.config)
     for language, theirs in mapping.names.items():
-        _must_have(rows, theirs, f"model.language_names.{language}")
+        check_language(rows, theirs, f"model.language_names.{language}")
         if rows.get(language, rows[theirs]) != rows[theirs]:
             message = f"model.language_names.{language} = {theirs!r}: the checkpoint has its own {language!r}"
             raise SettingsError(f"{message}; remove this name, or rename the language in the recipe")
@@ -49,7 +49,7 @@ def map_languages(model: Any, languages: Sequence[str], mapping: LanguageMapping
         setattr(model.config, LANGUAGES_KEY, {**rows, **named})
         rows = language_ids(model.config)
     for language, other in mapping.copies.items():
-        _must_have(rows, other, f"model.language_copies.{language}")
+        check_language(rows, other, f"model.language_copies.{language}")
     new = [language for language in dict.fromkeys(languages) if language not in rows]
     add_languages(model, new)
     if not new or not rows:
@@ -119,7 +119,7 @@ def fold_weights(model: Any, tensors: dict[str, Tensor], language: str) -> dict[
     tensors: state of the model by name; not changed. language: one that the model has an embedding for.
     """
     rows = language_ids(model.config)
-    check_fold_language(rows, language)
+    check_language(rows, language, "fold_language")
     family = family_of(model.config)
     prefix = model.base_model_prefix
     name = f"{prefix}.{family.language_path}.weight"
@@ -134,17 +134,11 @@ def fold_weights(model: Any, tensors: dict[str, Tensor], language: str) -> dict[
     return {**tensors, name: table}
 
 
-def check_fold_language(rows: Mapping[str, int], language: str) -> None:
-    """Raise a `SettingsError` if `rows`, as `language_ids` returns them, lack the language to fold."""
-    if language not in rows:
-        hint = did_you_mean(language, rows)
-        raise SettingsError(f"fold_language: the model has no language embedding for {language!r}{hint}")
-
-
-def _must_have(rows: Mapping[str, int], language: str, where: str) -> None:
+def check_language(rows: Mapping[str, int], language: str, where: str) -> None:
+    """Raise a SettingsError that names a setting if `rows`, as `language_ids` returns them, lack its language."""
     if language not in rows:
         hint = did_you_mean(language, rows) if rows else "; it has no language embeddings"
-        raise SettingsError(f"{where}: the checkpoint has no language {language!r}{hint}")
+        raise SettingsError(f"{where}: the model has no language embedding for {language!r}{hint}")
 
 
 def _embedding(model: Any) -> nn.Embedding:

@@ -200,6 +200,17 @@ def chosen_layers(parts: list[str], depth: int, where: str) -> list[str]:
     return found
 
 
+def layer_number(setting: str, layer: int | None, layers: int) -> int:
+    """Return the number of a layer from 0, the embeddings; raise a SettingsError if the model has no such layer.
+
+    layer: from the last one if it is negative; None: at two thirds (8 of 12).
+    """
+    layer = round(2 * layers / 3) if layer is None else layer
+    if not -layers - 1 <= layer <= layers:
+        raise SettingsError(f"{setting} = {layer}, but the model has the layers 0 to {layers}")
+    return layer % (layers + 1)
+
+
 Stop = Literal["likely", "sure"]
 
 

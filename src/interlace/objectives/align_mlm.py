@@ -25,6 +25,7 @@ from interlace.core.ragged import Ragged, ranges
 from interlace.core.randomness import Generator, Purpose, generator
 from interlace.data import Sentences
 from interlace.data.layout import SPECIALS, sentence_layout
+from interlace.models.settings import layer_number
 from interlace.objectives import Batch, BoolOrAuto, Preview, Resources, Term
 from interlace.objectives.common.dictionaries import Dictionary, DictionaryPart
 from interlace.objectives.common.masking import PreparedMasked
@@ -92,7 +93,7 @@ class AlignMlm(Mlm):
     temperature: float = Field(0.1, gt=0, description="Temperature of contrastive.")
 
     def model_post_init(self, _context: object) -> None:
-        """Check that a step has at least one entry, and that no setting is ignored."""
+        """Check that a step has at least one entry, and that `embeddings` is not set where states are aligned."""
         if self.layer is not None and self.embeddings != "input":
             raise ValueError(f"layer = {self.layer!r} aligns states, so embeddings = {self.embeddings!r} has no effect")
         if self.pairs_per_step != "all" and self.pairs_per_step < 1:
@@ -162,9 +163,7 @@ class AlignMlm(Mlm):
         )
         depth = len(states) - 1
         layer = (depth + 1) // 2 if self.layer == "middle" else self.layer or 0
-        if not -depth - 1 <= layer <= depth:
-            raise SettingsError(f"{self.name}: layer = {layer}, but the model has {depth} layers")
-        return states[layer].flatten(end_dim=1)
+        return states[layer_number(f"{self.name}: layer", layer, depth)].flatten(end_dim=1)
 
     def _alignment(self, weights: Tensor, ids: Tensor, extra: dict[str, Tensor]) -> Tensor:
         """Return the alignment loss summed over entries; ids: (T,) the rows of `weights` that words are means of."""

@@ -22,6 +22,7 @@ from interlace.core.ragged import Ragged
 from interlace.core.registry import Registry
 from interlace.core.settings import Settings
 from interlace.data import LabeledExamples
+from interlace.models.settings import layer_number
 from interlace.objectives import Batch, BoolOrAuto, Objective, Prepared, Term
 from interlace.tasks.common.files import (
     Chunks,
@@ -158,9 +159,7 @@ class TaskHead(HeadSettings, Objective):
         if self.layer is None:
             return backbone.encode(batch.inputs)
         layers = backbone.hidden_states(batch.inputs)
-        if not -len(layers) <= self.layer < len(layers):
-            raise SettingsError(f"tuning.layer = {self.layer}, but the model has {len(layers) - 1} layers")
-        return layers[self.layer]
+        return layers[layer_number("tuning.layer", self.layer, len(layers) - 1)]
 
     def features(self, backbone: Backbone, batch: Batch) -> Tensor:
         """Return the (N, H) vectors that the linear layer reads."""

@@ -15,12 +15,13 @@ from pydantic import Field
 from interlace.core.neighbors import ranks, unit
 from interlace.core.ragged import Ragged, distinct_rows
 from interlace.data import Pairs
+from interlace.models.settings import layer_number
 from interlace.objectives import BoolOrAuto
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import ProbeTask, Scores
 from interlace.tasks.common.files import Chunks, FileQuery, Files, ReaderSettings, encode, find_parts, read_text
 from interlace.tasks.common.prediction import InputLimits
-from interlace.tasks.common.vectors import layer_number, layer_vectors
+from interlace.tasks.common.vectors import layer_vectors
 from interlace.text import TextPairs
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Retrieval(ProbeTask):
 
     def layer_of(self, layers: int) -> int:
         """Return the layer's number from 0, the embeddings; raise a SettingsError if there is no such layer."""
-        return round(2 * layers / 3) if self.layer is None else layer_number("layer", self.layer, layers)
+        return layer_number("retrieval: layer", self.layer, layers)
 
     def normalized(self, vectors: Vectors) -> Vectors:
         """Return the (n, H) vectors of one language with length 1, centered if that is set."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, NotRequired, Protocol
+from typing import TYPE_CHECKING, Any, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -26,13 +26,6 @@ if TYPE_CHECKING:
     from interlace.training.loop import Progress, Training, TrainingStep
 
 log = logging.getLogger(__name__)
-
-
-class Callback(Protocol):
-    """Anything that takes steps."""
-
-    def __call__(self, step: TrainingStep) -> None:
-        """Process one finished step."""
 
 
 @dataclass
@@ -111,12 +104,12 @@ class HeldOutEvaluation:
             reason = reasons.get(self.by, "BLEU of round trips has not risen")
             self.progress.reason = f"{reason} for {self.bad} evaluations"
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> _StoppingState:
         """Return the state of early stopping."""
         best = None if math.isinf(self.best) else self.best
         return {"best": best, "best_step": self.best_step, "bad": self.bad}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: _StoppingState) -> None:
         """Restore the state of a checkpoint."""
         self.best = math.inf if state["best"] is None else state["best"]
         self.best_step, self.bad = state["best_step"], state["bad"]
@@ -125,12 +118,13 @@ class HeldOutEvaluation:
 @json_record
 class _StoppingState(TypedDict):
     best: float | None
-    best_step: int | None
+    best_step: int
     bad: int
 
 
 @json_record
 class _LoopState(TypedDict):
+    step: int
     drawn: list[int]
     stop: bool
     reason: str
@@ -183,11 +177,11 @@ class CheckpointCallback:
             return 0
         accelerator = self.training.accelerator
         path, model = checkpoint.path_of(self.folder, found), accelerator.unwrap_model(self.training.model)
-        state = checkpoint.load(path, model, self.training.optimizer)
-        checked(state, _LoopState, str(path / checkpoint.STATE))
+        loaded = checkpoint.load(path, model, self.training.optimizer)
+        state: _LoopState = checked(loaded, _LoopState, str(path / checkpoint.STATE))
         self.progress.done, self.progress.drawn = state["step"], tuple(state["drawn"])
-        for name in ("stop", "reason", "skipped"):
-            setattr(self.progress, name, state[name])
+        self.progress.stop, self.progress.reason = state["stop"], state["reason"]
+        self.progress.skipped = state["skipped"]
         if self.evaluation is not None and state["evaluation"] is not None:
             self.evaluation.restore(state["evaluation"])
         if self.training.loss_scale is not None and (scale := state.get("loss_scale")) is not None:

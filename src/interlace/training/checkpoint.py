@@ -36,16 +36,11 @@ WEIGHTS, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state
 
 @json_record
 class CheckpointState(TypedDict, total=False):
-    """The content of `state.json`; keys from `drawn` on are what a training loop resumes from."""
+    """The content of `state.json`, beside what a training loop resumes from; evaluation: of early stopping."""
 
     step: Required[int]
     hashes: Required[dict[str, str]]
-    drawn: list[int]
-    stop: bool
-    reason: str
-    skipped: int
     evaluation: dict[str, Any] | None
-    loss_scale: dict[str, int | float] | None
 
 
 def save(

@@ -30,7 +30,7 @@ class OptimizerSettings(Settings):
     learning_rate: float = Field(5e-4, gt=0, description="Peak learning rate (XLM: 1e-4 to 5e-4).")
     schedule: Literal["linear", "inverse_sqrt", "constant"] = Field(
         "linear",
-        description="After the warm-up: linearly to 0 at the last step, proportional to 1/sqrt(step), or flat.",
+        description="After the warm-up: linearly to 0 after the last step, proportional to 1/sqrt(step), or flat.",
     )
     warmup: int = Field(200, ge=0, description="Steps over which the rate rises from 0 (ALM: 4000).")
     max_warmup_share: float = Field(0.1, ge=0, le=1, description="Maximum share of the steps with a rising rate.")

@@ -12,25 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.errors import DataError, did_you_mean
 from interlace.core.ragged import Ragged
 from interlace.core.settings import Settings
 from interlace.data import Sentences
 from interlace.data.layout import sentence_layout
 from interlace.embeddings import WordVectors
+from interlace.models.settings import layer_number
 from interlace.objectives import BoolOrAuto, Prepared
 from interlace.tasks.common.prediction import InputLimits, buckets, inference
 
 if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-
-
-def layer_number(setting: str, layer: int, layers: int) -> int:
-    """Return the number of a layer from 0, the embeddings; raise a SettingsError if the model has no such layer."""
-    if not -layers - 1 <= layer <= layers:
-        raise SettingsError(f"{setting} = {layer}, but the model has {layers} layers")
-    return layer % (layers + 1)
 
 
 def layer_vectors(
