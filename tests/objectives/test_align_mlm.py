@@ -190,6 +190,7 @@ def test_known_translations_are_those_of_the_dictionary_and_the_word_itself(entr
         ({"pairs_per_step": 0}, "'all' or at least 1"),
         ({"alignment_loss": "cosin"}, "cosine"),
         ({"alignment_weight": -1}, "greater than or equal to 0"),
+        ({"alignment_loss": "hinge", "temperature": 0.5}, "temperature = 0.5 has no effect"),
     ],
 )
 def test_rejects_settings_out_of_range(settings, message):

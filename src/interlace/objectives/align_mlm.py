@@ -93,9 +93,14 @@ class AlignMlm(Mlm):
     temperature: float = Field(0.1, gt=0, description="Temperature of contrastive.")
 
     def model_post_init(self, _context: object) -> None:
-        """Check that a step has at least one entry, and that `embeddings` is not set where states are aligned."""
+        """Check that a step has at least one entry, and that no setting has no effect."""
         if self.layer is not None and self.embeddings != "input":
             raise ValueError(f"layer = {self.layer!r} aligns states, so embeddings = {self.embeddings!r} has no effect")
+        used = {"cosine": (), "hinge": ("negatives", "margin"), "contrastive": ("negatives", "temperature")}
+        for name in ("negatives", "margin", "temperature"):
+            value, default = getattr(self, name), AlignMlm.model_fields[name].default
+            if name not in used[self.alignment_loss] and value != default:
+                raise ValueError(f"{name} = {value} has no effect with alignment_loss = {self.alignment_loss!r}")
         if self.pairs_per_step != "all" and self.pairs_per_step < 1:
             raise ValueError(f"pairs_per_step is 'all' or at least 1, found {self.pairs_per_step}")
 
