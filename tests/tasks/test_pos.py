@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import LabeledExamples, Sentences
+from interlace.tasks.ner import Ner
 from interlace.tasks.pos import TAGS, Pos
 
 
@@ -77,6 +78,8 @@ def test_words_that_the_original_has_are_left_out_of_a_second_score():
     assert Pos().without_shared_words(original, tags, original) == {}
     other = LabeledExamples(sentences([[9]]), tags=Ragged.of([[1]]))
     assert Pos().without_shared_words(made, found, other) == {}
+    names = LabeledExamples(made.examples, tags=Ragged.of([[0, 1, 2], [0, -1]]))  # the entity has shared words
+    assert Ner().without_shared_words(names, found, original) == {}
 
 
 def f1_of(gold, found):

@@ -204,7 +204,7 @@ class TaggingTask(FineTuneTask):
         return LabeledExamples(sentences, tags=Ragged.of(tags))
 
     def without_shared_words(self, examples: LabeledExamples, predictions: Any, original: Any) -> dict[str, float]:
-        """Return the metric over words that the original's examples lack; empty if none is shared, or all are."""
+        """Return the metric over words that the original's examples lack; empty if none is shared or none left."""
         words, theirs = _spelled_words(examples), frozenset(_spelled_words(original))
         tags: Any = examples.tags
         shared = np.array([word in theirs for word in words], np.bool_)
@@ -212,6 +212,8 @@ class TaggingTask(FineTuneTask):
         if not shared.any() or (rest < 0).all():
             return {}
         masked = replace(examples, tags=Ragged(rest, tags.offsets - tags.offsets[0]))
+        if not self.score(masked, masked.tags)[self.metric]:  # no entity is left
+            return {}
         return {f"{self.metric}, without shared words": self.score(masked, predictions)[self.metric]}
 
     @abstractmethod
