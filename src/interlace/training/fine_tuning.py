@@ -123,7 +123,7 @@ def _score_fine_tuned(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
             rows += group.kept
             continue
         if group.kept is not None:
-            tuner.training.model.load_state_dict(group.kept)
+            job.accelerator.unwrap_model(tuner.training.model).load_state_dict(group.kept)
         rows += tuner.score(group, tests)
     job.accelerator.free_memory()
     return [{**row, "tuning": {**row["tuning"], "diverged": list(diverged)}} for row in rows]
@@ -325,7 +325,7 @@ class FineTuner:
                 if len(groups) > 1:
                     group.kept = self.score(group, tests, predicted)
                 elif group.dev_languages:
-                    state = self.training.model.state_dict()
+                    state = self.job.accelerator.unwrap_model(self.training.model).state_dict()
                     group.kept = {name: value.detach().clone() for name, value in state.items()}
 
     def _hopeless(self, check: dict[str, Any]) -> bool:
