@@ -64,8 +64,7 @@ def test_evaluates_and_reports(run, pairs, tmp_path):
     assert (
         il.evaluate(run, "retrieval", "de", data=tmp_path, settings=files)[0].score == score.score
     )  # stored, not measured again
-    page = il.report([run], tmp_path / "report.html")
-    assert "retrieval" in page.read_text(encoding="utf-8")
+    assert "retrieval" in il.report([run], tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_pretrains_by_a_recipe(tmp_path):

@@ -58,10 +58,8 @@ def results(quality, gold, gibbs, eflomal):
 
 
 def test_confidence_interval_of_the_difference(quality, gold):
-    same = results(quality, gold, [[8, 6], [8, 6]], [[8, 4], [8, 4]])
-    assert same.difference("enfr") == "25.0 to 25.0"
-    one = results(quality, gold, [[8, 8], [8, 4]], [[8, 4], [8, 4]])
-    assert one.difference("enfr") == "0.0 to 50.0"
+    assert results(quality, gold, [[8, 6], [8, 6]], [[8, 4], [8, 4]]).difference("enfr") == "25.0 to 25.0"
+    assert results(quality, gold, [[8, 8], [8, 4]], [[8, 4], [8, 4]]).difference("enfr") == "0.0 to 50.0"
 
 
 def test_every_variant_of_gibbs_aligns_the_gold_pairs(quality, gold):

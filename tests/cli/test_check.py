@@ -99,8 +99,7 @@ def test_recipe_sets_the_scripts_of_a_language(recipe):
     recipe.write_text(recipe.read_text().replace("en-de", "en-tlh"))
     (recipe.parent / "train.de").rename(recipe.parent / "train.tlh")
     assert "filters.script.expected.tlh = ['Latin'] sets them" in check(recipe).stdout
-    said = check(recipe, "--set", "filters.script.expected.tlh=['Latin']")
-    assert "script not checked" not in said.stdout
+    assert "script not checked" not in check(recipe, "--set", "filters.script.expected.tlh=['Latin']").stdout
 
 
 def test_a_recipe_without_a_file_fails_and_names_the_nearest(recipe):

@@ -30,8 +30,7 @@ def test_projects_tags_and_names_along_given_or_computed_alignments():
     with pytest.raises(SettingsError, match="--missing '': expected a tag"):
         run("tags", "a.en", "a.de", "links", "--missing", "")
     assert run("names", "a.en", "a.de", "links").stdout.splitlines() == ["B-LOC O B-PER O", "O"]
-    found = json.loads(run("tags", "a.en", "a.de", "--output", "out", "--json").stdout)
-    assert found["pairs"] == 2
+    assert json.loads(run("tags", "a.en", "a.de", "--output", "out", "--json").stdout)["pairs"] == 2
 
 
 def test_rejects_labels_of_another_text():

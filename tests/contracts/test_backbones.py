@@ -152,8 +152,7 @@ def test_keeps_unused_weights(checkpoint, tmp_path):
 
 def test_half_precision_loads_as_float32(checkpoint, tmp_path):
     half = load(checkpoint.folder).save_pretrained(tmp_path / "half", checkpoint.words, dtype=torch.bfloat16)
-    stored = load_file(half / "model.safetensors")
-    assert {tensor.dtype for tensor in stored.values()} == {torch.bfloat16}
+    assert {tensor.dtype for tensor in load_file(half / "model.safetensors").values()} == {torch.bfloat16}
     assert AutoModelForMaskedLM.from_pretrained(half, trust_remote_code=False).dtype == torch.bfloat16
     again = load(half)
     assert {parameter.dtype for parameter in again.parameters()} == {torch.float32}

@@ -243,8 +243,7 @@ def test_target_languages_get_ids_after_all_others_as_special_tokens(plain):
     assert vocab.decode([vocab.target("en"), *vocab.encode(["the"]).ids[0]]).strip() == "the"
     vocab = plain.with_target_languages(["en", "de"])
     assert vocab.with_target_languages(["de", "en"]) is vocab
-    more = vocab.with_target_languages(["de", "fr"])
-    assert more.targets == {**vocab.targets, "fr": plain.size + 2}
+    assert vocab.with_target_languages(["de", "fr"]).targets == {**vocab.targets, "fr": plain.size + 2}
     with pytest.raises(DataError, match="no target-language token for 'de'; it has none"):
         plain.target("de")
     with pytest.raises(DataError, match="'en_US'; it has them for de, en_us; did you mean 'en_us'"):

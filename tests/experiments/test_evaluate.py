@@ -201,8 +201,7 @@ def test_evaluates_a_checkpoint_without_recipe(tmp_path):
         evaluate.evaluate(evaluate.target_of(str(tmp_path / "rnu")), ["retrieval"])
     target = evaluate.target_of(str(tmp_path / "mbert"), into=tmp_path / "scores")
     assert (target.model, target.recipe.name, target.trained) == (str(tmp_path / "mbert"), "mbert", None)
-    changed = change_recipe(target.recipe, {"evaluate.targets": '["de", "fr"]'})
-    assert changed.languages == ["en", "de", "fr"]
+    assert change_recipe(target.recipe, {"evaluate.targets": '["de", "fr"]'}).languages == ["en", "de", "fr"]
 
 
 def test_translate_train_all_scores_depend_on_the_languages(target, made):

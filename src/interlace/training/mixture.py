@@ -180,8 +180,8 @@ class Mixture:
         for group in self._groups.values():
             sizes = np.array([self.sources[number].size for number in group], np.float64)
             names = [self.sources[number].language for number in group]
-            distinct = list(dict.fromkeys(names))
-            owner = np.array([distinct.index(name) for name in names])
+            distinct = {name: number for number, name in enumerate(dict.fromkeys(names))}
+            owner = np.array([distinct[name] for name in names])
             totals = np.bincount(owner, sizes)
             within = np.divide(sizes, totals[owner], out=np.zeros_like(sizes), where=totals[owner] > 0)
             own = np.asarray(temperature(totals, alpha)[owner] * within)
