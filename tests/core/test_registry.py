@@ -145,11 +145,12 @@ def test_plugins_are_found_by_entry_point(entries, tmp_path, monkeypatch):
         ("import not_there\n", "--code {path}:1: ModuleNotFoundError: No module named 'not_there'"),
     ],
 )
-def test_a_plugin_that_fails_to_load_is_named(entries, plugin, text, message):
-    path = plugin(text)
-    with pytest.raises(DataError) as caught:
-        register_plugin(path, {"greetings": entries})
-    assert str(caught.value) == message.format(path=path)
+def test_a_plugin_that_fails_to_load_is_named(entries, plugin, text, message, monkeypatch):
+    monkeypatch.chdir(plugin(text).parent)
+    for path in (plugin(text), plugin(text).relative_to(plugin(text).parent)):
+        with pytest.raises(DataError) as caught:
+            register_plugin(path, {"greetings": entries})
+        assert str(caught.value) == message.format(path=path)
     assert entries.names() == ["bye", "hello", "two"]
 
 

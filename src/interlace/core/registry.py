@@ -142,7 +142,8 @@ def plugin_files() -> dict[str, Path]:
 
 def _line(error: BaseException, path: Path) -> str:
     """Return `":12"`, the line of the plugin file where the error occurred, or `""` if it has none."""
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    file = str(path.absolute())  # as the import system names it
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     if isinstance(error, SyntaxError):
         lines.append(error.lineno)
     return f":{lines[-1]}" if lines and lines[-1] else ""
