@@ -183,6 +183,8 @@ def test_slow_and_fast_tokenizers_give_the_same_ids(kind, tmp_path):
         ("dict_mlm", {}, "interlace.lexicon"),
         ("mass", {}, "decoder"),
         ("tlm", {"languages": ("en",)}, "two languages"),
+        ("tlm", {"languages": ("en", "de"), "running_text": True}, "running_text needs"),
+        ("mlm", {"languages": ("en", "de"), "lexicon": object()}, "reads no dictionary"),
     ],
 )
 def test_what_cannot_be_collated_is_an_error(name, settings, message, folders):

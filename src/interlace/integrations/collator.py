@@ -129,6 +129,9 @@ class ObjectiveCollator:
             "target_choice = 'table_argmax' needs a recipe; use 'in_pair'": "known" in needs,
             "give word alignments, aligned=interlace.align(pairs)": needs - {"lexicon"} and self.aligner is None,
             "give a dictionary, lexicon=interlace.lexicon(...)": "lexicon" in needs and self.lexicon is None,
+            "reads no dictionary; leave out the lexicon": self.lexicon is not None and "lexicon" not in needs,
+            "running_text needs an objective of running text that packs nothing, such as clm": self.running_text
+            and (not self.objective.streams or self.objective.packed_length() is not None),
             "give two languages, such as languages=('en', 'de')": two and len(self.languages) != 2,
         }
         for problem in (text for text, found in problems.items() if found):
