@@ -72,8 +72,7 @@ def parse_json(text: str | bytes, *, surrogates: bool = False) -> Any:
         try:
             json.dumps(data, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
-            message = f"holds {error.object[error.start]!r}, which is not a character"
-            raise ValueError(message) from None
+            raise ValueError(f"holds {error.object[error.start]!r}, which is not a character") from None
     return data
 
 
@@ -104,8 +103,7 @@ def _adapter(schema: Any) -> TypeAdapter[Any]:
 
 def _integer(digits: str) -> int:
     if len(digits) > _MAX_DIGITS:
-        message = f"an integer of {len(digits)} digits; at most {_MAX_DIGITS} are read"
-        raise ValueError(message)
+        raise ValueError(f"an integer of {len(digits)} digits; at most {_MAX_DIGITS} are read")
     return int(digits)
 
 
@@ -118,8 +116,7 @@ def _parsed(text: str | bytes, parse: Callable[[str], Any]) -> Any:
     except RecursionError:
         deep = True
     if deep:
-        message = f"nested deeper than {MAX_DEPTH} levels"
-        raise ValueError(message)
+        raise ValueError(f"nested deeper than {MAX_DEPTH} levels")
     return data
 
 

@@ -49,5 +49,4 @@ def file_in(folder: Path, name: str) -> Path:
 def _matching(pattern: re.Pattern[str], name: str, expected: str) -> str:
     if pattern.fullmatch(name) and len(name) <= _MAX_LENGTH:
         return name
-    message = f"{expected}; it becomes a part of file names, found {name!r}"
-    raise ValueError(message)
+    raise ValueError(f"{expected}; it becomes a part of file names, found {name!r}")
