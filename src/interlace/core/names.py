@@ -30,7 +30,7 @@ def check_pair(name: str) -> str:
 
 
 def check_name(name: str) -> str:
-    """Return a name unchanged; raise a ValueError unless it is letters, digits and . + - _, which do not begin it."""
+    """Return a name unchanged; raise a ValueError unless it is letters, digits, _ and, not at its start, . + -."""
     return _matching(_NAME, name, "a name is letters, digits and . + - _, such as 'held-out'")
 
 

@@ -39,8 +39,7 @@ class ConfigStore:
     """Configuration files of one kind, such as recipes.
 
     kind: how errors name a file ("recipe"). folder: the shipped files. whole: keys that a file replaces as a whole
-    where it extends another. Files and variants whose names
-    begin with `_` can only be extended.
+    where it extends another. Files and variants whose names begin with `_` can only be extended.
     """
 
     kind: str

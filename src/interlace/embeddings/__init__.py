@@ -190,7 +190,6 @@ def induce_lexicon(
 
     max_words: most frequent words of each language to use. neighbors: k of CSLS.
     """
-    from interlace.alignment.lexicon import Lexicon
     from interlace.core.neighbors import mutual_nearest, unit
 
     source, target = source.top(max_words), target.top(max_words)
@@ -242,6 +241,7 @@ class EmbeddingMethod(RegistryEntry, ABC):
 
         Raises:
             DataError: an input of the method is missing, or a text is too small for its settings.
+            SettingsError: the pivot of a mapping is none of the languages.
             MissingDependencyError: vectors are trained on text, and gensim is not installed.
         """
 

@@ -56,7 +56,6 @@ def _conllu(chunks: Iterable[Text], reader: Reader) -> Iterator[str]:
             for number, ((start, end), tag, arc) in enumerate(zip(spans, tags[row], arcs, strict=True), 1):
                 touches = number < len(spans) and spans[number][0] == end
                 misc = "SpaceAfter=No" if touches else "_"
-
                 both = (tag, "_") if universal else ("_", tag)
                 yield "\t".join((str(number), line[start:end], "_", *both, "_", *arc, "_", misc))
             yield ""
