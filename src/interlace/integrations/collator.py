@@ -261,9 +261,7 @@ class ObjectiveCollator:
                 found[side] = Sentences(found.pop(f"{side}_ids"), found.pop(f"{side}_words"), language)
             return [Pairs(**found)]
         sentences, numbers = Sentences(found["input_ids"], found["words"], ""), found[LANGUAGE].flat
-        return [
-            replace(sentences.take(numbers == number), language=self.languages[number]) for number in np.unique(numbers)
-        ]
+        return [replace(sentences.take(numbers == one), language=self.languages[one]) for one in np.unique(numbers)]
 
     def batches(self, examples: Sequence[Any], step: int | None = None, slot: int = 0) -> list[Batch]:
         """Return the objective's batch of each part of `gather`.

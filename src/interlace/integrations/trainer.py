@@ -116,8 +116,7 @@ class ObjectiveTrainer(Trainer):
             if getattr(args, name) or os.environ.get(f"ACCELERATE_USE_{name.upper()}") == "true":
                 raise SettingsError(f"{name} is not supported by interlace.Trainer; several processes use DDP")
         if isinstance(train_dataset, Mapping):
-            splits = ", ".join(train_dataset)
-            raise SettingsError(f"train_dataset has the splits {splits}; give one of them, such as data['train']")
+            raise SettingsError(f"train_dataset has splits {', '.join(train_dataset)}; give one, such as data['train']")
         if pairs is not None and train_dataset is not None:
             raise SettingsError("give either pairs or train_dataset")
         if lexicon is not None and not isinstance(objective, str):

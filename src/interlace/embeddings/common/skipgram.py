@@ -68,10 +68,7 @@ class SkipGram(Settings):
                 "more text"
             )
         model.train(
-            corpus_iterable=_ListLines(lines),
-            total_examples=model.corpus_count,
-            epochs=self.epochs,
-            callbacks=[Epochs()],
+            corpus_iterable=_ListLines(lines), total_examples=model.corpus_count, epochs=epochs, callbacks=[Epochs()]
         )
         return model.wv
 
