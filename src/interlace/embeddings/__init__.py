@@ -136,7 +136,10 @@ class WordVectors:
         count, width = map(int, cells)
         wanted = count if max_words is None else min(max_words, count)
         rows: dict[str, int] = {}
-        vectors = np.zeros((wanted, width), np.float32)
+        try:
+            vectors = np.zeros((wanted, width), np.float32)
+        except (MemoryError, ValueError):
+            raise DataError(f"{path}, line 1: {wanted} vectors of width {width} are too many for the memory") from None
         number = 1
         for number, line in enumerate(lines, 2):
             if number - 1 > count:
@@ -150,8 +153,7 @@ class WordVectors:
                 vectors[len(rows)] = values
                 rows[word] = len(rows)
         if len(rows) < wanted and number - 1 < count:
-            found = f"the header says {count} words, but the file ends after {number - 1}"
-            raise DataError(f"{path}: {found}; is it complete?")
+            raise DataError(f"{path}: incomplete? the header says {count} words, but the file ends after {number - 1}")
         if len(rows) < wanted:
             log.info("%s: skipped %d repeated words", path, wanted - len(rows))
         return cls(language, list(rows), vectors[: len(rows)])
