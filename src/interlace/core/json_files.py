@@ -62,11 +62,11 @@ def write_json(path: Path, data: Any) -> None:
 
 
 def parse_json(text: str | bytes, *, surrogates: bool = False) -> Any:
-    """Parse JSON; raise a ValueError if it is invalid or exceeds a limit.
+    """Parse JSON, skipping a byte order mark; raise a ValueError if it is invalid or exceeds a limit.
 
     surrogates: allow lone surrogates, which JSON can escape and UTF-8 cannot encode.
     """
-    text = text.decode("utf-8") if isinstance(text, bytes) else text
+    text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
     data = _parsed(text, lambda whole: json.loads(whole, parse_int=_integer))
     if not surrogates and "\\u" in text:
         try:
@@ -77,7 +77,7 @@ def parse_json(text: str | bytes, *, surrogates: bool = False) -> Any:
 
 
 def parse_toml(text: str | bytes) -> dict[str, Any]:
-    """Parse TOML; raise a ValueError if it is invalid or exceeds a limit."""
+    """Parse TOML, skipping a byte order mark; raise a ValueError if it is invalid or exceeds a limit."""
     found: dict[str, Any] = _parsed(text, tomllib.loads)
     return found
 
@@ -109,7 +109,7 @@ def _integer(digits: str) -> int:
 
 def _parsed(text: str | bytes, parse: Callable[[str], Any]) -> Any:
     """Parse; check the depth where the text is long enough to exceed the limit."""
-    text = text.decode("utf-8") if isinstance(text, bytes) else text
+    text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
     try:
         data = parse(text)
         deep = text.count("[") + text.count("{") + text.count(".") >= MAX_DEPTH and _is_deep(data)
