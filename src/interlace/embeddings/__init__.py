@@ -26,13 +26,13 @@ from interlace.core.names import file_in
 from interlace.core.progress import Progress
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry
-from interlace.text.lines import read_lines, write_lines
+from interlace.text.lines import COMPRESSED, read_lines, write_lines
 
 log = logging.getLogger(__name__)
 
 SUBWORDS = "subwords"  # the language of vectors of a vocabulary's subwords, which all languages share
 _SUFFIX = ".safetensors"
-_TEXT_SUFFIXES = {".vec", ".txt", ".gz"}
+_TEXT_SUFFIXES = {".vec", ".txt", *COMPRESSED}
 _BLOCK = 4096  # lines formatted at a time
 
 
