@@ -26,7 +26,7 @@ class Galactic(Transformation):
     """
 
     moves_words: ClassVar[bool] = True
-    required: ClassVar[tuple[str, str]] = ("permuted", "permuted sentences; set galactic.permuted to CoNLL-U files")
+    required: ClassVar[tuple[str, str]] = ("permuted", "the permuted sentences; set galactic.permuted to CoNLL-U files")
 
     permuted: tuple[Path, ...] = Field((), description="CoNLL-U files of the sentences in another order; required.")
 

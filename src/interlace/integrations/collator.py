@@ -164,7 +164,7 @@ class ObjectiveCollator:
             sentences reads both sides of pairs.
 
         Raises:
-            DataError: there are no such columns.
+            DataError: there are no such columns, or a row is no text.
         """
         found: Columns = {name: [] for name in self.columns}
         for examples in self.examples(rows):
@@ -212,7 +212,7 @@ class ObjectiveCollator:
         named = any(self.languages)
         if named and TRANSLATION in rows:
             for language in self.languages:
-                if not all(language in row for row in rows[TRANSLATION]):
+                if not all(language in (row or ()) for row in rows[TRANSLATION]):
                     raise DataError(f"{TRANSLATION!r} of the rows has no {language!r}; see the collator's languages")
             sides = [[row[language] for row in rows[TRANSLATION]] for language in self.languages]
         elif named and {*self.languages} <= {*rows}:
@@ -224,6 +224,9 @@ class ObjectiveCollator:
             if not named:
                 wanted = f'{TEXT!r}; for translations, give the collator two languages, such as languages=("en", "de")'
             raise DataError(f"the rows have the columns {', '.join(rows)}; expected {wanted}")
+        for row, line in ((row, line) for side in sides for row, line in enumerate(side)):
+            if not isinstance(line, str):
+                raise DataError(f"row {row + 1} of a mapped batch: expected text, found {line!r}; filter such rows")
         texts = [
             Text.of([" ".join(line.splitlines()) for line in side], language, self.word_tokenizer)
             for side, language in zip(sides, self.languages, strict=False)

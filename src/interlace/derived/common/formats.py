@@ -20,8 +20,7 @@ _COLUMNS = {"iob": {"token", "tag"}, "nli": {"premise", "hypothesis", "label"}} 
 def write_as(reader: Reader, path: Path, chunks: Iterable[Any]) -> None:
     """Write chunks of `Text` or `TextPairs` in the format of a reader, if it has default settings; gzip by suffix."""
     if (name := reader.name) not in WRITERS:
-        message = f"there is no writer for files of the reader {name!r}"
-        raise SettingsError(f"{message}; expected one of {', '.join(sorted(WRITERS))}")
+        raise SettingsError(f"no writer for files of the reader {name!r}; expected {', '.join(sorted(WRITERS))}")
     default, columns = type(reader)().dump(), _COLUMNS.get(name, set())
     if own := [key for key, value in reader.dump().items() if key in columns and value != default[key]]:
         raise SettingsError(
