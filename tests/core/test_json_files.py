@@ -45,7 +45,7 @@ def test_a_damaged_file_is_named_with_its_key(tmp_path, content, message):
 
 
 def test_keys_beyond_the_schema_and_numbers_are_kept(tmp_path):
-    (tmp_path / "a.json").write_text('{"step": 1, "score": 2, "more": {"size": 1000000000000000019884624838656}}')
+    (tmp_path / "a.json").write_text('\ufeff{"step": 1, "score": 2, "more": {"size": 1000000000000000019884624838656}}')
     found = read_json(tmp_path / "a.json", Row)
     assert json.dumps(found) == '{"step": 1, "score": 2.0, "more": {"size": 1000000000000000019884624838656}}'
 
@@ -66,7 +66,7 @@ def test_ordinary_data_is_read_as_it_was_written(data):
 
 @pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 5000])
 def test_toml_has_the_same_limits(depth):
-    assert parse_toml("a = [[[1]]]") == {"a": [[[1]]]}
+    assert parse_toml(b"\xef\xbb\xbfa = [[[1]]]") == {"a": [[[1]]]}
     for text in ("a = " + "[" * depth + "]" * depth, ".".join("a" * depth) + " = 1"):
         with pytest.raises(ValueError, match="nested deeper"):
             parse_toml(text)

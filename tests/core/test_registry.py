@@ -121,16 +121,19 @@ def test_a_plugin_joins_by_its_file(entries, plugin):
 
 
 def test_plugins_are_found_by_entry_point(entries, tmp_path, monkeypatch):
-    (tmp_path / "friends.py").write_text(
+    (tmp_path / "friend.py").write_text(
         '"""A friend."""\nfrom greetings import Greeting\nclass Friend(Greeting): ...\n'
     )
-    points = [EntryPoint("friend", "friends:Friend", "interlace.greetings")]
+    points = [EntryPoint(name, "friend:Friend", "interlace.greetings") for name in ("friend", "pal", "hello")]
     monkeypatch.setattr(registry, "_installed_plugins", registry._installed_plugins.__wrapped__)  # without its memory
     monkeypatch.setattr(registry, "entry_points", lambda group: [p for p in points if p.group == group])
-    assert entries.names() == ["bye", "friend", "hello", "two"]
+    assert entries.names() == ["bye", "friend", "hello", "pal", "two"]
     assert entries.summary("friend") == "A friend."
-    assert "friends" not in sys.modules
+    assert "friend" not in sys.modules
     assert entries.get("friend").__name__ == "Friend"
+    for name in ("pal", "hello"):  # not its module's name; built in
+        with pytest.raises(SettingsError, match=f"entry point '{name}' of 'friend' in .*interlace.greetings"):
+            entries.get(name)
 
 
 @pytest.mark.parametrize(
@@ -145,11 +148,12 @@ def test_plugins_are_found_by_entry_point(entries, tmp_path, monkeypatch):
         ("import not_there\n", "--code {path}:1: ModuleNotFoundError: No module named 'not_there'"),
     ],
 )
-def test_a_plugin_that_fails_to_load_is_named(entries, plugin, text, message):
-    path = plugin(text)
-    with pytest.raises(DataError) as caught:
-        register_plugin(path, {"greetings": entries})
-    assert str(caught.value) == message.format(path=path)
+def test_a_plugin_that_fails_to_load_is_named(entries, plugin, text, message, monkeypatch):
+    monkeypatch.chdir(plugin(text).parent)
+    for path in (plugin(text), plugin(text).relative_to(plugin(text).parent)):
+        with pytest.raises(DataError) as caught:
+            register_plugin(path, {"greetings": entries})
+        assert str(caught.value) == message.format(path=path)
     assert entries.names() == ["bye", "hello", "two"]
 
 

@@ -87,7 +87,7 @@ def test_scripts_of_other_languages_are_settings():
     assert Script(expected={"tlh": ["Latin"]}).keep(of(["Qapla'", "мачка"], "tlh")).tolist() == [True, False]
     assert Script().scripts("en") == {"Latin"}
     assert Script().scripts("en_x") == Script().scripts("en-x-inv") == frozenset()
-    assert Script(expected={"en_x": ["Armenian"]}).scripts("en_x") == {"Armenian"}
+    assert Script(expected={"en_x": ["Armenian", "Coptic"]}).scripts("en_x") == {"Armenian", "Coptic"}
 
 
 @pytest.mark.parametrize(
@@ -145,6 +145,8 @@ def test_a_row_is_counted_by_the_first_filter_that_drops_it():
         ({"length": {"max_word": 3}}, "filters.length: unknown key 'max_word'; did you mean 'max_words'"),
         ({"length": {"min_words": 9, "max_words": 3}}, "min_words = 9 is more than max_words = 3"),
         ({"ratio": {"max_ratio": 0.5}}, "filters.ratio: max_ratio: .*greater than or equal to 1"),
+        ({"separator": {"marks": ["|||", ""]}}, "filters.separator: marks.1: .*at least 1 character"),
+        ({"script": {"expected": {"sr": ["Coptic", "latn"]}}}, "no script 'latn'; did you mean 'Latin'"),
     ],
 )
 def test_rejects_wrong_settings(rules, message):

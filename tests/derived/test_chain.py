@@ -97,24 +97,24 @@ def test_a_repeated_answer_keeps_its_own_position():
 
 
 class Doubling(Transformation):
-    """Links the last word to both words of each line, or repeats it, as no transformation may."""
+    """Links the last word to both words of each line, or repeats it, or does not sort links, as none may."""
 
-    repeats: bool = False
+    fault: str = "linked"
 
     def derive(self, text, key):
-        if not self.repeats:
-            links = [[(0, 0), (1, 0), (1, 1)][: 3 if words else 0] for words in text.words.lengths]
-            return DerivedText(text, Ragged.of(links, width=2))
+        if self.fault != "repeated":
+            own = [(0, 0), (1, 0), (1, 1)] if self.fault == "linked" else [(1, 1), (0, 0)]
+            return DerivedText(text, Ragged.of([own if words else [] for words in text.words.lengths], width=2))
         again = Text.of([f"{line} {line.split()[-1]}" for line in text.lines], text.language, "whitespace")
         return DerivedText(again, Ragged.of([[(0, 0), (1, 1), (1, 2)]] * len(text), width=2))
 
 
-@pytest.mark.parametrize("repeats", [False, True])
+@pytest.mark.parametrize("fault", ["linked", "repeated", "unsorted"])
 @pytest.mark.parametrize("inside", [(), ("invert",)])
-def test_words_with_several_counterparts_are_an_error(repeats, inside):
+def test_words_with_several_counterparts_are_an_error(fault, inside):
     """Answers would silently follow the last link only."""
     passages = Text.of(["red house", "old town"], "en", "whitespace")
     pairs = TextPairs(passages, Text.of(["what color", "which town"], "en", "whitespace"), answers=[["red"], ["old"]])
-    doubling = chain([*inside, Doubling(repeats=repeats)]) if inside else Doubling(repeats=repeats)
-    with pytest.raises(DataError, match=r"'test_chain' must give each word exactly one .* links of '.*(\[1, 1\])"):
+    doubling = chain([*inside, Doubling(fault=fault)]) if inside else Doubling(fault=fault)
+    with pytest.raises(DataError, match=r"'test_chain' must give each word exactly one .*links of '.*(\[1, 1\])"):
         doubling.apply_pairs(pairs)

@@ -183,6 +183,8 @@ def test_slow_and_fast_tokenizers_give_the_same_ids(kind, tmp_path):
         ("dict_mlm", {}, "interlace.lexicon"),
         ("mass", {}, "decoder"),
         ("tlm", {"languages": ("en",)}, "two languages"),
+        ("tlm", {"languages": ("en", "de"), "running_text": True}, "running_text needs"),
+        ("mlm", {"languages": ("en", "de"), "lexicon": object()}, "reads no dictionary"),
     ],
 )
 def test_what_cannot_be_collated_is_an_error(name, settings, message, folders):
@@ -199,6 +201,8 @@ def test_rows_that_do_not_fit_are_an_error(folders, aligned, pairs):
         make.map({"src": ["a"]})
     with pytest.raises(DataError, match="'translation' of the rows has no 'de'"):
         make.map({"translation": [{"en": "a"}]})
+    with pytest.raises(DataError, match="row 2 of a mapped batch: expected text, found None"):
+        make.map({"en": ["a", "b"], "de": ["a", None]})
     plain = il.collator("mlm", folders["mbert"], max_length=LONGEST)
     for column in ("src", "translation"):
         with pytest.raises(DataError, match=rf"columns {column}; expected 'text'; .*languages=\(\"en\", \"de\"\)"):
@@ -209,9 +213,8 @@ def test_rows_that_do_not_fit_are_an_error(folders, aligned, pairs):
         make([{"translation": {}}])
     with pytest.raises(DataError, match="text in de and en"):
         replace(make, languages=("fr", "it")).map(pairs)
-    heads = il.collator("weam", folders["mbert"], **SETTINGS, aligned=aligned)
-    with pytest.raises(SettingsError, match=r"interlace\.Trainer"):
-        heads([])
+    with pytest.raises(SettingsError, match=r"weam has a loss of its own; .*interlace\.Trainer"):
+        il.collator("weam", folders["mbert"], **SETTINGS, aligned=aligned)([])
 
 
 @pytest.mark.parametrize("name", ["mlm", "alm", "dict_mlm"])

@@ -194,5 +194,7 @@ def test_what_the_trainer_does_not_do_is_an_error(folder, aligned, tmp_path, mon
     assert "fsdp is not supported" in error("fsdp")
     assert "deepspeed is not supported" in error("deepspeed")
     assert "splits train; give one" in error(pairs=None, train_dataset=splits)
+    assert "pairs or train_dataset" in error(train_dataset=splits["train"])
+    assert "interlace.collator" in error(lexicon=il.lexicon(aligned))
     monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
     assert "fsdp is not supported" in error()

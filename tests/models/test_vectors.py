@@ -89,8 +89,8 @@ def test_rows_can_be_the_vectors_as_they_are(vocab, folder):
 
 
 def test_vectors_can_be_a_file(vocab, folder, tmp_path):
-    WordVectors(SUBWORDS, WORDS, VECTORS).write(tmp_path / "some.vec")
-    model = build_model(settings_of(tmp_path / "some.vec"), vocab, (), 3)
+    WordVectors(SUBWORDS, WORDS, VECTORS).write(tmp_path / "some.vec.zst")
+    model = build_model(settings_of(tmp_path / "some.vec.zst"), vocab, (), 3)
     assert torch.equal(model.input_embeddings, build_model(settings_of(folder), vocab, (), 3).input_embeddings)
 
 

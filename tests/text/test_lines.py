@@ -54,6 +54,7 @@ def test_rejects_missing_files_folders_and_empty_files(tmp_path):
     for name, message in (
         ("train.en.text", r"train\.en\.text: no such file; did you mean 'train\.en\.txt'"),
         (".", "a folder where a file is expected"),
+        ("empty.gz/b", r"empty\.gz/b: no such file; .*empty\.gz is not a folder$"),
         ("train.en.txt", "the file is empty"),
         ("empty.gz", "the file is empty"),
     ):
@@ -132,15 +133,19 @@ def test_a_full_disk_is_a_data_error_and_leaves_nothing(tmp_path, error):
 
 
 def test_what_is_no_file_is_not_replaced(tmp_path):
-    pipe, folder = tmp_path / "pipe", tmp_path / "folder"
+    pipe, folder, own = tmp_path / "pipe", tmp_path / "folder", tmp_path / "own"
     os.mkfifo(pipe)
     folder.mkdir()
-    with pytest.raises(DataError, match="pipe: a pipe or a device where a file is to be written"):
-        write_lines(pipe, ["line"])
-    with pytest.raises(DataError, match="folder: a folder where a file is to be written"):
-        write_lines(folder, ["line"])
+    own.touch()
+    for path, kind in ((pipe, "a pipe or a device"), (folder, "a folder")):
+        with pytest.raises(DataError, match=f"{path.name}: {kind} where a file is to be written"):
+            write_lines(path, ["line"])
+    for inner, fault in ((own / "b", "own is not"), (own / "b/c", "own is not"), (folder / ("b" * 300), "too long")):
+        for writing in (atomic(inner), atomic_folder(inner)):
+            with pytest.raises(DataError, match=f"{inner}: cannot be written: .*{fault}"):
+                _fail(writing, ValueError())
     assert pipe.is_fifo()
-    assert sorted(tmp_path.iterdir()) == [folder, pipe]
+    assert sorted(tmp_path.rglob("*")) == [folder, own, pipe]
 
 
 def test_a_folder_takes_the_place_of_the_old_one(tmp_path):
@@ -148,11 +153,8 @@ def test_a_folder_takes_the_place_of_the_old_one(tmp_path):
         with atomic_folder(tmp_path / "corpus") as folder:
             (folder / "deep").mkdir()
             (folder / "deep" / content).write_text(content)
-    assert [path.relative_to(tmp_path).as_posix() for path in sorted(tmp_path.rglob("*"))] == [
-        "corpus",
-        "corpus/deep",
-        "corpus/deep/new",
-    ]
+    found = [path.relative_to(tmp_path).as_posix() for path in sorted(tmp_path.rglob("*"))]
+    assert found == ["corpus", "corpus/deep", "corpus/deep/new"]
 
 
 def write_folder(path):

@@ -48,12 +48,8 @@ def test_scenes_with_habits_are_valid_distinct_and_in_their_split():
 
 
 def test_streams_have_the_same_habits():
-    one, other = (
-        Counter(
-            phrase.head for scene in sample(4000, seed=1, stream=stream, habits=1.0) for _, phrase in scene.phrases()
-        )
-        for stream in (1, 2)
-    )
+    texts = (sample(4000, seed=1, stream=stream, habits=1.0) for stream in (1, 2))
+    one, other = (Counter(phrase.head for scene in text for _, phrase in scene.phrases()) for text in texts)
     words = sorted(set(one) & set(other))
     assert np.corrcoef([one[word] for word in words], [other[word] for word in words])[0, 1] > 0.97
 

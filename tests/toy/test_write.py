@@ -40,11 +40,8 @@ def test_the_record_lists_all_files(folder):
     assert ToyCorpus.read(about["settings"]) == SMALL
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     assert files == {"toy.json", *about["counts"]}
-    assert about["counts"]["text/train.de.txt"] == 80
-    assert about["counts"]["parallel/train.en-de.links"] == 60
-    assert about["counts"]["nli/train.en.tsv"] == 45
-    assert about["counts"]["pawsx/train-tr.tsv"] == 45
-    assert about["counts"]["qa/dev.en.json"] == 24
+    expected = {"text/train.de.txt": 80, "parallel/train.en-de.links": 60, "nli/train.en.tsv": 45}
+    assert about["counts"].items() >= {**expected, "pawsx/train-tr.tsv": 45, "qa/dev.en.json": 24}.items()
 
 
 def test_the_same_settings_write_the_same_bytes(folder, tmp_path):
@@ -83,9 +80,7 @@ def test_tags_are_read_back(folder, code, split):
     assert tagged.lines == gold.lines
     assert tagged.words == gold.words
     assert tagged.tags["pos"] == gold.tags["pos"]
-    (grown,) = READERS.build({"name": "conllu", "trees": True}).read_chunks(
-        [folder / f"pos/{split}.{code}.conllu"], [code]
-    )
+    grown = _read({"name": "conllu", "trees": True}, folder / f"pos/{split}.{code}.conllu", code)
     assert (grown.heads, grown.tags["deprel"]) == (gold.heads, gold.tags["deprel"])
     named = _read("iob", folder / f"ner/{split}.{code}.tsv", code)
     assert named.notes == {}
@@ -186,17 +181,16 @@ def test_other_folders_are_not_replaced(tmp_path):
 
 def test_invalid_settings_are_rejected():
     assert ToyCorpus().languages == CODES
-    with pytest.raises(SettingsError, match="languages: there is no toy language 'dee'; did you mean 'de'"):
-        ToyCorpus(languages=["en", "dee"])
     with pytest.raises(SettingsError, match="no toy language 'dee'; did you mean 'de'"):
         language("dee")
     with pytest.raises(SettingsError, match="'trian' of the toy corpus; did you mean 'train'"):
         sample(1, "trian")
-    with pytest.raises(SettingsError, match="'en' must be among the languages"):
-        ToyCorpus(languages=["de"])
-    with pytest.raises(SettingsError, match="listed twice"):
-        ToyCorpus(languages=["en", "de", "de"])
-    with pytest.raises(SettingsError, match="pairs: input should be greater than or equal to 1"):
-        ToyCorpus(pairs=0)
-    with pytest.raises(SettingsError, match="unknown key 'sentence'; did you mean 'sentences'"):
-        ToyCorpus(sentence=3)
+    for settings, message in (
+        ({"languages": ["en", "dee"]}, "languages: there is no toy language 'dee'; did you mean 'de'"),
+        ({"languages": ["de"]}, "'en' must be among the languages"),
+        ({"languages": ["en", "de", "de"]}, "listed twice"),
+        ({"pairs": 0}, "pairs: input should be greater than or equal to 1"),
+        ({"sentence": 3}, "unknown key 'sentence'; did you mean 'sentences'"),
+    ):
+        with pytest.raises(SettingsError, match=message):
+            ToyCorpus(**settings)

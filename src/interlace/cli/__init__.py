@@ -72,8 +72,7 @@ class _Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         for option, value in pairwise([*args, "--"]):
             if (option in _OUTPUTS and not value) or option in {f"{name}=" for name in _OUTPUTS}:
-                message = f"{option.rstrip('=')}: expected a path, found an empty one"
-                raise typer.BadParameter(message)
+                raise typer.BadParameter(f"{option.rstrip('=')}: expected a path, found an empty one")
         rest = super().parse_args(ctx, args)
         for name, value in ctx.params.items():
             if isinstance(value, int) and abs(value) > MAX_INTEGER:

@@ -62,8 +62,7 @@ def did_you_mean(word: str, options: Iterable[str]) -> str:
     '; there are: mlm, tlm'
     """
     options = sorted(options)
-    close = get_close_matches(word, options, n=1, cutoff=0.6)
-    if close:
+    if close := get_close_matches(word, options, n=1, cutoff=0.6):
         return f"; did you mean {close[0]!r}?"
     more = f" and {len(options) - _MAX_LISTED} more" if len(options) > _MAX_LISTED else ""
     return f"; there are: {', '.join(options[:_MAX_LISTED])}{more}" if options else "; there are none"

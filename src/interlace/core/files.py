@@ -37,9 +37,10 @@ def must_exist(path: Path | str, what: str = "file") -> Path:
     while not folder.is_dir() and folder != folder.parent:
         folder = folder.parent
     if folder != path.parent:
-        missing = path.relative_to(folder).parts[0]
-        hint = did_you_mean(missing, _names(folder))
-        raise DataError(f"{path}: no such {what}; the folder {folder / missing} does not exist{hint}")
+        inner = folder / path.relative_to(folder).parts[0]
+        hint = did_you_mean(inner.name, _names(folder))
+        fault = f"{inner} is not a folder" if inner.exists() else f"the folder {inner} does not exist{hint}"
+        raise DataError(f"{path}: no such {what}; {fault}")
     raise DataError(f"{path}: no such {what}{did_you_mean(path.name, _names(folder))}")
 
 
@@ -160,10 +161,8 @@ def _is_alive(process: int) -> bool:
     """Return whether a process of this machine runs; true where that is unknown."""
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # of another user
-        return True
+    except OSError as error:  # else of another user
+        return not isinstance(error, ProcessLookupError)
     return True
 
 
@@ -192,15 +191,17 @@ def _disk_errors(path: Path) -> Iterator[None]:
         number = error.errno if isinstance(error, OSError) else None
         if number in _FULL or "os error 28)" in str(error):
             raise DataError(f"{path}: no space left on the disk; nothing was written") from error
-        if number in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        if number in {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG}:
             raise DataError(f"{path}: cannot be written: {os.strerror(number or 0)}") from error
+        file = next((each for each in path.parents if each.is_file()), None)
+        if file and number in {errno.ENOTDIR, errno.EEXIST}:
+            raise DataError(f"{path}: cannot be written: {file} is not a folder") from error
         raise
 
 
 def _names(folder: Path) -> list[str]:
     """Return the file names of a folder, at most 200."""
-    names = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
-    return names if len(names) <= 200 else names[:200]
+    return sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))[:200]
 
 
 def must_take_a_file(path: Path) -> None:

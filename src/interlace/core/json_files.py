@@ -62,23 +62,22 @@ def write_json(path: Path, data: Any) -> None:
 
 
 def parse_json(text: str | bytes, *, surrogates: bool = False) -> Any:
-    """Parse JSON; raise a ValueError if it is invalid or exceeds a limit.
+    """Parse JSON, skipping a byte order mark; raise a ValueError if it is invalid or exceeds a limit.
 
     surrogates: allow lone surrogates, which JSON can escape and UTF-8 cannot encode.
     """
-    text = text.decode("utf-8") if isinstance(text, bytes) else text
+    text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
     data = _parsed(text, lambda whole: json.loads(whole, parse_int=_integer))
     if not surrogates and "\\u" in text:
         try:
             json.dumps(data, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
-            message = f"holds {error.object[error.start]!r}, which is not a character"
-            raise ValueError(message) from None
+            raise ValueError(f"holds {error.object[error.start]!r}, which is not a character") from None
     return data
 
 
 def parse_toml(text: str | bytes) -> dict[str, Any]:
-    """Parse TOML; raise a ValueError if it is invalid or exceeds a limit."""
+    """Parse TOML, skipping a byte order mark; raise a ValueError if it is invalid or exceeds a limit."""
     found: dict[str, Any] = _parsed(text, tomllib.loads)
     return found
 
@@ -104,22 +103,20 @@ def _adapter(schema: Any) -> TypeAdapter[Any]:
 
 def _integer(digits: str) -> int:
     if len(digits) > _MAX_DIGITS:
-        message = f"an integer of {len(digits)} digits; at most {_MAX_DIGITS} are read"
-        raise ValueError(message)
+        raise ValueError(f"an integer of {len(digits)} digits; at most {_MAX_DIGITS} are read")
     return int(digits)
 
 
 def _parsed(text: str | bytes, parse: Callable[[str], Any]) -> Any:
     """Parse; check the depth where the text is long enough to exceed the limit."""
-    text = text.decode("utf-8") if isinstance(text, bytes) else text
+    text = text.decode("utf-8-sig") if isinstance(text, bytes) else text
     try:
         data = parse(text)
         deep = text.count("[") + text.count("{") + text.count(".") >= MAX_DEPTH and _is_deep(data)
     except RecursionError:
         deep = True
     if deep:
-        message = f"nested deeper than {MAX_DEPTH} levels"
-        raise ValueError(message)
+        raise ValueError(f"nested deeper than {MAX_DEPTH} levels")
     return data
 
 

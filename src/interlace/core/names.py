@@ -30,7 +30,7 @@ def check_pair(name: str) -> str:
 
 
 def check_name(name: str) -> str:
-    """Return a name unchanged; raise a ValueError unless it is letters, digits and . + - _, which do not begin it."""
+    """Return a name unchanged; raise a ValueError unless it is letters, digits, _ and, not at its start, . + -."""
     return _matching(_NAME, name, "a name is letters, digits and . + - _, such as 'held-out'")
 
 
@@ -49,5 +49,4 @@ def file_in(folder: Path, name: str) -> Path:
 def _matching(pattern: re.Pattern[str], name: str, expected: str) -> str:
     if pattern.fullmatch(name) and len(name) <= _MAX_LENGTH:
         return name
-    message = f"{expected}; it becomes a part of file names, found {name!r}"
-    raise ValueError(message)
+    raise ValueError(f"{expected}; it becomes a part of file names, found {name!r}")

@@ -1,7 +1,7 @@
 """Randomness is a key, not a state.
 
-Every random choice draws from a generator named by four numbers, so any step of any run can be made again alone:
-resumable needs no generator state, and the split into micro-batches or processes changes nothing.
+Every random choice draws from a generator named by four numbers, so any step of any run can be repeated by itself:
+resuming needs no generator state, and the split into micro-batches or processes changes nothing.
 """
 
 from enum import IntEnum
@@ -26,18 +26,16 @@ class Purpose(IntEnum):
     ALIGN = 10  # samplers of word links: step is the view, slot the direction
     DICTIONARY = 11  # which entries: slot 0 of a whole run, step names the languages; slot 1 of a step
     SWITCH = 12  # code-switched text: step is a block's first pair, slot the copy and its direction
-    VECTORS = (
-        13  # static word vectors: step is the game; slots: networks, words, random rotations, fastText, drawn pairs
-    )
-    STATISTICS = 14  # tests and intervals: step is the unit that is drawn again, slot the comparison
+    VECTORS = 13  # static vectors: step is the run of MUSE; slots: networks, words, rotations, fastText, drawn pairs
+    STATISTICS = 14  # tests and intervals: step is the unit that is resampled, slot the comparison
     TRANSFORMATION = 15  # derived languages: step is the transformation, by its name
 
 
 def generator(purpose: Purpose, seed: int, step: int = 0, slot: int = 0) -> Generator:
-    """The generator of one random decision; always four fields, because numpy pads short keys with zeros."""
+    """Return the generator of one random decision; always four fields, because numpy pads short keys with zeros."""
     return np.random.default_rng([int(purpose), seed, step, slot])
 
 
 def torch_seed(purpose: Purpose, seed: int, step: int = 0, slot: int = 0) -> int:
-    """A 63-bit seed for torch's generator from the same kind of key."""
+    """Return a 63-bit seed for torch's generator from the same kind of key."""
     return int(generator(purpose, seed, step, slot).integers(2**63 - 1))

@@ -2,7 +2,7 @@
 
 An entry is a module; its file name is its public name. It defines one public subclass of the registry's contract, or a
 function named like the file. The subpackage `common` holds code that several entries share. Plugins come from the entry
-point group `interlace.<registry>` or from `--code file.py`.
+point group `interlace.<registry>`, by the name of their module, or from `--code file.py`.
 """
 
 import ast
@@ -86,7 +86,11 @@ class Registry(Generic[T]):
         if name not in self.names():
             near = did_you_mean(self.synonyms.get(name.lower(), name), self.names())
             raise SettingsError(f"there is no {self.kind} {name!r}{near}")
-        return self._entry_points().get(name, f"{self.package}.{name}")
+        path = self._entry_points().get(name, "")
+        if path and (path.rpartition(".")[2] != name or name in self.own_names()):
+            expected = f"expected the name of its module, and none of {self.package}"
+            raise SettingsError(f"the entry point {name!r} of {path!r} in the group interlace.{self.name}: {expected}")
+        return path or f"{self.package}.{name}"
 
     def _entry_points(self) -> dict[str, str]:
         return _installed_plugins(f"interlace.{self.name}")
@@ -142,7 +146,8 @@ def plugin_files() -> dict[str, Path]:
 
 def _line(error: BaseException, path: Path) -> str:
     """Return `":12"`, the line of the plugin file where the error occurred, or `""` if it has none."""
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    file = str(path.absolute())  # as the import system names it
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     if isinstance(error, SyntaxError):
         lines.append(error.lineno)
     return f":{lines[-1]}" if lines and lines[-1] else ""

@@ -15,11 +15,9 @@ def _points(text: str) -> tuple[list[int], list[float]]:
     try:
         steps, values = [int(step) for step, _ in pairs], [float(value) for _, value in pairs]
     except ValueError:
-        message = f"expected a number or 'step:value,step:value,...' with whole steps, found {text!r}"
-        raise ValueError(message) from None
+        raise ValueError(f"expected a number or 'step:value,step:value,...' with whole steps, found {text!r}") from None
     if any(later <= earlier for earlier, later in pairwise(steps)):
-        message = f"the steps of a schedule must grow, found {text!r}"
-        raise ValueError(message)
+        raise ValueError(f"the steps of a schedule must grow, found {text!r}")
     return steps, values
 
 
@@ -30,8 +28,7 @@ def _checked(text: str) -> str:
     try:
         float(text)
     except ValueError:
-        message = f"expected a number or 'step:value,step:value,...', found {text!r}"
-        raise ValueError(message) from None
+        raise ValueError(f"expected a number or 'step:value,step:value,...', found {text!r}") from None
     return text
 
 
@@ -42,8 +39,7 @@ Schedule = Annotated[str, BeforeValidator(lambda value: str(value).replace(" ", 
 def within(schedule: str, low: float, high: float) -> str:
     """Return the schedule if all its values lie in [low, high], else raise a ValueError; for field validators."""
     if not all(low <= value <= high for value in values_of(schedule)):
-        message = f"every value must lie in [{low:g}, {high:g}]"
-        raise ValueError(message)
+        raise ValueError(f"every value must lie in [{low:g}, {high:g}]")
     return schedule
 
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 else:
     _ModelKind = type(BaseModel)  # pydantic does not export its metaclass's name
 
-
 MAX_INTEGER = (1 << 31) - 1
 
 # Names of plain types in the path of a pydantic error; a union tries them one after the other.

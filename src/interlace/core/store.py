@@ -39,8 +39,7 @@ class ConfigStore:
     """Configuration files of one kind, such as recipes.
 
     kind: how errors name a file ("recipe"). folder: the shipped files. whole: keys that a file replaces as a whole
-    where it extends another. Files and variants whose names
-    begin with `_` can only be extended.
+    where it extends another. Files and variants whose names begin with `_` can only be extended.
     """
 
     kind: str
@@ -96,8 +95,7 @@ class ConfigStore:
             shipped = (
                 file.path.relative_to(self.folder) if file.path.is_relative_to(self.folder) else Path(file.path.name)
             )
-            default = "-".join([*shipped.with_suffix("").parts, file.variant])
-            return self._merged(base, {"name": default, **own})
+            return self._merged(base, {"name": "-".join([*shipped.with_suffix("").parts, file.variant]), **own})
         if "extends" not in data:
             return data
         extended = data.pop("extends")

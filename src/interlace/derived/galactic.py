@@ -26,13 +26,9 @@ class Galactic(Transformation):
     """
 
     moves_words: ClassVar[bool] = True
-    required: ClassVar[tuple[str, str]] = (
-        "permuted", "the permuted sentences; set galactic.permuted to CoNLL-U files",
-    )  # fmt: skip
+    required: ClassVar[tuple[str, str]] = ("permuted", "the permuted sentences; set galactic.permuted to CoNLL-U files")
 
-    permuted: tuple[Path, ...] = Field(
-        (), description="CoNLL-U files of the same sentences in another order; required."
-    )
+    permuted: tuple[Path, ...] = Field((), description="CoNLL-U files of the sentences in another order; required.")
 
     def derive(self, text: Text, key: int) -> DerivedText:  # noqa: ARG002 - nothing is random
         """Return the derived lines; raise a DataError if a line has no tree, or none like it is in the files."""

@@ -26,13 +26,13 @@ from interlace.core.names import file_in
 from interlace.core.progress import Progress
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry
-from interlace.text.lines import read_lines, write_lines
+from interlace.text.lines import COMPRESSED, read_lines, write_lines
 
 log = logging.getLogger(__name__)
 
 SUBWORDS = "subwords"  # the language of vectors of a vocabulary's subwords, which all languages share
 _SUFFIX = ".safetensors"
-_TEXT_SUFFIXES = {".vec", ".txt", ".gz"}
+_TEXT_SUFFIXES = {".vec", ".txt", *COMPRESSED}
 _BLOCK = 4096  # lines formatted at a time
 
 
@@ -136,7 +136,10 @@ class WordVectors:
         count, width = map(int, cells)
         wanted = count if max_words is None else min(max_words, count)
         rows: dict[str, int] = {}
-        vectors = np.zeros((wanted, width), np.float32)
+        try:
+            vectors = np.zeros((wanted, width), np.float32)
+        except (MemoryError, ValueError):
+            raise DataError(f"{path}, line 1: {wanted} vectors of width {width} are too many for the memory") from None
         number = 1
         for number, line in enumerate(lines, 2):
             if number - 1 > count:
@@ -150,8 +153,7 @@ class WordVectors:
                 vectors[len(rows)] = values
                 rows[word] = len(rows)
         if len(rows) < wanted and number - 1 < count:
-            found = f"the header says {count} words, but the file ends after {number - 1}"
-            raise DataError(f"{path}: {found}; is it complete?")
+            raise DataError(f"{path}: incomplete? the header says {count} words, but the file ends after {number - 1}")
         if len(rows) < wanted:
             log.info("%s: skipped %d repeated words", path, wanted - len(rows))
         return cls(language, list(rows), vectors[: len(rows)])
@@ -190,7 +192,6 @@ def induce_lexicon(
 
     max_words: most frequent words of each language to use. neighbors: k of CSLS.
     """
-    from interlace.alignment.lexicon import Lexicon
     from interlace.core.neighbors import mutual_nearest, unit
 
     source, target = source.top(max_words), target.top(max_words)
@@ -242,6 +243,7 @@ class EmbeddingMethod(RegistryEntry, ABC):
 
         Raises:
             DataError: an input of the method is missing, or a text is too small for its settings.
+            SettingsError: the pivot of a mapping is none of the languages.
             MissingDependencyError: vectors are trained on text, and gensim is not installed.
         """
 

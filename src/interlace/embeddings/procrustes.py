@@ -19,8 +19,7 @@ class Procrustes(MappingMethod):
 
     def start(self, pair: MappedPair, sources: EmbeddingSources, progress: Progress) -> Start:  # noqa: ARG002
         """Map by a dictionary in either direction; raise a DataError if no entry has both vectors."""
-        known = sources.dictionaries
-        source, target = pair.source, pair.target
+        known, source, target = sources.dictionaries, pair.source, pair.target
         if (source.language, target.language) in known:
             lexicon = known[source.language, target.language]
         elif (target.language, source.language) in known:

@@ -129,6 +129,9 @@ class ObjectiveCollator:
             "target_choice = 'table_argmax' needs a recipe; use 'in_pair'": "known" in needs,
             "give word alignments, aligned=interlace.align(pairs)": needs - {"lexicon"} and self.aligner is None,
             "give a dictionary, lexicon=interlace.lexicon(...)": "lexicon" in needs and self.lexicon is None,
+            "reads no dictionary; leave out the lexicon": self.lexicon is not None and "lexicon" not in needs,
+            "running_text needs an objective of running text that packs nothing, such as clm": self.running_text
+            and (not self.objective.streams or self.objective.packed_length() is not None),
             "give two languages, such as languages=('en', 'de')": two and len(self.languages) != 2,
         }
         for problem in (text for text, found in problems.items() if found):
@@ -161,7 +164,7 @@ class ObjectiveCollator:
             sentences reads both sides of pairs.
 
         Raises:
-            DataError: there are no such columns.
+            DataError: there are no such columns, or a row is no text.
         """
         found: Columns = {name: [] for name in self.columns}
         for examples in self.examples(rows):
@@ -209,7 +212,7 @@ class ObjectiveCollator:
         named = any(self.languages)
         if named and TRANSLATION in rows:
             for language in self.languages:
-                if not all(language in row for row in rows[TRANSLATION]):
+                if not all(language in (row or ()) for row in rows[TRANSLATION]):
                     raise DataError(f"{TRANSLATION!r} of the rows has no {language!r}; see the collator's languages")
             sides = [[row[language] for row in rows[TRANSLATION]] for language in self.languages]
         elif named and {*self.languages} <= {*rows}:
@@ -221,6 +224,9 @@ class ObjectiveCollator:
             if not named:
                 wanted = f'{TEXT!r}; for translations, give the collator two languages, such as languages=("en", "de")'
             raise DataError(f"the rows have the columns {', '.join(rows)}; expected {wanted}")
+        for row, line in ((row, line) for side in sides for row, line in enumerate(side)):
+            if not isinstance(line, str):
+                raise DataError(f"row {row + 1} of a mapped batch: expected text, found {line!r}; filter such rows")
         texts = [
             Text.of([" ".join(line.splitlines()) for line in side], language, self.word_tokenizer)
             for side, language in zip(sides, self.languages, strict=False)
@@ -258,9 +264,7 @@ class ObjectiveCollator:
                 found[side] = Sentences(found.pop(f"{side}_ids"), found.pop(f"{side}_words"), language)
             return [Pairs(**found)]
         sentences, numbers = Sentences(found["input_ids"], found["words"], ""), found[LANGUAGE].flat
-        return [
-            replace(sentences.take(numbers == number), language=self.languages[number]) for number in np.unique(numbers)
-        ]
+        return [replace(sentences.take(numbers == one), language=self.languages[one]) for one in np.unique(numbers)]
 
     def batches(self, examples: Sequence[Any], step: int | None = None, slot: int = 0) -> list[Batch]:
         """Return the objective's batch of each part of `gather`.

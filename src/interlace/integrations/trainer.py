@@ -91,7 +91,7 @@ class ObjectiveTrainer(Trainer):
 
     Raises:
         SettingsError: the objective is unknown, needs a decoder, or lacks alignments or a dictionary; `args` ask for
-            FSDP or DeepSpeed; `train_dataset` holds several splits.
+            FSDP or DeepSpeed; `train_dataset` holds several splits; an argument would not be used.
         DataError: the data lacks columns.
     """
 
@@ -116,8 +116,11 @@ class ObjectiveTrainer(Trainer):
             if getattr(args, name) or os.environ.get(f"ACCELERATE_USE_{name.upper()}") == "true":
                 raise SettingsError(f"{name} is not supported by interlace.Trainer; several processes use DDP")
         if isinstance(train_dataset, Mapping):
-            splits = ", ".join(train_dataset)
-            raise SettingsError(f"train_dataset has the splits {splits}; give one of them, such as data['train']")
+            raise SettingsError(f"train_dataset has splits {', '.join(train_dataset)}; give one, such as data['train']")
+        if pairs is not None and train_dataset is not None:
+            raise SettingsError("give either pairs or train_dataset")
+        if lexicon is not None and not isinstance(objective, str):
+            raise SettingsError("give the lexicon to interlace.collator, which made the objective")
         accelerator: Any = args.accelerator_config
         accelerator.dispatch_batches = False  # each process reads its own rows, because ours are no tensors to send
         if isinstance(objective, str):

@@ -143,7 +143,7 @@ def check_vectors(settings: ModelSettings) -> None:
     if folder.is_file():
         raise DataError(
             f"{folder}: expected a folder that a recipe with embeddings.units = 'subwords' has written, or a file in "
-            "fastText's text format (.vec, .vec.gz or .txt)"
+            "fastText's text format (.vec or .txt, also compressed)"
         )
     if folder.is_dir() and SUBWORDS not in (found := languages_in(folder)):
         run = languages_in(folder / "vectors")

@@ -18,7 +18,7 @@ from interlace.core.json_files import json_record, read_json
 from interlace.core.names import file_in
 from interlace.core.randomness import Purpose, generator
 from interlace.core.registry import Registry
-from interlace.core.settings import Settings
+from interlace.core.settings import RegistryEntry
 from interlace.text import Text, TextPairs
 from interlace.text.lines import FileLines, plain_name
 
@@ -33,7 +33,7 @@ _BLOCK = 4096  # rows drawn together, so that a draw does not depend on how a re
 CHUNK = 10_000  # lines per chunk: enough to occupy all cores, few enough for the CPU caches
 
 
-class Reader(Settings, ABC):
+class Reader(RegistryEntry, ABC):
     """Reads one file format. Its fields name columns, label names and the like."""
 
     by_line: ClassVar[bool] = False  # whether line numbers of the file are row numbers

@@ -136,8 +136,7 @@ class HubAddress:
         place, _, revision = text.removeprefix(HUB).partition("@")
         repository, configuration, split = [*place.rsplit("/", 2), "", ""][:3]
         if not (text.startswith(HUB) and "/" in repository and configuration and split):
-            message = f"{text!r} does not name a data set of the hub; expected {SYNTAX}"
-            raise ValueError(message)
+            raise ValueError(f"{text!r} does not name a data set of the hub; expected {SYNTAX}")
         return cls(repository, configuration, split, revision)
 
     def __str__(self) -> str:

@@ -74,8 +74,7 @@ class Gibbs(Aligner):
     @classmethod
     def _are_lengths(cls, views: list[int]) -> list[int]:
         if min(views) < 0:
-            message = f"a view is a number of letters, or 0 for whole words; found {min(views)}"
-            raise ValueError(message)
+            raise ValueError(f"a view is a number of letters, or 0 for whole words; found {min(views)}")
         return views
 
     def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedGibbs:

@@ -1,12 +1,14 @@
 """Drops lines in the wrong script: often another language, or only links and codes."""
 
-import numpy as np
-from pydantic import Field
+from itertools import chain
 
-from interlace.core.errors import DataError
+import numpy as np
+from pydantic import Field, field_validator
+
+from interlace.core.errors import DataError, did_you_mean
 from interlace.data.filters import Chunk, Filter, Mask, count_by_line, on_all_sides
 from interlace.text import Text
-from interlace.text.scripts import COMMON, is_private, script_of, scripts_of
+from interlace.text.scripts import BY_LANGUAGE, COMMON, is_private, script_of, scripts_of
 from interlace.text.word_tokenizers.common.characters import CharacterClasses
 
 _NUMBERS: dict[str, int] = {COMMON: 1}  # scripts in order of occurrence; there are fewer than 255
@@ -25,6 +27,15 @@ class Script(Filter):
     expected: dict[str, list[str]] = Field(
         {}, description="Scripts by language, such as {sr = ['Latin']}, if they are not known or others are expected."
     )
+
+    @field_validator("expected")
+    @classmethod
+    def _are_scripts(cls, expected: dict[str, list[str]]) -> dict[str, list[str]]:
+        known = {*chain.from_iterable(BY_LANGUAGE.values())}
+        for name in chain.from_iterable(expected.values()):
+            if name not in known and all(script_of(chr(code)) != name for code in range(0x20000)):
+                raise ValueError(f"there is no script {name!r}{did_you_mean(name, known)}")
+        return expected
 
     def keep(self, chunk: Chunk) -> Mask:
         """(n,) where every side is mostly in a script of its language."""

@@ -1,5 +1,7 @@
 """Drops lines that hold a column separator of other formats, such as `|||`."""
 
+from typing import Annotated
+
 import numpy as np
 from pydantic import Field
 
@@ -10,7 +12,9 @@ from interlace.text import Text
 class Separator(Filter):
     """Phrase tables and external aligners read `|||` as the end of a column."""
 
-    marks: list[str] = Field(["|||"], min_length=1, description="Strings that no side may contain.")
+    marks: list[Annotated[str, Field(min_length=1)]] = Field(
+        ["|||"], min_length=1, description="Strings that no side may contain."
+    )
 
     def keep(self, chunk: Chunk) -> Mask:
         """(n,) where no side contains a mark."""

@@ -329,8 +329,7 @@ class _FolderWriter:
 
 
 def _record_of(file: DerivedFile) -> dict[str, Any]:
-    reader = type(file.source.reader).__module__.rpartition(".")[2]
-    return {"file": file.path, "reader": reader, "lines": 0, "words": 0, "notes": Counter()}
+    return {"file": file.path, "reader": file.source.reader.name, "lines": 0, "words": 0, "notes": Counter()}
 
 
 def _must_have_lines(file: DerivedFile, about: dict[str, Any]) -> None:

@@ -19,10 +19,8 @@ _COLUMNS = {"iob": {"token", "tag"}, "nli": {"premise", "hypothesis", "label"}} 
 
 def write_as(reader: Reader, path: Path, chunks: Iterable[Any]) -> None:
     """Write chunks of `Text` or `TextPairs` in the format of a reader, if it has default settings; gzip by suffix."""
-    name = type(reader).__module__.rpartition(".")[2]
-    if name not in WRITERS:
-        message = f"there is no writer for files of the reader {name!r}"
-        raise SettingsError(f"{message}; expected one of {', '.join(sorted(WRITERS))}")
+    if (name := reader.name) not in WRITERS:
+        raise SettingsError(f"no writer for files of the reader {name!r}; expected {', '.join(sorted(WRITERS))}")
     default, columns = type(reader)().dump(), _COLUMNS.get(name, set())
     if own := [key for key, value in reader.dump().items() if key in columns and value != default[key]]:
         raise SettingsError(
@@ -57,7 +55,6 @@ def _conllu(chunks: Iterable[Text], reader: Reader) -> Iterator[str]:
             for number, ((start, end), tag, arc) in enumerate(zip(spans, tags[row], arcs, strict=True), 1):
                 touches = number < len(spans) and spans[number][0] == end
                 misc = "SpaceAfter=No" if touches else "_"
-
                 both = (tag, "_") if universal else ("_", tag)
                 yield "\t".join((str(number), line[start:end], "_", *both, "_", *arc, "_", misc))
             yield ""

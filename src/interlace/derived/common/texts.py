@@ -106,7 +106,7 @@ def unchanged(text: Text) -> DerivedText:
 
 
 def checked(derived: DerivedText, text: Text, name: str) -> DerivedText:
-    """Return the derived text; raise a DataError unless each word has one counterpart, as labels need."""
+    """Return the derived text; raise a DataError unless each word has one counterpart, in order."""
     links, sizes = derived.links, text.words.lengths
     if all(np.array_equal(sizes, found) for found in (links.lengths, derived.text.words.lengths)):
         to = links.flat[:, 1] + np.repeat(links.offsets[:-1] - links.offsets[0], sizes)
@@ -116,10 +116,10 @@ def checked(derived: DerivedText, text: Text, name: str) -> DerivedText:
     line, pairs = next(
         (line, row.tolist())
         for line, size, count, row in lines
-        if size != count or [sorted(side) for side in row.T.tolist()] != [list(range(size))] * 2
+        if size != count or [row[:, 0].tolist(), sorted(row[:, 1].tolist())] != [list(range(size))] * 2
     )
     raise DataError(
-        f"the transformation {name!r} must give each word exactly one counterpart; the links of {line!r}: {pairs}"
+        f"the transformation {name!r} must give each word exactly one counterpart, in order; links of {line!r}: {pairs}"
     )
 
 

@@ -7,6 +7,7 @@ equal text, settings and seed.
 import logging
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -68,18 +69,13 @@ class SkipGram(Settings):
                 "more text"
             )
         model.train(
-            corpus_iterable=_ListLines(lines),
-            total_examples=model.corpus_count,
-            epochs=self.epochs,
-            callbacks=[Epochs()],
+            corpus_iterable=_ListLines(lines), total_examples=model.corpus_count, epochs=epochs, callbacks=[Epochs()]
         )
         return model.wv
 
     def words_of(self, lines: Iterable[Sequence[str]]) -> list[str]:
         """Return the words of a text that are frequent enough, by decreasing frequency; ties in order of occurrence."""
-        counts: Counter[str] = Counter()
-        for line in lines:
-            counts.update(line)
+        counts = Counter(chain.from_iterable(lines))
         return [word for word, count in counts.most_common(self.max_words) if count >= self.min_count]
 
 
