@@ -86,14 +86,15 @@ def test_tables_do_not_depend_on_chunks_or_link_order(monkeypatch):
     assert rows(part) == rows(PhraseTable.count(again, links.take(range(50, 90))))
 
 
-def test_a_corpus_without_links_has_an_empty_table(tmp_path):
-    table = PhraseTable.count(word_pairs(["a b", ""], ["x", ""]), Ragged.of([[], []], width=2))
+@pytest.mark.parametrize("chunk", [1, 2])
+def test_a_corpus_without_links_has_an_empty_table(tmp_path, chunk, monkeypatch):
+    monkeypatch.setattr(WordPairs.chunks, "__defaults__", (chunk,))
+    table = PhraseTable.count(word_pairs(["a b", ""], ["x", ""]), Ragged.of([[], []], width=2), memory=1e-9)
     assert (len(table), len(table.best)) == (0, 0)
     table.write(tmp_path / "table")
     assert (tmp_path / "table").read_bytes() == b""
     assert table.rows_of([0], [0]).tolist() == [-1]
-    nothing = word_pairs([], [])
-    assert len(PhraseTable.count(nothing, Ragged.of([], width=2), memory=1e-9)) == 0
+    assert len(PhraseTable.count(word_pairs([], []), Ragged.of([], width=2), memory=1e-9)) == 0
 
 
 @settings(max_examples=20, deadline=None)
