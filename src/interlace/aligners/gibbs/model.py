@@ -73,7 +73,7 @@ class SamplerDirection:
     ) -> SamplerDirection:
         """Rebuild a direction from `GibbsModel.arrays`, or raise a DataError. cuts: of drawn and drawing side."""
         by, to = cuts[0].size, cuts[1].size
-        many = len(arrays.get(f"{prefix}.entries", ()))
+        many = np.size(arrays.get(f"{prefix}.entries", ())) // 2
         entries = checked_array(arrays, f"{prefix}.entries", np.int32, (many, 2), where)
         if ((entries < 0) | (entries >= (by, to))).any():
             raise DataError(f"{where}: damaged model: '{prefix}.entries' has an index beyond the {by} and {to} words")
