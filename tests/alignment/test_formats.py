@@ -123,8 +123,8 @@ def test_in_wpt_a_word_zero_beside_links_to_last_words_is_the_null_word(put):
     assert (gold.base, gold.beyond) == (1, 0)
     assert gold.possible.to_lists() == [[[2, 2]], [[0, 0], [2, 1]], [[1, 1]]]
     assert gold.notes == {"links to a word 0 dropped, first in sentence 1": 2}
-    stray = read_alignments(put("1 0 0", "1 3 3", "2 1 1", "3 1 1"), three)
-    assert (stray.base, stray.beyond) == (0, 1)
+    stray = read_alignments(put("1 0 0", "1 3 3", "1 3 1", "2 1 1", "3 1 1"), three)
+    assert (stray.base, stray.beyond) == (0, 2)
     assert stray.possible.to_lists() == [[[0, 0]], [[1, 1]], [[1, 1]]]
 
 
