@@ -183,7 +183,8 @@ class Aligner(RegistryEntry, ABC):
         priors: word translations from a larger corpus or a dictionary; aligners that cannot use them log a warning.
 
         Raises:
-            DataError: no pair has words on both sides, or the aligner lacks an input.
+            DataError: no pair has words on both sides, or a file is missing or aligns another text.
+            SettingsError: the aligner lacks a setting, or the encoder lacks the layer or the device.
         """
 
     def restore(self, arrays: Arrays, source_types: list[str], target_types: list[str]) -> FittedAligner:  # noqa: ARG002 - used by entries that can be saved
