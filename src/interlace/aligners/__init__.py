@@ -160,9 +160,7 @@ class StoredAlignments(FittedAligner):
                 there, here = ("{} and {} words".format(*side[row].tolist()) for side in (known, found))
                 other = f"whose pair {rows.start + row + 1} has {there}; this one has {here}"
         if other:
-            raise DataError(
-                f"{name}: the alignments are of another text, {other}; {name} only aligns its training text"
-            )
+            raise DataError(f"{name} only aligns its training text; the alignments are of another text, {other}")
         links = self.links.slice(rows.start, rows.stop)
         flat, start = np.ascontiguousarray(links.flat), links.offsets[0]
         ones = np.ones(len(flat), np.float32)
@@ -246,8 +244,6 @@ def checked_array(
     if array is None:
         raise DataError(f"{where}: damaged model: the array {name!r} is missing")
     if array.shape != shape or array.dtype != kind:
-        expected = f"{np.dtype(kind)} of shape {shape}"
-        raise DataError(
-            f"{where}: damaged model: {name!r} is {array.dtype} of shape {array.shape}; expected {expected}"
-        )
+        found = f"{name!r} is {array.dtype} of shape {array.shape}"
+        raise DataError(f"{where}: damaged model: {found}; expected {np.dtype(kind)} of shape {shape}")
     return array

@@ -127,11 +127,8 @@ def json_rows(path: Path) -> Iterator[tuple[list[str], list[str], list[list[int]
         if not all(isinstance(word, str) for word in [*source, *target]):
             raise DataError(f"{path}, line {number}: 'src_words' and 'tgt_words' must be lists of words")
         for link in links:
-            if not (
-                isinstance(link, list)
-                and len(link) == 2
-                and all(type(word) is int and 0 <= word < MAX_WORDS for word in link)
-            ):
+            two = isinstance(link, list) and len(link) == 2
+            if not (two and all(type(word) is int and 0 <= word < MAX_WORDS for word in link)):
                 raise DataError(f"{path}, line {number}: 'alignment' holds {link!r}; expected two word indices")
         yield source, target, links
 

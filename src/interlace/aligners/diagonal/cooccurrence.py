@@ -292,9 +292,8 @@ class SpilledPairs:
 
     def add_counts(self, part: int, table: Cooccurrence, whole: Cooccurrence) -> None:
         """Add the counts of a part to those of the table of all pairs."""
-        self._copy(
-            self._entries(part), table, whole, [name for name, _ in self.fields if name not in dict(PROBABILITIES)]
-        )
+        counts = [name for name, _ in self.fields if name not in dict(PROBABILITIES)]
+        self._copy(self._entries(part), table, whole, counts)
 
     def _copy(self, entries: NDArray[np.int32], source: Cooccurrence, target: Cooccurrence, names: list[str]) -> None:
         """Add fields of some pairs of one table to those of another, which are 0 in a new one."""

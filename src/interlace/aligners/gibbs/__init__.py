@@ -114,9 +114,8 @@ class Gibbs(Aligner):
             if count > 1:  # free the cells before the next part
                 posteriors.clear()
                 del source, target, text, views
-        model = GibbsModel(
-            cuts, [(forward.direction, backward.direction) for forward, backward in found], self.null, self.seed
-        )
+        directions = [(forward.direction, backward.direction) for forward, backward in found]
+        model = GibbsModel(cuts, directions, self.null, self.seed)
         if count > 1:
             return FittedGibbs(self, model, vocabularies)
         whole = Posteriors(source.offsets, target.offsets, cell_starts(source, target), *posteriors)
