@@ -76,9 +76,6 @@ def test_heuristics_by_hand(heuristic, expected):
     assert one(F, B, heuristic) == expected
 
 
-# Each of the next three comes out otherwise in another order.
-
-
 @pytest.mark.parametrize("far", [29, 30, 31, 32, 62, 63, 64, 95])
 def test_finds_neighbors_across_machine_words(far):
     square = [(source, target) for source in range(far, far + 3) for target in range(3)]
