@@ -255,6 +255,8 @@ def test_text_of_two_files(put):
         read_gold_text(one, put("4\tx", name="two"))
     with pytest.raises(DataError, match="one, line 2: no sentence number: 'c'"):
         read_gold_text(put("<s snum=4>a</s>", "c", name="one"), two)
+    with pytest.raises(DataError, match="one: several sentences have the number 6"):
+        read_gold_text(put("6\ta", "4\tb", "6\tc", name="one"), two)
 
 
 def test_plain_text_and_joined_text(put):
