@@ -101,10 +101,8 @@ def test_tension_follows_the_distance_of_links_from_the_diagonal():
     straight = [rng.choice(50, 12, replace=False).tolist() for _ in range(200)]
     crossed = [rng.permutation(row).tolist() for row in straight]
     for others, risen in ((straight, True), (crossed, False)):
-        lines = [
-            (" ".join(map(str, row)), " ".join(map(str, other))) for row, other in zip(straight, others, strict=True)
-        ]
-        tensions = Diagonal(tension_rate=20).fit(pairs_of(lines)).arrays()["tensions"]
+        texts = [[" ".join(map(str, row)) for row in side] for side in (straight, others)]
+        tensions = Diagonal(tension_rate=20).fit(pairs_of(list(zip(*texts, strict=True)))).arrays()["tensions"]
         assert ((tensions > 6) if risen else (tensions < 1)).all()
     assert Diagonal(tension_rate=0).fit(pairs_of(HOUSE)).arrays()["tensions"].tolist() == [4.0, 4.0]
 
@@ -185,15 +183,18 @@ def test_any_lines_get_links(known, new, agree, alpha, null):
         check_alignments(fitted.align(some), some)
 
 
+def test_a_word_is_paired_with_all_words_of_a_long_sentence():
+    pairs = pairs_of([("a", " ".join(map(str, range(9_000))))])
+    assert Diagonal(iterations=1).fit(pairs).arrays()["degrees"].tolist() == [9_000]
+
+
 def test_pairs_too_long_to_learn_from_are_still_linked(caplog):
     endless = (" ".join(["das"] * 3_000), " ".join(["the"] * 3_000))
     pairs = pairs_of([*HOUSE, endless])
     aligned = Diagonal().fit(pairs).align(pairs)
     assert "1 pairs of more than 2048 times 2048 words" in caplog.text
-    assert np.array_equal(
-        aligned.confidence[: aligned.links.offsets[5]],
-        Diagonal().fit(pairs_of(HOUSE)).align(pairs_of(HOUSE)).confidence,
-    )
+    expected = Diagonal().fit(pairs_of(HOUSE)).align(pairs_of(HOUSE)).confidence
+    assert np.array_equal(aligned.confidence[: aligned.links.offsets[5]], expected)
     assert len(aligned.links[5]) > 0
     with pytest.raises(DataError, match="too long"):
         Diagonal().fit(pairs_of([endless]))

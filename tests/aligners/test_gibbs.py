@@ -84,7 +84,7 @@ def test_extreme_priors_stay_finite():
     assert all(np.isfinite(array).all() and (array >= 0).all() for array in fitted.arrays().values())
 
 
-def test_results_depend_on_the_seed_and_not_on_threads():
+def test_results_depend_on_the_seed_and_not_on_threads(monkeypatch):
     pairs, new = random_pairs(120), random_pairs(40, seed=3)
     one = Gibbs(threads=1, sweeps=0.1).fit(pairs)
     for threads in (2, 3):
@@ -93,6 +93,8 @@ def test_results_depend_on_the_seed_and_not_on_threads():
         assert equal(one.align_training_pairs(pairs), other.align_training_pairs(pairs))
         assert equal(one.align(new), other.align(new))
     assert not same(one.arrays(), Gibbs(threads=1, sweeps=0.1, seed=1).fit(pairs).arrays())
+    monkeypatch.setattr("interlace.alignment.symmetrization.processors", None)  # only for 0 threads
+    Gibbs(threads=1, sweeps=0.1, symmetrization="union").fit(pairs).align(pairs)
 
 
 def test_links_of_a_pair_do_not_depend_on_other_pairs(monkeypatch):

@@ -123,8 +123,8 @@ def test_in_wpt_a_word_zero_beside_links_to_last_words_is_the_null_word(put):
     assert (gold.base, gold.beyond) == (1, 0)
     assert gold.possible.to_lists() == [[[2, 2]], [[0, 0], [2, 1]], [[1, 1]]]
     assert gold.notes == {"links to a word 0 dropped, first in sentence 1": 2}
-    stray = read_alignments(put("1 0 0", "1 3 3", "2 1 1", "3 1 1"), three)
-    assert (stray.base, stray.beyond) == (0, 1)
+    stray = read_alignments(put("1 0 0", "1 3 3", "1 3 1", "2 1 1", "3 1 1"), three)
+    assert (stray.base, stray.beyond) == (0, 2)
     assert stray.possible.to_lists() == [[[0, 0]], [[1, 1]], [[1, 1]]]
 
 
@@ -255,6 +255,8 @@ def test_text_of_two_files(put):
         read_gold_text(one, put("4\tx", name="two"))
     with pytest.raises(DataError, match="one, line 2: no sentence number: 'c'"):
         read_gold_text(put("<s snum=4>a</s>", "c", name="one"), two)
+    with pytest.raises(DataError, match="one: several sentences have the number 6"):
+        read_gold_text(put("6\ta", "4\tb", "6\tc", name="one"), two)
 
 
 def test_plain_text_and_joined_text(put):

@@ -110,6 +110,7 @@ def test_a_dictionary_is_read_with_tabs_or_blanks(tmp_path):
     [
         ("alone", "line 2: expected 'source<TAB>target'"),
         ("a b c", "line 2: .*; put a tab between words"),
+        ("a b 3\t", "line 2: .*; put a tab between words"),
         ("a\t", "line 2: expected"),
         ("a\tb\tc\td", "line 2: expected"),
         ("a\tb\tmany", "line 2: the third column is a count .*'many'"),

@@ -76,9 +76,6 @@ def test_heuristics_by_hand(heuristic, expected):
     assert one(F, B, heuristic) == expected
 
 
-# Each of the next three comes out otherwise in another order.
-
-
 @pytest.mark.parametrize("far", [29, 30, 31, 32, 62, 63, 64, 95])
 def test_finds_neighbors_across_machine_words(far):
     square = [(source, target) for source in range(far, far + 3) for target in range(3)]
@@ -126,6 +123,6 @@ def test_rejects_unknown_heuristics_and_invalid_links():
         symmetrize(links([]), links([]), "grow")
     with pytest.raises(DataError, match="links of 1 pairs forward and of 2 backward"):
         symmetrize(links([]), links([], []))
-    for bad in ((-1, 0), (0, -2)):
+    for bad, heuristic in (((-1, 0), "grow-diag-final-and"), ((0, -2), "source-to-target")):
         with pytest.raises(DataError, match=f"pair 2: link {bad[0]}-{bad[1]}; words are counted from 0"):
-            symmetrize(links([(0, 0)], [(0, 0)]), links([], [(0, 0), bad]))
+            symmetrize(links([(0, 0)], [(0, 0)]), links([], [(0, 0), bad]), heuristic)

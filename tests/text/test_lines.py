@@ -33,7 +33,7 @@ def test_only_line_feeds_end_lines_and_only_the_first_byte_order_mark_is_dropped
 
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
 def test_what_is_written_is_read(tmp_path, name):
-    lines = ["ä" * 10, "", "ж\u2029", "x"] * 40
+    lines = ["\ufeff" + "ä" * 10, "", "ж\u2029", "x"] * 40
     write_lines(tmp_path / name, lines)
     assert list(read_lines(tmp_path / name)) == lines
     assert [path.name for path in tmp_path.iterdir()] == [name]

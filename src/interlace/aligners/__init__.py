@@ -160,9 +160,7 @@ class StoredAlignments(FittedAligner):
                 there, here = ("{} and {} words".format(*side[row].tolist()) for side in (known, found))
                 other = f"whose pair {rows.start + row + 1} has {there}; this one has {here}"
         if other:
-            raise DataError(
-                f"{name}: the alignments are of another text, {other}; {name} only aligns its training text"
-            )
+            raise DataError(f"{name} only aligns its training text; the alignments are of another text, {other}")
         links = self.links.slice(rows.start, rows.stop)
         flat, start = np.ascontiguousarray(links.flat), links.offsets[0]
         ones = np.ones(len(flat), np.float32)
@@ -183,7 +181,8 @@ class Aligner(RegistryEntry, ABC):
         priors: word translations from a larger corpus or a dictionary; aligners that cannot use them log a warning.
 
         Raises:
-            DataError: no pair has words on both sides, or the aligner lacks an input.
+            DataError: no pair has words on both sides, or a file is missing or aligns another text.
+            SettingsError: the aligner lacks a setting, or the encoder lacks the layer or the device.
         """
 
     def restore(self, arrays: Arrays, source_types: list[str], target_types: list[str]) -> FittedAligner:  # noqa: ARG002 - used by entries that can be saved
@@ -245,8 +244,6 @@ def checked_array(
     if array is None:
         raise DataError(f"{where}: damaged model: the array {name!r} is missing")
     if array.shape != shape or array.dtype != kind:
-        expected = f"{np.dtype(kind)} of shape {shape}"
-        raise DataError(
-            f"{where}: damaged model: {name!r} is {array.dtype} of shape {array.shape}; expected {expected}"
-        )
+        found = f"{name!r} is {array.dtype} of shape {array.shape}"
+        raise DataError(f"{where}: damaged model: {found}; expected {np.dtype(kind)} of shape {shape}")
     return array

@@ -127,11 +127,8 @@ def json_rows(path: Path) -> Iterator[tuple[list[str], list[str], list[list[int]
         if not all(isinstance(word, str) for word in [*source, *target]):
             raise DataError(f"{path}, line {number}: 'src_words' and 'tgt_words' must be lists of words")
         for link in links:
-            if not (
-                isinstance(link, list)
-                and len(link) == 2
-                and all(type(word) is int and 0 <= word < MAX_WORDS for word in link)
-            ):
+            two = isinstance(link, list) and len(link) == 2
+            if not (two and all(type(word) is int and 0 <= word < MAX_WORDS for word in link)):
                 raise DataError(f"{path}, line {number}: 'alignment' holds {link!r}; expected two word indices")
         yield source, target, links
 
@@ -369,7 +366,7 @@ def _detect_base(parsed: _Parsed, lengths: Lengths | None, notes: Counter[str]) 
     smallest, at_end = int(links.flat.min()), 0
     if lengths is not None:
         last = np.stack([np.repeat(side, links.lengths) for side in lengths], axis=1)
-        at_end = int((links.flat == last).any(axis=1).sum())
+        at_end = len(np.unique(links.rows()[(links.flat == last).any(axis=1)]))
     if smallest == 0:  # in `wpt` maybe the null word: then most sentences have a link equal to their length
         return int(parsed.format == "wpt" and 2 * at_end >= aligned)
     if at_end or parsed.format == "wpt":  # `wpt` counts from 1 by definition (Mihalcea and Pedersen 2003)

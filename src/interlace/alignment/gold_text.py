@@ -86,9 +86,8 @@ def read_gold_text(*paths: Path | str, languages: tuple[str, str] = ("source", "
     if len(files) != 2:
         raise DataError(f"the text of gold alignments is one file or two, found {len(files)}")
     source, target = (_read_side(path) for path in files)
-    if len(source[0]) != len(target[0]):
-        message = f"{files[0]} has {len(source[0])} lines and {files[1]} has {len(target[0])}"
-        raise DataError(f"{message}; the sides must correspond")
+    if (count := len(source[0])) != (other := len(target[0])):
+        raise DataError(f"{files[0]} has {count} lines and {files[1]} has {other}; the sides must correspond")
     for one, other in zip(source[0], target[0], strict=True):
         if one != other:
             raise DataError(f"{files[0]} has sentence {one} where {files[1]} has {other}; the sides must correspond")
@@ -123,6 +122,9 @@ def _read_side(path: Path) -> tuple[NDArray[np.int64], list[list[str]]]:
             sentences.append(match[2].split())
         elif line.strip():
             raise DataError(f"{path}, line {number}: no sentence number: {line[:60]!r}")
+    ordered = np.sort(numbers)
+    if (repeated := ordered[1:][ordered[1:] == ordered[:-1]]).size:
+        raise DataError(f"{path}: several sentences have the number {repeated[0]}")
     return np.array(numbers, np.int64), sentences
 
 

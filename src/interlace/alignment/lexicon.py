@@ -266,7 +266,7 @@ def _parse(line: str, where: str) -> tuple[str, str, float]:
     """Parse a translation; in lines with tabs, blanks belong to words."""
     tabs = "\t" in line.strip(" \t")
     cells = [cell.strip(" ") for cell in line.split("\t")] if tabs else _BLANKS.split(line.strip(" \t"))
-    if len(cells) not in {2, 3 if "\t" in line else 2} or not all(cells):
+    if len(cells) not in {2, 3 if tabs else 2} or not all(cells):
         raise DataError(
             f"{where}: expected 'source<TAB>target' or two words separated by a blank, found {line[:60]!r}"
             f"{'; put a tab between words that contain blanks' if len(cells) > 2 else ''}"

@@ -20,6 +20,7 @@ from interlace.alignment.pharaoh import arrow_texts, joined_texts, link_texts
 from interlace.alignment.phrase_table import PhraseTable
 from interlace.core.ragged import Ragged
 from interlace.text.lines import write_lines
+from interlace.text.types import arrow_numbers
 
 Sides = tuple[Ragged, Ragged]
 
@@ -83,7 +84,7 @@ def _lines(table: PhraseTable, spellings: list[Any], start: int) -> list[str]:
     phrases = []
     for side, words in enumerate((table.source, table.target)):
         numbers, places = np.unique(table.entries[rows, side], return_inverse=True)
-        phrases.append(joined_texts(words.take(numbers), spellings[side]).take(pa.array(places)))
+        phrases.append(joined_texts(words.take(numbers), spellings[side]).take(arrow_numbers(places)))
     fields = [*phrases, _format_numbers(table.scores[rows]), link_texts(links), _format_numbers(table.counts[rows])]
     lines: list[str] = pc.binary_join_element_wise(*fields, arrow_texts([f" {SEPARATOR} "])[0]).to_pylist()
     return lines
@@ -91,5 +92,5 @@ def _lines(table: PhraseTable, spellings: list[Any], start: int) -> list[str]:
 
 def _format_numbers(columns: NDArray[Any]) -> Any:
     """Return the numbers of each row joined by blanks, each with the fewest digits that restore it."""
-    texts = [pc.cast(pa.array(column), pa.large_string()) for column in columns.T]
+    texts = [pc.cast(arrow_numbers(column), pa.large_string()) for column in columns.T]
     return pc.binary_join_element_wise(*texts, arrow_texts([" "])[0])

@@ -16,6 +16,7 @@ from interlace.alignment import CHUNK
 from interlace.alignment.links import sorted_links
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
+from interlace.text.types import arrow_numbers
 
 _MARKS = b"-p?"  # sure, and two ways to write possible
 _DIGITS = 6  # maximum digits of a word index
@@ -97,11 +98,8 @@ def arrow_texts(texts: Sequence[str]) -> Any:
 
 def joined_texts(rows: Ragged, texts: Any) -> Any:
     """Return rows of indices of texts as these texts, joined by blanks."""
-    indices, offsets = (
-        pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values, np.int64))])
-        for values in (rows.values, rows.offsets)
-    )
-    return pc.binary_join(pa.LargeListArray.from_arrays(offsets, texts.take(indices)), arrow_texts([" "])[0])
+    offsets, words = arrow_numbers(rows.offsets), texts.take(arrow_numbers(rows.values))
+    return pc.binary_join(pa.LargeListArray.from_arrays(offsets, words), arrow_texts([" "])[0])
 
 
 def _are_links(

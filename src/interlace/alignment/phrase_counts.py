@@ -134,7 +134,7 @@ class _Range(NamedTuple):
         pairs = replace(text.pairs, source=source, target=target, first=0)
         some = replace(text, pairs=pairs, links=text.links.take(rows))
         ordered = np.sort(np.concatenate([self.keys(chunk, spans) for chunk, _, spans in some.extracted()]))
-        cuts = np.unique(ordered[np.arange(1, parts) * len(ordered) // parts]).tolist()
+        cuts = np.unique(ordered[np.arange(1, parts if len(ordered) else 1) * len(ordered) // parts]).tolist()
         return [self._replace(low=low, high=high) for low, high in pairwise([self.low, *cuts, self.high])]
 
 
@@ -178,11 +178,8 @@ def _in_ranges(text: _AlignedText, parts: int, target_parts: int) -> PhraseTable
     targets = _Targets(text, whole[1].cut(text, target_parts))
     occurs = np.zeros(len(targets.totals), np.bool_)
     source, target, links = SpilledRows(np.int32), SpilledRows(np.int32), SpilledRows(np.int16, (2,))
-    entries, scores, counts = (
-        SpilledColumn(np.int32, (2,)),
-        SpilledColumn(np.float32, (4,)),
-        SpilledColumn(np.float64, (3,)),
-    )
+    kinds = ((np.int32, 2), (np.float32, 4), (np.float64, 3))
+    entries, scores, counts = (SpilledColumn(kind, (width,)) for kind, width in kinds)
     for chosen in whole[0].cut(text, parts):
         counter = _Counter(text.rules.max_phrase_length)
         for chunk in text.extracted(chosen):

@@ -56,7 +56,7 @@ def symmetrize(
         raise DataError(f"links of {len(forward)} pairs forward and of {len(backward)} backward; one row per pair each")
     if heuristic not in _COMPILED:
         chosen = forward if heuristic == "target-to-source" else backward
-        return sorted_links(chosen.rows(), chosen.flat, len(chosen))
+        return Ragged(*_arrays(chosen, 0, len(chosen)))
     number = _COMPILED.index(heuristic)
 
     def work(start: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

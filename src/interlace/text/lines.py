@@ -157,6 +157,8 @@ def writing(path: Path | str) -> Iterator[Callable[[Iterable[str]], None]]:
                 count += 1
                 if "\n" in line:
                     raise DataError(f"{path}: line {count} contains a line feed: {line[:60]!r}")
+                if count == 1 and line.startswith("\ufeff"):
+                    file.write(_BOM)  # `read_lines` drops the first one
                 file.write(line.encode("utf-8") + b"\n")
 
         yield write

@@ -61,5 +61,10 @@ def _spelt(text: Text) -> Any:
     # Words and gaps alternate: Arrow needs only consecutive offsets, and no byte is copied.
     cuts = pa.py_buffer(np.append(spans.reshape(-1), len(units)).astype(np.int64))
     words_and_gaps = pa.LargeStringArray.from_buffers(2 * len(spans), cuts, pa.py_buffer(data))
-    words = pa.py_buffer(np.arange(0, 2 * len(spans), 2))
-    return words_and_gaps.take(pa.Array.from_buffers(pa.int64(), len(spans), [None, words]))
+    return words_and_gaps.take(arrow_numbers(np.arange(0, 2 * len(spans), 2)))
+
+
+def arrow_numbers(values: NDArray[Any]) -> Any:
+    """Return (n,) numbers as an Arrow array of the same type, by buffers as in `distinct`."""
+    buffer = pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, buffer])

@@ -31,15 +31,14 @@ TOO_LONG = f"pairs of more than {MAX_CELLS:,} source words times target words ar
 _PENDING = -2  # not looked up yet
 
 
-def check_usable(pairs: WordPairs, name: str) -> NDArray[np.bool_]:
-    """(n,) whether each pair has words on both sides, logged for the aligner `name`; raise a DataError if none has."""
-    usable: NDArray[np.bool_] = (pairs.source.lengths > 0) & (pairs.target.lengths > 0)
+def check_usable(pairs: WordPairs, name: str) -> None:
+    """Log how many pairs lack words on a side, for the aligner `name`; raise a DataError if all of them do."""
+    usable = (pairs.source.lengths > 0) & (pairs.target.lengths > 0)
     if not usable.any():
         found = f"none of the {len(pairs)} pairs has" if len(pairs) else "there are no pairs with"
         raise DataError(f"{name}: {found} words on both sides; nothing to align")
     if skipped := int((~usable).sum()):
         log.warning("%s: %d of %d pairs lack words on a side and get no links", name, skipped, len(pairs))
-    return usable
 
 
 class Vocabulary(WordTypes):

@@ -114,8 +114,7 @@ class Diagonal(Aligner):
         entries = int(degrees.sum(dtype=np.int64))
         targets = checked_array(arrays, "targets", np.int32, (entries,), self.name)
         if entries and not 0 <= targets.min() <= targets.max() < target_types:
-            found = f"'targets' has an index beyond the {target_types} target words"
-            raise DataError(f"{self.name}: damaged model: {found}")
+            raise DataError(f"{self.name}: damaged model: 'targets' has an index beyond {target_types} target words")
         sizes = {"forward": entries, "backward": entries, "source_null": source_types, "target_null": target_types}
         for name, size in {**sizes, "tensions": 2}.items():
             array = checked_array(arrays, name, np.float64 if name == "tensions" else np.float32, (size,), self.name)

@@ -31,6 +31,7 @@ PROBABILITIES: Fields = [("forward", np.float32), ("backward", np.float32)]  # o
 PARTS = 16  # sets of pairs, by the low bits of the source type, that are collected in parallel
 EMPTY = -1
 _MAX_LOAD = 0.6  # of a set, before it grows
+_SMALLEST, _WORDS = 1 << 12, 1 << 10  # slots of a new set; target words added before it may grow, so never full
 _BLOCK = 1 << 20  # slots of rows that are counted at a time
 
 
@@ -91,7 +92,7 @@ def collect(
     columns = [Ragged(np.ascontiguousarray(column, np.int32), np.arange(len(extra) + 1)) for column in extra.T]
 
     def nothing() -> list[tuple[Slots, int]]:
-        return [(np.full(1 << 12, EMPTY, np.int64), 0) for _ in range(PARTS)]
+        return [(np.full(_SMALLEST, EMPTY, np.int64), 0) for _ in range(PARTS)]
 
     sets, done = nothing(), -1
     for source, target in chain([(columns[0], columns[1])], chunks):  # added pairs as sentence pairs of one word each
@@ -169,21 +170,23 @@ def _collect(
 ) -> tuple[Slots, int]:
     """Add the type pairs (source << 32 | target) of one part to its set; return the set and its size."""
     for row in range(len(source_offsets) - 1):
-        for i in range(source_offsets[row], source_offsets[row + 1]):
-            if source[i] & (PARTS - 1) != part:
-                continue
-            high = np.int64(source[i]) << 32
-            for j in range(target_offsets[row], target_offsets[row + 1]):
-                place = _position(keys, high | target[j])
-                if keys[place] == EMPTY:
-                    keys[place] = high | target[j]
-                    used += 1
-            if used > _MAX_LOAD * len(keys):
-                wider = np.full(2 * len(keys), EMPTY, np.int64)
-                for key in keys:
-                    if key != EMPTY:
-                        wider[_position(wider, key)] = key
-                keys = wider
+        for first in range(target_offsets[row], target_offsets[row + 1], _WORDS):
+            last = min(first + _WORDS, target_offsets[row + 1])
+            for i in range(source_offsets[row], source_offsets[row + 1]):
+                if source[i] & (PARTS - 1) != part:
+                    continue
+                high = np.int64(source[i]) << 32
+                for j in range(first, last):
+                    place = _position(keys, high | target[j])
+                    if keys[place] == EMPTY:
+                        keys[place] = high | target[j]
+                        used += 1
+                if used > _MAX_LOAD * len(keys):
+                    wider = np.full(2 * len(keys), EMPTY, np.int64)
+                    for key in keys:
+                        if key != EMPTY:
+                            wider[_position(wider, key)] = key
+                    keys = wider
     return keys, used
 
 
@@ -289,9 +292,8 @@ class SpilledPairs:
 
     def add_counts(self, part: int, table: Cooccurrence, whole: Cooccurrence) -> None:
         """Add the counts of a part to those of the table of all pairs."""
-        self._copy(
-            self._entries(part), table, whole, [name for name, _ in self.fields if name not in dict(PROBABILITIES)]
-        )
+        counts = [name for name, _ in self.fields if name not in dict(PROBABILITIES)]
+        self._copy(self._entries(part), table, whole, counts)
 
     def _copy(self, entries: NDArray[np.int32], source: Cooccurrence, target: Cooccurrence, names: list[str]) -> None:
         """Add fields of some pairs of one table to those of another, which are 0 in a new one."""

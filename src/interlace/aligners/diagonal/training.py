@@ -48,8 +48,7 @@ class TrainingPairs:
         self.times = np.array([seen[shape] for shape in sorted(seen)], np.int64)
         beyond = int((pairs.source.lengths * pairs.target.lengths > MAX_CELLS).sum())
         if self.chunks and beyond:
-            message = "%d pairs of more than 2048 times 2048 words are aligned but not used for training"
-            log.warning(message, beyond)
+            log.warning("%d pairs of more than 2048 times 2048 words are aligned but not used for training", beyond)
 
     def __iter__(self) -> Iterator[tuple[Ragged, Ragged]]:
         """Yield source and target of each chunk; all pairs have words on both sides and at most MAX_CELLS cells."""

@@ -113,13 +113,12 @@ class Gibbs(Aligner):
             if count > 1:  # free the cells before the next part
                 posteriors.clear()
                 del source, target, text, views
-        model = GibbsModel(
-            cuts, [(forward.direction, backward.direction) for forward, backward in found], self.null, self.seed
-        )
+        directions = [(forward.direction, backward.direction) for forward, backward in found]
+        model = GibbsModel(cuts, directions, self.null, self.seed)
         if count > 1:
             return FittedGibbs(self, model, vocabularies)
         whole = Posteriors(source.offsets, target.offsets, cell_starts(source, target), *posteriors)
-        links = links_of(whole, self.symmetrization, self.threshold)
+        links = links_of(whole, self.symmetrization, self.threshold, self.threads)
         own = StoredAlignments.of(self, pairs, links.links, links.confidence)
         return FittedGibbs(self, model, vocabularies, own)
 
@@ -162,12 +161,12 @@ class FittedGibbs(FittedAligner):
 
         warn_about_long(pairs)
         source, target = self._vocabularies.renumber(pairs)
-        rule, threshold = self.aligner.symmetrization, self.aligner.threshold
-        with ThreadPoolExecutor(self.aligner.threads or processors()) as pool:
+        rule, threshold, threads = self.aligner.symmetrization, self.aligner.threshold, self.aligner.threads
+        with ThreadPoolExecutor(threads or processors()) as pool:
             posteriors = (
                 self.model.posteriors(source(part.source), target(part.target), pool) for part in portions(pairs)
             )
-            return Alignments.concatenate([links_of(found, rule, threshold) for found in posteriors])
+            return Alignments.concatenate([links_of(found, rule, threshold, threads) for found in posteriors])
 
     def align_training_pairs(self, pairs: WordPairs) -> Alignments:
         """Return the links drawn during training, where no pair confirms itself; else align as new pairs."""

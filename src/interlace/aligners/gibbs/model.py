@@ -73,7 +73,7 @@ class SamplerDirection:
     ) -> SamplerDirection:
         """Rebuild a direction from `GibbsModel.arrays`, or raise a DataError. cuts: of drawn and drawing side."""
         by, to = cuts[0].size, cuts[1].size
-        many = len(arrays.get(f"{prefix}.entries", ()))
+        many = np.size(arrays.get(f"{prefix}.entries", ())) // 2
         entries = checked_array(arrays, f"{prefix}.entries", np.int32, (many, 2), where)
         if ((entries < 0) | (entries >= (by, to))).any():
             raise DataError(f"{where}: damaged model: '{prefix}.entries' has an index beyond the {by} and {to} words")
@@ -184,10 +184,11 @@ def tables_of(jumps: NDArray[np.float32], fertility: NDArray[np.float32], middle
     return Tables(ahead, ahead[::-1].copy(), middle, fertility, null / (1 - null), kernels.FERTILITY)
 
 
-def links_of(posteriors: Posteriors, symmetrization: str, threshold: float) -> Alignments:
+def links_of(posteriors: Posteriors, symmetrization: str, threshold: float, threads: int) -> Alignments:
     """Return the links whose mean posterior of both directions reaches the threshold (`symmetrization`: "posterior").
 
     With a heuristic: the most probable partner of each word, if more probable than none, of both directions.
+    threads: of the heuristic; 0: one per processor.
     """
     sources, targets, cells, by_target, by_source = posteriors
     if symmetrization == "posterior":
@@ -197,7 +198,7 @@ def links_of(posteriors: Posteriors, symmetrization: str, threshold: float) -> A
         kernels.above(posteriors, threshold, found, confidence, lengths)
         return Alignments(Ragged.from_lengths(found, lengths), confidence)
     forward = reverse_links(_most_probable(sources, targets, cells, by_target))
-    links = symmetrize(forward, _most_probable(targets, sources, cells, by_source), symmetrization)
+    links = symmetrize(forward, _most_probable(targets, sources, cells, by_source), symmetrization, threads or None)
     rows, (i, j) = links.rows(), links.flat.T
     first = cells[:-1][rows]
     forward_cells, backward_cells = first + j * np.diff(sources)[rows] + i, first + i * np.diff(targets)[rows] + j
