@@ -26,6 +26,7 @@ from toy_settings import SHORT, TOY, VOCAB, under
 
 QUICK = TOY | VOCAB | SHORT | under("model.shape", layers="1", width="32", heads="2")
 
+NO_OVERLAP = under("derived.en_x", transformations="overlap", settings={"overlap": {"share": 0}})
 TEXT = ["A cat sat.", "The dog ran home.", "a cat, a dog", "No cat ran."]
 CONLLU = """# text = A cat sat.
 1\tA\t_\tDET\tDT\t_\t2\tdet\t_\t_
@@ -173,6 +174,7 @@ def test_small_recipes_train_on_every_transformation(name, changes, tmp_path):
     [
         ({}, 0.0, 100.0, False),
         ({"vocab.kind": "byte-bpe"}, 0.0, 93.0, True),
+        ({"vocab.kind": "byte-bpe", **NO_OVERLAP}, 0.0, 93.0, True),
         ({"derived.en_x.settings.transliterate": {"keep_punctuation": True}}, 11.1, 100.0, False),
         ({"derived.en_x.transformations": "invert"}, 100.0, 100.0, False),
         ({"derived.en_x.transformations": "syntax+transliterate"}, 0.0, 100.0, False),

@@ -19,6 +19,11 @@ class Overlap(Transformation):
     share: float = Field(0.25, ge=0, le=1, description="Share of the word types that both languages have.")
     otherwise: Transliterate = Field(Transliterate(), description="How the other words are respelled.")
 
+    @property
+    def shares_words(self) -> bool:
+        """Whether a share is set, or the other words keep marks or digits."""
+        return self.share > 0 or self.otherwise.shares_words
+
     def derive(self, text: Text, key: int) -> DerivedText:
         """Return the derived lines."""
 
