@@ -184,7 +184,7 @@ def tables_of(jumps: NDArray[np.float32], fertility: NDArray[np.float32], middle
     return Tables(ahead, ahead[::-1].copy(), middle, fertility, null / (1 - null), kernels.FERTILITY)
 
 
-def links_of(posteriors: Posteriors, symmetrization: str, threshold: float, threads: int) -> Alignments:
+def links_of(posteriors: Posteriors, symmetrization: str, threshold: float, threads: int = 0) -> Alignments:
     """Return the links whose mean posterior of both directions reaches the threshold (`symmetrization`: "posterior").
 
     With a heuristic: the most probable partner of each word, if more probable than none, of both directions.
