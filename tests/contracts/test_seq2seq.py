@@ -112,8 +112,7 @@ def test_xlm_cannot_be_a_decoder(build, checkpoints, tmp_path):
     model = build_model(settings, vocab, ("en", "de"), 3, seq2seq=True)
     assert isinstance(model, Seq2Seq)
     scores(model.train(), vocab).square().sum().backward()
-    idle = [name for name, each in model.named_parameters() if each.requires_grad and each.grad is None]
-    assert idle == []
+    assert [name for name, each in model.named_parameters() if each.requires_grad and each.grad is None] == []
     assert model.decoder_languages == model.traits.languages == {"de": 0, "en": 1, "zh": 2}
     with torch.no_grad():
         expected = scores(model.eval(), vocab)

@@ -48,8 +48,7 @@ def test_pretrains_and_evaluates_every_cell_once(run, tmp_path):
     standings = []
     assert [cell.name for cell in run(only="b").cells] == ["b,seed=0", "b,seed=1"]
     assert calls(tmp_path, "a,seed=0") == []
-    outcome = run(on_progress=standings.append)
-    assert outcome.failed == {}
+    assert run(on_progress=standings.append).failed == {}
     assert len(calls(tmp_path, "b,seed=0")) == 2  # was done before
     for cell in ("a,seed=0", "b,seed=0", "a,seed=1", "b,seed=1"):
         assert commands(tmp_path, cell) == ["pretrain", "evaluate"]

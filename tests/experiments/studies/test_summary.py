@@ -47,8 +47,7 @@ def test_writes_tables_and_comparisons(finished, caplog):
     assert sorted(path.name for path in (into / "tables").iterdir()) == sorted(
         f"{name}.{kind}" for name in names for kind in ("md", "tex", "html")
     )
-    over_seeds = {("seeds", language) for language in ("", "en", "de", "es")}
-    assert units(into) == over_seeds | {("languages", "")}
+    assert units(into) == {("seeds", language) for language in ("", "en", "de", "es")} | {("languages", "")}
     row = next(row for row in compared(into) if row["language"] == "de")
     assert (row["system"], row["against"], row["difference"], row["n"], row["cohens_d"]) == ("B", "a", 0.0, 2, 0.0)
 
