@@ -57,6 +57,7 @@ bench: $(INSTALLED) ## run the benchmarks, one after the other
 	done
 
 gpu: $(INSTALLED) ## run the tests and benchmarks that need a GPU, at most 9 minutes of cells; repeat to resume
+	@$(BIN)/python -c "import torch; torch.cuda.is_available() or exit('torch finds no GPU on this machine')"
 	@$(BIN)/python -m pytest -q -m gpu
 	-@$(BIN)/python benchmarks/vocabulary_loss.py --width 768 --rounds 1
 	@$(BIN)/python benchmarks/gpu_step.py $(ARGS)

@@ -35,7 +35,7 @@ def test_tokens_parameters_and_time_match_hand_counts():
     assert found.cost.parameters == 500 * 32 + 32 + layer + 32 + 32 * 32 + 32 + 500
     assert found.cost.hours == pytest.approx(30 * 1024 / found.cost.speed / 3600)
     assert found.cost.speed > 100
-    assert found.cost.device == "1 CPU threads"
+    assert found.cost.device == "a CPU, threads: 1"
 
 
 def test_cost_of_translation_counts_both_sides():

@@ -154,8 +154,7 @@ class PhraseTable:
 
     def best_of_each(self, count: int) -> PhraseTable:
         """Return the `count` most probable translations of each source phrase, ranked as in `best`."""
-        kept = self._ranked[np.arange(len(self)) - self._starts[self.entries[:, 0]] < count]
-        return self.take(np.sort(kept))
+        return self.take(np.sort(self._ranked[np.arange(len(self)) - self._starts[self.entries[:, 0]] < count]))
 
     def take(self, rows: NDArray[np.integer]) -> PhraseTable:
         """Return the table of some distinct rows, in order; phrases that occur in none of them are dropped."""

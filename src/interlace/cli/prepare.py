@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from interlace.cli import Code, load_plugins, print_line
+from interlace.cli import Code, load_plugins, notes, print_line
 from interlace.cli.common.options import Changes, parse_changes
 
 
@@ -84,5 +84,8 @@ def _dask(address: str, code: list[Path]) -> Callable[[], Executor]:
         client = distributed.Client(address, timeout="10s")
     except (OSError, TimeoutError, ValueError) as error:
         raise RunError(f"--scheduler {address}: no Dask scheduler answers there ({error})") from None
+    if not client.scheduler_info()["workers"]:
+        print_line(f"waiting for workers: the scheduler {address} has none yet", notes)
+    client.wait_for_workers(1)
     client.run(start_worker, [path.resolve() for path in code])
     return lambda: client.get_executor(pure=False)

@@ -104,8 +104,7 @@ def content_key(path: Path | str) -> str:
     Of a data set of the hub, those of its files in the cache of `datasets`. Raise a DataError if there is no such file.
     """
     if is_hub(path):
-        keys = "".join(map(content_key, stored_files(Path(path))))
-        return blake2b(keys.encode(), digest_size=16).hexdigest()
+        return blake2b("".join(map(content_key, stored_files(Path(path)))).encode(), digest_size=16).hexdigest()
     path = must_exist(path).resolve()
     seen = {"path": str(path), "state": _state(path)}
     return _known(path, seen) or _remember(path, seen, _digest(path))

@@ -147,7 +147,7 @@ def _cost(recipe: Recipe, tokens: int) -> ModelCost:
         parameters=parameters,
         table=backbone.input_embeddings.numel(),
         decoder=parameters - sum(parameter.numel() for parameter in backbone.model.parameters()),
-        device=torch.cuda.get_device_name(device) if cuda else f"{torch.get_num_threads()} CPU threads",
+        device=torch.cuda.get_device_name(device) if cuda else f"a CPU, threads: {torch.get_num_threads()}",
         speed=speed,
         memory=round(  # with a gradient and two moments
             4 * parameters + 12 * trainable + kept * recipe.train.micro_batch_tokens + benchmark.head_memory

@@ -109,7 +109,7 @@ def evaluate(
     settings = target.recipe.evaluate
     names = list(tasks) or list(settings.tasks)
     if not names:
-        raise DataError(f"recipe {target.recipe.name!r} has no tasks; choose some with --tasks")
+        raise DataError(f"{target.model}: no finished run whose recipe has tasks; choose some with --tasks")
     bound = {name: _task(target, name) for name in names}
     train = target.recipe.train
     accelerator = accelerator_for(train.precision, train.threads, train.trackers, target.into)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from accelerate import Accelerator
+from accelerate import Accelerator, DistributedType
 from numpy.typing import NDArray
 
 from interlace.core.errors import SettingsError
@@ -97,7 +97,7 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callabl
     whole = TrainingModel(backbone, objectives, recipe.seed)
     copy = sharding.copy_of(whole) if train.shard and accelerator.num_processes > 1 else None
     wrap_blocks(backbone, checkpointing=train.gradient_checkpointing, compiled=train.compile)  # after copies of layers
-    if copy is None and accelerator.num_processes > 1:  # DDP searches every graph for parameters without a gradient
+    if copy is None and accelerator.distributed_type != DistributedType.NO:  # DDP searches graphs for unused weights
         whole.to(accelerator.device)
         accelerator.ddp_handler.find_unused_parameters = not uses_all_parameters(whole, mixture, accelerator)
     model = accelerator.prepare(whole) if copy is None else sharding.shard(whole, accelerator)

@@ -209,8 +209,7 @@ class ScoreStore:
 
     def holds(self, places: Sequence[Place], identity: ScoreIdentity) -> bool:
         """Return whether there is a row of this identity at every place."""
-        there = {place_of(row) for row in self._rows if not identity.differences(row)}
-        return set(places) <= there
+        return set(places) <= {place_of(row) for row in self._rows if not identity.differences(row)}
 
     def drop(self, task: str, identities: Collection[ScoreIdentity]) -> None:
         """Discard the rows of a task that have none of these identities, regardless of files."""

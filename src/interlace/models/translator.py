@@ -230,8 +230,7 @@ class BatchBudget:
         At least that of a CPU, as the estimate for a token is high.
         """
         tokens = free // 2 // token
-        scores = free // 4 // (_FLOAT * _COPIES)
-        return cls(max(TOKENS, tokens), min(max(SCORES, scores), MAX_SCORES))
+        return cls(max(TOKENS, tokens), min(max(SCORES, free // 4 // (_FLOAT * _COPIES)), MAX_SCORES))
 
 
 def cache_bytes(width: int, layers: int) -> int:

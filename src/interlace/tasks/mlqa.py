@@ -218,8 +218,7 @@ class SpanExtractor(SpanSettings, TaskHead):
         allowed[:, 0] = True  # the first token means that there is no answer
         first, last = self._span_logits(backbone, heads, batch, allowed)
         total = cross_entropy(first, batch.labels[:, 0], reduction="sum")
-        total = total + cross_entropy(last, batch.labels[:, 1], reduction="sum")
-        return {self.term: Term(total / 2)}
+        return {self.term: Term((total + cross_entropy(last, batch.labels[:, 1], reduction="sum")) / 2)}
 
     def predict(self, backbone: Backbone, heads: nn.ModuleDict, batch: Batch) -> NDArray[Any]:
         """Return the (B, K) best spans of each window by the sum of both logits."""

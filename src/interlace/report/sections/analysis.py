@@ -23,8 +23,7 @@ def analysis(runs: Sequence[Run]) -> list[Section]:
         "Supervised: fine-tuned on the derived language. Zero-shot: fine-tuned on its original language. The "
         "difference is the transfer gap. Transformations are named as in the paper: the last one applied comes first."
     )
-    shown = [("", figure) for figure in figures]
-    return figure_section("Transfer to derived languages", lead, shown)
+    return figure_section("Transfer to derived languages", lead, [("", figure) for figure in figures])
 
 
 _SHORT = {"transliterate": "Trans", "invert": "Inv", "syntax": "Syn", "permute": "Perm", "overlap": "Overlap"}

@@ -20,8 +20,7 @@ class ByLanguage(WordTokenizer):
     def of(self, language: str) -> WordTokenizer:
         """Return the word tokenizer for one language."""
         code = language.replace("-", "_").lower()
-        name = _OWN.get(code) or _OWN.get(code.partition("_")[0]) or "moses"
-        return WORD_TOKENIZERS.build(name).of(language)
+        return WORD_TOKENIZERS.build(_OWN.get(code) or _OWN.get(code.partition("_")[0]) or "moses").of(language)
 
     def split(self, lines: Sequence[str]) -> Ragged:
         """Return (start, end) character spans per line."""
