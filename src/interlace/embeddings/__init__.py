@@ -96,10 +96,8 @@ class WordVectors:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         words, vectors = (file_in(folder, f"{self.language}{suffix}") for suffix in (".words", _SUFFIX))
-        # Reading drops a byte order mark and a line's last return, so they are doubled.
-        marks = ["\ufeff" if not row and word.startswith("\ufeff") else "" for row, word in enumerate(self.words)]
-        ends = ["\r" if word.endswith("\r") else "" for word in self.words]
-        write_lines(words, map("".join, zip(marks, self.words, ends, strict=True)))
+        # Reading drops a line's last return, so it is doubled.
+        write_lines(words, (f"{word}\r" if word.endswith("\r") else word for word in self.words))
         with atomic(vectors) as partial:  # replaces a symbolic link instead of following it
             save_file({"vectors": np.ascontiguousarray(self.vectors)}, partial)
 
