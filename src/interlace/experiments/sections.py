@@ -361,8 +361,8 @@ class TrainSettings(Settings):
         divisors = [str(number) for number in range(1, self.micro_batches + 1) if self.micro_batches % number == 0]
         most = self.tokens_per_update // count
         raise SettingsError(
-            f"micro-batches ({self.micro_batches}) cannot be shared by {count} processes evenly; processes: "
-            f"{' or '.join(divisors)}; or lower train.tokens_per_micro_batch to at most {most}"
+            f"micro-batches ({self.micro_batches}) cannot be shared by {count} processes evenly; use "
+            f"{' or '.join(divisors)} of them, or lower train.tokens_per_micro_batch to at most {most}"
         )
 
 
