@@ -86,8 +86,9 @@ def read_gold_text(*paths: Path | str, languages: tuple[str, str] = ("source", "
     if len(files) != 2:
         raise DataError(f"the text of gold alignments is one file or two, found {len(files)}")
     source, target = (_read_side(path) for path in files)
-    if (count := len(source[0])) != (other := len(target[0])):
-        raise DataError(f"{files[0]} has {count} lines and {files[1]} has {other}; the sides must correspond")
+    first, second = len(source[0]), len(target[0])
+    if first != second:
+        raise DataError(f"{files[0]} has {first} lines and {files[1]} has {second}; the sides must correspond")
     for one, other in zip(source[0], target[0], strict=True):
         if one != other:
             raise DataError(f"{files[0]} has sentence {one} where {files[1]} has {other}; the sides must correspond")

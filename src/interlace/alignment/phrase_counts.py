@@ -134,7 +134,9 @@ class _Range(NamedTuple):
         pairs = replace(text.pairs, source=source, target=target, first=0)
         some = replace(text, pairs=pairs, links=text.links.take(rows))
         ordered = np.sort(np.concatenate([self.keys(chunk, spans) for chunk, _, spans in some.extracted()]))
-        cuts = np.unique(ordered[np.arange(1, parts if len(ordered) else 1) * len(ordered) // parts]).tolist()
+        if not len(ordered):
+            return [self]
+        cuts = np.unique(ordered[np.arange(1, parts) * len(ordered) // parts]).tolist()
         return [self._replace(low=low, high=high) for low, high in pairwise([self.low, *cuts, self.high])]
 
 

@@ -161,8 +161,10 @@ def _is_alive(process: int) -> bool:
     """Return whether a process of this machine runs; true where that is unknown."""
     try:
         os.kill(process, 0)
-    except OSError as error:  # else of another user
-        return not isinstance(error, ProcessLookupError)
+    except ProcessLookupError:
+        return False
+    except OSError:  # of another user
+        return True
     return True
 
 
@@ -193,8 +195,7 @@ def _disk_errors(path: Path) -> Iterator[None]:
             raise DataError(f"{path}: no space left on the disk; nothing was written") from error
         if number in {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG}:
             raise DataError(f"{path}: cannot be written: {os.strerror(number or 0)}") from error
-        file = next((each for each in path.parents if each.is_file()), None)
-        if file and number in {errno.ENOTDIR, errno.EEXIST}:
+        if number in {errno.ENOTDIR, errno.EEXIST} and (file := next(filter(Path.is_file, path.parents), None)):
             raise DataError(f"{path}: cannot be written: {file} is not a folder") from error
         raise
 

@@ -59,8 +59,8 @@ class _StoredCorpus(ColumnFolder):
         about: further entries of `meta.json` (sources, skipped); read after the last chunk.
         Raise a DataError if there are no rows (unless `can_be_empty`).
         """
-        counts: dict[str, Any] = {what: dict.fromkeys(languages, 0) for what in ("subwords", "words")}
-        counts = {"rows": 0, **counts}
+        counts: dict[str, Any] = {"rows": 0}
+        counts |= {what: dict.fromkeys(languages, 0) for what in ("subwords", "words")}
         meta = {
             "kind": cls.KIND,
             "languages": list(languages),

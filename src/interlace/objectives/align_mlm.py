@@ -93,7 +93,7 @@ class AlignMlm(Mlm):
     temperature: float = Field(0.1, gt=0, description="Temperature of contrastive.")
 
     def model_post_init(self, _context: object) -> None:
-        """Check that a step has at least one entry, and that no setting has no effect."""
+        """Check that a step has at least one entry, and that every setting that is set has an effect."""
         if self.layer is not None and self.embeddings != "input":
             raise ValueError(f"layer = {self.layer!r} aligns states, so embeddings = {self.embeddings!r} has no effect")
         used = {"cosine": (), "hinge": ("negatives", "margin"), "contrastive": ("negatives", "temperature")}
