@@ -22,7 +22,6 @@ def ours():
 @pytest.fixture
 def build(tmp_path, monkeypatch):
     """Build a small package from sources by path, held to lower limits than ours."""
-    monkeypatch.setattr(house, "LONGEST_FILE", 300)
     monkeypatch.setattr(house, "LONGEST_FUNCTION", 50)
 
     def write(files):
@@ -35,7 +34,7 @@ def build(tmp_path, monkeypatch):
     return write
 
 
-RULES = "wrong_layers heavy_imports private_imports cycles long_files prints duplicate_classes asserts pickles"
+RULES = "wrong_layers heavy_imports private_imports cycles prints duplicate_classes asserts pickles"
 
 
 @pytest.mark.parametrize("rule", RULES.split())
@@ -79,7 +78,7 @@ def test_commands_and_public_names_start_without_torch(ours):
     assert brought_by(light) == ""
 
 
-BUDGETS = {"lines": 53_700, "files": 288, "private": 5, "header": 16}  # to be lowered only; docs/architecture.md
+LIMITS = {"nodes a line": 12.1, "private": 5}  # to be lowered only; docs/architecture.md
 
 
 def test_an_import_of_a_private_module_is_found(build):
@@ -100,15 +99,16 @@ def test_modules_that_import_each_other_are_found(build):
     assert house.cycles(build(files)) == [["text.a", "text.b", "text.c"]]
 
 
-def test_the_package_stays_within_its_budgets(ours):
+def test_the_package_is_no_denser_than_it_was(ours):
     figures = house.figures(ours)
-    assert {name: value for name, value in figures.items() if value > BUDGETS[name]} == {}
+    assert {name: value for name, value in figures.items() if value > LIMITS[name]} == {}
 
 
 def test_figures_of_a_package(build):
-    source = "import os\n\n\ndef f():\n    pass\n"
-    found = house.figures(build({"text/a.py": source, "text/_b.py": "X = 1\n" * 5}))
-    assert found == {"lines": 10, "files": 2, "private": 50, "header": 90}
+    function = '"""A."""\n\n\ndef f():\n    """F."""\n    return 1  # one\n'
+    package = build({"text/a.py": function, "text/_b.py": "X = 1\n"})
+    # Two lines: Module, FunctionDef, arguments, Return, Constant. One line: Module, Assign, Name, Store, Constant.
+    assert house.figures(package) == {"nodes a line": 10 / 3, "private": 50}
 
 
 def test_functions_are_short(ours):
@@ -177,9 +177,6 @@ def test_a_machine_path_is_found(tmp_path, line, complaints):
     assert len(list(house.machine_paths(sorted(tmp_path.iterdir())))) == complaints
 
 
-TABLE = 'WORDS = """\n' + "dog cat\n" * 400 + '"""\n'
-
-
 @pytest.mark.parametrize(
     ("check", "place", "text", "complaints"),
     [
@@ -194,9 +191,6 @@ TABLE = 'WORDS = """\n' + "dog cat\n" * 400 + '"""\n'
         ("heavy_imports", "text/lines.py", "if TYPE_CHECKING:\n    pass\nelse:\n    import torch", 1),
         ("heavy_imports", "text/lines.py", "def f():\n    import torch", 0),
         ("heavy_imports", "text/lines.py", "if TYPE_CHECKING:\n    from torch import Tensor", 0),
-        ("long_files", "toy/de.py", "def f():\n    pass\n" * 150, 0),
-        ("long_files", "toy/de.py", "def f():\n    pass\n" * 151, 1),
-        ("long_files", "toy/de.py", TABLE + "def f():\n    pass\n" * 151, 1),
         ("prints", "training/loop.py", "import sys\nprint('x')\nsys.stderr.write('x')\nplot.print_it()\n", 2),
         ("duplicate_classes", "data/a.py", "class A:\n    pass\nclass A:\n    pass\nclass _B:\n    pass", 1),
         ("asserts", "data/a.py", "def f(x):\n    assert x, 'x'\n", 1),

@@ -6,7 +6,9 @@ No complaint means that the law is kept; a complaint names file and line.
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,12 +27,12 @@ LIGHT = {*LAYERS[: LAYERS.index("toy") + 1], "aligners"}
 HEAVY = {"torch", "transformers", "accelerate"}
 PRINTERS = {"cli", "__main__"}
 PICKLERS = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}
-LONGEST_FILE, LONGEST_FUNCTION, LONG_FUNCTION, LEAST_SHORT = 650, 60, 25, 0.9
+LONGEST_FUNCTION, LONG_FUNCTION, LEAST_SHORT = 60, 25, 0.9
+NOT_CODE = {
+    *(tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER),
+    tokenize.ENCODING,
+}
 LOADERS = {"from_pretrained", "from_config"}
-TABLE_NODES: tuple[type[ast.AST], ...] = (
-    *(ast.Constant, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Starred, ast.BinOp, ast.UnaryOp),
-    *(ast.Name, ast.Call, ast.keyword, ast.Attribute, ast.operator, ast.unaryop, ast.expr_context),
-)
 MACHINE_PATH = re.compile(r"(?<![\w.:~<>-])/(?:work|root|home|Users)/\w|(?<!\w)[A-Z]:\\{1,2}Users\b")
 
 
@@ -41,7 +43,7 @@ class Module:
     name: str
     where: str  # path below the package
     tree: ast.Module
-    lines: int
+    text: str
 
     @property
     def package_name(self) -> str:
@@ -60,7 +62,7 @@ def modules(package: Path) -> list[Module]:
         where = path.relative_to(package)
         text = path.read_text(encoding="utf-8")
         name = ".".join(where.with_suffix("").parts).removesuffix("__init__").rstrip(".")
-        found.append(Module(name, where.as_posix(), ast.parse(text, str(path)), len(text.splitlines())))
+        found.append(Module(name, where.as_posix(), ast.parse(text, str(path)), text))
     return found
 
 
@@ -170,15 +172,37 @@ def _reachable(start: str, graph: dict[str, set[str]]) -> set[str]:
 
 
 def figures(package: list[Module]) -> dict[str, float]:
-    """Lines, files, and the shares of private modules and of lines before the first definition, in percent."""
-    files = [module for module in package if module.lines > 3]
-    lines = sum(module.lines for module in files)
-    private = sum(module.name.rpartition(".")[2].startswith("_") for module in files)
-    header = sum(
-        next((node.lineno for node in module.tree.body if isinstance(node, DEFINITIONS)), module.lines)
-        for module in files
-    )
-    return {"lines": lines, "files": len(files), "private": 100 * private / len(files), "header": 100 * header / lines}
+    """Syntax nodes for each line of code, and the share of private modules in percent.
+
+    Docstrings, comments and blank lines are not code, so neither short nor packed lines change the number of nodes.
+    """
+    private = [module for module in package if module.name.rpartition(".")[2].startswith("_")]
+    nodes = sum(_code_nodes(module.tree) for module in package)
+    lines = sum(len(_code_lines(module)) for module in package)
+    return {"nodes a line": nodes / lines, "private": 100 * len(private) / len(package)}
+
+
+def _docstrings(tree: ast.AST) -> list[ast.stmt]:
+    return [
+        node.body[0]
+        for node in ast.walk(tree)
+        if isinstance(node, (*DEFINITIONS, ast.Module)) and ast.get_docstring(node, clean=False) is not None
+    ]
+
+
+def _code_nodes(tree: ast.AST) -> int:
+    in_docstrings = 2 * len(_docstrings(tree))  # a statement and its constant
+    return sum(1 for _ in ast.walk(tree)) - in_docstrings
+
+
+def _code_lines(module: Module) -> set[int]:
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(module.text).readline):
+        if token.type not in NOT_CODE:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for docstring in _docstrings(module.tree):
+        lines -= set(range(docstring.lineno, (docstring.end_lineno or 0) + 1))
+    return lines
 
 
 def heavy_imports(package: list[Module]) -> Iterator[str]:
@@ -230,23 +254,6 @@ def long_functions(package: list[Module]) -> Iterator[str]:
     long = [f"{name} ({lines})" for name, lines in lengths.items() if lines >= LONG_FUNCTION]
     if len(long) > (1 - LEAST_SHORT) * len(lengths):
         yield f"{len(long)} of {len(lengths)} functions have {LONG_FUNCTION} lines or more: {', '.join(long)}"
-
-
-def long_files(package: list[Module]) -> Iterator[str]:
-    """Files over the limit; the lines of tables do not count."""
-    for module in package:
-        lines = module.lines - sum(_table_lines(node) for node in module.tree.body)
-        if lines > LONGEST_FILE:
-            yield f"{module.where} has {lines} lines, tables left out, more than {LONGEST_FILE}"
-
-
-def _table_lines(node: ast.stmt) -> int:
-    """Lines of a statement that gives a name to literals (which may be wrapped in calls, as `Noun("dog")`), else 0."""
-    if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
-        return 0
-    if not all(isinstance(part, TABLE_NODES) for part in ast.walk(node.value)):
-        return 0
-    return (node.end_lineno or 0) - node.lineno + 1
 
 
 # ---- what the source never does ----
