@@ -151,6 +151,19 @@ def test_a_call_that_may_run_code_is_found(tmp_path, text, complaints):
     assert len(list(house.remote_code([tmp_path / "a.py"]))) == complaints
 
 
+# Fixtures of pytest-benchmark, -mock, -asyncio, -httpserver, -base-url, -django, -flask, -docker and -testinfra.
+FIXTURES_OF_PLUGINS = set(
+    "benchmark benchmark_weave mocker class_mocker module_mocker event_loop httpserver base_url db client live_server "
+    "app docker_services host faker".split()
+)
+
+
+def test_no_fixture_replaces_one_of_a_common_plugin():
+    fixtures = {name for path in sorted((ROOT / "tests").rglob("*.py")) for name in house.fixtures(path)}
+    assert {"ours", "real_data", "gpu_step"} <= fixtures
+    assert fixtures & FIXTURES_OF_PLUGINS == set()
+
+
 def test_no_machine_paths_in_tracked_text():
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:

@@ -15,7 +15,7 @@ gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 
 
 @pytest.fixture
-def benchmark(monkeypatch):
+def gpu_step(monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
     module = importlib.import_module("gpu_step")
     monkeypatch.setattr(module, "WARMUP", 8)
@@ -25,19 +25,19 @@ def benchmark(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["mlm-20k", "trainer-20k", "trainer-20k-tuned", "alm-250k", "align_mlm-250k"])
-def test_measures_a_cell_in_miniature(benchmark, name):
-    found = benchmark.measure(name, 256, small=True)
+def test_measures_a_cell_in_miniature(gpu_step, name):
+    found = gpu_step.measure(name, 256, small=True)
     assert found["rate"] > 0
     assert found["memory"] > 10**7
     assert found.get("flops", 1) > 0
 
 
-def run(benchmark, monkeypatch, output, *arguments):
+def run(gpu_step, monkeypatch, output, *arguments):
     monkeypatch.setattr(sys, "argv", ["gpu_step.py", "--small", "--output", str(output), *arguments])
-    return benchmark.main()
+    return gpu_step.main()
 
 
-def test_resumes_by_its_results(benchmark, monkeypatch, capsys, tmp_path):
+def test_resumes_by_its_results(gpu_step, monkeypatch, capsys, tmp_path):
     """Measured cells and those without memory are kept; failed ones are repeated, and settings must agree."""
     output, started = tmp_path / "cells.json", []
 
@@ -45,40 +45,40 @@ def test_resumes_by_its_results(benchmark, monkeypatch, capsys, tmp_path):
         started.append(command[3])
         line = json.dumps({"rate": 1000.0, "flops": 2e6, "peak": 4e9, "memory": 3e9, "waited": 0.25})
         failed = command[3] == "weam-250k"
-        return benchmark.subprocess.CompletedProcess(command, int(failed), "noise\n" + line, "Trace\nValueError: x")
+        return gpu_step.subprocess.CompletedProcess(command, int(failed), "noise\n" + line, "Trace\nValueError: x")
 
-    monkeypatch.setattr(benchmark.subprocess, "run", measured)
+    monkeypatch.setattr(gpu_step.subprocess, "run", measured)
     cells = ["mlm-20k", "mlm-250k", "weam-250k"]
-    kept = {"mlm-20k": {"error": benchmark.FULL}}
+    kept = {"mlm-20k": {"error": gpu_step.FULL}}
     output.write_text(json.dumps({"settings": {"tokens": 64, "small": True}, "cells": kept}))
     for _ in range(2):
-        run(benchmark, monkeypatch, output, "--tokens", "64", "--cells", *cells)
+        run(gpu_step, monkeypatch, output, "--tokens", "64", "--cells", *cells)
     assert started == ["mlm-250k", "weam-250k", "weam-250k"]
     shown = capsys.readouterr().out
     assert "mlm-20k              out of memory" in shown
     assert "mlm-250k                  1,000    50.0%    3.00 GB    25.0%" in shown
     assert "weam-250k            ValueError: x" in shown
-    run(benchmark, monkeypatch, output, "--tokens", "128", "--cells", "mlm-20k")
+    run(gpu_step, monkeypatch, output, "--tokens", "128", "--cells", "mlm-20k")
     assert started[3:] == ["mlm-20k"]
 
 
-def test_stops_when_its_time_is_over(benchmark, monkeypatch, capsys, tmp_path):
-    run(benchmark, monkeypatch, tmp_path / "cells.json", "--minutes", "0", "--cells", "mlm-20k")
+def test_stops_when_its_time_is_over(gpu_step, monkeypatch, capsys, tmp_path):
+    run(gpu_step, monkeypatch, tmp_path / "cells.json", "--minutes", "0", "--cells", "mlm-20k")
     assert "rerun the same command to resume" in capsys.readouterr().out
     assert not (tmp_path / "cells.json").exists()
 
 
-def test_compares_measured_cells_only(benchmark):
+def test_compares_measured_cells_only(gpu_step):
     found = {"mlm-20k": {"rate": 4.0, "flops": 10.0, "peak": 80.0}, "trainer-20k": {"rate": 2.0}}
-    values = {target.name: target.value for target in benchmark.targets(found)}
+    values = {target.name: target.value for target in gpu_step.targets(found)}
     assert (values["share of the peak"], values["mlm / Trainer's defaults"]) == (0.5, 2.0)
     assert (values["mlm / tuned Trainer"], values["weam / mlm"]) == (None, None)
 
 
-def losses(benchmark, objective, precision, **how):
-    vocab = benchmark.vocabulary(2500)
+def losses(gpu_step, objective, precision, **how):
+    vocab = gpu_step.vocabulary(2500)
     torch.manual_seed(0)
-    training = benchmark.training_of(objective, vocab, benchmark.MINIATURE, 512, precision, **how)
+    training = gpu_step.training_of(objective, vocab, gpu_step.MINIATURE, 512, precision, **how)
     return list(steps(training, Progress()))
 
 
@@ -86,8 +86,8 @@ def losses(benchmark, objective, precision, **how):
 @pytest.mark.gpu
 @pytest.mark.parametrize("objective", ["mlm", "alm", "weam"])
 @pytest.mark.parametrize("how", [{"precision": "bf16"}, {"precision": "fp16"}, {"precision": "bf16", "compiled": True}])
-def test_updates_on_a_gpu_are_those_of_single_precision(benchmark, objective, how):
-    found, expected = losses(benchmark, objective, **how), losses(benchmark, objective, "no")
+def test_updates_on_a_gpu_are_those_of_single_precision(gpu_step, objective, how):
+    found, expected = losses(gpu_step, objective, **how), losses(gpu_step, objective, "no")
     for one, other in zip(found, expected, strict=True):
         for term, loss in other.losses.items():
             assert one.losses[term] == pytest.approx(loss, rel=0.05)
@@ -97,11 +97,11 @@ def test_updates_on_a_gpu_are_those_of_single_precision(benchmark, objective, ho
 
 @gpu
 @pytest.mark.gpu
-def test_weights_on_a_gpu_do_not_depend_on_how_often_it_is_read(benchmark):
+def test_weights_on_a_gpu_do_not_depend_on_how_often_it_is_read(gpu_step):
     made = []
     for every in (1, READ_EVERY):
         torch.manual_seed(0)
-        training = benchmark.training_of("weam", benchmark.vocabulary(2500), benchmark.MINIATURE, 512, "bf16")
+        training = gpu_step.training_of("weam", gpu_step.vocabulary(2500), gpu_step.MINIATURE, 512, "bf16")
         assert list(steps(replace(training, read_every=every), Progress()))
         made.append(dict(training.model.named_parameters()))
     for name, weight in made[0].items():
@@ -110,8 +110,8 @@ def test_weights_on_a_gpu_do_not_depend_on_how_often_it_is_read(benchmark):
 
 @gpu
 @pytest.mark.gpu
-def test_updates_wait_for_a_gpu_only_to_be_read(benchmark):
-    training = benchmark.training_of("weam", benchmark.vocabulary(2500), benchmark.MINIATURE, 512, "bf16")
+def test_updates_wait_for_a_gpu_only_to_be_read(gpu_step):
+    training = gpu_step.training_of("weam", gpu_step.vocabulary(2500), gpu_step.MINIATURE, 512, "bf16")
     run = steps(training, Progress())
     for _ in range(8):
         next(run)

@@ -12,13 +12,13 @@ from interlace.models.settings import Shape
 
 
 @pytest.fixture
-def benchmark(monkeypatch):
+def load_benchmark(monkeypatch):
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
     return importlib.import_module
 
 
-def test_all_systems_have_the_same_loss(benchmark, monkeypatch, capsys):
-    module = benchmark("vocabulary_loss")
+def test_all_systems_have_the_same_loss(load_benchmark, monkeypatch, capsys):
+    module = load_benchmark("vocabulary_loss")
     names = module.systems()
     assert names[:2] == ["chunked", "plain"]
     totals = [module.measure(name, 32, 500, 16)["total"] for name in names]
@@ -30,8 +30,8 @@ def test_all_systems_have_the_same_loss(benchmark, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("size", [500, 30_000])
-def test_draws_tokens_of_the_given_vocabulary_size(benchmark, size, monkeypatch, capsys):
-    module = benchmark("weam_update")
+def test_draws_tokens_of_the_given_vocabulary_size(load_benchmark, size, monkeypatch, capsys):
+    module = load_benchmark("weam_update")
     monkeypatch.setattr(module, "SHAPE", Shape(layers=1, width=16, heads=2, max_length=128))
     monkeypatch.setattr(module, "ROWS", 2)
     monkeypatch.setattr(sys, "argv", ["weam_update.py", "--size", str(size), "--rounds", "1"])
@@ -41,8 +41,8 @@ def test_draws_tokens_of_the_given_vocabulary_size(benchmark, size, monkeypatch,
     assert "expected ratio of weam: " in shown
 
 
-def test_scores_translations_of_both_systems(benchmark, tmp_path):
-    peer = benchmark("translation_peer")
+def test_scores_translations_of_both_systems(load_benchmark, tmp_path):
+    peer = load_benchmark("translation_peer")
     (tmp_path / "data").mkdir()
     (tmp_path / "ours").mkdir()
     references = [f"ein Hund rennt durch den Schnee {number}" for number in range(40)]

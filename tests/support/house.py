@@ -339,6 +339,15 @@ def _unsafe_call(node: ast.Call) -> str:
     return ""
 
 
+def fixtures(path: Path) -> Iterator[str]:
+    """Names of the pytest fixtures that a file defines."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), str(path))):
+        if isinstance(node, ast.FunctionDef):
+            decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
+            if any(decorator.startswith("pytest.fixture") for decorator in decorators):
+                yield node.name
+
+
 def machine_paths(files: Iterable[Path]) -> Iterator[str]:
     """Absolute paths of somebody's machine in text; files that are no UTF-8 text are passed over."""
     for path in files:
