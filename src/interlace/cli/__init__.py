@@ -7,24 +7,22 @@ when the command runs, so that each starts as fast as its own imports allow.
 import json
 import logging
 import os
-import re
-from functools import partial
-from itertools import pairwise
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.logging import RichHandler
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
-from interlace.core.errors import DataError, did_you_mean
+from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.registry import Registry
 from interlace.core.settings import MAX_INTEGER
 
 COMMANDS: Registry[Any] = Registry(__name__, "command")
 
-_OUTPUTS = {"--output", "-o"}
 _HELP = {"help_option_names": ["-h", "--help"]}
 _main = os.environ.get("RANK", "0") == "0"  # only the first of torchrun's processes prints
 notes = Console(stderr=True, quiet=not _main)
@@ -38,72 +36,62 @@ Code = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable output.")]
 
 
-def _type_of(shown: Any, ctx: Any) -> str:
-    """Return the type of an option as help shows it: TEXT, PATH, INTEGER, choices as they are; empty for a flag."""
-    name = re.sub(r"^<(?:list\[)?(.*?)\]?>", r"\1", shown(ctx))
-    return {"bool": "", "str": "TEXT", "path": "PATH", "Path": "PATH", "int": "INTEGER", "float": "NUMBER"}.get(
-        name.removesuffix(" range"), name
-    )
+def checked(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the command with checks that hold for all commands: of numbers, and of files to write."""
 
+    @wraps(command)
+    def run(**params: Any) -> Any:
+        for name, value in params.items():
+            if isinstance(value, int) and abs(value) > MAX_INTEGER:
+                option = f"--{name.replace('_', '-')}"
+                raise SettingsError(f"{option}: expected at most {MAX_INTEGER}, found {len(str(value))} digits")
+        _check_outputs(params)
+        return command(**params)
 
-def _with_types(params: list[Any]) -> list[Any]:
-    for param in params:
-        if not isinstance(getattr(param, "display_type", None), partial | None):  # typer shows `<str>`, `<bool>`
-            param.display_type = partial(_type_of, param.display_type)
-    return params
+    return run
 
 
 def _check_outputs(params: dict[str, Any]) -> None:
     """Reject a file to write (a parameter `into` or `.._into`) that is also read."""
-    outputs = {name for name in params if name.endswith("into") and params[name] is not None}
-    given = [value for name, value in params.items() if name not in outputs]
-    inputs = [one for value in given for one in (value if isinstance(value, list | tuple) else [value])]
-    for path in (params[name] for name in outputs):
-        if path.is_file() and any(isinstance(one, Path) and one.exists() and one.samefile(path) for one in inputs):
-            raise DataError(f"{path}: is also the input; write to another file")
-
-
-class _Command(TyperCommand):
-    """A command with conventional types in its help; rejects outputs that are inputs, or empty: this folder."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        return _with_types(super().get_params(ctx))
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        for option, value in pairwise([*args, "--"]):
-            if (option in _OUTPUTS and not value) or option in {f"{name}=" for name in _OUTPUTS}:
-                raise typer.BadParameter(f"{option.rstrip('=')}: expected a path, found an empty one")
-        rest = super().parse_args(ctx, args)
-        for name, value in ctx.params.items():
-            if isinstance(value, int) and abs(value) > MAX_INTEGER:
-                message = f"--{name.replace('_', '-')}: expected at most {MAX_INTEGER}, found {len(str(value))} digits"
-                raise typer.BadParameter(message)
-        _check_outputs(ctx.params)
-        return rest
+    outputs = []
+    inputs = []
+    for name, value in params.items():
+        if name.endswith("into"):
+            outputs.append(value)
+        else:
+            inputs.extend(value if isinstance(value, list | tuple) else [value])
+    existing_inputs = [path for path in inputs if isinstance(path, Path) and path.exists()]
+    for output_path in outputs:
+        if output_path is None or not output_path.is_file():
+            continue
+        if any(path.samefile(output_path) for path in existing_inputs):
+            raise DataError(f"{output_path}: is also the input; write to another file")
 
 
 class _Commands(TyperGroup):
     """All commands; the module of one is imported when it is used."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        return _with_types(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
         return sorted(name.rstrip("_").replace("_", "-") for name in COMMANDS.names())
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - as above
         module = cmd_name.replace("-", "_")
-        found = [name for name in COMMANDS.names() if name.rstrip("_") == module]
-        if not found:
-            return None
-        app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-        app.command(name=cmd_name, cls=_Command, context_settings=_HELP)(COMMANDS.get(found[0]))
-        return typer.main.get_command(app)
+        for name in COMMANDS.names():
+            if name.rstrip("_") == module:
+                return typer.main.get_command(_single(cmd_name, COMMANDS.get(name)))
+        return None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args and not args[0].startswith("-") and args[0] not in (known := self.list_commands(ctx)):
-            ctx.fail(f"no command {args[0]!r}{did_you_mean(args[0], known)}")
+        commands = self.list_commands(ctx)
+        if args and not args[0].startswith("-") and args[0] not in commands:
+            ctx.fail(f"no command {args[0]!r}{did_you_mean(args[0], commands)}")
         return super().resolve_command(ctx, args)
+
+
+def _single(name: str, command: Callable[..., Any]) -> typer.Typer:
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    app.command(name=name, context_settings=_HELP)(checked(command))
+    return app
 
 
 def application() -> typer.Typer:

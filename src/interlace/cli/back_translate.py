@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from interlace.cli import Code, Json, load_plugins, notes, print_json, print_line
+from interlace.cli.common import options
 from interlace.cli.common.options import Batch, Force, Precision, ShardOfText, Tokens, parse_changes
 from interlace.core.errors import SettingsError
 
@@ -13,7 +14,7 @@ from interlace.core.errors import SettingsError
 def back_translate(
     run: Annotated[str, typer.Argument(help="A finished run, or a model folder.")],
     text: Annotated[Path, typer.Argument(help="Monolingual text, one sentence per line; may end in .gz.")],
-    into: Annotated[Path, typer.Option("--output", "-o", help="Folder for both sides: train.LANGUAGE.")],
+    into: Annotated[Path, options.output("Folder for both sides: train.LANGUAGE.")],
     source: Annotated[str, typer.Option("--from", metavar="LANGUAGE", help="Language of the text.")] = "",
     target: Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="Target language.")] = "",
     tag: Annotated[str, typer.Option("--tag", help="A word before each translated sentence, such as <BT>.")] = "",

@@ -4,9 +4,8 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from interlace.cli import notes, print_line
+from interlace.cli.common import options
 from interlace.cli.common.options import Changes, parse_changes
 from interlace.cli.common.output import print_table
 
@@ -15,7 +14,7 @@ TASKS = ("pos", "retrieval", "embedding_alignment")  # fine-tuning XNLI takes as
 
 
 def demo(
-    into: Annotated[Path, typer.Option("--output", "-o", help="Folder for the runs.")] = Path("runs/demo"),
+    into: Annotated[Path, options.output("Folder for the runs.")] = Path("runs/demo"),
     changes: Changes = [],
 ) -> None:
     """Compare MLM, ALM (translations) and ALIGN-MLM (dictionary) on the toy corpus, in minutes."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from interlace.cli import Code, Json, load_plugins, notes, print_json, print_line
+from interlace.cli.common import options
 from interlace.cli.common.options import comma_separated, parse_changes
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _DEFAULT_LANGUAGE, _DEFAULT_WORD_TOKENIZER = "en", "unicode"
 
 def derive(
     files: Annotated[list[Path], typer.Argument(help="Lines, CoNLL-U, IOB2, tables of labelled pairs, SQuAD; or .gz.")],
-    into: Annotated[Path, typer.Option("--output", "-o", help="New folder, or one written from the same files.")],
+    into: Annotated[Path, options.output("New folder, or one written from the same files.")],
     transformations: Annotated[
         str,
         typer.Option(

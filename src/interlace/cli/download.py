@@ -6,13 +6,14 @@ from typing import Annotated
 import typer
 
 from interlace.cli import Json, print_json, print_line
+from interlace.cli.common import options
 
 
 def download(
     names: Annotated[
         list[str], typer.Argument(help="NAME, NAME:LANGUAGE,.. or NAME:PAIR,..; NAME@VERSION for another version.")
     ] = [],
-    into: Annotated[Path | None, typer.Option("--output", "-o", help="Folder to write; recipes' data root.")] = None,
+    into: Annotated[Path | None, options.output("Folder to write; recipes' data root.")] = None,
     mirror: Annotated[
         str,
         typer.Option(

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from interlace.cli import Code, Json, load_plugins, print_json
+from interlace.cli.common import options
 from interlace.cli.common.options import Changes, comma_separated, parse_changes
 from interlace.cli.common.output import print_table
 from interlace.core.errors import SettingsError
@@ -29,9 +30,7 @@ def evaluate(
     ] = None,
     into: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", help="Folder for scores. Default: the run's folder; of a checkpoint, evaluations/NAME."
-        ),
+        options.output("Folder for scores. Default: the run's folder; of a checkpoint, evaluations/NAME."),
     ] = None,
     data: Annotated[
         Path | None, typer.Option("--data", metavar="DIR", help="Folder of the tasks' files. Default: the recipe's.")

@@ -6,14 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from interlace.cli import Code, Json, load_plugins, print_json, print_line
+from interlace.cli.common import options
 from interlace.core.json_files import read_json
 
 
 def export(
     run: Annotated[Path, typer.Argument(help="A finished run's folder.")],
-    into: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder to write; optional with --push-to-hub.")
-    ] = None,
+    into: Annotated[Path | None, options.output("Folder to write; optional with --push-to-hub.")] = None,
     average: Annotated[
         int | None, typer.Option("--average", min=1, help="Average this many last checkpoints and write a run.")
     ] = None,

@@ -6,11 +6,12 @@ from typing import Annotated
 import typer
 
 from interlace.cli import Code, load_plugins, print_line
+from interlace.cli.common import options
 
 
 def init(
     recipe: Annotated[str, typer.Argument(help="A recipe to start from: see `interlace list recipes`.")] = "tiny/mlm",
-    into: Annotated[Path | None, typer.Option("--output", "-o", help="File. Default: standard output.")] = None,
+    into: Annotated[Path | None, options.output("File. Default: standard output.")] = None,
     code: Code = [],
 ) -> None:
     """Print a recipe with every key, its meaning and its default: interlace init adapt/mbert:alm > mine.toml."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from interlace.cli import Code, load_plugins, notes, print_json, print_line
+from interlace.cli.common import options
 from interlace.cli.common.options import Changes, parse_changes
 
 if TYPE_CHECKING:
@@ -18,9 +19,7 @@ if TYPE_CHECKING:
 
 def pretrain(
     recipe: Annotated[str, typer.Argument(help="A TOML file, or a shipped recipe such as tiny/mlm.")],
-    into: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder of the run. Optional with --dry-run.")
-    ] = None,
+    into: Annotated[Path | None, options.output("Folder of the run. Optional with --dry-run.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate tokens, memory and time.")] = False,
     changes: Changes = [],
     code: Code = [],

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from interlace.cli import Code, Json, load_plugins, print_json, print_line
+from interlace.cli.common import options
 from interlace.cli.common.options import comma_separated, language_of
 from interlace.core.files import must_be_replaceable
 
@@ -24,9 +25,7 @@ def recommend(
     steps: Annotated[
         int | None, typer.Option("--steps", min=1, help="Updates of a run. Default: three passes, at most 20,000.")
     ] = None,
-    into: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder for a study that compares what fits.")
-    ] = None,
+    into: Annotated[Path | None, options.output("Folder for a study that compares what fits.")] = None,
     code: Code = [],
     as_json: Json = False,
 ) -> None:

@@ -6,11 +6,12 @@ from typing import Annotated
 import typer
 
 from interlace.cli import notes, print_line
+from interlace.cli.common import options
 
 
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs.")],
-    into: Annotated[Path, typer.Option("--output", "-o", help="HTML file.")] = Path("report.html"),
+    into: Annotated[Path, options.output("HTML file.")] = Path("report.html"),
 ) -> None:
     """Write one self-contained HTML page from one or several runs."""
     from interlace.report.page import write_report

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from interlace.cli import Code, load_plugins, notes, output, print_json, print_line
+from interlace.cli.common import options
 from interlace.cli.common.options import parse_changes
 from interlace.cli.common.output import print_rows, print_table
 from interlace.cli.common.progress import resume_hint, watching
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
 
 def study(
     name: Annotated[str, typer.Argument(metavar="STUDY", help="A TOML file, or a shipped study such as tiny/quick.")],
-    into: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder of the study. Optional with --dry-run.")
-    ] = None,
+    into: Annotated[Path | None, options.output("Folder of the study. Optional with --dry-run.")] = None,
     jobs: Annotated[
         int | None,
         typer.Option("--jobs", min=1, help="Parallel cells. Default: one per GPU, or by the number of cores."),

@@ -6,11 +6,12 @@ from typing import Annotated, Any
 import typer
 
 from interlace.cli import Code, load_plugins, print_line
+from interlace.cli.common import options
 from interlace.cli.common.options import comma_separated
 
 
 def toy(
-    into: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
+    into: Annotated[Path, options.output("The folder to write.")],
     languages: Annotated[
         str, typer.Option("--languages", help="Language codes, separated by commas. Default: all.")
     ] = "",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from interlace.cli import Code, load_plugins, print_line
+from interlace.cli.common import options
 from interlace.cli.common.options import Batch, Force, Precision, ShardOfText, Tokens, parse_changes
 from interlace.cli.common.output import lines_to
 from interlace.cli.common.progress import watching
@@ -36,7 +37,7 @@ def translate(
     input_: Annotated[
         Path | None, typer.Option("--input", help="Input file, gzip by suffix. Default: standard input.")
     ] = None,
-    into: Annotated[Path | None, typer.Option("--output", "-o", help="Output file, gzip by suffix.")] = None,
+    into: Annotated[Path | None, options.output("Output file, gzip by suffix.")] = None,
     beam: Annotated[int | None, typer.Option("--beam", min=1, help="Beam size (5); 1: greedy.")] = None,
     length_penalty: Annotated[
         float | None,

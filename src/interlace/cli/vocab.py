@@ -6,13 +6,14 @@ from typing import Annotated
 import typer
 
 from interlace.cli import print_line
+from interlace.cli.common import options
 
 
 def vocab(
     files: Annotated[
         list[str], typer.Argument(help="Text files; CODE:FILE names the language of a file for sampling.")
     ],
-    into: Annotated[Path, typer.Option("--output", "-o", help="Folder for the tokenizer.")],
+    into: Annotated[Path, options.output("Folder for the tokenizer.")],
     size: Annotated[int, typer.Option("--size", min=300, help="Vocabulary size, including special tokens.")] = 8000,
     kind: Annotated[str, typer.Option("--kind", help="byte-bpe, bpe, wordpiece or unigram.")] = "byte-bpe",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the sampling.")] = 0,

@@ -1,11 +1,23 @@
 """Options that several commands share, and how they are read."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from interlace.core.errors import SettingsError
+
+
+def _output_path(text: str) -> Path:
+    if not text:
+        raise typer.BadParameter("expected a path, found an empty one")
+    return Path(text)
+
+
+def output(about: str) -> Any:
+    """Return the option `--output`, with its help; an empty path, which would be this folder, is an error."""
+    return typer.Option("--output", "-o", parser=_output_path, metavar="PATH", help=about)
+
 
 Changes = Annotated[
     list[str], typer.Option("--set", help="Change a key of the recipe: train.steps=100, data_root=data (repeatable).")
@@ -89,9 +101,7 @@ ReaderName = Annotated[
         "--reader", help="Reader, such as gold or tsv. Default: lines of two files, or `|||` in one.", metavar="NAME"
     ),
 ]
-OutputFile = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Output file, gzip by suffix. Default: standard output.")
-]
+OutputFile = Annotated[Path | None, output("Output file, gzip by suffix. Default: standard output.")]
 JsonSummary = Annotated[bool, typer.Option("--json", help="Print counts and scores as JSON; requires --output.")]
 ConfidenceInput = Annotated[
     Path | None,
