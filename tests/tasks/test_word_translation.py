@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -132,6 +134,20 @@ def test_the_score_is_over_held_out_words(root, tmp_path):
     assert found["mean cosine, all"] == pytest.approx(np.mean(list(cosines.values())), abs=1e-6)
     assert found["coverage"] == 100
     assert "held out" not in scored(folder, PLACES).metrics
+
+
+def test_shared_rows_stay_with_their_words(root):
+    """Entries stand in another order than their vectors, and two of them, which differ in case, have the same one."""
+    task = WordTranslation()
+    folder = root(("Doctor", "Arzt"), ("doctor", "arzt"), ("dog", "Hund"), ("cat", "Katze"))
+    examples = replace(task.examples("test", "de", None, folder), shared=np.array([False, False, False, True]))
+    # cat is no neighbor of Katze; doctor and dog are found. Only cat shares an embedding row with a training entry.
+    vectors = at("en", cat=170, dog=90, doctor=0), at("de", arzt=0, Hund=90, Katze=60)
+    found = task.measure_words({side.language: side for side in vectors}, examples)
+    assert found["p@1 cosine"] == 100
+    assert found["p@1 cosine, all"] == pytest.approx(200 / 3)
+    assert found["held out"] == pytest.approx(200 / 3)
+    assert found.outcomes.weight.tolist() == [1, 0, 1, 0]  # Doctor, doctor, dog, cat
 
 
 def test_reads_the_training_dictionaries_of_a_run(root, tmp_path):

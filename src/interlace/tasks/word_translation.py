@@ -127,7 +127,9 @@ class WordTranslation(DictionaryTask):
         """
         sides = [vectors_of(self.name, vectors, language).top(self.max_words) for language in examples.languages]
         found = self._entries_with_vectors(sides[0], sides[1], examples)
-        rows = np.unique(found[:, :2], axis=0)
+        # Entries that differ in case only may have the same rows: one of `rows` for them all.
+        rows, row_of_entry = np.unique(found[:, :2], axis=0, return_inverse=True)
+        shared = np.bincount(row_of_entry, examples.shared[found[:, 2]]) > 0
         spelled = [[side.words[row] for row in rows[:, number]] for number, side in enumerate(sides)]
         words = np.unique(rows[:, 0], return_inverse=True)[1]
         around = self._around(sides, rows, examples.frequent)
@@ -146,7 +148,7 @@ class WordTranslation(DictionaryTask):
             means = {"mean cosine": float(cosines[entries].mean()), "mean distance": float(distances[entries].mean())}
             return {**metrics, **means, "identical": _percent(identical[kept])}
 
-        groups = examples.trained.groups(words, examples.shared[found[:, 2]], *spelled)
+        groups = examples.trained.groups(words, shared, *spelled)
         metrics = groups.metrics(f"{self.name}, {'-'.join(examples.languages)}", measure)
         numbers = {word: number for number, word in enumerate(dict.fromkeys(examples.source))}
         outcomes = groups.outcomes(
