@@ -7,8 +7,10 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from interlace.core.errors import CheckpointError, SettingsError
+from interlace.data.vocab import Vocab
 from interlace.models.build import from_shape, load
 from interlace.models.settings import Shape
+from little_checkpoints import save
 
 
 def tiny(family="bert", **more):
@@ -142,12 +144,30 @@ def test_rejects_missing_weights_and_weights_of_another_shape(folder):
         load(folder)
 
 
-def test_accepts_tables_larger_than_the_vocabulary_but_no_other_padding_id(folder, vocab):
+def test_accepts_tables_larger_than_the_vocabulary(folder, vocab):
     vocab.size = 35
     assert load(folder, vocab).vocab_size == 40
     vocab.size = 41
     with pytest.raises(CheckpointError, match="the model has 40 tokens, the vocabulary 41"):
         load(folder, vocab)
-    vocab.size, vocab.pad = 40, 3
-    with pytest.raises(CheckpointError, match=r"pads with id 1, the vocabulary with 3"):
-        load(folder, vocab)
+
+
+@pytest.mark.parametrize("kind", ["mbert", "mmbert", "xlm"])
+def test_the_padding_is_the_tokenizers(kind, tmp_path):
+    """Published configurations may have another one, as that of multilingual-e5-small."""
+    save(kind, tmp_path)
+    vocab = Vocab.load(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config["pad_index" if kind == "xlm" else "pad_token_id"] = vocab.pad + 1
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    backbone = load(tmp_path, vocab)
+    assert backbone.model.get_input_embeddings().padding_idx == vocab.pad
+    assert backbone.model.config.pad_token_id == vocab.pad
+
+
+def test_positions_that_depend_on_the_padding_need_the_tokenizers(tmp_path):
+    save("xlm-r", tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps({**config, "pad_token_id": 3}))
+    with pytest.raises(CheckpointError, match=r"pads with id 3, the vocabulary with 1"):
+        load(tmp_path, Vocab.load(tmp_path))

@@ -319,6 +319,7 @@ def load(
             return _load_seq2seq(folder, config, vocab, adapt, attention)
     if vocab is not None:
         check_vocab(config, vocab, folder)
+        config = _with_padding(config, vocab.pad)
     files = weight_files(folder)
     model, info = _open(folder, config, attention, seed)
     family, drawn = MODEL_TYPES[config["model_type"]], sorted(info["missing_keys"])
@@ -336,19 +337,28 @@ def load(
 
 
 def check_vocab(config: dict[str, Any], vocab: Vocab, folder: Path) -> None:
-    """Check that the tokenizer is the checkpoint's, by its size and its padding."""
+    """Check that the tokenizer is the checkpoint's, by its size, and by its padding where positions depend on it."""
     rows = int(config.get("vocab_size", config.get("n_words", 0)))
     size = vocab.size if vocab.extension is None else vocab.extension.base
     if not size <= rows <= size + max(128, size // 50):  # embeddings may have more rows: rounded up, or 2 % more
         raise CheckpointError(
             f"{folder}: the model has {rows} tokens, the vocabulary {size}; use the checkpoint's own tokenizer"
         )
-    pad = config.get("pad_token_id", config.get("pad_index"))
-    if pad is not None and pad != vocab.pad:
+    pad = config.get("pad_token_id")
+    numbers_positions_by_padding = MODEL_TYPES[config["model_type"]].name == "roberta"
+    if numbers_positions_by_padding and pad is not None and pad != vocab.pad:
         raise CheckpointError(
             f"{folder}: the model pads with id {pad}, the vocabulary with {vocab.pad}; "
             "use the checkpoint's own tokenizer"
         )
+
+
+def _with_padding(config: dict[str, Any], pad: int) -> dict[str, Any]:
+    """Return the configuration with the tokenizer's padding; published ones may have another, which no text has."""
+    padding = {"pad_token_id": pad}
+    if config["model_type"] == "xlm":
+        padding["pad_index"] = pad
+    return {**config, **padding}
 
 
 def _open(folder: Path, config: dict[str, Any], attention: Attention, seed: int) -> tuple[Any, dict[str, Any]]:
