@@ -155,30 +155,44 @@ def mixture(root, **dictionary):
 def test_stores_entries_with_their_split_and_status(root, tmp_path):
     into = tmp_path / "run"
     into.mkdir()
-    store_dictionaries(mixture(root, share=0.5), into)
+    store_dictionaries(mixture(root, share=0.5), recipe(root), into)
     rows = [line.split("\t") for line in read_lines(into / "dictionaries" / "align_mlm.en-de.tsv")]
-    assert rows[0] == ["source", "target", "part", "status"]
+    assert rows[0] == ["en", "de", "part", "status"]
     assert {(source, target) for source, target, *_ in rows[1:]} == set(zip(EN, DE, strict=True))
     parts = Counter(part for _, _, part, _ in rows[1:])
     assert (parts["train"], parts["held-out"] + parts["overlap"]) == (4, 4)
     assert {fate for *_, fate in rows[1:]} == {"used"}
     source = SimpleNamespace(objective="mlm", prepared=SimpleNamespace(dictionaries=None))
-    store_dictionaries(SimpleNamespace(sources=[source]), tmp_path)
+    store_dictionaries(SimpleNamespace(sources=[source]), recipe(root), tmp_path)
     assert not (tmp_path / "dictionaries").exists()
+
+
+def test_a_continued_run_keeps_the_dictionaries_of_its_start(root, tmp_path):
+    first = tmp_path / "first"
+    first.mkdir()
+    store_dictionaries(mixture(root), recipe(root), first)
+    without = SimpleNamespace(sources=[SimpleNamespace(objective="mlm", prepared=SimpleNamespace(dictionaries=None))])
+    second = tmp_path / "second"
+    second.mkdir()
+    store_dictionaries(without, recipe(root, model={"start": str(first / "model")}), second)
+    names = [path.name for path in sorted((second / "dictionaries").iterdir())]
+    assert names == ["start0.align_mlm.en-de.tsv", "start0.align_mlm.es-en.tsv"]
+    stored = first / "dictionaries/align_mlm.en-de.tsv"
+    assert (second / "dictionaries" / names[0]).read_bytes() == stored.read_bytes()
 
 
 def test_rejects_changed_dictionary_when_resuming(root, tmp_path):
     into = tmp_path / "run"
     (into / "checkpoints").mkdir(parents=True)
-    store_dictionaries(mixture(root), into)
+    store_dictionaries(mixture(root), recipe(root), into)
     write_lines(root / "en-de.txt", map("\t".join, zip(EN, reversed(DE), strict=True)))
-    store_dictionaries(changed := mixture(root), into)  # nothing is lost before the first checkpoint
+    store_dictionaries(changed := mixture(root), recipe(root), into)  # nothing is lost before the first checkpoint
     assert "old\tStraße\ttrain\tused" in read_lines(into / "dictionaries" / "align_mlm.en-de.tsv")
     (into / "checkpoints" / "step-4").mkdir()
-    store_dictionaries(changed, into)
+    store_dictionaries(changed, recipe(root), into)
     write_lines(root / "en-de.txt", map("\t".join, zip(EN, DE, strict=True)))
     with pytest.raises(RunError, match=r"align_mlm\.en-de\.tsv: the entries have changed"):
-        store_dictionaries(mixture(root), into)
+        store_dictionaries(mixture(root), recipe(root), into)
 
 
 def test_logs_both_losses_and_scores_held_out_entries(root, tmp_path):

@@ -155,14 +155,16 @@ def test_reads_the_training_dictionaries_of_a_run(root, tmp_path):
     kept = tmp_path / "run/dictionaries"
     kept.mkdir(parents=True)
     (kept / "align_mlm.de-en.tsv").write_text(
-        "source\ttarget\tpart\tstatus\n"
-        "Maus\tmouse\ttrain\tused\nKatze\tcat\ttrain\tidentical\nHund\tdog\theld-out\tused\n"
+        "de\ten\tpart\tstatus\nMaus\tmouse\ttrain\tused\nKatze\tcat\ttrain\tidentical\nHund\tdog\theld-out\tused\n"
     )
-    (kept / "align_mlm.en-fr.tsv").write_text("source\ttarget\tpart\tstatus\ncat\tchat\ttrain\tused\n")
+    # Words of other pairs and of the start count for their own languages.
+    (kept / "align_mlm.en-fr.tsv").write_text("en\tfr\tpart\tstatus\ncat\tchat\ttrain\tused\n")
+    (kept / "start0.align_mlm.de-fr.tsv").write_text("de\tfr\tpart\tstatus\nHund\tchien\ttrain\tused\n")
     task = WordTranslation().bind([], tmp_path / "run")
     assert task.dump() == WordTranslation().dump()  # so that a run that is moved keeps its scores
     trained = task.examples("test", "de", None, folder).trained
-    assert (trained.source, trained.target) == ({"mouse"}, {"maus"})
+    assert (trained.source, trained.target) == ({"mouse", "cat"}, {"maus", "hund"})
+    assert set(trained.words) == {"mouse", "Maus", "cat", "chat", "Hund", "chien"}
     assert WordTranslation().bind([]).examples("test", "de", None, folder).trained.source == frozenset()
 
 

@@ -53,8 +53,8 @@ def checked(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _check_outputs(params: dict[str, Any]) -> None:
     """Reject a file to write (a parameter `into` or `.._into`) that is also read."""
-    outputs = []
-    inputs = []
+    outputs: list[Path | None] = []
+    inputs: list[Any] = []
     for name, value in params.items():
         if name.endswith("into"):
             outputs.append(value)

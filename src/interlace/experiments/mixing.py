@@ -29,6 +29,7 @@ from interlace.embeddings import WordVectors, induce_lexicon, languages_in
 from interlace.experiments.corpora import align_corpus, code_hash
 from interlace.experiments.prepare import Materials, sides_of
 from interlace.experiments.recipe import CorpusGroup, Recipe
+from interlace.experiments.records import run_of, starting_points
 from interlace.models.families import Traits
 from interlace.objectives import Objective, Resources
 from interlace.objectives.common.dictionaries import Dictionary, DictionaryPart, DictionarySplit, EntryStatus
@@ -268,8 +269,11 @@ def _count(recipe: Recipe, settings: Dictionary, group: CorpusGroup, corpus: str
     return Lexicon.read(path) if path.stat().st_size else Lexicon.of([])
 
 
-def store_dictionaries(mixture: Mixture, into: Path) -> None:
-    """Write the dictionary splits of all objectives into the run's folder; raise a RunError if others are there."""
+def store_dictionaries(mixture: Mixture, recipe: Recipe, into: Path) -> None:
+    """Write the dictionary splits of all objectives into the run's folder; raise a RunError if others are there.
+
+    Those of the runs that the model starts from are copied: their words were trained on, too.
+    """
     splits = {
         f"{source.objective}.{split.name}": split
         for source in mixture.sources
@@ -278,6 +282,10 @@ def store_dictionaries(mixture: Mixture, into: Path) -> None:
     }
     if not checkpoint.steps_in(into / "checkpoints"):
         write_dictionaries(splits, into)
+        for number, start in enumerate(starting_points(recipe)):
+            for path in sorted((run_of(start) / DICTIONARIES).glob("*.tsv")):
+                (into / DICTIONARIES).mkdir(exist_ok=True)
+                write_lines(into / DICTIONARIES / f"start{number}.{path.name}", read_lines(path))
         return
     for name, split in splits.items():
         path = file_in(into / DICTIONARIES, f"{name}.tsv")
@@ -298,7 +306,8 @@ def write_dictionaries(splits: Mapping[str, DictionarySplit], into: Path) -> Non
 
 
 def _lines(split: DictionarySplit) -> Iterator[str]:
-    yield "source\ttarget\tpart\tstatus"
+    source_language, target_language = split.languages
+    yield f"{source_language}\t{target_language}\tpart\tstatus"
     parts, statuses = ([one.name.lower().replace("_", "-") for one in kind] for kind in (DictionaryPart, EntryStatus))
     known = split.statuses if split.statuses is not None else [EntryStatus.USED] * len(split.parts)
     for entry, (part, status) in enumerate(zip(split.parts, known, strict=True)):

@@ -89,7 +89,7 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callabl
     before = monitoring.concept_vectors(backbone, vocab, words)
     mixture = build_mixture(recipe, materials, backbone.traits)
     if main:
-        store_dictionaries(mixture, into)
+        store_dictionaries(mixture, recipe, into)
         for source in mixture.sources:
             for note in source.learner.notes(source.plan.examples(0), source.prepared):
                 log.info("%s", note)

@@ -301,10 +301,7 @@ class Lineage:
         """Follow the starting points of encoder, decoder and embeddings through run folders."""
         recipes, unknown = [recipe], list[str]()
         for each in recipes:  # grows inside the loop
-            model, decoder = each.model, each.model.decoder
-            encoder_start = model.start if model.take != "none" else None
-            decoder_start = decoder.start if decoder is not None and decoder.take != "none" else None
-            for start in filter(None, (encoder_start, decoder_start, model.vectors)):
+            for start in starting_points(each):
                 before = _recipe_of(start)
                 if before is None:
                     unknown.append(start)
@@ -313,9 +310,26 @@ class Lineage:
         return cls(recipes, list(dict.fromkeys(unknown)))
 
 
+def starting_points(recipe: Recipe) -> list[str]:
+    """Return the folders or names of what encoder, decoder and embeddings start from."""
+    model = recipe.model
+    starts = []
+    if model.take != "none":
+        starts.append(model.start)
+    if model.decoder is not None and model.decoder.take != "none":
+        starts.append(model.decoder.start)
+    starts.append(model.vectors)
+    return [start for start in starts if start]
+
+
+def run_of(start: str) -> Path:
+    """Return the folder of the run that a model or vectors would belong to."""
+    return Path(start).expanduser().resolve().parent
+
+
 def _recipe_of(start: str) -> Recipe | None:
     """Return the recipe of the run that a model or vectors belong to; None if there is no readable one."""
-    path = Path(start).expanduser().resolve().parent / RECIPE
+    path = run_of(start) / RECIPE
     try:
         found = read_json(path, dict[str, Any], None) if Path(start).expanduser().is_dir() else None
         return None if found is None else Recipe.read(found, str(path))

@@ -8,7 +8,7 @@ their embedding rows occurs in such an entry. The main metric is over held-out w
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -28,7 +28,8 @@ from interlace.text.lines import read_lines
 
 log = logging.getLogger(__name__)
 
-DICTIONARIES = "dictionaries"  # folder of a run: entries that objectives drew, as source, target, part and status
+# Folder of a run: entries that its objectives, and those of its start, drew. Columns: two languages, part, status.
+DICTIONARIES = "dictionaries"
 
 
 class DictionaryTask(ProbeTask):
@@ -60,19 +61,31 @@ class DictionaryTask(ProbeTask):
         return [*super().read_files(split, language, root), *(part.path for part in parts)]
 
     def training_entries(self, query: FileQuery) -> TrainingEntries:
-        """Return entries that the run, or a compared system, was trained on; raise a DataError for other files."""
-        entries: list[tuple[str, str]] = []
+        """Return the words that the run, its start or a compared system was trained on; raise a DataError if damaged.
+
+        A word of a dictionary between any two languages counts for its own language.
+        """
+        words: dict[str, set[str]] = {query.source: set(), query.language: set()}
         for part in find_parts(self.training_dictionaries, query) if self.training_dictionaries is not None else []:
             pairs = list(zip(*read_entries(part.path), strict=True))
-            entries += pairs[part.rows] if part.rows else pairs
-        pair = (query.source, query.language)
-        for languages in (pair, pair[::-1]):  # dictionaries of the run may be of either direction
-            name = f"{DICTIONARIES}/*.{'-'.join(languages)}.tsv"
-            for path in sorted(self._run.glob(name)) if self._run is not None else ():
-                for cells in (line.split("\t") for line in read_lines(path)):
-                    if cells[2:] == ["train", "used"]:
-                        entries.append((cells[0], cells[1]) if languages == pair else (cells[1], cells[0]))
-        return TrainingEntries.of(entries)
+            for source, target in pairs[part.rows] if part.rows else pairs:
+                words[query.source].add(source)
+                words[query.language].add(target)
+        if self._run is not None:
+            for path in sorted((self._run / DICTIONARIES).glob("*.tsv")):
+                for language, word in _trained_words(path):
+                    words.setdefault(language, set()).add(word)
+        return TrainingEntries.of(words, query.source, query.language)
+
+
+def _trained_words(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield (language, word) of both words of each entry that a run was trained on."""
+    lines = read_lines(path)
+    languages = next(lines, "").split("\t")[:2]
+    for line in lines:
+        cells = line.split("\t")
+        if cells[2:] == ["train", "used"]:
+            yield from zip(languages, cells[:2], strict=True)
 
 
 def read_entries(path: Path) -> tuple[list[str], list[str]]:
@@ -85,18 +98,21 @@ def read_entries(path: Path) -> tuple[list[str], list[str]]:
 
 @dataclass(frozen=True)
 class TrainingEntries:
-    """Words of the entries that were trained on, case-folded; `words`: of both sides, as written."""
+    """Words that were trained on.
+
+    source, target: of the languages of the scored dictionary, case-folded. words: of all languages, as written.
+    """
 
     source: frozenset[str] = frozenset()
     target: frozenset[str] = frozenset()
     words: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, entries: Iterable[tuple[str, str]]) -> TrainingEntries:
-        """Collect the words of both sides."""
-        sides = [dict.fromkeys(side) for side in zip(*entries, strict=True)] or [{}, {}]
-        source, target = (frozenset(word.casefold() for word in side) for side in sides)
-        return cls(source, target, tuple(sides[0] | sides[1]))
+    def of(cls, words: Mapping[str, Iterable[str]], source: str, target: str) -> TrainingEntries:
+        """Collect the words that were trained on, by language, for a dictionary between two of these."""
+        folded = {language: frozenset(word.casefold() for word in words[language]) for language in (source, target)}
+        every_word = sorted({word for of_language in words.values() for word in of_language})
+        return cls(folded[source], folded[target], tuple(every_word))
 
     def shares_rows(self, vocab: Vocab, *sides: Ragged) -> NDArray[np.bool_]:
         """(m,) whether an embedding row of an entry was trained on; sides: m rows of token ids, by language.
