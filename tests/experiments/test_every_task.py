@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 from typer.testing import CliRunner
 
 from interlace.cli import application
-from interlace.core.errors import SettingsError
+from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
 from interlace.experiments.prepare import data_root
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
@@ -255,3 +257,40 @@ def test_encoder_only_models_reject_generation_tasks(name, run):
     arguments = ["evaluate", str(run), "--tasks", name, *options(name)]
     with pytest.raises(SettingsError, match=name):
         CliRunner().invoke(application(), arguments, catch_exceptions=False)
+
+
+def spoiled(run, folder, spoil):
+    """A copy of the run whose weights, by name, were changed in place."""
+    shutil.copytree(run, folder)
+    path = folder / "model/model.safetensors"
+    weights = load_file(path)
+    spoil(weights)
+    save_file(weights, path, {"format": "pt"})
+    return folder
+
+
+@pytest.mark.parametrize("name", [name for kind, name in SCORED if kind == "run"])
+def test_a_model_with_nan_has_no_score(name, run, tmp_path):
+    """A comparison with NaN is false, so that every rank would be 1."""
+
+    def spoil(weights):
+        weights["model.embeddings.tok_embeddings.weight"][300:310] = math.nan
+
+    arguments = ["evaluate", str(spoiled(run, tmp_path / "run", spoil)), "--tasks", name, *options(name)]
+    with pytest.raises(CheckpointError, match=r"values of .*embeddings.* are not finite"):
+        CliRunner().invoke(application(), arguments, catch_exceptions=False)
+
+
+READ_EMBEDDINGS_ONLY = {"embedding_alignment", "word_translation", "word_similarity"}
+
+
+@pytest.mark.parametrize("name", [name for kind, name in SCORED if kind == "run" and name not in READ_EMBEDDINGS_ONLY])
+def test_a_model_whose_states_overflow_has_no_score(name, run, tmp_path):
+    """Its weights are finite; what is trained diverges at once, and the start is named as the cause."""
+
+    def spoil(weights):
+        weights["model.embeddings.norm.weight"].mul_(1e38)
+
+    arguments = ["evaluate", str(spoiled(run, tmp_path / "run", spoil)), "--tasks", name, "--seeds", "1"]
+    with pytest.raises((DataError, RunError), match=r"not finite|the model that it starts from"):
+        CliRunner().invoke(application(), [*arguments, *options(name)], catch_exceptions=False)

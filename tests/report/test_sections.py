@@ -235,6 +235,18 @@ def test_words_are_drawn_before_and_after_training(make_run):
     assert found.body.index("mlm, before training") < found.body.index("mlm, after training")
 
 
+def test_a_run_with_nan_costs_the_others_no_page(make_run):
+    concepts = [{"en": f"w{n}", "de": f"v{n}"} for n in range(8)]
+    folders = [make_run("good", gain=0.0), make_run("broken", gain=0.0)]
+    vectors = np.float32(np.random.default_rng(0).normal(size=(16, 12)))
+    for folder, after in zip(folders, [vectors, vectors * np.nan], strict=True):
+        save_file({"before": vectors, "after": after}, folder / "words.safetensors", {"concepts": json.dumps(concepts)})
+    found = section("word_maps", folders, "Words and")
+    assert "good, after training" in found.body
+    assert "broken" not in found.body
+    assert "Left out, with vectors that are not finite: broken." in found.lead
+
+
 def parts(tokens, corpus, sides=None):
     """(language, tokens) of each part of a training example."""
     row = SampleRow(tokens=tokens.split(), sides=sides or [])

@@ -22,6 +22,7 @@ from interlace.aligners.common.inputs import check_usable
 from interlace.alignment import CHUNK, WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import SettingsError
+from interlace.core.finite import check_finite
 from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
 from interlace.core.settings import Settings
@@ -259,6 +260,8 @@ class WordEncoder:
                 states = self.backbone.encode(tensors)
             else:
                 states = self.backbone.hidden_states(tensors)[self.layer]
+        if not states.sum().isfinite():  # NaN has no neighbors, and would align no words without a word
+            check_finite(states.float().cpu().numpy(), "sentences' vectors")
         return Units(states.float(), torch.from_numpy(layout.words).to(self.backbone.device))
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from interlace.core.finite import check_finite
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Generator
 
@@ -34,8 +35,9 @@ _GPU_FACTOR = 16  # larger blocks keep a GPU busy
 
 
 def unit(vectors: NDArray[Any]) -> Floats:
-    """(n, H) rows scaled to length 1; rows of zeros remain."""
+    """(n, H) rows scaled to length 1; rows of zeros remain. Raise a DataError if a value is not finite."""
     vectors = np.asarray(vectors, np.float32)
+    check_finite(vectors, "vectors")
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, np.finfo(np.float32).tiny), np.float32)
 

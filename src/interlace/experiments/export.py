@@ -16,6 +16,7 @@ from torch import nn
 
 from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.core.files import atomic_folder, must_be_replaceable
+from interlace.core.finite import check_finite_weights
 from interlace.core.hub import is_reachable
 from interlace.core.json_files import write_json
 from interlace.data.vocab import Vocab
@@ -23,6 +24,7 @@ from interlace.experiments.card import CARD, card_text, write_card
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.records import finished_recipe, save_model
 from interlace.models.build import load
+from interlace.models.checkpoint_files import iter_weights
 from interlace.tasks.common.dictionaries import DICTIONARIES
 from interlace.training import checkpoint
 from interlace.training.run_folder import RECIPE, RUN, read_run
@@ -34,10 +36,12 @@ AVERAGED = "averaged.json"
 def export_model(run: Path, into: Path) -> Path:
     """Copy the model of a finished run to a folder; replace a model that is already there.
 
-    Raise a DataError if the folder holds other files, a RunError if the run is not finished.
+    Raise a DataError if the folder holds other files, a RunError if the run is not finished, a CheckpointError if a
+    weight is not finite.
     """
     must_be_replaceable(into, "config.json", "model")
     _finished(run)
+    check_finite_weights(iter_weights(run / "model"), str(run / "model"))
     with atomic_folder(into) as partial:
         shutil.copytree(run / "model", partial, dirs_exist_ok=True)
     return into

@@ -13,7 +13,7 @@ import numpy as np
 from accelerate import Accelerator, DistributedType
 from numpy.typing import NDArray
 
-from interlace.core.errors import SettingsError
+from interlace.core.errors import RunError, SettingsError
 from interlace.core.json_files import checked, write_json
 from interlace.core.store import leaves
 from interlace.experiments import monitoring, records
@@ -112,11 +112,21 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callabl
     _train(training, progress, [*_callbacks(recipe, into, training, progress, rows, materials), callback], into)
     for tracker in accelerator.trackers:
         tracker.finish()
+    _check_last_updates(training, progress)
     if main:
         seconds = {"data": prepared - begun, "training": time.perf_counter() - prepared}
         _finish(recipe, into, training, progress, materials, seconds, words, before)
     accelerator.wait_for_everyone()
     return into / "model"
+
+
+def _check_last_updates(training: Training, progress: Progress) -> None:
+    """Raise a RunError if the last updates were skipped; `fp16` skips some to find its scale."""
+    if progress.skipped and training.loss_scale is None:
+        raise RunError(
+            f"the last {progress.skipped} of {progress.done} updates were skipped, because losses or gradients were "
+            "not finite: training has diverged; restart with a lower learning rate or a longer warm-up"
+        )
 
 
 def _check_settings(recipe: Recipe, backbone: Backbone, rows: list[HeldOutBatches]) -> None:

@@ -20,6 +20,7 @@ from typing_extensions import TypedDict
 from interlace import __version__
 from interlace.core.errors import InterlaceError, RunError, SettingsError
 from interlace.core.files import atomic
+from interlace.core.finite import check_finite_weights
 from interlace.core.json_files import json_record, read_json, write_json
 from interlace.core.registry import plugin_files
 from interlace.core.store import leaves
@@ -393,7 +394,11 @@ class ModelMetadata:
 
 
 def save_model(backbone: Backbone, vocab: Vocab, recipe: Recipe, folder: Path) -> None:
-    """Write a model as a self-contained folder, with metadata if it translates, else for sentence-transformers."""
+    """Write a model as a self-contained folder, with metadata if it translates, else for sentence-transformers.
+
+    Raise a CheckpointError if a weight is not finite.
+    """
+    check_finite_weights(backbone.named_parameters(), f"the model to write to {folder}")
     backbone.save_pretrained(folder, vocab, fold_language=recipe.export.fold_language)
     if recipe.seq2seq:
         ModelMetadata.of(recipe).write(folder)

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from interlace.core.errors import CheckpointError, MissingDependencyError, SettingsError, did_you_mean
+from interlace.core.finite import check_finite_weights
 from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.data.vocab import Vocab
 from interlace.models.attention import NAME, install_kernels
@@ -326,6 +327,7 @@ def load(
     if others := [name for name in drawn if not name.startswith(family.head)]:
         raise CheckpointError(f"{folder}: lacks {len(others)} weights of a {family.name} encoder, such as {others[0]}")
     notes = (f"{folder}: its vocabulary head is incomplete; random weights: {', '.join(drawn)}",) if drawn else ()
+    check_finite_weights(model.named_parameters(), str(folder))
     adapt(model)
     prefix = f"{model.base_model_prefix}."
     bare = not any(name.startswith(prefix) for name in files)  # written from an encoder alone
@@ -390,6 +392,7 @@ def _load_seq2seq(
     for model in (encoder.model, decoder.model):
         if vocab is not None:
             check_vocab(model.config.to_dict(), vocab, folder)
+        check_finite_weights(model.named_parameters(), str(folder))
         adapt(model)
     if attention != "auto":
         encoder.model.set_attn_implementation(attention)

@@ -113,6 +113,13 @@ def read_weights(files: Mapping[str, Path], names: Collection[str]) -> dict[str,
     return tensors
 
 
+def iter_weights(folder: Path) -> Iterator[tuple[str, Tensor]]:
+    """Yield (name, weight) of all weights, one in memory at a time."""
+    files = weight_files(folder)
+    for name in files:
+        yield name, read_weights(files, [name])[name]
+
+
 @contextmanager
 def opening(folder: Path) -> Iterator[None]:
     """Convert any error of transformers about a folder to a CheckpointError that names it."""

@@ -159,7 +159,12 @@ def _resampled(columns: Floats, rng: Generator, draws: int) -> Floats:
 
 
 def _percentiles(values: Floats, level: float) -> tuple[float, float]:
-    """Return the ends of the middle `level` of the finite values; a draw without weight has no score."""
+    """Return the ends of the middle `level` of the finite values, nan if there are none.
+
+    A draw without weight has no score, and neither has one with an example whose score is not finite.
+    """
+    if not np.isfinite(values).any():
+        return math.nan, math.nan
     low, high = np.quantile(values[np.isfinite(values)], [(1 - level) / 2, (1 + level) / 2])
     return float(low), float(high)
 

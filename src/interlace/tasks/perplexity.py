@@ -16,6 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from interlace.core.errors import CheckpointError, DataError, SettingsError
+from interlace.core.finite import check_finite
 from interlace.core.randomness import Purpose, generator
 from interlace.objectives import BoolOrAuto
 from interlace.scores.examples import Examples, identity_of
@@ -141,6 +142,7 @@ class Perplexity(ProbeTask):
             else:
                 likelihood = likelihoods.pseudo_likelihood if kind == "pseudo" else likelihoods.masked_likelihood
                 found = likelihood(backbone, vocab, measured, limits)
+        check_finite(found.nats, "losses of sentences")
         cut = 100 * (1 - len(known) / len(drawn.ids.flat))
         metrics = {**self._metrics(kind, found), "unknown": unknown, "cut": cut, "sentences": float(len(measured))}
         per_word = self.per == "word" and kind != "masked"

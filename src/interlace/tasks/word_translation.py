@@ -129,7 +129,7 @@ class WordTranslation(DictionaryTask):
         found = self._entries_with_vectors(sides[0], sides[1], examples)
         # Entries that differ in case only may have the same rows: one of `rows` for them all.
         rows, row_of_entry = np.unique(found[:, :2], axis=0, return_inverse=True)
-        shared = np.bincount(row_of_entry, examples.shared[found[:, 2]]) > 0
+        shared = np.bincount(row_of_entry.ravel(), examples.shared[found[:, 2]]) > 0
         spelled = [[side.words[row] for row in rows[:, number]] for number, side in enumerate(sides)]
         words = np.unique(rows[:, 0], return_inverse=True)[1]
         around = self._around(sides, rows, examples.frequent)

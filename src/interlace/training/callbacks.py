@@ -91,6 +91,12 @@ class HeldOutEvaluation:
             return
         scores = self.measure()
         self.record({"kind": "evaluation", "step": step.index, "scores": scores})
+        not_finite = [name for name in scores if name.endswith("/mean") and not math.isfinite(scores[name])]
+        if not_finite and step.index == self.last:
+            raise RunError(
+                f"step {step.index}: {not_finite[0].partition('/')[0]} is {scores[not_finite[0]]}: training has "
+                "diverged; restart with a lower learning rate or a longer warm-up"
+            )
         means = ", ".join(f"{name.partition('/')[0]} {scores[name]:.2f}" for name in scores if name.endswith("/mean"))
         log.info("step %d: %s", step.index, means or "evaluated")
         cost = early_stopping_cost(scores, self.by)

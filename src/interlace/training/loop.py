@@ -353,10 +353,10 @@ def _check_finite(training: Training, progress: Progress, step: TrainingStep) ->
     where = f"step {step.index}, {step.objective}/{step.corpus}: the {name} is {number}"
     most = MAX_SKIPPED if training.loss_scale is None else MAX_SKIPPED_FP16
     if progress.skipped >= min(most, training.last):
-        raise RunError(
-            f"{where}, as in {progress.skipped} updates in a row: training has diverged; restart with a lower learning "
-            "rate or a longer warm-up"
-        )
+        cause = "training has diverged; restart with a lower learning rate or a longer warm-up"
+        if progress.skipped == step.index and training.loss_scale is None:
+            cause = "no update had an effect, so the model that it starts from computes such values; check its weights"
+        raise RunError(f"{where}, as in {progress.skipped} updates in a row: {cause}")
     log.log(logging.WARNING if training.loss_scale is None else logging.INFO, "%s; skipped the update", where)
 
 

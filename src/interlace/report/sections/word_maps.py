@@ -16,7 +16,15 @@ Map = tuple[str, str, ConceptWords, Any]  # label, note, words, (words, 2) coord
 
 def word_maps(runs: Sequence[Run]) -> list[Section]:
     """Return the section `Words and their translations`; each map is drawn for wide and for narrow screens."""
-    kept = [(run.label, run.words) for run in first_of_each([run for run in runs if run.words]) if run.words]
+    kept = []
+    not_finite = []
+    for run in first_of_each([run for run in runs if run.words]):
+        if run.words is None:
+            continue
+        if np.isfinite(run.words.before).all() and np.isfinite(run.words.after).all():
+            kept.append((run.label, run.words))
+        else:
+            not_finite.append(run.label)
     if not kept:
         return []
     from sklearn.manifold import TSNE
@@ -44,6 +52,8 @@ def word_maps(runs: Sequence[Run]) -> list[Section]:
         "Distances are comparable only within a map. "
         "Runs that start from the same embeddings share the map before training."
     )
+    if not_finite:
+        lead += f" Left out, with vectors that are not finite: {', '.join(not_finite)}."
     return [Section("Words and their translations", lead, body, [each[2] for each in drawn])]
 
 
