@@ -13,16 +13,15 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, get_args, get_origin
+from typing import Any, get_args, get_origin, get_type_hints
 
-import click
 import typer
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from typer.testing import CliRunner
 
 from interlace.aligners import ALIGNERS
-from interlace.cli import application, registries
+from interlace.cli import COMMANDS, application, registries
 from interlace.core.settings import type_name
 from interlace.data.filters import FILTERS
 from interlace.embeddings import EMBEDDING_METHODS
@@ -62,11 +61,12 @@ def cell(text: Any) -> str:
 def commands() -> str:
     """Every command with its arguments and options, from the command line's own definitions."""
     group: Any = typer.main.get_command(application())
-    context = click.Context(group)
     parts = []
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        parts.append(f"## `interlace {name}`\n\n{paragraphs(command.help)}\n\n{parameters(command)}")
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
+        module = next(module for module in COMMANDS.names() if module.rstrip("_").replace("_", "-") == name)
+        types = get_type_hints(COMMANDS.get(module))
+        parts.append(f"## `interlace {name}`\n\n{paragraphs(command.help)}\n\n{parameters(command, types)}")
     return "\n".join(parts)
 
 
@@ -75,15 +75,15 @@ def paragraphs(text: str | None) -> str:
     return re.sub(r"[\b\f]\n?", "", text or "").strip()
 
 
-def parameters(command: Any) -> str:
-    """The table of a command's arguments and options."""
+def parameters(command: Any, types: dict[str, Any]) -> str:
+    """The table of a command's arguments and options; types: of its parameters by name."""
     rows = ["| argument or option | value | default | meaning |", "|---|---|---|---|"]
     for one in command.params:
         if one.name == "help":
             continue
         flag = getattr(one, "is_flag", False)
         names = [*one.opts, *one.secondary_opts] if one.opts[0].startswith("-") else [one.metavar or one.name.upper()]
-        annotation = one.type_descriptor.annotation
+        annotation = types[one.name]
         kind = (get_args(annotation) or (annotation,))[0]
         value = "" if flag else one.metavar or KINDS.get(kind, "TEXT")
         default = "" if one.default in (None, "", [], False, ()) or callable(one.default) else f"`{one.default}`"

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from interlace.api import runs
 from interlace.cli import application
+from pinned import needs_pinned
 from toy_settings import TOY, VOCAB
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -33,6 +34,7 @@ def code(notebook):
     return ["".join(cell["source"]) for cell in cells]
 
 
+@needs_pinned("typer", "rich")
 @pytest.mark.parametrize("name", generate.PAGES)
 def test_generated_pages_are_up_to_date(name):
     page = (DOCS / name).read_text(encoding="utf-8")

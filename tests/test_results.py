@@ -6,7 +6,6 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-import click
 import pytest
 import typer
 
@@ -30,8 +29,8 @@ def commands(block):
 
 def parsed(arguments):
     """The name of the command and its options by parameter, as the program parses them."""
-    group = typer.main.get_command(application())
-    name, command, rest = group.resolve_command(click.Context(group), arguments)
+    name, *rest = arguments
+    command = typer.main.get_command(application()).get_command(None, name)
     return name, command.make_context(name, rest).params
 
 
