@@ -106,7 +106,7 @@ def test_false_verdicts_are_rare(kind):
 def test_the_table_shows_verdicts():
     found = judge({"x": finding(source="Paper, table 1"), "y": finding(language="fr")}, table(LOW, HIGH), 5)
     [shown] = findings_tables(found, "s")
-    first = ["Paper, table 1", "all", "confirmed", "62.0", "52.0", "10.0", "7.0 to 13.0", "2 %", "0.016", "5"]
+    first = ["Paper, table 1", "all", "confirmed", "62.0", "52.0", "10.0", "7.2 to 12.8", "2 %", "0.016", "5"]
     assert texts(shown.lines[0].entries) == first
     assert texts(shown.lines[1].entries)[2:6] == ["pending", "", "", ""]
     assert findings_tables([], "s") == []

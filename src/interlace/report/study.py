@@ -359,9 +359,10 @@ _UNITS: dict[Unit, str] = {
 }
 _DIFFERENCES = (
     "A system minus its baseline, with a 95 % interval and p after Holm over the systems of a row's metric and "
-    "language. Column groups name what tests generalize to. Other runs: permutation test over runs; Welch's interval "
-    "is descriptive. Other examples: paired bootstrap and approximate randomization over test examples. Other runs and "
-    "examples: Student's t with errors clustered by both. Other languages: sign-flip test over languages; Student's "
+    "language. Column groups name what tests generalize to. Other runs: permutation test of Welch's t over runs; "
+    "Welch's interval is descriptive. Other examples: paired bootstrap and approximate randomization over test "
+    "examples. Other runs and examples: Student's t with errors clustered by both. Other languages: sign-flip test "
+    "over languages; Student's "
     f"interval is descriptive. Bold: significant, p < {ALPHA}. {IMPOSSIBLE}: cannot be significant with so few "
     "measurements. n: runs, examples or languages."
 )
@@ -423,7 +424,7 @@ def _p(value: float) -> str:
 
 _FINDINGS = (
     "Findings registered before the runs. Difference: first side minus second, positive where the first is better, and "
-    "the interval of the permutation test over runs at 1 - 0.05 / findings in its family. p: permutation test, Holm "
+    "Welch's interval over runs at 1 - 0.05 / findings in its family. p: permutation test of Welch's t, Holm "
     f"over the family. confirmed: p < {ALPHA} in the claimed direction, or interval within a margin with "
     "\N{PLUS-MINUS SIGN}; refuted: the whole interval is below the margin, or outside one with \N{PLUS-MINUS SIGN}; "
     "undecided: neither; pending: runs are missing. Verdicts hold for these models and data."

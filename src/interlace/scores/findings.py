@@ -14,7 +14,7 @@ from interlace.core.settings import Settings
 from interlace.scores import ZERO_SHOT, ScoreTable
 from interlace.scores.comparison import MIN_RUNS, Measure, Results, aggregate
 from interlace.scores.held_out import add_all_words
-from interlace.scores.statistics import ALPHA, Interval, holm, permutation_interval, permutation_test
+from interlace.scores.statistics import ALPHA, Interval, difference_interval, holm, permutation_test
 
 MAX_FAMILY = 6  # exact tests of five runs against five cannot be significant after Holm in a larger family
 
@@ -58,8 +58,8 @@ class StudyFinding(FindingSide):
 class Verdict:
     """What the runs say of a finding.
 
-    difference: first side minus second, positive where the first is better, with the interval of the permutation test
-    at 1 - 0.05 / findings in the family. p: of the permutation test, after Holm over the family. runs: of the side with
+    difference: first side minus second, positive where the first is better, with Welch's interval at
+    1 - 0.05 / findings in the family. p: of the permutation test, after Holm over the family. runs: of the side with
     fewer. means: of both sides.
     """
 
@@ -98,7 +98,7 @@ def _tested(name: str, finding: StudyFinding, results: Results, runs: int, famil
     sign = -1 if measure.greater_is_better is False else 1
     a, b = ([sign * value for value in side] for side in (first, second))
     rng = generator(Purpose.STATISTICS, 0, 5, place)
-    apart = permutation_interval(a, b, rng, 1 - ALPHA / family)
+    apart = difference_interval(a, b, 1 - ALPHA / family)
     return Verdict(name, finding, "undecided", apart, permutation_test(a, b, rng).p, fewest, means, measure.unit)
 
 

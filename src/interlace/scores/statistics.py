@@ -66,7 +66,7 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
 
 
 def difference_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
-    """Return mean(a) - mean(b) with Welch's interval, which describes the spread of runs; `n` is the smaller sample.
+    """Return mean(a) - mean(b) with Welch's interval; `n` is the smaller sample.
 
     Whether a difference is significant is up to `permutation_test`.
     """
@@ -85,36 +85,39 @@ def difference_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Inte
 
 
 def permutation_test(a: ArrayLike, b: ArrayLike, rng: Generator, draws: int = DRAWS) -> Significance:
-    """Test whether two independent samples have the same mean.
+    """Test whether two independent samples have the same mean; `p` is the larger one of two tests.
 
-    Exact where there are at most 20,000 splits of the joined values (8 against 8), else over `draws` random splits.
+    1. A permutation test of Welch's t, which keeps its level where both samples have the same distribution (Janssen
+       1997, "Studentized permutation tests for non-i.i.d. hypotheses"). It is exact where there are at most 20,000
+       splits of the joined values (8 against 8), else over `draws` random splits.
+    2. Welch's t-test, which keeps it about where the variances differ. With few values the permutation test does not:
+       of true nulls with 3 values of variance 9 against 10 of variance 1 it rejects 13 % at 5 %.
+
+    With a single value in a sample, only the first one is possible.
     """
     x, y = _vector(a, "a"), _vector(b, "b")
-    chosen, exact = _splits(len(x), len(y), rng, draws)
-    p = extreme_share(_differences(x, y, chosen), found := float(x.mean() - y.mean()), exact=exact)
-    extremes, total = 2 if len(x) == len(y) else 1, math.comb(len(x) + len(y), len(x))
-    return Significance(found, p, min(len(x), len(y)), _min_p(extremes, total, draws, exact=exact))
+    splits, exact = _splits(len(x), len(y), rng, draws)
+    observed = _welch_t(x, y, np.arange(len(x))[None])[0]
+    permutation_p = extreme_share(_welch_t(x, y, splits), observed, exact=exact)
+    extremes = 2 if len(x) == len(y) else 1
+    arrangements = math.comb(len(x) + len(y), len(x))
+    return Significance(
+        float(x.mean() - y.mean()),
+        max(permutation_p, _welch_p(x, y)),
+        min(len(x), len(y)),
+        _min_p(extremes, arrangements, draws, exact=exact),
+    )
 
 
-def permutation_interval(
-    a: ArrayLike, b: ArrayLike, rng: Generator, level: float = 0.95, draws: int = DRAWS
-) -> Interval:
-    """Return mean(a) - mean(b) with the shifts of `a` that the permutation test does not reject.
+def _welch_p(x: Floats, y: Floats) -> float:
+    """Return the p-value of Welch's t-test; 0 where it is not defined, for samples of one value or without variance."""
+    if min(len(x), len(y)) < 2 or x.var() + y.var() == 0:
+        return 0.0
+    from scipy.stats import ttest_ind
 
-    Each end is of a one-sided test at half of 1 - level; it is infinite where so few measurements reject no shift.
-    Garthwaite 1996, "Confidence intervals from randomization tests".
-    """
-    x, y = _vector(a, "a"), _vector(b, "b")
-    chosen, exact = _splits(len(x), len(y), rng, draws)
-    chosen = chosen if exact else np.vstack([np.arange(len(x)), chosen])
-    found = float(x.mean() - y.mean())
-    kept = (chosen < len(x)).sum(1)  # of `a`, on its own side
-    weight = 1 - kept / len(x) + (len(x) - kept) / len(y)  # 0 for the split that was observed
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shifts = np.where(weight > 0, (found - _differences(x, y, chosen)) / weight, -math.inf)
-    first = max(math.ceil((1 - level) / 2 * len(shifts) - _TOLERANCE) - 1, 0)
-    low, high = np.sort(shifts)[first], np.sort(np.where(weight > 0, shifts, math.inf))[-1 - first]
-    return Interval(found, float(low), float(high), min(len(x), len(y)))
+    with warnings.catch_warnings():  # scipy warns of a sample without variance, where the p-value is still right
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return float(ttest_ind(x, y, equal_var=False).pvalue)
 
 
 def _splits(a: int, b: int, rng: Generator, draws: int) -> tuple[NDArray[np.intp], bool]:
@@ -129,11 +132,38 @@ def _all_splits(a: int, b: int) -> NDArray[np.intp]:
     return np.array(list(combinations(range(a + b), a)), np.intp)
 
 
-def _differences(x: Floats, y: Floats, chosen: NDArray[np.intp]) -> Floats:
-    """Return (S,) differences of means of the splits."""
+def _welch_t(x: Floats, y: Floats, splits: NDArray[np.intp]) -> Floats:
+    """Return (S,) Welch's t of the splits: the difference of means over its standard error.
+
+    A side with one value adds no variance. Without variance on both sides t is infinite, or 0 for equal means.
+    """
     joined = np.concatenate([x, y])
-    means = joined[chosen].mean(1)
-    return np.asarray(means - (joined.sum() - means * len(x)) / len(y), np.float64)
+    joined = joined - joined.mean()  # against rounding
+    first_sums = joined[splits].sum(1)
+    first_squares = (joined**2)[splits].sum(1)
+    first_mean, first_error = _mean_and_squared_error(first_sums, first_squares, len(x))
+    second_sums = joined.sum() - first_sums
+    second_squares = (joined**2).sum() - first_squares
+    second_mean, second_error = _mean_and_squared_error(second_sums, second_squares, len(y))
+    difference = first_mean - second_mean
+    noise = _TOLERANCE * np.abs(joined).max()  # of differences and errors that are 0 up to rounding
+    difference = np.where(np.abs(difference) <= noise, 0.0, difference)
+    error = np.sqrt(first_error + second_error)
+    t = np.zeros(len(splits))
+    np.divide(difference, error, out=t, where=error > noise)
+    no_error = error <= noise
+    t[no_error & (difference > 0)] = math.inf
+    t[no_error & (difference < 0)] = -math.inf
+    return t
+
+
+def _mean_and_squared_error(sums: Floats, squares: Floats, count: int) -> tuple[Floats, Floats]:
+    """Return (S,) means and (S,) squared standard errors of `count` values, from their sums and sums of squares."""
+    means = sums / count
+    if count == 1:
+        return means, np.zeros_like(means)
+    variances = np.maximum(squares - count * means**2, 0.0) / (count - 1)
+    return means, variances / count
 
 
 def sign_flip_test(differences: ArrayLike, rng: Generator, draws: int = DRAWS) -> Significance:
@@ -151,7 +181,7 @@ def sign_flip_test(differences: ArrayLike, rng: Generator, draws: int = DRAWS) -
 
 def extreme_share(statistics: Floats, found: float, *, exact: bool) -> float:
     """Return the p-value: the share of arrangements at least as far from 0 as the observed statistic."""
-    slack = _TOLERANCE * max(1.0, abs(found))
+    slack = _TOLERANCE * max(1.0, abs(found)) if math.isfinite(found) else 0.0
     extreme = int((~(np.abs(statistics) < abs(found) - slack)).sum())  # undefined statistics count as extreme
     return extreme / len(statistics) if exact else (1 + extreme) / (1 + len(statistics))
 
