@@ -13,7 +13,7 @@ from interlace.aligners.gibbs import Gibbs, sampler
 from interlace.alignment import WordPairs
 from interlace.alignment.agreement import agreement
 from interlace.alignment.lexicon import Lexicon
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
 from little_pairs import HOUSE, check_alignments, pairs_of, random_pairs
 
@@ -157,18 +157,6 @@ def test_any_lines_get_links(known, new, views, symmetrization):
     check_alignments(fitted.align_training_pairs(pairs), pairs)
     check_alignments(fitted.align(pairs), pairs)
     check_alignments(fitted.align(pairs_of(new)), pairs_of(new))
-
-
-def test_pairs_too_long_to_hold_get_no_links_and_a_warning(caplog):
-    endless = (" ".join(["das"] * 3_000), " ".join(["the"] * 3_000))
-    pairs = pairs_of([*HOUSE * 4, endless, HOUSE[0]])
-    fitted = Gibbs(sweeps=0.1).fit(pairs)
-    assert "1 of 22 pairs have more than" in caplog.text
-    for aligned in (fitted.align_training_pairs(pairs), fitted.align(pairs)):
-        check_alignments(aligned, pairs)
-        assert aligned.links.lengths[[20, 21]].tolist() == [0, 2]
-    with pytest.raises(DataError, match="too long"):
-        Gibbs().fit(pairs_of([endless, ("", "the")]))
 
 
 def test_rejects_negative_view_lengths():

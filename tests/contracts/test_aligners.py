@@ -212,3 +212,21 @@ def f1(found, gold):
     sides = (map(tuple, np.column_stack([side.rows(), side.flat]).tolist()) for side in (found, gold))
     ours, theirs = map(set, sides)
     return 2 * len(ours & theirs) / (len(ours) + len(theirs))
+
+
+def test_a_huge_pair_costs_the_others_neither_time_nor_links(build, caplog):
+    """Of 40,000 words a side, or a product of that size, nothing is aligned, as no sentence is that long."""
+    if build.name in {"similarity", "pharaoh"}:
+        pytest.skip("reads a part of the sentence, or links made elsewhere")
+    huge = (" ".join(f"w{number}" for number in range(40_000)), " ".join(f"v{number}" for number in range(40_000)))
+    pairs = word_pairs([*PLAIN[0], huge[0], "the cat"], [*PLAIN[1], huge[1], "die katze"])
+    aligner = build(pairs)
+    fitted = aligner.fit(pairs)
+    for alignments in (fitted.align(pairs), fitted.align_training_pairs(pairs)):
+        check_alignments(alignments, pairs)
+        assert len(alignments.links[10]) == 0
+        assert len(alignments.links[11]) > 0
+    assert "1 of 12 pairs have more than 4194304 source words times target words and get no links" in caplog.text
+    alone = word_pairs([huge[0], ""], [huge[1], "die"])
+    with pytest.raises(DataError, match="too long"):
+        build(alone).fit(alone)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
@@ -39,6 +39,32 @@ def check_usable(pairs: WordPairs, name: str) -> None:
         raise DataError(f"{name}: {found} words on both sides; nothing to align")
     if skipped := int((~usable).sum()):
         log.warning("%s: %d of %d pairs lack words on a side and get no links", name, skipped, len(pairs))
+
+
+def cells_of(pairs: WordPairs) -> NDArray[np.int64]:
+    """(n,) source words times target words of each pair; 0 for pairs that are too long."""
+    cells = pairs.source.lengths * pairs.target.lengths
+    return np.where(cells <= MAX_CELLS, cells, 0)
+
+
+def warn_about_long(pairs: WordPairs, name: str) -> None:
+    """Log how many pairs are too long for the aligner `name`."""
+    too_long = int((pairs.source.lengths * pairs.target.lengths > MAX_CELLS).sum())
+    if too_long:
+        message = "%s: %d of %d pairs have more than %d source words times target words and get no links"
+        log.warning(message, name, too_long, len(pairs), MAX_CELLS)
+
+
+def usable_pairs(pairs: WordPairs) -> WordPairs:
+    """Return the same pairs, with empty sides for pairs that get no links: too long, or without words on a side."""
+    kept = cells_of(pairs) > 0
+    if kept.all():
+        return pairs
+    sides = {}
+    for side, rows in (("source", pairs.source), ("target", pairs.target)):
+        values = rows.flat[np.repeat(kept, rows.lengths)]
+        sides[side] = Ragged.from_lengths(values, np.where(kept, rows.lengths, 0))
+    return replace(pairs, **sides)
 
 
 class Vocabulary(WordTypes):

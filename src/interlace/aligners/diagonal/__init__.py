@@ -21,7 +21,16 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from interlace.aligners import Aligner, Alignments, FittedAligner, checked_array
-from interlace.aligners.common.inputs import TOO_LONG, Fold, Prior, Threads, Vocabularies, check_usable
+from interlace.aligners.common.inputs import (
+    TOO_LONG,
+    Fold,
+    Prior,
+    Threads,
+    Vocabularies,
+    check_usable,
+    usable_pairs,
+    warn_about_long,
+)
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import sorted_links
@@ -137,9 +146,13 @@ class FittedDiagonal(FittedAligner):
         """
         from interlace.aligners.diagonal.training import workers
 
+        warn_about_long(pairs, self.aligner.name)
         source, target = self._vocabularies.renumber(pairs)
+        parts = []
         with workers(self.aligner.threads) as pool:
-            parts = [self._align_chunk(source(part.source), target(part.target), pool) for part in pairs.chunks()]
+            for chunk in pairs.chunks():
+                part = usable_pairs(chunk)
+                parts.append(self._align_chunk(source(part.source), target(part.target), pool))
         return Alignments.concatenate(parts)
 
     def _align_chunk(self, source: Ragged, target: Ragged, pool: ThreadPoolExecutor) -> Alignments:

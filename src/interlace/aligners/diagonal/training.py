@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.aligners.common.inputs import MAX_CELLS, Prior, Vocabularies
+from interlace.aligners.common.inputs import MAX_CELLS, Prior, Vocabularies, warn_about_long
 from interlace.aligners.diagonal import Diagonal, kernels
 from interlace.aligners.diagonal.cooccurrence import PROBABILITIES, Cooccurrence, Fields, SpilledPairs, collect, in_rows
 from interlace.alignment import WordPairs
@@ -46,9 +46,8 @@ class TrainingPairs:
                 seen[shape] = seen.get(shape, 0) + more
         self.shapes = np.array(sorted(seen), np.int64).reshape(-1, 2)
         self.times = np.array([seen[shape] for shape in sorted(seen)], np.int64)
-        beyond = int((pairs.source.lengths * pairs.target.lengths > MAX_CELLS).sum())
-        if self.chunks and beyond:
-            log.warning("%d pairs of more than 2048 times 2048 words are aligned but not used for training", beyond)
+        if self.chunks:
+            warn_about_long(pairs, "diagonal")
 
     def __iter__(self) -> Iterator[tuple[Ragged, Ragged]]:
         """Yield source and target of each chunk; all pairs have words on both sides and at most MAX_CELLS cells."""

@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, field_validator
 
 from interlace.aligners import Aligner, Alignments, FittedAligner, StoredAlignments
-from interlace.aligners.common.inputs import TOO_LONG, Fold, Prior, Threads, Vocabularies, check_usable
+from interlace.aligners.common.inputs import (
+    TOO_LONG,
+    Fold,
+    Prior,
+    Threads,
+    Vocabularies,
+    cells_of,
+    check_usable,
+    warn_about_long,
+)
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.symmetrization import Heuristic
@@ -87,9 +96,9 @@ class Gibbs(Aligner):
         from interlace.aligners.gibbs.model import Cut, GibbsModel, cell_starts, links_of
 
         check_usable(pairs, self.name)
-        if not sampler.cells_of(pairs).any():
+        if not cells_of(pairs).any():
             raise DataError(f"{self.name}: all pairs with words on both sides are too long: {TOO_LONG}")
-        sampler.warn_about_long(pairs)
+        warn_about_long(pairs, self.name)
         vocabularies = Vocabularies.of(self.fold)
         renumber = vocabularies.renumber(pairs)
         priors_of = sampler.SamplerPriors(self.null, self.unseen, self.jump_alpha, self.fertility_alpha)
@@ -157,9 +166,9 @@ class FittedGibbs(FittedAligner):
     def align(self, pairs: WordPairs) -> Alignments:
         """Align any pairs by a few sweeps over each pair alone; unknown words are aligned by position."""
         from interlace.aligners.gibbs.model import links_of
-        from interlace.aligners.gibbs.sampler import portions, warn_about_long
+        from interlace.aligners.gibbs.sampler import portions
 
-        warn_about_long(pairs)
+        warn_about_long(pairs, self.aligner.name)
         source, target = self._vocabularies.renumber(pairs)
         rule, threshold, threads = self.aligner.symmetrization, self.aligner.threshold, self.aligner.threads
         with ThreadPoolExecutor(threads or processors()) as pool:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.aligners.common.inputs import MAX_CELLS, Prior
+from interlace.aligners.common.inputs import MAX_CELLS, Prior, cells_of, usable_pairs
 from interlace.aligners.gibbs import kernels
 from interlace.aligners.gibbs.kernels import Found, SamplerCounts, Words
 from interlace.aligners.gibbs.model import (
@@ -45,31 +45,6 @@ _BLOCK = 10_000  # consecutive pairs in the same part, which are read from the d
 # ---- pairs ----
 
 
-def cells_of(pairs: WordPairs) -> NDArray[np.int64]:
-    """(n,) source words times target words of each pair; 0 for pairs that are too long."""
-    cells = pairs.source.lengths * pairs.target.lengths
-    return np.where(cells <= MAX_CELLS, cells, 0)
-
-
-def warn_about_long(pairs: WordPairs) -> None:
-    """Log how many pairs are too long to align."""
-    if beyond := int((pairs.source.lengths * pairs.target.lengths > MAX_CELLS).sum()):
-        message = "gibbs: %d of %d pairs have more than %d source words times target words and get no links"
-        log.warning(message, beyond, len(pairs), MAX_CELLS)
-
-
-def usable(pairs: WordPairs) -> WordPairs:
-    """Return the same pairs, with empty sides for pairs that get no links."""
-    kept = cells_of(pairs) > 0
-    if kept.all():
-        return pairs
-    source, target = (
-        Ragged.from_lengths(rows.flat[np.repeat(kept, rows.lengths)], np.where(kept, rows.lengths, 0))
-        for rows in (pairs.source, pairs.target)
-    )
-    return replace(pairs, source=source, target=target)
-
-
 def count_parts(pairs: WordPairs, max_cells: int) -> int:
     """Return the number of parts of about `max_cells` cells, at most one per usable pair."""
     cells = cells_of(pairs)
@@ -82,7 +57,7 @@ def count_parts(pairs: WordPairs, max_cells: int) -> int:
 def part(pairs: WordPairs, number: int, count: int) -> WordPairs:
     """Return the usable pairs of one part; blocks of consecutive pairs are dealt out to the parts by turns."""
     if count == 1:
-        return usable(pairs)
+        return usable_pairs(pairs)
     block = max(1, min(_BLOCK, len(pairs) // (8 * count)))
     rows = (np.arange(number * block, len(pairs), count * block)[:, None] + np.arange(block)).ravel()
     rows = rows[rows < len(pairs)]
@@ -98,7 +73,7 @@ def portions(pairs: WordPairs) -> Iterator[WordPairs]:
         while start < len(chunk):
             before = int(ends[start - 1]) if start else 0
             stop = max(start + 1, int(np.searchsorted(ends, before + _MAX_PORTION, side="right")))
-            yield usable(chunk.slice(start, stop))
+            yield usable_pairs(chunk.slice(start, stop))
             start = stop
 
 
