@@ -1,5 +1,6 @@
 """Data sets as the hub lays them out, written to a folder in place of a repository, and read through `datasets`."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -153,7 +154,7 @@ def test_numbers_without_names(publish):
         ('{"tokens": ["a"], "ner_tags": ["X"]}', r"a.jsonl: row 1: tag 'X' of 'a', expected O, B-TYPE or I-TYPE"),
         ('{"tokens": ["a", "b"], "ner_tags": ["O"]}', r"'tokens' and 'ner_tags' should be lists of one length"),
         ('{"tokens": "ab", "ner_tags": "OO"}', r"should be lists of one length"),
-        ('{"premise": null, "hypothesis": "b"}', r"row 1: 'premise' is None, expected a string"),
+        ('{"premise": 1, "hypothesis": "b"}', r"row 1: 'premise' is an integer, expected a string"),
         ('{"premise": "a", "hypothesis": "b", "label": [1]}', r"'label' is \[1\], expected a name or a number"),
         ('{"context": "a", "question": "b", "answers": {"text": ["a"]}}', r"expected lists 'text' and 'answer_start'"),
         (
@@ -170,6 +171,46 @@ def test_names_the_row_of_wrong_values(tmp_path, row, message):
     (tmp_path / "a.jsonl").write_text(row + "\n")
     with pytest.raises(DataError, match=message):
         read(tmp_path / "a.jsonl")
+
+
+ANSWERED = {"question": "b", "answers": [{"text": "a", "answer_start": 0}]}
+NULL_ROWS = {
+    "lines": ({"text": "a"}, {"text": None}),
+    "pairs": ({"premise": "a", "hypothesis": "b"}, {"premise": None, "hypothesis": "b"}),
+    "labels": (
+        {"premise": "a", "hypothesis": "b", "label": 1},
+        {"premise": "a", "hypothesis": None, "label": 1},
+    ),
+    "tags": ({"tokens": ["a"], "ner_tags": ["O"]}, {"tokens": None, "ner_tags": None}),
+    "questions": ({"context": "a", **ANSWERED}, {"context": None, **ANSWERED}),
+    "translation": ({"translation": {"de": "a"}}, {"translation": {"de": None}}),
+    "translations": ({"translation": {"de": "a"}}, {"translation": None}),
+}
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+@pytest.mark.parametrize("kind", NULL_ROWS)
+def test_nulls_are_left_out_and_counted(kind, suffix, tmp_path):
+    path = tmp_path / f"a.{suffix}"
+
+    def write(*rows):
+        if suffix == "jsonl":
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        else:
+            pq.write_table(pa.Table.from_pylist(list(rows)), path)
+
+    row, null = NULL_ROWS[kind]
+    write(row, null, row)
+    text = read(path)
+    assert len(text) == 2
+    counts = {note: count for note, count in text.notes.items() if count}
+    assert counts == {"rows without text (null) left out": 1}
+    write(null, row)  # also at the beginning, where columns are looked up
+    assert len(read(path)) == 1
+    if suffix == "jsonl":
+        write(null)
+        with pytest.raises(DataError, match=r"a.jsonl: there is no row with text in '"):
+            read(path)
 
 
 def test_addresses():

@@ -21,9 +21,9 @@ def test_sentences_without_a_translation_are_left_out_and_counted(tmp_path, voca
     write(tmp_path, FILE, ("NS", "reads", "1"), ("letters", "the letters", "0"), ("letters", "NS", "0"))
     with caplog.at_level(logging.INFO, "interlace"):
         assert len(Pawsx().examples("test", "en", vocab, tmp_path)) == 1
-    assert "2 pairs without a translation (NS) left out" in caplog.text
+    assert "2 rows with an empty or untranslated (NS) sentence left out" in caplog.text
     write(tmp_path, FILE, ("NS", "NS", "1"))
-    with pytest.raises(DataError, match="no pair is translated"):
+    with pytest.raises(DataError, match=r"test-en.tsv: all rows have an empty or untranslated \(NS\) sentence"):
         Pawsx().examples("test", "en", vocab, tmp_path)
 
 
@@ -40,3 +40,13 @@ def test_unlabelled_pairs_are_counted_and_not_scored(tmp_path, vocab, caplog):
     write(tmp_path, FILE, ("the doctor", "reads", "2"))
     with pytest.raises(DataError, match=r"test-en.tsv: unknown label '2' of 'the doctor' and 'reads'; there are: 0, 1"):
         Pawsx().examples("test", "en", vocab, tmp_path)
+
+
+@pytest.mark.parametrize("split", ["train", "dev", "test"])
+def test_rows_with_an_empty_sentence_are_left_out_and_counted(tmp_path, vocab, caplog, split):
+    """As in the machine-translated training files of PAWS-X."""
+    path = f"pawsx/{split}-en.tsv"
+    write(tmp_path, path, ("", "reads", "1"), ("letters", "the letters", "0"), ("the doctor", " ", "1"))
+    with caplog.at_level(logging.INFO, "interlace"):
+        assert Pawsx().examples(split, "en", vocab, tmp_path).labels.tolist() == [0]
+    assert "2 rows with an empty or untranslated (NS) sentence left out" in caplog.text

@@ -98,8 +98,9 @@ class DatasetReader(Reader):
             table.used = [column for column in table.columns if column in used]
             rows = self._selected(table, languages[-1]) if selected else table.rows()
             notes: Counter[str] = Counter()
-            items = (form.item(row, notes) for row in rows)
-            for chunk in common.chunks_of(items, f"{table.path}: there is nothing in it to read"):
+            items = (form.item(row, notes) for row in form.rows_with_text(rows, notes))
+            names = ", ".join(map(repr, form.text_columns))
+            for chunk in common.chunks_of(items, f"{table.path}: there is no row with text in {names}"):
                 yield form.text_of(chunk, notes)
                 notes.clear()
 
@@ -267,6 +268,24 @@ class _RowFormat(ABC):
         columns = [_column(reader, table, name) for name in cls.required]
         return cls(reader, table, languages, tuple(columns)) if all(columns) else None
 
+    @property
+    def text_columns(self) -> tuple[str, ...]:
+        """The columns without whose values a row is left out."""
+        return self.columns
+
+    def rows_with_text(self, rows: Iterable[JsonNode], notes: Counter[str]) -> Iterator[JsonNode]:
+        """Yield the rows whose text is not null, and count the others."""
+        for row in rows:
+            values = self.texts_of(row)
+            if any(values.has(column) and values.get(column) is None for column in self.text_columns):
+                notes["rows without text (null) left out"] += 1
+            else:
+                yield row
+
+    def texts_of(self, row: JsonNode) -> JsonNode:
+        """Return the object that holds the text columns."""
+        return row
+
     @abstractmethod
     def item(self, row: JsonNode, notes: Counter[str]) -> Any:
         """Return the contents of a row."""
@@ -297,6 +316,10 @@ class _QuestionRows(_RowFormat):
     """A passage, a question and its answers per row; a question without an answer has an empty list."""
 
     required = ("context", "question", "answers")
+
+    @property
+    def text_columns(self) -> tuple[str, ...]:
+        return self.columns[:2]
 
     def item(self, row: JsonNode, notes: Counter[str]) -> AnsweredQuestion:
         context, question, answers = self.columns
@@ -374,13 +397,19 @@ class _TranslationRows(_RowFormat):
         present = _TRANSLATION in table.columns or all(name in table.columns for name in names)
         return cls(reader, table, languages, names) if present else None
 
+    def texts_of(self, row: JsonNode) -> JsonNode:
+        if _TRANSLATION not in self.table.columns:
+            return row
+        texts = row.get(_TRANSLATION)
+        if texts is None:
+            texts = dict.fromkeys(self.columns)
+        if not isinstance(texts, dict):
+            raise row.error(f"{_TRANSLATION!r} is {texts!r:.60}, expected texts by language")
+        return replace(row, value=texts)
+
     def item(self, row: JsonNode, notes: Counter[str]) -> list[str]:
-        if _TRANSLATION in self.table.columns:
-            value = row.get(_TRANSLATION)
-            if not isinstance(value, dict):
-                raise row.error(f"{_TRANSLATION!r} is {value!r:.60}, expected texts by language")
-            row = replace(row, value=value)
-        return [common.one_line(row.text(column), notes) for column in self.columns]
+        texts = self.texts_of(row)
+        return [common.one_line(texts.text(column), notes) for column in self.columns]
 
     def text_of(self, chunk: list[list[str]], notes: Counter[str]) -> Any:
         sides = list(map(list, zip(*chunk, strict=True)))

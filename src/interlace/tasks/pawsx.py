@@ -1,13 +1,11 @@
 """Paraphrase identification (PAWS-X, Yang et al. 2019): do two sentences of similar words have the same meaning?"""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
 from pydantic import Field
 
-from interlace.core.errors import DataError
 from interlace.tasks.common.classification import PairClassificationTask
-from interlace.tasks.common.files import Chunks, FileQuery, Files, ReaderSettings, log_notes
+from interlace.tasks.common.files import FileQuery, Files, ReaderSettings
 
 _UNTRANSLATED = "NS"  # in dev and test files, a sentence without a translation
 
@@ -16,6 +14,7 @@ class Pawsx(PairClassificationTask):
     """Accuracy over pairs, in percent; pairs with an untranslated sentence (`NS`) are left out, as in the paper."""
 
     labels: ClassVar[tuple[str, ...]] = ("0", "1")  # 1: paraphrases
+    unreadable: ClassVar[str] = f"an empty or untranslated ({_UNTRANSLATED}) sentence"
 
     files: Files = Field(
         "pawsx/{split}-{language}.tsv",
@@ -31,17 +30,6 @@ class Pawsx(PairClassificationTask):
         """Return the language twice, once for each column."""
         return [query.language] * 2
 
-    def read_chunks(self, query: FileQuery) -> Chunks[Any]:
-        """Read the pairs of which both sentences are translated; raise a DataError if there is none."""
-        found, chunks = [], super().read_chunks(query)
-        for path, chunk in chunks:
-            sides = zip(chunk.source.lines, chunk.target.lines, strict=True)
-            translated = np.array([_UNTRANSLATED not in {first.strip(), second.strip()} for first, second in sides])
-            log_notes(
-                self.name, path, {f"pairs without a translation ({_UNTRANSLATED}) left out": int((~translated).sum())}
-            )
-            if translated.any():
-                found.append((path, chunk.where(translated)))
-        if not found:
-            raise DataError(f"{self.name}: {chunks[0][0]}: no pair is translated, all hold {_UNTRANSLATED!r}")
-        return found
+    def is_readable(self, *sentences: str) -> bool:
+        """Return whether both sentences are translated."""
+        return super().is_readable(*sentences) and _UNTRANSLATED not in map(str.strip, sentences)

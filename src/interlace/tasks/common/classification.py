@@ -31,7 +31,7 @@ from interlace.data.layout import pair_layout, sentence_layout
 from interlace.scores import MAJORITY, Scale
 from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import FineTuneTask, Scores, TaskHead, Tuning
-from interlace.tasks.common.files import Chunks, ReaderSettings, encode, log_notes
+from interlace.tasks.common.files import Chunks, FileQuery, ReaderSettings, encode, log_notes
 from interlace.text import Text, TextPairs
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ class ClassificationTask(FineTuneTask):
     other_scales: ClassVar[dict[str, Scale]] = {MAJORITY: ("%", None)}
     translatable: ClassVar[bool] = True
     text_type: ClassVar[type[Text | TextPairs]] = Text
+    unreadable: ClassVar[str] = "an empty sentence"  # what `is_readable` rejects
     labels: ClassVar[tuple[str, ...]] = ()
 
     reader: ReaderSettings = Field("tsv", description="Reader of the files; must return labels.")
@@ -92,6 +93,28 @@ class ClassificationTask(FineTuneTask):
     def classes(self) -> tuple[str, ...]:
         """The labels."""
         return self.labels
+
+    def read_chunks(self, query: FileQuery) -> Chunks[Any]:
+        """Read the rows that can be classified, and count the others; raise a DataError if there is none.
+
+        Rows with an empty sentence occur in machine-translated training files, as those of PAWS-X and XNLI.
+        """
+        chunks = super().read_chunks(query)
+        readable_chunks = []
+        for path, chunk in chunks:
+            sides = (chunk,) if isinstance(chunk, Text) else (chunk.source, chunk.target)
+            rows = list(zip(*(side.lines for side in sides), strict=True))
+            readable = np.array([self.is_readable(*row) for row in rows], np.bool_)
+            log_notes(self.name, path, {f"rows with {self.unreadable} left out": int((~readable).sum())})
+            if readable.any():
+                readable_chunks.append((path, chunk.where(readable)))
+        if not readable_chunks:
+            raise DataError(f"{self.name}: {chunks[0][0]}: all rows have {self.unreadable}")
+        return readable_chunks
+
+    def is_readable(self, *sentences: str) -> bool:
+        """Return whether the sentences of a row can be classified: no one is empty."""
+        return all(sentence.strip() for sentence in sentences)
 
     def head(self) -> Classifier:
         """Return a classifier of the labels."""
