@@ -187,6 +187,27 @@ def test_rejects_limits_of_other_directions():
         task(max_length={"de": 64}).with_trained_lengths({"en-de": 14})
 
 
+@pytest.mark.parametrize("language", ["zh", "zho", "cmn", "chi", "zh-Hant", "zh_TW", "yue", "cmn_Hans"])
+def test_bleu_finds_the_words_of_chinese_by_any_code(language):
+    """Its tokenizer counts characters; by spaces, a sentence that differs in one of them has a score of 0."""
+    output, reference = ["我们明天去北京看朋友"], ["我们明天去上海看朋友"]
+    found = bleu(output, reference, language)
+    assert "tok:zh" in found.signature
+    assert found.value == bleu(output, reference, tokenize="zh").value > 20
+
+
+@pytest.mark.parametrize("language", ["jpn", "ja_JP", "kor"])
+def test_bleu_names_the_package_for_japanese_and_korean(language):
+    with pytest.raises(MissingDependencyError, match=r"sacrebleu\[(ja|ko)\]"):
+        bleu(["a"], ["a"], language)
+
+
+@pytest.mark.parametrize("language", ["th", "tha", "khm", "lo", "mya"])
+def test_bleu_without_words_says_what_to_read_instead(language, caplog):
+    bleu(["ฉันรักแมว"], ["ฉันรักแมว"], language)
+    assert "makes no words in a script without spaces; read chrF, or set tokenize = 'flores200'" in caplog.text
+
+
 def test_strips_romanian_diacritics_for_tokenized_bleu_only(tmp_path, vocab, model, says):
     asked = says(lambda line, *_: {"și fața": "and the face"}.get(line, "si fata buna si mare"))
     (tmp_path / "test.en").write_text("and the good and big face\n", encoding="utf-8")

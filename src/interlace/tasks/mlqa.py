@@ -44,6 +44,7 @@ from interlace.scores.examples import Examples, identity_of
 from interlace.tasks import FineTuneTask, HeadSettings, Scores, TaskHead, Tuning
 from interlace.tasks.common.files import FileQuery, Files, ReaderSettings, encode, log_notes
 from interlace.text import Text, TextPairs
+from interlace.text.codes import base_language
 from interlace.text.scripts import UNSPACED, is_unspaced, scripts_of
 
 if TYPE_CHECKING:
@@ -356,7 +357,7 @@ def answer_words(answer: str, rules: AnswerRules, language: str) -> tuple[str, .
     if articles := _ENGLISH if squad else _ARTICLES.get(language):
         text = re.sub(articles, " ", text)
     if not squad and scripts_of(language) & UNSPACED:
-        is_word = _HAN.match if language == "zh" else is_unspaced
+        is_word = _HAN.match if base_language(language) == "zh" else is_unspaced
         text = "".join(f" {character} " if is_word(character) else character for character in text)
     return tuple(text.split())
 

@@ -1,4 +1,4 @@
-"""Three-letter language codes: data sets use ISO 639-3, we use ISO 639-1 where a code exists.
+"""Language codes: data sets use ISO 639-3, we use ISO 639-1 where a code exists.
 
 Some two-letter codes denote a group of languages (zh, sw, fa). Data sets then use the group's code (zho, swa; also in
 ISO 639-2) or the code of its main language (cmn, swh); both are tried, the latter first.
@@ -21,11 +21,22 @@ _MAIN_LANGUAGE = """
 az:azj et:ekk fa:pes ku:kmr lv:lvs mg:plt mn:khk ms:zsm ne:npi no:nob om:gaz or:ory ps:pbt sq:als sw:swh uz:uzn zh:cmn
 """
 
+_BIBLIOGRAPHIC = """
+bo:tib cs:cze cy:wel de:ger el:gre eu:baq fa:per fr:fre hy:arm is:ice ka:geo mi:mao mk:mac ms:may my:bur nl:dut ro:rum
+sk:slo sq:alb zh:chi
+"""  # ISO 639-2/B, in older data sets and libraries
+_CHINESE = ("yue", "wuu", "nan", "hak", "gan", "hsn", "cdo", "cjy", "lzh")  # written in Han, so words as in zh
+
 THREE = dict(pair.split(":") for pair in _CODES.split())
 """ISO 639-1 to ISO 639-3."""
 
 _MAIN_LANGUAGE_OF = dict(pair.split(":") for pair in _MAIN_LANGUAGE.split())
 _TWO = {three: two for codes in (_MAIN_LANGUAGE_OF, THREE) for two, three in codes.items()}
+_BASE = {
+    **_TWO,
+    **{three: two for two, three in (pair.split(":") for pair in _BIBLIOGRAPHIC.split())},
+    **dict.fromkeys(_CHINESE, "zh"),
+}
 
 
 def three_letters(language: str) -> tuple[str, ...]:
@@ -45,3 +56,15 @@ def two_letters(code: str) -> str:
     ('zh', 'ceb')
     """
     return _TWO.get(code, code)
+
+
+def base_language(language: str) -> str:
+    """Return the code by which rules of a language are looked up, of two letters if there is one.
+
+    Script and country are dropped; varieties of Chinese, which share a script and its rules, are `zh`.
+
+    >>> [base_language(code) for code in ("jpn", "zh-Hant", "cmn_Hans", "fre", "pt_BR", "ceb")]
+    ['ja', 'zh', 'zh', 'fr', 'pt', 'ceb']
+    """
+    code = language.replace("-", "_").partition("_")[0].lower()
+    return _BASE.get(code, code)

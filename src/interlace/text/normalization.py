@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from interlace.core.settings import Settings
+from interlace.text.codes import base_language
 
 # Romanian writes s and t with a comma below; older text has the cedilla, alone or as a combining mark.
 _COMMA = str.maketrans("ŞşŢţ", "ȘșȚț")
@@ -40,7 +41,7 @@ class Normalization(Settings):
 
     def text(self, text: str, language: str = "") -> str:
         """Normalize one string."""
-        if language == "ro" and self.romanian != "keep":
+        if base_language(language) == "ro" and self.romanian != "keep":
             text = _romanian(text, strip=self.romanian == "strip")
         if self.lower_case:
             text = text.lower()

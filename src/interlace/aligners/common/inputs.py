@@ -60,11 +60,11 @@ def usable_pairs(pairs: WordPairs) -> WordPairs:
     kept = cells_of(pairs) > 0
     if kept.all():
         return pairs
-    sides = {}
-    for side, rows in (("source", pairs.source), ("target", pairs.target)):
+    sides = []
+    for rows in (pairs.source, pairs.target):
         values = rows.flat[np.repeat(kept, rows.lengths)]
-        sides[side] = Ragged.from_lengths(values, np.where(kept, rows.lengths, 0))
-    return replace(pairs, **sides)
+        sides.append(Ragged.from_lengths(values, np.where(kept, rows.lengths, 0)))
+    return replace(pairs, source=sides[0], target=sides[1])
 
 
 class Vocabulary(WordTypes):

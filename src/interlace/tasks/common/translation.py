@@ -6,6 +6,7 @@ signature. Tokenized BLEU is what older papers print, over words as their own to
 
 from __future__ import annotations
 
+import logging
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,6 +24,7 @@ from interlace.models.settings import SearchSettings
 from interlace.scores.examples import Examples, identity_of
 from interlace.scores.examples import bleu as bleu_of
 from interlace.tasks import ProbeTask, Scale, Scores
+from interlace.text.codes import base_language
 from interlace.text.normalization import Normalization
 from interlace.text.scripts import is_unspaced
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
@@ -32,10 +34,12 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
     from interlace.models.translator import LineTranslation
 
-    Floats = NDArray[np.float64]
+log = logging.getLogger(__name__)
 
+Floats = NDArray[np.float64]
 
-BleuTokenizer = Literal["auto", "13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "none"]
+BleuTokenizer = Literal["auto", "13a", "intl", "zh", "ja-mecab", "ko-mecab", "flores200", "char", "none"]
+_WITHOUT_SPACES = {"th", "km", "lo", "my", "bo", "dz"}  # in which sacreBLEU's 13a makes no words
 """SacreBLEU's tokenizers that need no download; `auto`: its own for the language, 13a for most."""
 
 Length = Annotated[int, Field(ge=8)]
@@ -239,15 +243,25 @@ def bleu(
     _must_pair(outputs, references)
     from sacrebleu.metrics.bleu import BLEU
 
-    code = language.replace("-", "_").partition("_")[0].lower()
+    code = base_language(language)
     settings: dict[str, Any] = {"lowercase": lower_case, "trg_lang": code}
     if tokenize != "auto":
         settings["tokenize"] = tokenize
+    elif code in _WITHOUT_SPACES:
+        log.warning(
+            "BLEU in %r: sacreBLEU's tokenizer 13a makes no words in a script without spaces; read chrF, or set "
+            "tokenize = 'flores200'",
+            language,
+        )
     try:
         metric, single = BLEU(**settings), BLEU(effective_order=True, **settings)
     except RuntimeError as error:
         extra = code if tokenize == "auto" else tokenize.partition("-")[0]
         raise MissingDependencyError(f"BLEU of text in {extra!r}", f"'sacrebleu[{extra}]'") from error
+    except ImportError as error:
+        raise MissingDependencyError(f"BLEU by {tokenize!r}", error.name or "sentencepiece") from error
+    except OSError as error:
+        raise DataError(f"BLEU by {tokenize!r}: sacreBLEU cannot download its model: {error}") from error
     found = (single.sentence_score(output, [right]) for output, right in zip(outputs, references, strict=True))
     counts = np.array([[one.sys_len, one.ref_len, *one.counts, *one.totals] for one in found], np.float64)
     metric.corpus_score(["one"], [["line"]])  # the signature then has the number of references

@@ -3,15 +3,11 @@
 from collections.abc import Sequence
 
 from interlace.core.ragged import Ragged
+from interlace.text.codes import base_language
 from interlace.text.word_tokenizers import WORD_TOKENIZERS, WordTokenizer
 from interlace.text.word_tokenizers.unicode import Unicode
 
-_OWN = {
-    **dict.fromkeys(("zh", "zho", "chi", "cmn", "yue", "wuu", "zh_classical"), "zh"),
-    **dict.fromkeys(("ja", "jpn"), "ja"),
-    **dict.fromkeys(("th", "tha"), "th"),
-    **dict.fromkeys(("km", "khm", "lo", "lao", "my", "mya", "bo", "bod", "dz", "dzo"), "unicode"),
-}
+_OWN = {"zh": "zh", "ja": "ja", "th": "th", **dict.fromkeys(("km", "lo", "my", "bo", "dz"), "unicode")}
 
 
 class ByLanguage(WordTokenizer):
@@ -19,8 +15,7 @@ class ByLanguage(WordTokenizer):
 
     def of(self, language: str) -> WordTokenizer:
         """Return the word tokenizer for one language."""
-        code = language.replace("-", "_").lower()
-        return WORD_TOKENIZERS.build(_OWN.get(code) or _OWN.get(code.partition("_")[0]) or "moses").of(language)
+        return WORD_TOKENIZERS.build(_OWN.get(base_language(language), "moses")).of(language)
 
     def split(self, lines: Sequence[str]) -> Ragged:
         """Return (start, end) character spans per line."""

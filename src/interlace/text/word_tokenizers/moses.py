@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from interlace.core.ragged import Ragged
+from interlace.text.codes import base_language
 from interlace.text.word_tokenizers import WordTokenizer
 from interlace.text.word_tokenizers.common.spans import placed
 from interlace.text.word_tokenizers.unicode import Unicode
@@ -26,7 +27,7 @@ class Moses(WordTokenizer):
 
     def of(self, language: str) -> WordTokenizer:
         """Return the tokenizer with the rules of another language, or of English if Moses has none."""
-        return Moses(language=language.replace("-", "_").partition("_")[0].lower() or "en")
+        return Moses(language=base_language(language) or "en")
 
     def split(self, lines: Sequence[str]) -> Ragged:
         """Return (start, end) character spans per line."""
