@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -157,6 +158,14 @@ def test_early_stopping_exports_the_best_weights_after_an_interruption_too(small
     run(cut, [6.0, 7.0])  # from step 4 on, where the newest checkpoint stands
     assert about(cut)["steps"] == 8
     assert torch.equal(table(weights(cut)), table(weights(whole)))
+    # Without the best checkpoint nothing is exported: the last weights are others.
+    (cut / "run.json").unlink()
+    (cut / "checkpoints/step-00000004/state.json").unlink()
+    with pytest.raises(RunError, match=r"step-00000004: the weights that early stopping selected are missing"):
+        run(cut, [])
+    shutil.rmtree(cut / "checkpoints/step-00000004")
+    with pytest.raises(RunError, match=r"step-00000004: the weights that early stopping selected are missing"):
+        run(cut, [])
 
 
 TERMINATED = """

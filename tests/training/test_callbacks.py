@@ -4,6 +4,7 @@ import json
 import logging
 import math
 import re
+import shutil
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -11,7 +12,7 @@ import pytest
 import torch
 from torch import nn
 
-from interlace.core.errors import RunError
+from interlace.core.errors import CheckpointError, RunError
 from interlace.experiments.records import speed_of
 from interlace.training import checkpoint
 from interlace.training.callbacks import CheckpointCallback, CopyingWarning, HeldOutEvaluation, MetricsWriter
@@ -97,6 +98,28 @@ def test_processes_resume_only_from_the_same_checkpoint(tmp_path, monkeypatch):
             made.resume()
     monkeypatch.setattr("accelerate.utils.gather_object", lambda mine: [*mine, content])
     assert made.resume() == 2
+
+
+@pytest.mark.parametrize("damage", ["weights", "state", "other run"])
+def test_resumes_from_the_checkpoint_before_an_unusable_one(tmp_path, caplog, damage):
+    made = saver(tmp_path)
+    run(made, [2, 4])
+    newest = checkpoint.path_of(tmp_path, 4)
+    if damage == "weights":
+        (newest / checkpoint.WEIGHTS).write_bytes(b"")
+    elif damage == "state":
+        (newest / checkpoint.STATE).unlink()
+    else:
+        shutil.rmtree(newest)
+        other = saver(tmp_path)
+        other.run = "another"
+        run(other, [4])
+    assert saver(tmp_path).resume() == 2
+    assert "step-00000004" in caplog.text
+    assert "resuming from step 2 instead" in caplog.text
+    shutil.rmtree(checkpoint.path_of(tmp_path, 2))
+    with pytest.raises(CheckpointError, match="step-00000004"):  # no run starts again unasked
+        saver(tmp_path).resume()
 
 
 def test_resumes_with_the_number_of_skipped_updates(tmp_path):

@@ -1,5 +1,7 @@
 """Checkpoints are whole or not there, and say what is wrong with a damaged one."""
 
+import json
+
 import pytest
 import torch
 from torch import nn
@@ -62,6 +64,29 @@ def test_rejects_damaged_checkpoints(tmp_path, name, damage):
         checkpoint.load(path, *learner())
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("drawn", [4]), ("drawn", [3, 1]), ("step", 6), ("run", "other"), ("evaluation", {"best_step": 1})],
+)
+def test_rejects_a_changed_state(tmp_path, key, value):
+    """A digit of `drawn` would resume with other batches."""
+    path = checkpoint.save(tmp_path, 7, *learner(), {"drawn": [3], "run": "this", "evaluation": None})
+    state = json.loads((path / checkpoint.STATE).read_text())
+    (path / checkpoint.STATE).write_text(json.dumps({**state, key: value}))
+    with pytest.raises(CheckpointError, match=r"step-00000007.*damaged"):
+        checkpoint.load(path, *learner())
+
+
+def test_rejects_the_checkpoint_of_another_step_or_run(tmp_path):
+    path = checkpoint.save(tmp_path, 3, *learner(), {"run": "this"})
+    checkpoint.verify(path, "this")
+    with pytest.raises(CheckpointError, match=r"step-00000003: belongs to another run"):
+        checkpoint.verify(path, "other")
+    renamed = path.rename(tmp_path / "step-00000009")
+    with pytest.raises(CheckpointError, match=r"step-00000009: is the checkpoint of step 3"):
+        checkpoint.verify(renamed, "this")
+
+
 def test_rejects_checkpoints_of_another_model(tmp_path):
     path = checkpoint.save(tmp_path, 1, *learner(), {})
     with pytest.raises(CheckpointError, match="shape"):
@@ -115,7 +140,9 @@ def test_optimizer_state_moves_to_the_device_of_the_weights(tmp_path):
     assert {value.device.type for state in resumed.state.values() for value in state.values()} == {"meta"}
 
 
-@pytest.mark.parametrize("content", ["[]", "{}", '{"step": 1, "hashes": {}}'])
+@pytest.mark.parametrize(
+    "content", ["[]", "{}", '{"step": 1, "hashes": {}}', '{"step": 1, "hashes": {}, "digest": ""}']
+)
 def test_rejects_incomplete_states(tmp_path, content):
     path = checkpoint.save(tmp_path, 1, *learner(), {})
     (path / checkpoint.STATE).write_text(content)

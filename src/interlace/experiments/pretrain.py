@@ -13,7 +13,7 @@ import numpy as np
 from accelerate import Accelerator, DistributedType
 from numpy.typing import NDArray
 
-from interlace.core.errors import RunError, SettingsError
+from interlace.core.errors import CheckpointError, RunError, SettingsError
 from interlace.core.json_files import checked, write_json
 from interlace.core.store import leaves
 from interlace.experiments import monitoring, records
@@ -175,7 +175,8 @@ def _callbacks(
     if rows or scorer:
         evaluation = HeldOutEvaluation(measure, every, train.patience, progress, train.steps, record, train.stop_by)
         callbacks.append(evaluation)
-    saved = CheckpointCallback(folder, train.checkpoint_every, train.keep, training, progress, evaluation)
+    run_id = records.run_id(recipe, into) if accelerator.is_main_process else ""
+    saved = CheckpointCallback(folder, train.checkpoint_every, train.keep, training, progress, evaluation, run_id)
     return [*callbacks, saved]
 
 
@@ -222,6 +223,17 @@ def _ending_at_sigterm(progress: Progress) -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+def _load_best(path: Path, model: TrainingModel) -> None:
+    """Load the checkpoint that early stopping selected; raise a RunError if it cannot be used."""
+    try:
+        checkpoint.load(path, model)
+    except CheckpointError as error:
+        raise RunError(
+            f"{path}: the weights that early stopping selected are missing or damaged ({error}); restore this "
+            "checkpoint, or train in another folder"
+        ) from error
+
+
 def _finish(
     recipe: Recipe,
     into: Path,
@@ -240,12 +252,12 @@ def _finish(
     """
     begun, folder = time.perf_counter(), into / "checkpoints"
     model: TrainingModel = training.copy or training.accelerator.unwrap_model(training.model)
-    last = checkpoint.path_of(folder, checkpoint.steps_in(folder)[-1])
+    last = checkpoint.path_of(folder, progress.done)
     state = checkpoint.read_state(last)
     best = (state.get("evaluation") or {}).get("best_step")
-    if recipe.train.patience and best and best in checkpoint.steps_in(folder):
+    if recipe.train.patience and best:
         log.info("exporting step %d, the best by %s", best, recipe.train.stop_by)
-        checkpoint.load(checkpoint.path_of(folder, best), model)
+        _load_best(checkpoint.path_of(folder, best), model)
     elif training.copy is not None:
         checkpoint.load(last, model)
     backbone: Backbone = merge_adapters(model.backbone).eval()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import platform
@@ -9,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NotRequired
@@ -158,6 +160,13 @@ def check_run_state(recipe: Recipe, into: Path, materials: Materials, backbone: 
         hint = "restore it, or choose another folder"
         raise RunError(f"{into}: the text of {', '.join(changed)} has changed since the run began; {hint}")
     backbone.initialization = found["initialization"]
+
+
+def run_id(recipe: Recipe, into: Path) -> str:
+    """Return the id of a run that has begun: a hash of its seed, vocabulary, initialization and text."""
+    state = read_json(into / RUN_STATE, RunState, remedy="choose another folder for the run")
+    content = json.dumps({"seed": recipe.seed, **state}, sort_keys=True)
+    return blake2b(content.encode(), digest_size=16).hexdigest()
 
 
 def run_record(

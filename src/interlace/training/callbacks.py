@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NotRequired
 
 from typing_extensions import TypedDict
 
-from interlace.core.errors import RunError
+from interlace.core.errors import CheckpointError, RunError
 from interlace.core.json_files import checked, json_record
 from interlace.objectives.back_translation import COPIED, LENGTH
 from interlace.training import checkpoint
@@ -149,6 +149,7 @@ class CheckpointCallback:
     training: Training
     progress: Progress
     evaluation: HeldOutEvaluation | None = None
+    run: str = ""  # the id of the run, of which all checkpoints are
 
     def due(self, step: int) -> bool:
         """Return whether a checkpoint of a step is saved in any case."""
@@ -162,6 +163,7 @@ class CheckpointCallback:
         accelerator, sharded = self.training.accelerator, self.training.copy is not None
         if accelerator.is_main_process or sharded:
             state = {
+                "run": self.run,
                 "drawn": self.progress.drawn,
                 "stop": self.progress.stop,
                 "reason": self.progress.reason,
@@ -177,7 +179,7 @@ class CheckpointCallback:
         accelerator.wait_for_everyone()
 
     def resume(self) -> int:
-        """Load the newest checkpoint, which all processes must find, and return its step (0: none)."""
+        """Load the newest usable checkpoint, which all processes must find, and return its step (0: none)."""
         found = self._newest()
         if not found:
             return 0
@@ -195,10 +197,11 @@ class CheckpointCallback:
         return found
 
     def _newest(self) -> int:
-        """Return the step of the first process's newest checkpoint, whose content all processes must see; 0: none."""
+        """Return the step of the newest checkpoint that the first process can use, and all processes see; 0: none."""
         from accelerate.utils import broadcast_object_list, gather_object
 
-        accelerator, step = self.training.accelerator, max(checkpoint.steps_in(self.folder), default=0)
+        accelerator = self.training.accelerator
+        step = self._newest_usable() if accelerator.is_main_process else 0
         if accelerator.num_processes == 1:
             return step
         step = int(broadcast_object_list([step])[0])
@@ -210,6 +213,26 @@ class CheckpointCallback:
                 f"or different for process {', '.join(others)}; all processes must see the same folder of the run"
             )
         return step
+
+    def _newest_usable(self) -> int:
+        """Return the step of the newest checkpoint that is intact and of this run, 0 if there is none at all.
+
+        Others are named in warnings; raise a CheckpointError if only such are there.
+        """
+        errors = []
+        for step in reversed(checkpoint.steps_in(self.folder)):
+            try:
+                checkpoint.verify(checkpoint.path_of(self.folder, step), self.run)
+            except CheckpointError as error:
+                log.warning("%s", error)
+                errors.append(error)
+                continue
+            if errors:
+                log.warning("resuming from step %d instead", step)
+            return step
+        if errors:
+            raise errors[0]
+        return 0
 
 
 @dataclass

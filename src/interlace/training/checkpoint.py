@@ -1,7 +1,8 @@
 """Checkpoints: weights, optimizer state and counters in safetensors and JSON, written atomically.
 
 A checkpoint is a folder `step-00000100`. It is written under another name, flushed to disk and renamed, so a killed
-process leaves the previous one intact. Hashes in `state.json` reveal later damage. Sharded training writes the same
+process leaves the previous one intact. `state.json` names the run and has hashes of all files and of itself, which
+reveal later damage and checkpoints of other runs. Sharded training writes the same
 tensors in a file per process, `shard-00001-model-00001-of-00001.safetensors`.
 """
 
@@ -12,7 +13,7 @@ import json
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Required
@@ -36,10 +37,16 @@ WEIGHTS, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state
 
 @json_record
 class CheckpointState(TypedDict, total=False):
-    """The content of `state.json`, beside what a training loop resumes from; evaluation: of early stopping."""
+    """The content of `state.json`, beside what a training loop resumes from.
+
+    hashes: of the other files. digest: of the rest of this content. run: the id of the run. evaluation: of early
+    stopping.
+    """
 
     step: Required[int]
     hashes: Required[dict[str, str]]
+    digest: Required[str]
+    run: str
     evaluation: dict[str, Any] | None
 
 
@@ -72,7 +79,8 @@ def save(
             _save_parts(weights | moments, partial)
         if main:
             hashes = {path.name: _hash(path) for path in sorted(partial.glob("*.safetensors"))}
-            (partial / STATE).write_text(json.dumps({"step": step, "hashes": hashes, **state}, indent=1))
+            content = {"step": step, "hashes": hashes, **state}
+            (partial / STATE).write_text(json.dumps({**content, "digest": _digest(content)}, indent=1))
     return final
 
 
@@ -147,8 +155,7 @@ class StoredWeights:
         from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageReader
 
         self.path, self.state = path, read_state(path)
-        for name in sorted({*self.state["hashes"], *(file.name for file in path.glob("*.safetensors"))}):
-            _check_hash(path / name, self.state)
+        _check_hashes(path, self.state)
         try:
             found: Any = HuggingFaceStorageReader(str(path)).read_metadata()
             self._files: dict[str, Any] = {}
@@ -199,11 +206,29 @@ def named_weights(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
 
 
 def read_state(path: Path) -> CheckpointState:
-    """Return the state of a checkpoint; raise a CheckpointError if it is missing or damaged."""
+    """Return the state of a checkpoint; raise a CheckpointError if it is missing, damaged, or of another step."""
     if not (path / STATE).is_file():
         raise CheckpointError(f"{path / STATE}: missing; {_cure(path)}")
-    found: CheckpointState = read_json(path / STATE, CheckpointState, remedy=_cure(path), error=CheckpointError)
-    return found
+    state: CheckpointState = read_json(path / STATE, CheckpointState, remedy=_cure(path), error=CheckpointError)
+    content = {key: value for key, value in state.items() if key != "digest"}
+    if state["digest"] != _digest(content):
+        raise CheckpointError(f"{path / STATE}: damaged (its content is not what was written); {_cure(path)}")
+    if path_of(path.parent, state["step"]).name != path.name:
+        raise CheckpointError(f"{path}: is the checkpoint of step {state['step']}; {_cure(path)}")
+    return state
+
+
+def verify(path: Path, run: str) -> None:
+    """Raise a CheckpointError if a checkpoint is missing, damaged, or of another run; run: the id of the right one."""
+    state = read_state(path)
+    if state.get("run", "") != run:
+        raise CheckpointError(f"{path}: belongs to another run; {_cure(path)}")
+    _check_hashes(path, state)
+
+
+def _check_hashes(path: Path, state: CheckpointState) -> None:
+    for name in sorted({*state["hashes"], *(file.name for file in path.glob("*.safetensors"))}):
+        _check_hash(path / name, state)
 
 
 def _check_hash(path: Path, state: CheckpointState) -> None:
@@ -216,7 +241,11 @@ def _check_hash(path: Path, state: CheckpointState) -> None:
 
 
 def _cure(path: Path) -> str:
-    return f"remove {path} to resume from the previous checkpoint"
+    return f"remove {path}, so that training resumes from an earlier checkpoint or starts again"
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    return hashlib.blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def _hash(path: Path) -> str:
