@@ -120,13 +120,31 @@ def test_corrected_recipe_may_use_the_folder_of_a_failed_start(train, small, tmp
     assert (code, "train.steps was 1, is 2" in message) == (2, True)
 
 
-def test_ctrl_c_says_how_to_resume(python, small, tmp_path):
-    driver = "import signal, sys, os, interlace.training.callbacks as o\nwrite = o.append_line\n"
-    driver += "def cut(path, row):\n write(path, row)\n row['step'] == 5 and os.kill(os.getpid(), signal.SIGINT)\n"
-    driver += "o.append_line = cut\nfrom interlace.__main__ import main\n"
-    driver += "signal.signal(signal.SIGINT, signal.default_int_handler)\nmain()"  # a background job inherits it ignored
-    command = [python, "-c", driver, "pretrain", str(small), "--output", str(tmp_path / "run")]
+CTRL_C = """
+import os, signal
+import interlace.training.callbacks as callbacks
+from interlace.__main__ import main
+
+append_line = callbacks.append_line
+
+def interrupt(path, row):
+    append_line(path, row)
+    if row["step"] == 5:
+        for _ in range({times}):
+            os.kill(os.getpid(), signal.SIGINT)
+
+callbacks.append_line = interrupt
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job inherits it ignored
+main()
+"""
+
+
+@pytest.mark.parametrize(("times", "steps"), [(1, ["step-00000004", "step-00000006"]), (2, ["step-00000004"])])
+def test_ctrl_c_saves_a_checkpoint_and_the_second_one_stops_at_once(python, small, tmp_path, times, steps):
+    """The recipe saves a checkpoint every 4 steps; the update after the signal is the last."""
+    command = [python, "-c", CTRL_C.format(times=times), "pretrain", str(small), "--output", str(tmp_path / "run")]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert done.returncode == 130
     assert "rerun the same command to resume" in done.stderr
     assert "Traceback" not in done.stderr
+    assert sorted(path.name for path in (tmp_path / "run/checkpoints").iterdir()) == steps

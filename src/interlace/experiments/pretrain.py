@@ -3,11 +3,12 @@
 import logging
 import shutil
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from accelerate import Accelerator, DistributedType
@@ -194,33 +195,55 @@ def _train(training: Training, progress: Progress, callbacks: Sequence[Any], int
         if isinstance(each, DiagnosticsCallback):
             each.begin()
     waiting = [each for each in callbacks if hasattr(each, "due")]
-    with _ending_at_sigterm(progress), naming_lost_processes(training.accelerator):
+    with _ending_at_signals(progress) as received, naming_lost_processes(training.accelerator):
         for step in steps(training, progress, lambda index: any(each.due(index) for each in waiting)):
             for callback in callbacks:
                 callback(step)
     if progress.ended and progress.done < training.last:
-        log.info("stopped by SIGTERM after step %d; rerun the same command to resume", progress.done)
-        raise SystemExit(128 + signal.SIGTERM)
+        _stop(progress, received)
     if progress.reason:
         log.info("stopped at step %d: %s", progress.done, progress.reason)
 
 
-@contextmanager
-def _ending_at_sigterm(progress: Progress) -> Iterator[None]:
-    """Let SIGTERM, which schedulers send before they kill, end the loop with a checkpoint."""
+def _stop(progress: Progress, received: list[int]) -> NoReturn:
+    """Raise what the first of the received signals would have; none: another process received it."""
+    number = received[0] if received else signal.SIGTERM
+    name = signal.Signals(number).name
+    log.info("stopped by %s after step %d; rerun the same command to resume", name, progress.done)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise SystemExit(128 + number)
 
-    def end(_signal: int, _frame: Any) -> None:
+
+@contextmanager
+def _ending_at_signals(progress: Progress) -> Iterator[list[int]]:
+    """Let SIGTERM, which schedulers send before they kill, and Ctrl-C end the loop with a checkpoint.
+
+    A second Ctrl-C stops at once. Yields the signals that were received.
+    """
+    received: list[int] = []
+
+    def end(number: int, frame: Any) -> None:
+        if number == signal.SIGINT and received:
+            signal.default_int_handler(number, frame)
+        if number == signal.SIGINT:
+            log.info("saving a checkpoint after the current step; press Ctrl-C again to stop at once")
+        received.append(number)
         progress.ending = True
 
-    try:
-        before = signal.signal(signal.SIGTERM, end)
-    except ValueError:  # outside the main thread
-        yield
+    if threading.current_thread() is not threading.main_thread():  # only that one receives signals
+        yield received
         return
+    handlers: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    if handlers[signal.SIGINT] in {signal.SIG_IGN, None}:  # of a shell's background job, which Ctrl-C does not stop
+        del handlers[signal.SIGINT]
+    for number in handlers:
+        signal.signal(number, end)
     try:
-        yield
+        yield received
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 def _load_best(path: Path, model: TrainingModel) -> None:
