@@ -229,3 +229,20 @@ def test_removes_questions_on_held_out_passages_and_held_out_tagged_sentences(tm
     files = {"train": "ner.en[:2]", "test": "ner.en[2:]"}
     task = TASKS.build({"name": "ner", "files": files, "decontaminate": True})
     assert len(task.examples("train", "en", vocab, tmp_path)) == 1
+
+
+@pytest.mark.parametrize(
+    "patterns",
+    [
+        ["nli/train.{language}.tsv", "nli/{split}.de.tsv"],
+        ["nli/train.de.tsv", "nli/train.de.tsv[:10]"],
+        ["nli/train.de.tsv[:5]", "nli/train.de.tsv[:5]"],
+    ],
+)
+def test_rejects_a_file_that_two_patterns_lead_to(tmp_path, patterns):
+    (tmp_path / "nli").mkdir()
+    (tmp_path / "nli/train.de.tsv").touch()
+    with pytest.raises(DataError, match=r"train\.de\.tsv is named twice"):
+        find_parts({"train": patterns}, query(tmp_path, "de", "train"))
+    parts = find_parts({"train": ["nli/train.de.tsv[:5]", "nli/train.de.tsv[5:]"]}, query(tmp_path, "de", "train"))
+    assert len(parts) == 2

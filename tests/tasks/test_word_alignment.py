@@ -109,4 +109,6 @@ def test_reads_a_list_of_both_sides(vocab, real_data):
     examples = task.examples("test", "en", vocab, real_data)
     assert len(examples.possible.flat) > len(examples.sure.flat) > 500
     with pytest.raises(DataError, match="expected whole files"):
-        WordAlignment(source="fr", files=[*sides, sides[0]]).examples("test", "en", vocab, real_data)
+        WordAlignment(source="fr", files=[*sides, f"{story}/ali_w2w_LaVision_TheVision.txt"]).examples(
+            "test", "en", vocab, real_data
+        )

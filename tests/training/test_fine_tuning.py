@@ -330,6 +330,18 @@ def test_a_model_is_trained_for_each_language_or_for_all(inference):
     assert [row["score"] for row in rows] == [100, 100, 100]
 
 
+@pytest.mark.parametrize("settings", [("supervised", "translate-train"), ("supervised-all", "translate-train-all")])
+def test_rejects_two_settings_with_the_same_training_files(inference, settings):
+    with pytest.raises(SettingsError, match=f"'{settings[0]}' and '{settings[1]}' read the same training files"):
+        inference(*settings)
+
+
+def test_rejects_training_text_of_two_languages_that_is_the_same(inference, tmp_path):
+    (tmp_path / "train.de.tsv").write_text((tmp_path / "train.en.tsv").read_text().replace("en\t", "de\t"))
+    with pytest.raises(DataError, match=r"training text of 'de' is that of 'en', and would count twice"):
+        score_job(inference("supervised-all"))
+
+
 def test_a_missing_translation_is_found_before_training(inference, tmp_path):
     (tmp_path / "translated.de.tsv").unlink()
     with pytest.raises(DataError, match=r"no file .*translated\.de\.tsv"):

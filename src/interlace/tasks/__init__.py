@@ -54,6 +54,7 @@ INIT_STD = 0.02  # standard deviation of a new head's weights, as in BERT
 Setting = Literal[
     "zero-shot", "supervised", "supervised-all", "translate-train", "translate-train-all", "translate-test"
 ]
+_SAME_TEXT = (("supervised", "supervised-all"), ("translate-train", "translate-train-all"))
 PER_LANGUAGE: tuple[Setting, ...] = ("supervised", "translate-train")  # settings with one fine-tuning a language
 """What a task is fine-tuned and scored on. zero-shot: fine-tuned on the source language. supervised: one model for each
 language, fine-tuned on its own training text; supervised-all: one model fine-tuned on that of all languages.
@@ -340,6 +341,12 @@ class FineTuneTask(HeadSettings, Task):
     def _require_split(self) -> Self:
         if self.files:
             require_split(self.files)
+        for own, translated in zip(*_SAME_TEXT, strict=True):
+            if {own, translated} <= set(self.settings):
+                raise ValueError(
+                    f"settings: {own!r} and {translated!r} read the same training files, those of the split 'train'; "
+                    "name two tasks with files of their own"
+                )
         return self
 
     @property

@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, cast
@@ -20,6 +21,7 @@ from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.core.files import atomic_folder
 from interlace.core.json_files import json_record, read_json, write_json
 from interlace.core.ragged import Ragged
+from interlace.data import LabeledExamples, Pairs, Questions, Sentences
 from interlace.models.backbone import freeze_layers
 from interlace.objectives import Prepared, Resources
 from interlace.tasks import FineTuneTask, TaskHead, Tuning
@@ -101,6 +103,7 @@ def _score_fine_tuned(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
     groups = selection_groups(_tuning(job).select, run)
     read = _read(job, _wanted(job, run))
     tests, devs, train = ({what: read[split, what] for split, what in read if split == kind} for kind in _SPLITS)
+    _reject_repeated_text(job, train)
     _warn_of_unseen_labels(job, train, tests)
     tuner: Any = None
     rates = _tuning(job).rates
@@ -135,6 +138,25 @@ def _wanted(job: EvaluationJob, run: FineTuneRun) -> list[tuple[str, Any]]:
     dev_languages = dict.fromkeys(language for group in groups for language in group.dev_languages)
     languages = {"train": run.train_languages, "dev": dev_languages, "test": run.items}
     return [(split, what) for split, each in languages.items() for what in each]
+
+
+def _reject_repeated_text(job: EvaluationJob, train: dict[str, Any]) -> None:
+    """Raise a DataError if two languages have the same training text, which would count twice."""
+    texts = {language: [side.ids for side in _sides(examples)] for language, examples in train.items()}
+    for earlier, language in combinations(texts, 2):
+        if texts[earlier] == texts[language]:
+            raise DataError(
+                f"{job.name}: the training text of {language!r} is that of {earlier!r}, and would count twice; "
+                f"name other files in evaluate.tasks.{job.name}.files"
+            )
+
+
+def _sides(examples: Any) -> list[Sentences]:
+    """Return the sentences of the examples of any task: one side, those of pairs, or questions and passages."""
+    inner = examples.examples if isinstance(examples, LabeledExamples) else examples
+    if isinstance(inner, Questions):
+        return [inner.questions, inner.passages]
+    return [inner.source, inner.target] if isinstance(inner, Pairs) else [inner]
 
 
 def _warn_of_unseen_labels(job: EvaluationJob, train: dict[str, Any], tests: dict[Item, Any]) -> None:

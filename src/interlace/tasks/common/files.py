@@ -180,8 +180,13 @@ def find_file(files: FilePatterns, query: FileQuery, language: str | None = None
 
 
 def find_parts(files: FilePatterns, query: FileQuery, language: str | None = None) -> list[FilePart]:
-    """Return the files, or rows of files, in order; raise a MissingDataError that lists languages with files."""
-    parts = []
+    """Return the files, or rows of files, in order.
+
+    Raises:
+        MissingDataError: a file is missing; it lists the languages that have one.
+        DataError: two patterns lead to the same file, whose rows would count twice.
+    """
+    parts: list[FilePart] = []
     for pattern, rows in map(_split_rows, _patterns(files, query)):
         paths = list(_candidate_paths(pattern, query, query.language if language is None else language))
         path = paths[0] if is_hub(pattern) else next(filter(Path.is_file, paths), None)
@@ -192,6 +197,9 @@ def find_parts(files: FilePatterns, query: FileQuery, language: str | None = Non
             else:
                 reason = f"; the data root {query.root} is no folder"
             raise MissingDataError(f"{query.missing}: there is no file {paths[0]}{reason}")
+        for part in parts:
+            if part.path == path and (rows is None or part.rows is None or rows == part.rows):
+                raise DataError(f"{query.missing}: {path} is named twice; each of its rows would count twice")
         parts.append(FilePart(path, rows))
     return parts
 
