@@ -92,7 +92,7 @@ def test_two_processes_equal_two_micro_batches(python, small, tmp_path):
 @pytest.mark.slow
 @pytest.mark.distributed
 def test_two_processes_score_like_one(python, small, tmp_path):
-    """They share the prediction, and the languages of a probe, and agree on what is best; only one of them writes."""
+    """They share batches and predictions, and the languages of a probe; an update is the same, and only one writes."""
     subprocess.run(
         [python, "-m", "interlace", "pretrain", str(small), "--output", str(tmp_path / "run")],
         check=True, capture_output=True,
@@ -108,6 +108,10 @@ def test_two_processes_score_like_one(python, small, tmp_path):
     arguments += ["--set", "evaluate.tasks.pos.files={split}.{language}.conllu", "--set", 'evaluate.targets=["xx"]']
     arguments += ["--set", "evaluate.tasks.perplexity.files=train.{language}"]
     together = [python, *TORCHRUN, "--no-python", python, *arguments, "--output", str(tmp_path / "two"), "--tasks"]
+    refused = subprocess.run([*together, "pos"], check=False, capture_output=True, text=True)
+    assert "tuning.micro_batches = 1: a batch cannot be shared by 2 processes; set 2" in refused.stderr
+    arguments += ["--set", "evaluate.tasks.pos.tuning={micro_batches = 2, learning_rate = 1e-2, tokens_per_batch = 64}"]
+    together = [python, *TORCHRUN, "--no-python", python, *arguments, "--output", str(tmp_path / "two"), "--tasks"]
     subprocess.run([*together, "pos"], check=True, capture_output=True)
     rows = json.loads((tmp_path / "two" / "scores.json").read_text())
     assert [(row["language"], row["n"], row["scores"]["unread"]) for row in rows] == [("en", 31, 0), ("xx", 7, 0)]
@@ -115,9 +119,15 @@ def test_two_processes_score_like_one(python, small, tmp_path):
     ended = subprocess.run([*together, *missing], check=False, capture_output=True, text=True)
     assert "there is no file" in ended.stderr, ended.stderr
     assert "train.de" in ended.stderr
-    subprocess.run([python, *arguments, "--output", str(tmp_path / "one"), "--tasks", "perplexity"], check=True)
+    for task in ("pos", "perplexity"):
+        subprocess.run([python, *arguments, "--output", str(tmp_path / "one"), "--tasks", task], check=True)
     one, two = (json.loads((tmp_path / folder / "scores.json").read_text()) for folder in ("one", "two"))
-    assert [row | {"seconds": 0} for row in one] == [row | {"seconds": 0} for row in two[2:]]
+    assert [row | {"seconds": 0} for row in one[2:]] == [row | {"seconds": 0} for row in two[2:]]
+    for row, other in zip(one[:2], two[:2], strict=True):
+        assert row["score"] == other["score"] > 40  # of five tags
+        assert row["key"] == other["key"]
+        assert row["tuning"]["tokens"] == other["tuning"]["tokens"]
+        assert row["tuning"]["dev"] == pytest.approx(other["tuning"]["dev"], rel=1e-6)
 
 
 def losses(run):

@@ -96,7 +96,6 @@ def identity_of(recipe: Recipe, model: str, job: EvaluationJob, run: FineTuneRun
         "toy": dumped["toy"],
         "derived": dumped["derived"],
         "precision": resolved(recipe.train.precision),
-        "processes": job.accelerator.num_processes if run.train_languages else 1,
     }
     return ScoreIdentity(model, hashed([json.dumps(settings, sort_keys=True)]), task.scoring_version)
 

@@ -80,6 +80,12 @@ class Tuning(Settings):
     )
     epochs: float = Field(3.0, gt=0, description="Passes over the training set.")
     tokens_per_batch: int = Field(2048, ge=16, description="Tokens per batch over all processes, padding included.")
+    micro_batches: int = Field(
+        1,
+        ge=1,
+        description="Parts of a batch that are computed one after another, or by as many processes; an update is the "
+        "same for any number of processes that divides it.",
+    )
     warmup_share: float = Field(0.1, ge=0, lt=1, description="Share of the steps with a rising learning rate.")
     weight_decay: float = Field(0.0, ge=0, description="Decoupled weight decay of AdamW.")
     betas: tuple[Decay, Decay] = Field((0.9, 0.999), description="Decay rates of Adam's moments (ALM: 0.9, 0.997).")
@@ -103,6 +109,14 @@ class Tuning(Settings):
         if self.select == "last" and any(useless.values()):
             name = next(name for name, given in useless.items() if given)
             raise SettingsError(f"{rule} evaluates no dev set, so tuning.{name} has no effect; name a dev rule")
+
+    def check_processes(self, count: int) -> None:
+        """Raise a SettingsError unless the micro-batches divide evenly by processes, so that updates stay the same."""
+        if self.micro_batches % count:
+            raise SettingsError(
+                f"tuning.micro_batches = {self.micro_batches}: a batch cannot be shared by {count} processes; set "
+                f"{count} (with any number of processes, for the same updates), or use one process"
+            )
 
     @property
     def rates(self) -> list[float]:

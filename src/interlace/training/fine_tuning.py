@@ -101,6 +101,7 @@ def score_run(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
 
 def _score_fine_tuned(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
     groups = selection_groups(_tuning(job).select, run)
+    _tuning(job).check_processes(job.accelerator.num_processes)
     read = _read(job, _wanted(job, run))
     tests, devs, train = ({what: read[split, what] for split, what in read if split == kind} for kind in _SPLITS)
     _reject_repeated_text(job, train)
@@ -246,14 +247,14 @@ class FineTuner:
         sources, baseline = _sources(job, head, prepared, train)
         batches = sum(len(source.plan) for source in sources)
         model = job.accelerator.prepare(TrainingModel(backbone, {job.name: head}, job.seed))
-        last = max(1, math.ceil(tuning.epochs * batches / job.accelerator.num_processes))
+        last = max(1, math.ceil(tuning.epochs * batches / tuning.micro_batches))
         warmup, decay = int(tuning.warmup_share * last), tuning.weight_decay
         settings = OptimizerSettings(
             learning_rate=rate, warmup=warmup, max_warmup_share=1, weight_decay=decay, betas=tuning.betas
         )
         mixture = Mixture(sources, job.seed)
         training = Training(
-            model, mixture, settings.build(model), settings, job.accelerator, last, job.accelerator.num_processes,
+            model, mixture, settings.build(model), settings, job.accelerator, last, tuning.micro_batches,
             count_flops=False,
         )  # fmt: skip
         return cls(job, head, prepared, training, baseline)
@@ -375,7 +376,7 @@ def _sources(
     if tuning.mix_languages and len(read) > 1:
         read, batcher = {"+".join(read): MixedSequences.of(list(read.values()))}, MixedBatches(head)
         columns = [[np.concatenate(column) for column in zip(*columns, strict=True)]]
-    sources, budget = [], tuning.tokens_per_batch // job.accelerator.num_processes
+    sources, budget = [], tuning.tokens_per_batch // tuning.micro_batches
     for language, sequences in read.items():
         plan = bucket_plan(sequences, prepared, head.max_length, budget, seed=job.seed)
         batches = BucketedBatches(sequences, plan)
