@@ -142,6 +142,39 @@ def test_published_means_are_below_ours(make_run):
     assert "mean: ours is over English – German." in text
 
 
+# (paper's table, recipe's name of a row, score, the row that must stand beside it)
+OF_EACH_PAPER = [
+    ("Yang et al. 2020, table 1", "", {"task": "mt", "metric": "bleu", "language": "en-de"}, "ALM", "29.22"),
+    ("Yang et al. 2020, table 2", "", {"task": "mt", "metric": "bleu", "language": "de-en"}, "ALM", "35.53"),
+    ("Yang et al. 2020, table 3", "", {"task": "xnli", "metric": "accuracy", "language": "de"}, "ALM", "78.0"),
+    ("Yang et al. 2021, table 1", "", {"task": "mlqa", "metric": "f1", "language": "de"}, "mBERT+WEAM", "64.3"),
+    ("Yang et al. 2021, table 2", "", {"task": "xnli", "metric": "accuracy", "language": "de"}, "mBERT+WEAM", "74.5"),
+    ("Conneau & Lample 2019, table 2", "", {"task": "mt", "metric": "tokenized bleu", "language": "en-fr"},
+     "encoder and decoder MLM", "33.4"),
+    ("Conneau & Lample 2019, table 3", "both directions", {"task": "mt", "metric": "tokenized bleu",
+     "language": "ro-en"}, "MLM", "35.6"),
+    ("Tang et al. 2022, table 3, dev", "ALIGN-MLM, Trans + Inv", {"task": "xnli", "metric": "accuracy",
+     "language": "en_x"}, "ALIGN-MLM", "68.8"),
+    ("Tang et al. 2022, table 3, dev", "ALIGN-MLM, Trans + Inv", {"task": "xnli", "metric": "accuracy",
+     "language": "en_x", "setting": "supervised"}, "ALIGN-MLM", "75.5"),
+    ("Tang et al. 2022, table 8, whole vocabulary", "ALIGN-MLM, Trans + Inv", {"task": "embedding_alignment",
+     "metric": "p@1", "language": "en-en_x"}, "ALIGN-MLM", "95.2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "row", "score", "system", "figure"), OF_EACH_PAPER)
+def test_a_run_shows_the_row_of_each_paper(table, row, score, system, figure, make_run):
+    folder = make_run("mlm", gain=0.0)
+    paper, number, *_split = table.split(", ")
+    where = f"{paper}, {number}, {row}"
+    places = [{"where": where, "system": system}] if row else []
+    change(folder, "recipe.json", lambda recipe: {**recipe, "published": places})
+    change(folder, "scores.json", lambda _: [{"source": "en", "seed": 0, "n": 9, "score": 50.0, **score}])
+    words = words_of(section("scores", [folder], "Published"))
+    [beside] = [words[at : at + 8] for at, cell in enumerate(words[1:]) if cell == table and words[at] == system]
+    assert figure in beside
+
+
 def test_printing_errors_and_notes_of_recipes_are_shown(make_run):
     about = {"task": "mlqa", "metric": "f1", "unit": "%", "language": "de", "score": 50.0, "scores": {"exact": 33.0}}
     assert "Printing errors: AVG(zero-shot) is the mean of es, de, zh and AVG(all)" in published(make_run, **about)

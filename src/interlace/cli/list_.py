@@ -118,7 +118,7 @@ def _published_rows(name: str) -> Iterator[dict[str, Any]]:
             "task": row.table.task,
             "metric": row.table.metric,
             "split": row.table.split,
-            "setting": row.setting,
+            "setting": row.setting or row.condition,
             "system": row.system if row.theirs or not row.source else f"{row.system} ({row.source})",
             "scores": [f"{column} {_figure(row, column)}" for column in row.printed],
             "notes": [note for note in (row.note, *of_table) if note],

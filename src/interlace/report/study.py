@@ -205,8 +205,8 @@ def _with_published(
     return shown
 
 
-def _matching(row: PublishedRow, measures: Sequence[Measure]) -> list[Measure]:
-    return [one for one in measures if row.matches(one.task, one.setting, one.metric)]
+def _figures(row: PublishedRow, measure: Measure) -> dict[str, float]:
+    return row.figures(measure.task, measure.setting, measure.metric)
 
 
 @dataclass(frozen=True)
@@ -243,11 +243,9 @@ class _ScoreView:
         theirs = []
         for system in dict.fromkeys(system.name for system in self.systems):
             for _, row in self.published.get(system, ()):
-                matching = _matching(row, measures)
-                figures = [
-                    row.scores.get(one.language) if one in matching and one.language else None for one in measures
-                ]
-                figures.append(row.scores.get("mean") if matching else None)
+                figures = [_figures(row, measure).get(measure.language) for measure in measures]
+                means = [_figures(row, measure).get("mean") for measure in measures]
+                figures.append(next((mean for mean in means if mean is not None), None))
                 if any(figure is not None for figure in figures):
                     entries = [None if figure is None else Entry(f"{figure:g}") for figure in figures]
                     about = ", ".join(filter(None, [row.table.task, row.setting, row.table.measured]))
@@ -267,7 +265,7 @@ class _ScoreView:
         for rows in self.published.values():
             notes = []
             for note, row in rows:
-                if matching := _matching(row, measures):
+                if matching := [measure for measure in measures if _figures(row, measure)]:
                     ours = [score for one in matching for score in tuned.get((one.task, one.setting), ())]
                     rules = list(dict.fromkeys(str(score.tuning["rule"]) for score in ours))
                     found |= dict.fromkeys(row.remarks({one.unit or one.metric for one in matching}, rules))
@@ -607,11 +605,11 @@ def _published_transfer(recipes: Recipes, tasks: Sequence[tuple[str, str]]) -> l
         entries = [None if one not in figures else Entry(f"{figures[one]:.1f}") for one in wanted]
         if any(entries):
             numbers = " and ".join(dict.fromkeys(row.table.number for row in found))
-            label = f"{found[0].cite}, table {numbers}, {found[0].system}, {found[0].setting}"
+            label = f"{found[0].cite}, table {numbers}, {found[0].system}, {found[0].condition}"
             lines.append(Line(label, (*entries, None, None), theirs=True))
     return lines
 
 
 def _belongs(row: PublishedRow, group: Sequence[PublishedRow]) -> bool:
-    same = (row.cite, row.system, row.setting) == (group[0].cite, group[0].system, group[0].setting)
+    same = (row.cite, row.system, row.condition) == (group[0].cite, group[0].system, group[0].condition)
     return same and all(one.table.number == row.table.number or one.table.task != row.table.task for one in group)

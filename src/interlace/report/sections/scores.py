@@ -185,15 +185,18 @@ def _recipe_rows(run: Run) -> Iterator[tuple[str, PublishedRow]]:
 
 def _table(one: TaskScores, notes: Sequence[tuple[str, PublishedRow]]) -> Iterator[tuple[Table, list[str]]]:
     """Yield a table of ours above and theirs below, with remarks, if a paper has results."""
-    theirs = [row for row in rows(one.first.task) if _matches(row, one)]
+    named = {(row.where, row.system) for _, row in notes}
+    beside = [row for row in rows(one.first.task) if _has_figures(row, one)]
+    # languages derived under another condition, such as another order of words, are no comparison
+    theirs = [row for row in beside if not row.condition or (row.where, row.system) in named]
     if not theirs:
         return
     languages = [measure.language for measure in one.measures if measure.language]
-    columns = [language for language in languages if any(language in row.printed for row in theirs)]
+    columns = [language for language in languages if any(language in _figures(row, one) for row in theirs)]
     unit = one.first.unit or one.first.metric
     remarks = dict.fromkeys(remark for row in theirs for remark in row.remarks([unit], one.rules))
-    remarks |= dict.fromkeys(f"{row.where}: {note}" for note, row in notes if note and _matches(row, one))
-    if any(_has_only_mean(row) for row in theirs):
+    remarks |= dict.fromkeys(f"{row.where}: {note}" for note, row in notes if note and _has_figures(row, one))
+    if any(_has_only_mean(row, one) for row in theirs):
         columns.append(_MEAN)
         remarks[f"{_MEAN}: ours is over {language_names(_averaged(one))}."] = None
     remarks |= dict.fromkeys(filter(None, [one.table.collapse_note()]))
@@ -205,7 +208,7 @@ def _table(one: TaskScores, notes: Sequence[tuple[str, PublishedRow]]) -> Iterat
     for row in theirs:
         split = "" if row.table.split.startswith("test") else f", {row.table.split}"
         where = Entry(f"{row.cite}, table {row.table.number}{split}")
-        values = (row.scores.get(column) for column in columns)
+        values = (_figures(row, one).get(column) for column in columns)
         figures = (each if each is None else Entry(number(each, 1 if round(each, 1) == each else 2)) for each in values)
         lines.append(Line(row.system, (where, Entry(row.table.measured), *figures), theirs=True))
     heads = [Column("Source", is_text=True), Column("Metric", is_text=True), *map(Column, map(language_name, columns))]
@@ -227,12 +230,15 @@ def _averaged(one: TaskScores) -> list[str]:
     return one.averaged if one.mean else [measure.language for measure in one.others][:1]
 
 
-def _matches(row: PublishedRow, one: TaskScores) -> bool:
+def _figures(row: PublishedRow, one: TaskScores) -> dict[str, float]:
+    return row.figures(one.first.task, one.first.setting, one.first.metric)
+
+
+def _has_figures(row: PublishedRow, one: TaskScores) -> bool:
     """Return whether a row has a figure of the same task, setting and metric for a language of ours, or their mean."""
     ours = {measure.language for measure in one.measures}
-    matches = row.matches(one.first.task, one.first.setting, one.first.metric)
-    return matches and (not ours.isdisjoint(row.printed) or (_has_only_mean(row) and bool(_averaged(one))))
+    return not ours.isdisjoint(_figures(row, one)) or (_has_only_mean(row, one) and bool(_averaged(one)))
 
 
-def _has_only_mean(row: PublishedRow) -> bool:
-    return list(row.table.columns) == [_MEAN]
+def _has_only_mean(row: PublishedRow, one: TaskScores) -> bool:
+    return list(_figures(row, one)) == [_MEAN]

@@ -16,22 +16,27 @@ from pydantic import Field, model_validator
 
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.settings import Settings
+from interlace.scores import SUPERVISED, ZERO_SHOT
+from interlace.scores.comparison import GAP
 
 _FOLDER = Path(__file__).parent
+_SETTINGS = frozenset({SUPERVISED, ZERO_SHOT, GAP})
 
 
 @dataclass(frozen=True)
 class PublishedRow:
     """One system in one table.
 
-    printed: figure by column, as in the paper. correct: corrected figures by column. theirs: whether the authors ran
-    the system themselves; source: the paper that they cite it from.
+    setting: of fine-tuning, by our name. condition: of pre-training, such as the share of parallel text.
+    printed: figure by column, as in the paper. correct: corrected figures by column.
+    theirs: whether the authors ran the system themselves. source: the paper that they cite it from.
     """
 
     cite: str
     table: PublishedTable
     system: str
     setting: str
+    condition: str
     printed: dict[str, float]
     correct: dict[str, float] = field(default_factory=dict)
     theirs: bool = True
@@ -47,11 +52,19 @@ class PublishedRow:
     def where(self) -> str:
         """Paper, table and row, as recipes name them."""
         setting = self.table.called.get(self.setting, self.setting)
-        return f"{self.cite}, table {self.table.number}, {self.table.where.format(system=self.system, setting=setting)}"
+        name = self.table.where.format(system=self.system, setting=setting, condition=self.condition)
+        return f"{self.cite}, table {self.table.number}, {name}"
 
-    def matches(self, task: str, setting: str, metric: str) -> bool:
-        """Return whether the figures are of this task, setting and metric; a row without a setting matches any."""
-        return (self.table.task, self.table.score) == (task, metric) and self.setting in {"", setting}
+    def figures(self, task: str, setting: str, metric: str) -> dict[str, float]:
+        """Return the figures of our task, setting and metric by language and "mean"; empty if the row has none.
+
+        A row without a setting is of any; a table with a column for each setting prints means over languages.
+        """
+        if (self.table.task, self.table.score) != (task, metric) or self.setting not in {"", setting}:
+            return {}
+        if not self.table.has_settings_as_columns:
+            return self.scores
+        return {"mean": self.scores[setting]} if setting in self.scores else {}
 
     def remarks(self, units: Collection[str], rules: Collection[str]) -> list[str]:
         """Return what to know before comparing the row with our scores.
@@ -80,6 +93,7 @@ class _Line(Settings):
 
     system: str
     setting: str = ""
+    condition: str = ""
     scores: list[float | str]
     correct: dict[str, float] = {}
     theirs: bool = True
@@ -107,6 +121,11 @@ class PublishedTable(Settings):
     note: str = Field("", description="What to know before comparing.")
     errata: str = Field("", description="Printing errors and corrections.")
     rows: list[_Line] = Field(min_length=1, description="The systems.")
+
+    @property
+    def has_settings_as_columns(self) -> bool:
+        """Whether the columns are settings of fine-tuning instead of languages."""
+        return _SETTINGS.issuperset(self.columns)
 
     @property
     def measured(self) -> str:
@@ -155,7 +174,7 @@ class PublishedPaper(Settings):
                     if not isinstance(score, str)
                 }
                 extra = line.model_dump(include={"correct", "theirs", "source", "note"})
-                yield PublishedRow(self.cite, table, line.system, line.setting, printed, **extra)
+                yield PublishedRow(self.cite, table, line.system, line.setting, line.condition, printed, **extra)
 
 
 def papers() -> list[str]:
