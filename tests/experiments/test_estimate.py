@@ -40,7 +40,9 @@ def test_tokens_parameters_and_time_match_hand_counts():
 
 def test_cost_of_translation_counts_both_sides():
     pairs = {
-        "corpora": {"pairs": {"pairs": ["en-de"], "train": ["{source}", "{target}"]}},
+        "corpora": {
+            "pairs": {"pairs": ["en-de"], "train": ["parallel/train.{pair}.{source}", "parallel/train.{pair}.{target}"]}
+        },
         "objectives": {"translation": {"max_length": 64}},
         "toy": {"languages": ["en", "de"]},
         "vocab": {"size": 500},
@@ -168,7 +170,7 @@ def test_lists_missing_files(tmp_path):
     assert (found.text.files, found.text.bytes) == (2, 7)
     assert found.text.missing == [str(tmp_path / "train.de")]
     missing = tmp_path / "train.de"
-    assert found.notes == [f"1 of 2 files are missing: {missing}: no such file; did you mean 'train.en'?"]
+    assert found.notes[0] == f"corpora.text.train: {missing}: no such file; did you mean 'train.en'?"
     model = f'{{start = "{tmp_path / "nobody"}"}}'
     found = estimate(read_recipe("tiny/mlm", {"model": model}))
     assert found.cost is None

@@ -72,7 +72,7 @@ def study(
 def _list(read: Study, folder: Path, into: Path | None, only: str, *, as_json: bool) -> None:
     from interlace.experiments.studies import cells_of, matching
     from interlace.experiments.studies.folder import StudyFolder
-    from interlace.experiments.studies.running import resources_for
+    from interlace.experiments.studies.running import missing_of_cells, resources_for
 
     cells = matching(cells_of(read, folder), only)
     rows: list[dict[str, Any]] = [
@@ -86,11 +86,16 @@ def _list(read: Study, folder: Path, into: Path | None, only: str, *, as_json: b
         }
         for cell in cells
     ]
+    place = StudyFolder(into) if into else None
+    unfinished = [cell for cell in cells if place is None or not place.is_finished(cell)]
+    missing = missing_of_cells(unfinished, place)
     if as_json:
         print_json(rows)
-        return
-    print_rows(rows, ("cell", "recipe", "model of", "tasks", "fine-tunings", "state"))
-    print_line(f"{len(cells)} cells; by default {resources_for(cells)}", notes)
+    else:
+        print_rows(rows, ("cell", "recipe", "model of", "tasks", "fine-tunings", "state"))
+        print_line(f"{len(cells)} cells; by default {resources_for(cells)}", notes)
+    for message, systems in missing.items():
+        print_line(f"note: {', '.join(systems)} cannot run: {message}", notes)
 
 
 def _show(read: Study, folder: Path, into: Path, *, as_json: bool) -> None:

@@ -20,6 +20,7 @@ from interlace.core.progress import Progress, no_progress
 from interlace.data.contamination import Contamination, ContaminationCheck, HeldOutSet, OverlapRules, find_contamination
 from interlace.data.filters import build_filters, sides
 from interlace.data.inspection import Finding, InspectionReport, Inspector, Level, Where
+from interlace.experiments.inputs import MissingInputs, missing_inputs
 from interlace.experiments.prepare import data_key, data_root
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.records import Lineage
@@ -34,6 +35,9 @@ log = logging.getLogger(__name__)
 
 def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> list[InspectionReport]:
     """Inspect all corpora of a recipe, held-out text first; errors of files become findings."""
+    missing = missing_inputs(recipe)
+    if recipe.derived and missing.training:  # derived languages cannot be written
+        return [InspectionReport("files", {}, [Finding("error", "missing", 1, 1, each) for each in missing.training])]
     root = data_root(recipe)
     contamination = ContaminationCheck()
     dev_text: dict[tuple[str, str], list[str]] = {}  # by corpus and language
@@ -45,7 +49,8 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> list[Inspe
     def hold_out(name: str) -> Callable[[Text, Callable[[int], str]], None]:
         return lambda text, _where: dev_text.setdefault((name, text.language), []).extend(text.lines)
 
-    reports = []
+    files = InspectionReport("files", {}, list(_missing_files(missing)))
+    reports = [files] if files.findings else []
     for split in ("dev", "train"):
         if split == "train":
             for place, held in held_out_text(recipe).sets.items():
@@ -65,6 +70,17 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> list[Inspe
     findings = [finding for number, found in results for finding in found.findings(ngrams=number < tests)]
     reports.append(InspectionReport("held-out text in training text", {"sets": len(contamination)}, findings))
     return reports
+
+
+def _missing_files(missing: MissingInputs) -> Iterator[Finding]:
+    """Yield a finding for each file that a run reads and that is missing; corpora have reports of their own."""
+    for message in missing.training:
+        if not message.startswith("corpora."):
+            yield Finding("error", "missing", 1, 1, message)
+    for message in missing.evaluation:
+        yield Finding("warning", "missing, not evaluated", 1, 1, message)
+    for message in missing.skipped:
+        yield Finding("note", "missing, no plot of word vectors", 1, 1, message)
 
 
 def _too_short(recipe: Recipe, label: str, corpus: str, facts: dict[str, Any]) -> Iterator[Finding]:

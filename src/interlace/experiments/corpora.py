@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
 from importlib.resources import files
+from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -175,7 +176,7 @@ def _phrases(recipe: Recipe, aligned: WordAlignments) -> PhraseStore:
 def align_corpus(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> WordAlignments:
     """Return the word alignments of a group's training pairs, from the cache or computed."""
     aligner = (recipe.align or AlignSettings()).aligner(names_of(corpus))
-    paths = {name: str(root / path) for name in aligner.files if (path := getattr(aligner, name))}
+    paths = {name: str(path) for name, path in aligner_files(recipe, corpus, root).items()}
     aligner = aligner.model_copy(update=paths)
     priors = _priors(recipe, group, corpus, root)
     key = {
@@ -198,6 +199,16 @@ def align_corpus(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) ->
     return WordAlignments.open(cached("alignments", key, build))
 
 
+def aligner_files(recipe: Recipe, corpus: str, root: Path) -> dict[str, Path]:
+    """Return the files that the settings of a corpus's aligner name, by setting."""
+    aligner = (recipe.align or AlignSettings()).aligner(names_of(corpus))
+    paths: dict[str, Path] = {}
+    for setting in aligner.files:
+        if path := getattr(aligner, setting):
+            paths[setting] = root / path
+    return paths
+
+
 def _priors(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Path | WordAlignments | None:
     """Return the source of the prior lexicon: a dictionary's path, or the alignments of another group."""
     wanted = recipe.align.priors if recipe.align is not None else None
@@ -210,6 +221,23 @@ def _priors(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Path
     if corpus not in other.pairs:
         raise SettingsError(f"align.priors: the group {wanted!r} has no pair {corpus!r}{did_you_mean('', other.pairs)}")
     return align_corpus(recipe, other, corpus, root)
+
+
+def vector_dictionaries(recipe: Recipe, pattern: str, root: Path) -> dict[tuple[str, str], Path]:
+    """Return the dictionaries of `embeddings.dictionary` by language pair, in either direction; at least one."""
+    paths: dict[tuple[str, str], Path] = {}
+    searched: list[Path] = []
+    for source, target in combinations(recipe.languages, 2):
+        for pair in ((source, target), (target, source)):
+            path = root / pattern.format(source=pair[0], target=pair[1])
+            searched.append(path)
+            if path.is_file():
+                paths[pair] = path
+                break
+    if not paths:
+        places = ", ".join(map(str, searched[:3])) or "none: the recipe has one language"
+        raise DataError(f"embeddings.dictionary: no such file; looked for {places}")
+    return paths
 
 
 def _lexicon(priors: Path | WordAlignments | None) -> Lexicon | None:

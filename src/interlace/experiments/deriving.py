@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from pathlib import Path
 from string import Formatter
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.core.errors import DataError, InterlaceError, SettingsError
+from interlace.core.errors import DataError, InterlaceError, SettingsError, did_you_mean
 from interlace.core.files import must_exist
 from interlace.core.settings import Settings
 from interlace.data.cache import cached, content_key
@@ -40,9 +41,9 @@ from interlace.experiments.corpora import code_hash, corpora_with, filters_of, p
 from interlace.experiments.recipe import CorpusGroup, Recipe
 from interlace.experiments.sections import AlignSettings, files_of, names_of
 from interlace.readers import READERS
-from interlace.tasks import Task
 from interlace.tasks.common.dictionaries import DictionaryTask
 from interlace.tasks.common.files import FileQuery, MissingDataError, expected_files
+from interlace.tasks.retrieval import Retrieval
 from interlace.text import Text
 
 log = logging.getLogger(__name__)
@@ -64,19 +65,48 @@ def with_derived(recipe: Recipe, root: Path) -> Path:
             _check_sources(file, name)
         folder = cached("derived", _key(recipe, root, name, wanted), partial(_write, recipe, root, name, wanted))
         links |= {output: folder / output for file in wanted for output in file.outputs}
-    folders = {os.fspath(parent) for output in links for parent in Path(output).parents}  # with derived files
-    for place in filter(Path.is_dir, (root / folder for folder in folders)):
-        for entry in sorted(place.iterdir()):
+    links = _with_neighbors(links, root)
+
+    def link(into: Path) -> None:
+        _link(links, into / "data")
+
+    return cached("data-root", {"links": {path: str(original) for path, original in links.items()}}, link) / "data"
+
+
+@contextmanager
+def planned_root(recipe: Recipe, root: Path) -> Iterator[Path]:
+    """Yield a data root as that of `with_derived`, but with empty files in place of derived ones.
+
+    It shows which files a run will find. Raise as `derived_files`.
+    """
+    root = root.resolve()
+    with TemporaryDirectory() as folder:
+        empty = Path(folder) / "empty"
+        empty.touch()
+        links: dict[str, Path] = {}
+        for files in derived_files(recipe, root).values():
+            for file in files:
+                links |= dict.fromkeys(file.outputs, empty)
+        _link(_with_neighbors(links, root), Path(folder) / "data")
+        yield Path(folder) / "data"
+
+
+def _with_neighbors(derived: dict[str, Path], root: Path) -> dict[str, Path]:
+    """Return derived files by their path under the data root, and everything else in the same folders and above."""
+    links = dict(derived)
+    folders = {os.fspath(parent) for output in derived for parent in Path(output).parents}  # with derived files
+    for folder in filter(Path.is_dir, (root / name for name in folders)):
+        for entry in sorted(folder.iterdir()):
             path = os.path.relpath(entry, root)
             if path not in folders and os.access(entry, os.R_OK) and (entry.is_file() or entry.is_dir()):
                 links[path] = entry
+    return links
 
-    def link(into: Path) -> None:
-        for path, original in links.items():
-            (into / "data" / path).parent.mkdir(parents=True, exist_ok=True)
-            (into / "data" / path).symlink_to(original)
 
-    return cached("data-root", {"links": {path: str(original) for path, original in links.items()}}, link) / "data"
+def _link(links: Mapping[str, Path], into: Path) -> None:
+    for path, original in links.items():
+        (into / path).parent.mkdir(parents=True, exist_ok=True)
+        (into / path).symlink_to(original)
 
 
 def derived_key(recipe: Recipe, root: Path) -> dict[str, Any]:
@@ -87,35 +117,25 @@ def derived_key(recipe: Recipe, root: Path) -> dict[str, Any]:
     }
 
 
-def derived_problems(recipe: Recipe) -> list[str]:
-    """Return messages about what would prevent derived languages from being written, without reading any text.
-
-    For the toy corpus, which is generated on demand, only its languages are checked.
-    """
+def derived_problems(recipe: Recipe, root: Path) -> list[str]:
+    """Return messages about what would prevent derived languages from being written, without reading any text."""
     problems: dict[str, None] = {}
-
-    if recipe.toy is not None:
-        for name, language in recipe.derived.items():
-            with _noting(problems):
-                language.check_files(name)
-            if language.of not in recipe.toy.languages:
-                there = ", ".join(recipe.toy.languages)
-                problems[f"derived.{name}.of: the toy corpus has {there}, not {language.of!r}"] = None
-        return list(problems)
-    root = recipe.root.resolve()
-    if recipe.derived and "$" in root.name and not root.is_dir():  # otherwise every file would be reported
-        return [f"data_root = {recipe.data_root!r}: the environment variable is not set"]
     for name, language in recipe.derived.items():
         with _noting(problems):
+            if recipe.toy is not None and language.of not in recipe.toy.languages:
+                languages = ", ".join(recipe.toy.languages)
+                raise DataError(f"derived.{name}.of: the toy corpus has {languages}, not {language.of!r}")
             language.located(root, name)
-    found: dict[str, list[FolderFile]] = {}
+    if problems:
+        return list(problems)
+    files_of_language: dict[str, list[FolderFile]] = {}
     with _noting(problems):
-        found = derived_files(recipe, root)
-    for name, wanted in found.items():
-        for file in wanted:
+        files_of_language = derived_files(recipe, root)
+    for name, files in files_of_language.items():
+        for file in files:
             with _noting(problems):
                 _check_sources(file, name)
-        if not wanted:
+        if not files:
             problems[f"derived.{name}: not used by any corpus, task or dictionary"] = None
     return list(problems)
 
@@ -241,7 +261,13 @@ def derived_files(recipe: Recipe, root: Path) -> dict[str, list[FolderFile]]:
     owners: dict[str, tuple[str, FolderFile]] = {}
     found: dict[str, list[FolderFile]] = {}
     for name in recipe.derived:
-        wanted = [*_texts(recipe, name, root), *_tasks(recipe, name, root), *_dictionaries(recipe, name, root)]
+        wanted = [
+            *_texts(recipe, name, root),
+            *_tasks(recipe, name, root),
+            *_translated_tests(recipe, name, root),
+            *_dictionaries(recipe, name, root),
+        ]
+        _check_named_files(recipe, name, wanted)
         found[name] = []
         for file in wanted:
             for output in file.outputs:
@@ -257,6 +283,15 @@ def derived_files(recipe: Recipe, root: Path) -> dict[str, list[FolderFile]]:
             if owners[file.path][1] is file:
                 found[name].append(file)
     return found
+
+
+def _check_named_files(recipe: Recipe, name: str, wanted: Iterable[FolderFile]) -> None:
+    """Raise a SettingsError for an entry of `files` in `[derived.NAME]` that nothing reads."""
+    paths = [file.path for file in wanted]
+    for path in recipe.derived[name].files:
+        if os.path.normpath(path) not in paths:
+            hint = did_you_mean(path, paths)
+            raise SettingsError(f"derived.{name}.files: no corpus or task reads {path!r} in {name!r}{hint}")
 
 
 def _check_sources(file: FolderFile, name: str) -> None:
@@ -275,7 +310,7 @@ def _are_same(one: tuple[str, FolderFile], other: tuple[str, FolderFile]) -> boo
 
 def _texts(recipe: Recipe, name: str, root: Path) -> Iterator[FolderFile]:
     derived = recipe.derived[name]
-    originals = {root / own: root / original for own, original in derived.files.items()}
+    originals = _named_originals(recipe, name, root)
     for label, group in recipe.corpora.items():
         for split in ("train", "dev"):
             if name in group.languages:
@@ -286,6 +321,11 @@ def _texts(recipe: Recipe, name: str, root: Path) -> Iterator[FolderFile]:
             for pair in group.pairs:
                 if name in pair.split("-") and getattr(group, split):
                     yield _translations(recipe, name, group, pair, split, root)
+
+
+def _named_originals(recipe: Recipe, name: str, root: Path) -> dict[Path, Path]:
+    """Return derived path -> original path of the entries of `files` in `[derived.NAME]`."""
+    return {root / own: root / original for own, original in recipe.derived[name].files.items()}
 
 
 def _file(path: Path, original: Path, reader: Any, root: Path, where: str) -> DerivedFile:
@@ -330,10 +370,13 @@ def _tasks(recipe: Recipe, name: str, root: Path) -> Iterator[DerivedFile]:
         task = recipe.evaluate.task(label)
         if getattr(task, "reader", None) is not None and "source" not in type(task).model_fields:
             for split in ("train", "dev", "test"):
-                yield from _task_files(task, label, split, name, recipe.derived[name].of, root)
+                yield from _task_files(recipe, label, split, name, root)
 
 
-def _task_files(task: Task, label: str, split: str, name: str, of: str, root: Path) -> Iterator[DerivedFile]:
+def _task_files(recipe: Recipe, label: str, split: str, name: str, root: Path) -> Iterator[DerivedFile]:
+    task = recipe.evaluate.task(label)
+    of = recipe.derived[name].of
+    originals = _named_originals(recipe, name, root)
     patterns: Any = task.files
     reader: Any = getattr(task, "reader", None)
     try:
@@ -343,9 +386,33 @@ def _task_files(task: Task, label: str, split: str, name: str, of: str, root: Pa
     where = f"evaluate.tasks.{label}.files"
     if len(own) != len(theirs):
         raise SettingsError(f"{where}: {split} has {len(theirs)} files in {of!r}, but {len(own)} in {name!r}")
-    for path, original in zip(own, theirs, strict=True):
+    for path, default in zip(own, theirs, strict=True):
+        original = originals.get(path, default)
         if original.is_file():
             yield _file(path, original, READERS.build(reader), root, where)
+
+
+def _translated_tests(recipe: Recipe, name: str, root: Path) -> Iterator[DerivedTranslations]:
+    """Yield the test pairs of `retrieval` with the original language: its development text with the derived one's.
+
+    A test set that has files already is left as it is, as is one with both sides in one file.
+    """
+    of = recipe.derived[name].of
+    sources = _training(recipe, name, root, "dev")
+    for label in recipe.evaluate.tasks:
+        task = recipe.evaluate.task(label)
+        if not isinstance(task, Retrieval) or task.source != of or not sources:
+            continue
+        if name not in (recipe.targets if task.targets is None else task.targets):
+            continue
+        query = FileQuery(label, "test", name, root, of)
+        original = expected_files(task.files, query, of)
+        own = expected_files(task.files, query, name)
+        if len(original) != 1 or len(own) != 1 or original == own or (original[0].is_file() and own[0].is_file()):
+            continue
+        own_path = os.path.relpath(own[0], root)
+        original_path = os.path.relpath(original[0], root)
+        yield DerivedTranslations(own_path, original_path, "", swapped=False, sources=sources)
 
 
 def _dictionaries(recipe: Recipe, name: str, root: Path) -> Iterator[DerivedDictionary]:

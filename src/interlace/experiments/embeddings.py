@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from itertools import chain, combinations, pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +27,8 @@ from interlace.data.corpus import Corpus
 from interlace.data.vocab import Vocab
 from interlace.embeddings import SUBWORDS, EmbeddingSources, WordVectors
 from interlace.embeddings.concat import Interleaved
-from interlace.experiments.corpora import corpora_with, side_texts, text_key
+from interlace.experiments.corpora import corpora_with, side_texts, text_key, vector_dictionaries
+from interlace.experiments.inputs import check_inputs
 from interlace.experiments.mixing import write_dictionaries
 from interlace.experiments.prepare import data_root, prepare
 from interlace.experiments.recipe import Recipe
@@ -54,6 +55,7 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress | None = None) 
             log.info("%s is finished; nothing to do", into)
             return into / VECTORS
         start = time.perf_counter()
+        check_inputs(recipe)
         splits = _dictionaries(recipe, settings)
         write_dictionaries({f"embeddings.{one.name}": one for one in splits}, into)
         sources, vocab = _sources(recipe, settings)
@@ -102,17 +104,11 @@ def _dictionaries(recipe: Recipe, settings: EmbeddingSettings) -> list[Dictionar
     """Return the dictionaries of all language pairs, in either direction, split into training entries and others."""
     if settings.dictionary is None:
         return []
-    root, found, searched = data_root(recipe), list[DictionarySplit](), list[Path]()
-    for pair in combinations(recipe.languages, 2):
-        ways = {way: root / settings.dictionary.format(source=way[0], target=way[1]) for way in (pair, pair[::-1])}
-        searched += ways.values()
-        there = next((way for way, path in ways.items() if path.is_file()), None)
-        if there is not None:
-            found.append(split_dictionary(Lexicon.read(ways[there]), there, settings.dictionary_share, recipe.seed))
-    if not found:
-        places = ", ".join(map(str, searched[:3])) or "none: the recipe has one language"
-        raise DataError(f"embeddings.dictionary: no such file; looked for {places}")
-    return found
+    paths = vector_dictionaries(recipe, settings.dictionary, data_root(recipe))
+    return [
+        split_dictionary(Lexicon.read(path), pair, settings.dictionary_share, recipe.seed)
+        for pair, path in paths.items()
+    ]
 
 
 def _training_entries(split: DictionarySplit) -> Lexicon:

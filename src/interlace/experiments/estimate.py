@@ -24,7 +24,7 @@ from interlace.core.schedules import value_at, values_of
 from interlace.data import Sentences
 from interlace.data.tokenizer_training import ROLES, word_level_tokenizer
 from interlace.data.vocab import Vocab
-from interlace.experiments.deriving import derived_problems
+from interlace.experiments.inputs import missing_inputs
 from interlace.experiments.mixing import with_limited_lengths
 from interlace.experiments.prepare import corpus_files
 from interlace.experiments.recipe import Recipe, tokenizer_of
@@ -116,9 +116,9 @@ def estimate(recipe: Recipe) -> Estimate:
     if recipe.vocab.extend:
         notes.append(f"without the {recipe.vocab.extend:,} tokens of vocab.extend")
     text = training_files(recipe)
-    if text is not None and text.missing:
-        notes.append(text.problem)
-    notes += derived_problems(recipe)
+    missing = missing_inputs(recipe)
+    notes += [*missing.training, *missing.evaluation]
+    notes += [f"no plot of word vectors: {message}" for message in missing.skipped]
     return Estimate(recipe.name, train.steps, a_step, a_step * train.steps, text, cost, notes)
 
 

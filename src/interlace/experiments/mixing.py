@@ -159,10 +159,29 @@ def lexicons_of(
     where = f"objectives.{name}.dictionary"
     wanted = _pairs(recipe, settings, where, corpora)
     if settings.files is not None:
-        return _read(settings, where, materials.root, wanted)
+        paths = _dictionary_paths(settings, where, materials.root, wanted)
+        return {pair: Lexicon.read(path) for pair, path in paths.items()}
     if settings.vectors is not None:
-        return _induced(settings, where, Path(settings.vectors), wanted)
+        return _induced(settings, where, _vectors_in(settings.vectors), wanted)
     return _counted(recipe, settings, where, materials, wanted)
+
+
+def check_dictionaries(recipe: Recipe, name: str, root: Path) -> None:
+    """Raise the error of `lexicons_of` about files of dictionaries or vectors that are missing, without reading any."""
+    objective = recipe.objective(name)
+    if "lexicon" not in objective.needs:
+        return
+    settings: Dictionary = getattr(objective, "dictionary", Dictionary())
+    where = f"objectives.{name}.dictionary"
+    corpora: list[str] = []
+    for label in recipe.objectives[name].corpora or recipe.corpora:
+        group = recipe.corpora.get(label)
+        corpora += [label] if group is None else group.trained
+    wanted = _pairs(recipe, settings, where, corpora)
+    if settings.files is not None:
+        _dictionary_paths(settings, where, root, wanted)
+    elif settings.vectors is not None:
+        _pairs_with_vectors(settings, where, _vectors_in(settings.vectors), wanted)
 
 
 def _pairs(recipe: Recipe, settings: Dictionary, where: str, corpora: list[str]) -> list[_Pair]:
@@ -177,41 +196,34 @@ def _pairs(recipe: Recipe, settings: Dictionary, where: str, corpora: list[str])
     return [pair for pair in combinations(languages, 2) if read & set(pair)]
 
 
-def _read(settings: Dictionary, where: str, root: Path, wanted: list[_Pair]) -> dict[_Pair, Lexicon]:
-    """Read files of either direction; those of `dictionary.pairs` are required."""
+def _dictionary_paths(settings: Dictionary, where: str, root: Path, wanted: list[_Pair]) -> dict[_Pair, Path]:
+    """Return the files of either direction; those of `dictionary.pairs` are required."""
     pattern = settings.files or ""
     if len(wanted) > 1 and pattern == pattern.format(source="", target=""):
         raise SettingsError(
             f"{where}.files: {pattern!r} is one file for {len(wanted)} language pairs; set {where}.pairs, or use "
             "{source} and {target} in the pattern"
         )
-    found: dict[_Pair, Lexicon] = {}
+    found: dict[_Pair, Path] = {}
     for source, target in wanted:
         pairs = [(source, target)] if settings.pairs else [(source, target), (target, source)]
         paths = {pair: root / pattern.format(source=pair[0], target=pair[1]) for pair in pairs}
         there = next((pair for pair, path in paths.items() if path.is_file()), None)
         if there is not None:
-            found[there] = Lexicon.read(paths[there])
+            found[there] = paths[there]
         elif settings.pairs:
-            raise DataError(f"{where}: no dictionary {paths[source, target]}")
+            raise DataError(f"{where}.files: no dictionary {paths[source, target]}")
     if not found:
         searched = ", ".join(str(root / pattern.format(source=source, target=target)) for source, target in wanted[:3])
-        raise DataError(f"{where}: no dictionary found; looked for {searched or 'none: the recipe has one language'}")
+        raise DataError(
+            f"{where}.files: no dictionary found; looked for {searched or 'none: the recipe has one language'}"
+        )
     return found
 
 
 def _induced(settings: Dictionary, where: str, folder: Path, wanted: list[_Pair]) -> dict[_Pair, Lexicon]:
     """Induce dictionaries of mutual nearest neighbors; languages of `dictionary.pairs` are required."""
-    folder = folder / "vectors" if (folder / "vectors").is_dir() else folder
-    there = languages_in(folder)
-    if missing := [pair for pair in wanted if settings.pairs and not {*pair} <= {*there}]:
-        raise DataError(f"{where}: {folder} has no vectors of {' and '.join(missing[0])}; it has {there or 'none'}")
-    usable = [pair for pair in wanted if {*pair} <= {*there}]
-    if not usable:
-        raise DataError(
-            f"{where}: {folder} has word vectors of {there or 'no language'}; two languages of the recipe are needed: "
-            "learn them by `interlace pretrain` with a recipe that has [embeddings]"
-        )
+    usable = _pairs_with_vectors(settings, where, folder, wanted)
     vectors = {language: WordVectors.load(folder, language) for pair in usable for language in pair}
     found = {
         (source, target): induce_lexicon(vectors[source], vectors[target], max_words=settings.max_words)
@@ -220,6 +232,28 @@ def _induced(settings: Dictionary, where: str, folder: Path, wanted: list[_Pair]
     for (source, target), lexicon in found.items():
         log.info("%s-%s: %d mutual nearest neighbors in %s", source, target, len(lexicon), folder)
     return found
+
+
+def _vectors_in(folder: str) -> Path:
+    """Return the folder of word vectors: the one in a run, or the folder itself."""
+    vectors = Path(folder) / "vectors"
+    return vectors if vectors.is_dir() else Path(folder)
+
+
+def _pairs_with_vectors(settings: Dictionary, where: str, folder: Path, wanted: list[_Pair]) -> list[_Pair]:
+    """Return the wanted pairs with word vectors of both languages; raise a DataError if there are too few."""
+    there = languages_in(folder)
+    usable = [pair for pair in wanted if {*pair} <= {*there}]
+    missing = [pair for pair in wanted if pair not in usable]
+    if settings.pairs and missing:
+        languages = " and ".join(missing[0])
+        raise DataError(f"{where}.vectors: {folder} has no vectors of {languages}; it has {there or 'none'}")
+    if not usable:
+        raise DataError(
+            f"{where}.vectors: {folder} has word vectors of {there or 'no language'}; two languages of the recipe are "
+            "needed: learn them by `interlace pretrain` with a recipe that has [embeddings]"
+        )
+    return usable
 
 
 def _counted(

@@ -19,7 +19,7 @@ from safetensors.numpy import save_file
 
 from interlace.alignment.lexicon import Lexicon, read_translations
 from interlace.core.errors import DataError, SettingsError
-from interlace.core.files import atomic
+from interlace.core.files import atomic, must_exist
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.packing import Streams
 from interlace.experiments.prepare import AnyCorpus, Materials, sides_of
@@ -299,7 +299,11 @@ def _dictionaries(recipe: Recipe, materials: Materials) -> dict[str, Dictionarie
     for target in recipe.languages if pattern is not None else ():
         if target == source:
             continue
-        lexicon = Lexicon.read(materials.root / str(pattern).format(source=source, target=target))
+        path = materials.root / str(pattern).format(source=source, target=target)
+        if not path.is_file():
+            log.info("diagnostics: evaluate.dictionary: %s: no such file", path)
+            continue
+        lexicon = Lexicon.read(path)
         try:
             found[f"{source}-{target}"] = Dictionary().prepare(  # longer words are spelled in shared letters
                 {(source, target): lexicon}, materials.vocab, "evaluate.dictionary", seed=0, max_tokens=4
@@ -338,10 +342,15 @@ def sample_alignments(corpora: Mapping[str, AnyCorpus], pairs: int = 2) -> list[
 
 
 def concepts(recipe: Recipe, root: Path) -> list[dict[str, str]]:
-    """Return up to `MAX_CONCEPTS` source words with translations in all languages, evenly spaced, to plot."""
+    """Return up to `MAX_CONCEPTS` source words with translations in all languages, evenly spaced, to plot.
+
+    There are none if a dictionary is missing: only the plot needs it.
+    """
     pattern, source = recipe.evaluate.dictionary, recipe.evaluate.source
     others = [language for language in recipe.languages if language != source]
     if pattern is None or not others:
+        return []
+    if missing_concepts(recipe, root):
         return []
     tables: dict[str, dict[str, str]] = {target: {} for target in others}
     for target, table in tables.items():
@@ -351,6 +360,21 @@ def concepts(recipe: Recipe, root: Path) -> list[dict[str, str]]:
     places = np.linspace(0, len(shared) - 1, min(MAX_CONCEPTS, len(shared))).round().astype(np.int64).tolist()
     chosen = [shared[place] for place in places]
     return [{source: word, **{target: tables[target][word] for target in others}} for word in chosen]
+
+
+def missing_concepts(recipe: Recipe, root: Path) -> list[str]:
+    """Return a message for each missing dictionary of the embedding plot."""
+    pattern = recipe.evaluate.dictionary
+    source = recipe.evaluate.source
+    messages: list[str] = []
+    for target in recipe.languages:
+        if pattern is None or target == source:
+            continue
+        try:
+            must_exist(root / pattern.format(source=source, target=target), "dictionary")
+        except DataError as error:
+            messages.append(f"evaluate.dictionary: {error}")
+    return messages
 
 
 def concept_vectors(backbone: Backbone, vocab: Vocab, concepts: list[dict[str, str]]) -> NDArray[np.float32]:

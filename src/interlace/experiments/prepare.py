@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from filelock import FileLock, Timeout
 
 from interlace.core.errors import DataError, RunError
-from interlace.core.files import must_exist
 from interlace.core.progress import Progress, no_progress
 from interlace.data.build import build_corpus, join_parts
 from interlace.data.cache import cache_folder, cached, content_key, folder_of
@@ -39,7 +38,6 @@ from interlace.experiments.corpora import (
 )
 from interlace.experiments.recipe import CorpusGroup, Recipe, tokenizer_of
 from interlace.experiments.sections import VocabSettings
-from interlace.models.checkpoint_files import find_checkpoint, read_config
 from interlace.models.token_embeddings import check_vectors
 from interlace.readers import is_hub
 from interlace.text.lines import FileLines
@@ -129,17 +127,6 @@ def _corpus_names(recipe: Recipe, *, dev: bool) -> dict[str, tuple[str, str]]:
     return names
 
 
-def check_inputs(recipe: Recipe) -> None:
-    """Check that the corpora's files and the checkpoints to start from exist; the error names the nearest."""
-    if recipe.toy is None:
-        _root(recipe)
-        for path in corpus_files(recipe, "train", "dev"):
-            must_exist(path)
-    decoder = recipe.model.decoder
-    for start in filter(None, (recipe.model.start, decoder.start if decoder is not None else None)):
-        read_config(find_checkpoint(start))
-
-
 def corpus_files(recipe: Recipe, *splits: str) -> list[Path]:
     """Return the files of the corpora, except derived text and data sets of the hub; they may be missing."""
     named = [
@@ -162,7 +149,7 @@ def prepare_vocab(recipe: Recipe) -> Vocab:
 
 def data_root(recipe: Recipe) -> Path:
     """Return the folder that the recipe's paths are relative to; write toy corpus and derived languages if needed."""
-    root = _root(recipe)
+    root = original_root(recipe)
     if not recipe.derived:
         return root
     from interlace.experiments.deriving import with_derived
@@ -172,16 +159,17 @@ def data_root(recipe: Recipe) -> Path:
 
 def data_key(recipe: Recipe) -> Any:
     """Return the identity of a recipe's data in keys of scores, except the contents of its files."""
-    original: Any = str(_root(recipe)) if recipe.toy is None else recipe.toy.dump()
+    original: Any = str(original_root(recipe)) if recipe.toy is None else recipe.toy.dump()
     plugins = [plugin_hash(LANGUAGES.get(code)) for code in recipe.toy.languages] if recipe.toy else []
     if not recipe.derived:
         return [original, plugins, GENERATED_VERSION]
     from interlace.experiments.deriving import derived_key
 
-    return [original, plugins, GENERATED_VERSION, derived_key(recipe, _root(recipe))]
+    return [original, plugins, GENERATED_VERSION, derived_key(recipe, original_root(recipe))]
 
 
-def _root(recipe: Recipe) -> Path:
+def original_root(recipe: Recipe) -> Path:
+    """Return the data root without derived languages; write the toy corpus if needed."""
     if (toy := recipe.toy) is not None:
 
         def build(into: Path) -> None:

@@ -20,8 +20,9 @@ from interlace.core.store import leaves
 from interlace.experiments import monitoring, records
 from interlace.experiments.card import write_card
 from interlace.experiments.embeddings import learn_vectors
+from interlace.experiments.inputs import check_inputs
 from interlace.experiments.mixing import build_mixture, store_dictionaries, with_limited_lengths
-from interlace.experiments.prepare import Materials, check_inputs, prepare, prepare_vocab
+from interlace.experiments.prepare import Materials, prepare, prepare_vocab
 from interlace.experiments.recipe import STOPPING_TASKS, Recipe
 from interlace.models.backbone import Backbone
 from interlace.models.blocks import wrap_blocks

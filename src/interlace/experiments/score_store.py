@@ -10,8 +10,9 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from interlace.core.errors import DataError, RunError
 from interlace.core.json_files import read_json, write_json
@@ -129,22 +130,40 @@ def files_key(task: Task, source: str, root: Path, run: FineTuneRun) -> str:
 def _files_read(task: Task, source: str, root: Path, run: FineTuneRun) -> Iterator[Path]:
     """Yield the test files, then those of the dev sets that select weights, then those of the training sets."""
     tuned: Any = task  # a FineTuneTask wherever it is trained
-    groups = selection_groups(tuned.tuning.select, run) if run.train_languages else []
+    for read in sets_read(task, source, run):
+        yield from read.task.read_files(read.split, read.language, root)
+        for other in tuned.held_out_splits(read.split) if read.split != "test" else ():
+            with suppress(MissingDataError):  # then there is nothing to decontaminate against
+                yield from task.read_files(other, read.language, root)
+
+
+class SetRead(NamedTuple):
+    """A set of examples that a fine-tuning or a probe requires; task: with the files of translated test text."""
+
+    task: Task
+    split: str
+    language: str
+
+
+def sets_read(task: Task, source: str, run: FineTuneRun) -> Iterator[SetRead]:
+    """Yield the test sets, then the dev sets that select weights, then the training sets.
+
+    Raise a MissingDataError where a task names no translated test text.
+    """
     for setting, language in run.items:
         if setting == "translate-test":
             files = translated_files(task.files, language, source)
-            yield from task.model_copy(update={"files": files}).read_files("test", source, root)
+            yield SetRead(task.model_copy(update={"files": files}), "test", source)
         else:
-            yield from task.read_files("test", language, root)
-    for split, languages in (
-        ("dev", [judge for group in groups for judge in group.dev_languages]),
-        ("train", run.train_languages),
-    ):
-        for language in dict.fromkeys(languages):
-            yield from task.read_files(split, language, root)
-            for other in tuned.held_out_splits(split):
-                with suppress(MissingDataError):  # then there is nothing to decontaminate against
-                    yield from task.read_files(other, language, root)
+            yield SetRead(task, "test", language)
+    if not run.train_languages:
+        return
+    tuned: Any = task
+    judges = [group.dev_languages for group in selection_groups(tuned.tuning.select, run)]
+    for language in dict.fromkeys(chain.from_iterable(judges)):
+        yield SetRead(task, "dev", language)
+    for language in run.train_languages:
+        yield SetRead(task, "train", language)
 
 
 def content_keys(model: str, recipe: Recipe, names: Sequence[str]) -> dict[str, str]:

@@ -13,6 +13,7 @@ baseline = "a"
 seeds = [0, 1]
 set.train.threads = 1
 set.evaluate.tasks.retrieval.targets = ["en", "de", "es"]
+set.evaluate.tasks.retrieval.files = "text/dev.{language}.txt"  # is there for the source too
 set.evaluate.tasks.pos.targets = ["de", "es"]
 evaluate.tasks = ["retrieval"]
 evaluate.seeds = 1

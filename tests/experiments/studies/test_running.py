@@ -183,7 +183,9 @@ def test_rejects_missing_checkpoints_before_running(run, tmp_path):
     absent = tmp_path / "absent"
     changes = {"systems.c.recipe": "tiny/mlm", "systems.c.model": str(absent)}
     started = {"systems.d.recipe": "adapt/mbert:alm", "systems.d.set.data_root": str(tmp_path)}
-    with pytest.raises(SettingsError, match=rf"  c: {absent}: no such.*\n  d: {tmp_path}/train\.en: no such file"):
+    with pytest.raises(
+        SettingsError, match=rf"  c: {absent}: no such.*\n  d: corpora\.text\.train: {tmp_path}/train\.en: no such file"
+    ):
         run(changes | started)
     wrong = {"systems.a.set.train.stepss": "1", "systems.b.set.seed": "-1", "systems.b.set.vocab.size": "1"}
     with pytest.raises(SettingsError, match=r"(?s)several errors:\n  a .*stepss.*\n  b .*vocab\.size"):

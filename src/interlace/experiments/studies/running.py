@@ -21,10 +21,10 @@ from typing import Any
 
 from filelock import FileLock
 
-from interlace.core.errors import DataError, InterlaceError, RunError, SettingsError
+from interlace.core.errors import InterlaceError, RunError, SettingsError
 from interlace.core.files import open_no_link
 from interlace.core.json_files import read_json, write_json
-from interlace.experiments.prepare import check_inputs
+from interlace.experiments.inputs import missing_inputs
 from interlace.experiments.studies import GridCell, Study, cells_of, matching
 from interlace.experiments.studies.folder import LOG, STUDY, TRAINING, StudyFolder
 from interlace.training.run_folder import EVALUATION, locked
@@ -75,7 +75,7 @@ def run_study(
     every = cells_of(study, folder)
     cells = matching(every, only)
     place = StudyFolder(into)
-    _check_starts(cells, place)
+    _check_inputs(cells, place)
     with locked(into, STUDY):
         _check_study(study, place)
         _check_settings(cells, place, put_aside=put_aside)
@@ -101,21 +101,35 @@ def run_study(
     return outcome
 
 
-def _check_starts(cells: Sequence[GridCell], place: StudyFolder) -> None:
-    """Raise one SettingsError for all unfinished cells whose data, start or model is missing; hub names are models."""
-    faults: dict[str, dict[str, None]] = {}
-    for cell in (cell for cell in cells if not place.is_finished(cell)):
-        model = cell.model or ""
-        try:
-            if model.startswith(("/", "./", "../")) and not Path(model).is_dir():
-                raise DataError(f"{model}: no such checkpoint")
-            if not (model or cell.origin or place.is_trained(cell.name)):
-                check_inputs(cell.recipe)
-        except InterlaceError as error:
-            faults.setdefault(str(error), {})[cell.system] = None
+def _check_inputs(cells: Sequence[GridCell], place: StudyFolder) -> None:
+    """Raise one SettingsError for all unfinished cells that lack files."""
+    faults = missing_of_cells([cell for cell in cells if not place.is_finished(cell)], place, fetch=True)
     if faults:
-        lines = "".join(f"\n  {', '.join(systems)}: {error}" for error, systems in faults.items())
+        lines = "".join(f"\n  {', '.join(systems)}: {message}" for message, systems in faults.items())
         raise SettingsError(f"systems that cannot run:{lines}\nleave them out with --only, or provide what is missing")
+
+
+def missing_of_cells(
+    cells: Sequence[GridCell], place: StudyFolder | None, *, fetch: bool = False
+) -> dict[str, list[str]]:
+    """Return a message for each file or checkpoint that cells need and that is missing, with the systems.
+
+    Names of the hub are models. place: where some cells may be trained already; None: nowhere. fetch: download
+    checkpoints to start from.
+    """
+    faults: dict[str, list[str]] = {}
+    for cell in cells:
+        trains = not (cell.model or cell.origin or (place is not None and place.is_trained(cell.name)))
+        missing = missing_inputs(cell.recipe, cell.tasks, training=trains, fetch=fetch)
+        messages = [*missing.training, *missing.evaluation]
+        model = cell.model or ""
+        if model.startswith(("/", "./", "../")) and not Path(model).is_dir():
+            messages.insert(0, f"{model}: no such checkpoint")
+        for message in messages:
+            systems = faults.setdefault(message, [])
+            if cell.system not in systems:
+                systems.append(cell.system)
+    return faults
 
 
 def _check_study(study: Study, place: StudyFolder) -> None:

@@ -204,12 +204,15 @@ def find_parts(files: FilePatterns, query: FileQuery, language: str | None = Non
     return parts
 
 
-def expected_files(files: FilePatterns, query: FileQuery) -> list[Path]:
-    """Return whole files, present or not, without Hub data sets; raise a MissingDataError if none is named."""
+def expected_files(files: FilePatterns, query: FileQuery, language: str | None = None) -> list[Path]:
+    """Return whole files, present or not, without Hub data sets; raise a MissingDataError if none is named.
+
+    language: of the side of a pair; None: the one that is scored.
+    """
     found = []
     for pattern, _ in map(_split_rows, _patterns(files, query)):
         if not is_hub(pattern):
-            paths = list(_candidate_paths(pattern, query, query.language))
+            paths = list(_candidate_paths(pattern, query, query.language if language is None else language))
             found.append(next(filter(Path.is_file, paths), paths[0]))
     return found
 

@@ -1,0 +1,175 @@
+"""Find the files that a recipe reads and that are missing, before work starts.
+
+Pre-training, studies, `interlace check` and dry runs ask here, so that all of them agree. Nothing is read but the names
+of files. Derived languages count as present if they can be derived.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from interlace.core.errors import DataError, InterlaceError
+from interlace.core.files import must_exist
+from interlace.experiments.corpora import aligner_files, needs, vector_dictionaries
+from interlace.experiments.deriving import derived_problems, planned_root
+from interlace.experiments.mixing import check_dictionaries
+from interlace.experiments.monitoring import missing_concepts
+from interlace.experiments.prepare import original_root
+from interlace.experiments.recipe import Recipe
+from interlace.experiments.score_store import sets_read
+from interlace.experiments.sections import names_of
+from interlace.models.checkpoint_files import find_checkpoint, read_config
+from interlace.readers import is_hub
+from interlace.training.selection import runs_of_task
+
+log = logging.getLogger(__name__)
+_MAX_LISTED = 10  # messages of an error
+
+
+@dataclass(frozen=True)
+class MissingInputs:
+    """What is missing: a message each, which begins with the recipe's key.
+
+    training: of pre-training. evaluation: of tasks. skipped: of plots, which are left out.
+    """
+
+    training: list[str] = field(default_factory=list)
+    evaluation: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+
+def missing_inputs(
+    recipe: Recipe, tasks: Sequence[str] | None = None, *, training: bool = True, fetch: bool = False
+) -> MissingInputs:
+    """Find the missing files and checkpoints of a recipe; the toy corpus is written if needed.
+
+    tasks: to evaluate; default: all of the recipe. training: False to look at the evaluation alone. fetch: download
+    checkpoints of the hub to start from; else their names are not checked.
+    """
+    missing = MissingInputs()
+    if training:
+        _check_starts(recipe, missing.training, hub=False)
+    _check_files(recipe, recipe.evaluate.tasks if tasks is None else tasks, missing, training=training)
+    if training and fetch and not missing.training:  # a download is worth it only if the rest is there
+        _check_starts(recipe, missing.training, hub=True)
+    return missing
+
+
+def check_inputs(recipe: Recipe) -> None:
+    """Raise a DataError that lists all missing files of pre-training; log those of the evaluation as warnings."""
+    missing = missing_inputs(recipe, fetch=True)
+    count = len(missing.training)
+    if count == 1:
+        raise DataError(missing.training[0])
+    if missing.training:
+        more = [f"and {count - _MAX_LISTED} more"] if count > _MAX_LISTED else []
+        raise DataError("\n  ".join([f"{count} inputs are missing:", *missing.training[:_MAX_LISTED], *more]))
+    for message in missing.evaluation:
+        log.warning("this will not be evaluated: %s", message)
+    for message in missing.skipped:
+        log.info("no plot of word vectors: %s", message)
+
+
+@contextmanager
+def _noting(messages: list[str], key: str = "") -> Iterator[None]:
+    """Add the message of an error, after the recipe's key, to `messages`."""
+    try:
+        yield
+    except InterlaceError as error:
+        message = f"{key}: {error}" if key else str(error)
+        if message not in messages:
+            messages.append(message)
+
+
+def _check_files(recipe: Recipe, tasks: Iterable[str], missing: MissingInputs, *, training: bool) -> None:
+    """Note the missing files of the data root, and of `training` if that is set."""
+    if recipe.data_root is None and recipe.toy is None and not training:  # --data of `evaluate` may still name it
+        return
+    errors = missing.training if training else missing.evaluation
+    try:
+        root = original_root(recipe)
+    except InterlaceError as error:
+        errors.append(str(error))
+        return
+    if recipe.derived and (problems := derived_problems(recipe, root.resolve())):
+        errors += problems
+        return
+    with planned_root(recipe, root) if recipe.derived else nullcontext(root) as planned:
+        if training:
+            _check_training(recipe, planned, missing.training)
+            missing.skipped.extend(missing_concepts(recipe, planned))
+        for name in tasks:
+            _check_task(recipe, name, planned, missing.evaluation)
+
+
+_HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
+
+
+def _check_starts(recipe: Recipe, messages: list[str], *, hub: bool) -> None:
+    """Note the checkpoints to start from that are missing: folders, or names of the `hub`, which are downloaded."""
+    decoder = recipe.model.decoder
+    starts = {"model.start": recipe.model.start, "model.decoder.start": None if decoder is None else decoder.start}
+    for key, start in starts.items():
+        if not start:
+            continue
+        on_hub = not Path(start).exists() and bool(_HUB_NAME.fullmatch(start))
+        if on_hub == hub:
+            with _noting(messages, key):
+                read_config(find_checkpoint(start))
+
+
+def _check_training(recipe: Recipe, root: Path, messages: list[str]) -> None:
+    """Note the missing files of corpora, word alignment, dictionaries of objectives, and early stopping."""
+    for label, group in recipe.corpora.items():
+        for split in ("train", "dev"):
+            for corpus in group.corpora_in(split):
+                with _noting(messages, f"corpora.{label}.{split}"):
+                    for path in group.files(split, corpus, root):
+                        if not is_hub(path):
+                            must_exist(path)
+        for corpus in group.pairs if group.train else ():
+            if needs(recipe, label, corpus):
+                _check_aligner(recipe, corpus, root, messages)
+    for name in recipe.objectives:
+        with _noting(messages):
+            check_dictionaries(recipe, name, root)
+    _check_embeddings(recipe, root, messages)
+
+
+def _check_aligner(recipe: Recipe, corpus: str, root: Path, messages: list[str]) -> None:
+    for setting, path in aligner_files(recipe, corpus, root).items():
+        with _noting(messages, f"align.{setting}"):
+            must_exist(path)
+    priors = None if recipe.align is None else recipe.align.priors
+    if priors is not None and priors not in recipe.corpora:
+        with _noting(messages, "align.priors"):
+            must_exist(root / priors.format(**names_of(corpus)))
+
+
+def _check_embeddings(recipe: Recipe, root: Path, messages: list[str]) -> None:
+    settings = recipe.embeddings
+    if settings is None:
+        return
+    if settings.vectors is not None:
+        for language in recipe.languages:
+            with _noting(messages, "embeddings.vectors"):
+                must_exist(root / settings.vectors.format(language=language))
+    if settings.dictionary is not None:
+        with _noting(messages):
+            vector_dictionaries(recipe, settings.dictionary, root)
+
+
+def _check_task(recipe: Recipe, name: str, root: Path, messages: list[str]) -> None:
+    """Note the sets of a task that have no files."""
+    key = f"evaluate.tasks.{name}"
+    task = recipe.task(name)
+    for run in runs_of_task(task, recipe.evaluate.source, recipe.targets):
+        with _noting(messages, key):
+            for read in sets_read(task, recipe.evaluate.source, run):
+                with _noting(messages, key):
+                    read.task.read_files(read.split, read.language, root)

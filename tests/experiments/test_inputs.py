@@ -1,0 +1,116 @@
+"""What a recipe reads is checked before work starts: by pre-training, studies, dry runs and `check` alike."""
+
+import json
+import shutil
+
+import pytest
+from typer.testing import CliRunner
+
+from interlace.cli import application
+from interlace.core.errors import DataError, SettingsError
+from interlace.experiments.inputs import missing_inputs
+from interlace.experiments.pretrain import pretrain
+from interlace.experiments.recipe import Recipe, read_recipe
+from interlace.experiments.studies import read_study
+from interlace.experiments.studies.running import run_study
+from interlace.toy import ToyCorpus, write_toy
+
+SIZES = {"sentences": 60, "pairs": 40, "labelled": 20, "nli": 30, "questions": 20, "dev": 20, "test": 20}
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("data")
+    write_toy(ToyCorpus(languages=["en", "de"], **SIZES), folder)
+    return folder
+
+
+@pytest.fixture
+def root(toy, tmp_path):
+    return shutil.copytree(toy, tmp_path / "data")
+
+
+def recipe(root, **changes):
+    shape = {"layers": 1, "width": 16, "heads": 2}
+    asked = {
+        "name": "own",
+        "data_root": str(root),
+        "corpora": {
+            "text": {"languages": ["en", "de"], "train": "text/train.{language}.txt", "dev": "text/dev.{language}.txt"},
+            "pairs": {
+                "pairs": ["en-de"],
+                "train": ["parallel/train.{pair}.{source}", "parallel/train.{pair}.{target}"],
+            },
+        },
+        "align": {"name": "pharaoh", "links": "parallel/train.{pair}.links"},
+        "vocab": {"size": 400},
+        "model": {"shape": shape},
+        "objectives": {
+            "mlm": {"max_length": 32},
+            "align_mlm": {"max_length": 32, "dictionary": {"files": "dict/{source}-{target}.txt", "pairs": ["en-de"]}},
+            "weam": {"max_length": 32},
+        },
+        "train": {"steps": 2, "tokens_per_update": 128},
+        "evaluate": {
+            "tasks": {"retrieval": {}, "pos": {}},
+            "dictionary": "plot/{source}-{target}.txt",
+        },
+    }
+    return Recipe.read({**asked, **changes})
+
+
+@pytest.mark.parametrize(
+    ("path", "key"),
+    [
+        ("text/train.de.txt", "corpora.text.train"),
+        ("text/dev.de.txt", "corpora.text.dev"),
+        ("parallel/train.en-de.de", "corpora.pairs.train"),
+        ("parallel/train.en-de.links", "align.links"),
+        ("dict/en-de.txt", "objectives.align_mlm.dictionary.files"),
+    ],
+)
+def test_names_the_key_of_each_missing_file_of_training(root, tmp_path, path, key):
+    (root / path).unlink()
+    told = missing_inputs(recipe(root)).training
+    assert [message.split(":")[0] for message in told] == [key]
+    assert path in told[0]
+    with pytest.raises(DataError, match=key):
+        pretrain(recipe(root), tmp_path / "run")
+    file = tmp_path / "recipe.json"
+    file.write_text(json.dumps(recipe(root).dump()))
+    for command in (["check"], ["pretrain", "--dry-run"]):
+        done = CliRunner().invoke(application(), [command[0], str(file), *command[1:]])
+        assert path.rpartition("/")[2] in done.output.replace("\n", "")
+
+
+@pytest.mark.parametrize(
+    "path", ["parallel/test.en-de.de", "pos/test.de.conllu", "pos/dev.en.conllu", "pos/train.en.conllu"]
+)
+def test_missing_files_of_tasks_stop_a_study_before_training(root, tmp_path, path):
+    (root / path).unlink()
+    missing = missing_inputs(recipe(root))
+    assert missing.training == []
+    task = "pos" if path.startswith("pos") else "retrieval"
+    assert [message.split(":")[0] for message in missing.evaluation] == [f"evaluate.tasks.{task}"]
+    (tmp_path / "own.json").write_text(json.dumps(recipe(root).dump()))
+    study = tmp_path / "study.toml"
+    study.write_text("name = 'own'\n[systems.own]\nrecipe = 'own.json'\n")
+    with pytest.raises(SettingsError, match=f"own: evaluate.tasks.{task}: .*{path.rpartition('/')[2]}"):
+        run_study(*read_study(str(study)), tmp_path / "out")
+    assert not (tmp_path / "out/cells").exists()
+    done = CliRunner().invoke(application(), ["study", str(study), "--dry-run"])
+    assert f"evaluate.tasks.{task}" in done.output
+
+
+def test_a_missing_dictionary_of_the_plot_is_only_noted(root, tmp_path):
+    asked = recipe(root, objectives={"mlm": {"max_length": 32}}, align=None)
+    missing = missing_inputs(asked)
+    assert (missing.training, missing.evaluation) == ([], [])
+    assert [message.split(":")[0] for message in missing.skipped] == ["evaluate.dictionary"]
+    assert pretrain(asked, tmp_path / "run").is_dir()
+
+
+@pytest.mark.parametrize("name", ["derived/toy:align-mlm", "tiny/weam"])
+def test_shipped_recipes_miss_nothing(name):
+    missing = missing_inputs(read_recipe(name, {f"toy.{key}": str(size) for key, size in SIZES.items()}))
+    assert (missing.training, missing.evaluation, missing.skipped) == ([], [], [])
