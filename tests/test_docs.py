@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from interlace.api import runs
 from interlace.cli import application
+from interlace.experiments.studies import cells_of, read_study
 from pinned import needs_pinned
 from toy_settings import TOY, VOCAB
 
@@ -18,6 +19,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 MARKDOWN, NOTEBOOKS = (
     sorted(path for path in DOCS.glob(f"**/*{suffix}") if "_build" not in path.parts) for suffix in (".md", ".ipynb")
 )
+
 specification = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
 generate = importlib.util.module_from_spec(specification)
 specification.loader.exec_module(generate)
@@ -127,3 +129,12 @@ def test_commands_of_pages_have_the_options(path, command, rest):
     assert shown.exit_code == 0, path
     for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", rest):
         assert option in shown.stdout, path
+
+
+def test_study_of_the_page_on_evaluation_is_valid(tmp_path):
+    page = (DOCS / "evaluation.md").read_text(encoding="utf-8")
+    [text] = [part.partition("```")[0] for part in page.split("```toml\n")[1:] if "[systems." in part]
+    file = tmp_path / "before-after.toml"
+    file.write_text(text, encoding="utf-8")
+    study, folder = read_study(str(file))
+    assert {cell.system for cell in cells_of(study, folder)} == {"before", "weam", "alm"}

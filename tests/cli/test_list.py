@@ -1,6 +1,7 @@
 """`interlace list`: every setting with its whole default, and recipes like any registry."""
 
 import json
+import tomllib
 
 import pytest
 from typer.testing import CliRunner
@@ -39,3 +40,8 @@ def test_published_tables_show_corrections():
     rows = [row for row in listed("published", "weam") if row["task"] == "mlqa" and row["metric"] == "F1"]
     assert "mean zero-shot 66.2 (correct: 65.3)" in rows[-1]["scores"]
     assert any("AVG(zero-shot)" in note for note in rows[0]["notes"])
+
+
+def test_a_study_is_shown_as_its_file():
+    done = CliRunner().invoke(application(), ["list", "studies", "tiny/quick"], catch_exceptions=False)
+    assert tomllib.loads(done.stdout)["systems"]["mlm"]["recipe"] == "tiny/mlm"

@@ -111,3 +111,26 @@ def test_scores_are_one_table_with_columns_as_systems(tmp_path):
     [main, other] = read_scores(list(map(str, runs)))
     assert (main.system, main.run, main.pretrained, main.main, main.score) == ("a", str(runs[0]), True, True, 50.0)
     assert (other.metric, other.main, other.score) == ("f1", False, 40.0)
+
+
+def test_baseline_is_the_run_that_others_start_from(tmp_path):
+    base = bare_run(tmp_path / "base", "base", [score("de", 50.0)])
+    model = {"start": str(base / "export")}
+    tuned = bare_run(tmp_path / "tuned", "tuned", [score("de", 60.0)], model=model)
+    assert labels(tuned, base) == labels(base, tuned) == ["base", "tuned"]
+    page = write_report([tuned, base], tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Differences are from base, the baseline." in page
+    for name in ("tuned", str(tuned)):
+        assert [run.label for run in read_runs([base, tuned], name)] == ["tuned", "base"]
+    with pytest.raises(DataError, match="did you mean 'tuned'"):
+        read_runs([base, tuned], "tund")
+
+
+def test_baseline_is_the_checkpoint_that_others_start_from(tmp_path):
+    before = bare_run(tmp_path / "evaluations" / "xlm-r-1a2b3c", "", [score("de", 50.0, model="/models/xlm-r")])
+    after = bare_run(tmp_path / "adapted", "adapted", [score("de", 60.0)], model={"start": "/models/xlm-r"})
+    assert labels(after, before) == ["xlm-r-1a2b3c", "adapted"]
+    unrelated = bare_run(tmp_path / "other", "other", [score("de", 40.0)])
+    assert labels(unrelated, after) == ["other", "adapted"], "as given"
+    with pytest.raises(DataError, match="did you mean 'xlm-r-1a2b3c'"):
+        read_runs([tmp_path / "evaluations" / "xlm-r"])

@@ -2,12 +2,18 @@
 
 import re
 
+import numpy as np
 import pytest
 
+import interlace.report
+from interlace.core.errors import SettingsError
 from interlace.report import read_scores, write_report
 from interlace.report.page import page_head
 from interlace.report.runs import read_runs
-from interlace.report.score_tables import summary_table, task_scores
+from interlace.report.score_tables import overview, summary_table, task_scores
+from interlace.scores.comparison import compare
+from interlace.scores.examples import Examples
+from interlace.training.predictions import outcomes_file, write_outcomes
 from report_runs import bare_run, change, score, section
 
 SPACE = "\N{NARROW NO-BREAK SPACE}"
@@ -194,7 +200,7 @@ def test_summary_compares_the_best_two_systems_of_the_first_task(two_runs, tmp_p
     assert heading == "Zero-shot transfer from English"
     best = f"Part-of-speech tagging: mlm+tlm 79.5{SPACE}% and mlm 60.0{SPACE}% (one run each, not tested)."
     assert text == f"Mean over 5 languages other than English. {best}"
-    assert "Single pre-training run: mlm, mlm+tlm; differences are not tested" in care
+    assert "Single pre-training run: mlm, mlm+tlm; differences between methods are not tested" in care
     rows = [("ner", "de", 10), ("mlqa", "de", 30), ("mlqa", "es", 50), ("pos", "de", 60)]
     text = head(bare_run(tmp_path / "a", "", [score(la, v, task=task) for task, la, v in rows]))[1]
     assert text == f"German. Named entities: a 10.0{SPACE}%."
@@ -259,3 +265,45 @@ def test_without_scores_or_means(make_run, tmp_path):
     assert section("scores", probes, "Scores").lead.startswith("No fine-tuning")
     translated = bare_run(tmp_path / "mt", "", [score("en-de", 30.0, task="mt", metric="bleu", unit="BLEU")])
     assert head(translated)[0] == "Translation"
+
+
+def store_outcomes(folder, language, right):
+    """Store outcomes of test examples for the score of a run, as `evaluate` does."""
+    each = Examples(np.array(right, float), np.ones(len(right)), "same")
+    write_outcomes(outcomes_file(folder, "pos", 0), language, each, "")
+
+
+def test_single_runs_are_compared_over_paired_examples(tmp_path):
+    before = bare_run(tmp_path / "before", "before", [score("de", 50.0), score("es", 50.0)])
+    after = bare_run(tmp_path / "after", "after", [score("de", 60.0), score("es", 50.0)])
+    assert not section("scores", [before, after], "over test examples").body, "nothing is stored"
+    half = [1, 0] * 500
+    better = [1] * 200 + half[200:]
+    for language, right in (("de", better), ("es", half)):
+        store_outcomes(before, language, half)
+        store_outcomes(after, language, right)
+    found = section("scores", [before, after], "over test examples")
+    assert "about these two models, not about the methods" in found.lead
+    assert re.search(r"German.*?\+10\.0.*?p &lt; 0\.001.*?Spanish.*?0\.0.*?p = 1", found.body, re.DOTALL)
+    again = bare_run(tmp_path / "again", "after", [score("de", 61.0), score("es", 50.0)], seed=2)
+    assert not section("scores", [before, after, again], "over test examples").body, "two runs are no single model"
+
+
+def test_comparing_over_examples_reads_the_outcomes_of_runs(tmp_path):
+    folders = [bare_run(tmp_path / name, name, [score("de", 50.0)]) for name in ("a", "b")]
+    table = read_scores(folders)
+    with pytest.raises(SettingsError, match=r"outcomes=interlace\.report\.read_outcomes"):
+        compare(table, unit="examples")
+    for folder, right in zip(folders, ([1, 0] * 50, [1, 1] * 50), strict=True):
+        store_outcomes(folder, "de", right)
+    [found] = compare(table, unit="examples", outcomes=interlace.report.read_outcomes)
+    assert (found.difference.value, found.n) == (50.0, 100)
+
+
+def test_languages_are_in_one_order_whatever_the_order_of_scores(tmp_path):
+    languages = ["hi", "en", "de", "es"]
+    for number, order in enumerate((languages, languages[::-1])):
+        folder = bare_run(tmp_path / str(number), "a", [score(language, 50.0) for language in order])
+        table = read_scores([folder])
+        assert [column.name for column in overview(table).columns] == ["en", "de", "es", "hi", "mean"]
+        assert [measure.language for measure in task_scores(table)[0].measures] == ["en", "de", "es", "hi", ""]

@@ -154,7 +154,8 @@ def evaluate(
     """Return the scores of a run, or of any checkpoint; a row has attributes, and `to_pandas()` gives a data frame.
 
     tasks: names of tasks; default: the recipe's. languages: to score; default: the recipe's. recipe: settings of the
-    tasks; default: the run's. output: folder of the scores; default: the run's, or `evaluations/NAME`. data: folder of
+    tasks; default: the run's. output: folder of the scores; default: the run's, or
+        `evaluations/NAME` of a checkpoint, `evaluations/NAME-HASH` if it is local. data: folder of
     the tasks' files; default: the recipe's. settings: further keys of the recipe.
 
     Raises:

@@ -30,7 +30,10 @@ def evaluate(
     ] = None,
     into: Annotated[
         Path | None,
-        options.output("Folder for scores. Default: the run's folder; of a checkpoint, evaluations/NAME."),
+        options.output(
+            "Folder for scores. Default: the run's folder; of a checkpoint, evaluations/NAME, or evaluations/NAME-HASH "
+            "if it is local."
+        ),
     ] = None,
     data: Annotated[
         Path | None, typer.Option("--data", metavar="DIR", help="Folder of the tasks' files. Default: the recipe's.")

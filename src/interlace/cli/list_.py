@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from interlace.cli import Code, Json, load_plugins, print_json, registries
+from interlace.cli import Code, Json, load_plugins, output, print_json, registries
 from interlace.cli.common.output import print_rows
 
 if TYPE_CHECKING:
@@ -22,8 +22,11 @@ def list_(
     code: Code = [],
     as_json: Json = False,
 ) -> None:
-    """List kinds such as objectives, their entries, or the settings of one entry."""
+    """List kinds such as objectives, their entries, or the settings of one entry; of a study, its TOML file."""
     load_plugins(code)
+    if kind == "studies" and name and not as_json:
+        output.print(_study_file(name), markup=False, highlight=False, soft_wrap=True, end="")
+        return
     found = _find(kind, name)
     if as_json:
         print_json(found)
@@ -73,6 +76,14 @@ def _find(kind: str, name: str) -> list[dict[str, Any]]:
     if name and hasattr(entry := known[kind].get(name), "model_fields"):
         return list(settings_rows(entry))
     return [{"name": one, "about": known[kind].summary(one)} for one in ([name] if name else known[kind].names())]
+
+
+def _study_file(name: str) -> str:
+    """Return a study's TOML, to copy and change; a wrong study is an error."""
+    from interlace.experiments.studies import STUDIES, read_study
+
+    read_study(name)
+    return STUDIES.find(name).path.read_text(encoding="utf-8")
 
 
 def settings_rows(

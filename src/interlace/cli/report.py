@@ -12,10 +12,18 @@ from interlace.cli.common import options
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs.")],
     into: Annotated[Path, options.output("HTML file.")] = Path("report.html"),
+    baseline: Annotated[
+        str,
+        typer.Option(
+            "--baseline",
+            metavar="RUN",
+            help="Run that the others are compared with. Default: the run that others start from, else the first.",
+        ),
+    ] = "",
 ) -> None:
     """Write one self-contained HTML page from one or several runs."""
     from interlace.report.page import write_report
 
     with notes.status(f"writing the report of {len(runs)} runs"):
-        page = write_report(runs, into)
+        page = write_report(runs, into, baseline)
     print_line(page)

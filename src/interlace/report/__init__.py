@@ -9,24 +9,30 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from interlace.report.page import read_scores, write_report
+    from interlace.report.runs import read_outcomes
 
-__all__ = ["read_scores", "write_report"]
+__all__ = ["read_outcomes", "read_scores", "write_report"]
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'interlace.report' has no attribute {name!r}")
-    return getattr(import_module("interlace.report.page"), name)
+    module = "interlace.report.runs" if name == "read_outcomes" else "interlace.report.page"
+    return getattr(import_module(module), name)
 
 
 class _CallableModule(ModuleType):
     """Makes `interlace.report([run], "report.html")` write a page, though the name is that of the package."""
 
-    def __call__(self, runs: Sequence[Any], output: Path | str = "report.html") -> Path:
-        """Write one self-contained HTML page about finished runs, and return its path."""
+    def __call__(self, runs: Sequence[Any], output: Path | str = "report.html", baseline: str = "") -> Path:
+        """Write one self-contained HTML page about finished runs, and return its path.
+
+        baseline: folder or name of the run that the others are compared with; default: the one that others start from,
+        else the first.
+        """
         from interlace.report.page import write_report
 
-        return write_report([Path(str(run)) for run in runs], Path(output))
+        return write_report([Path(str(run)) for run in runs], Path(output), baseline)
 
 
 sys.modules[__name__].__class__ = _CallableModule

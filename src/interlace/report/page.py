@@ -29,13 +29,13 @@ def read_scores(runs: Sequence[Path | str]) -> ScoreTable:
     return all_scores(read_runs([Path(run) for run in runs]))
 
 
-def write_report(runs: Sequence[Path], into: Path) -> Path:
-    """Write an HTML page about run folders to the file `into`, and return it.
+def write_report(runs: Sequence[Path], into: Path, baseline: str = "") -> Path:
+    """Write an HTML page about run folders to the file `into`, and return it; `baseline` as in `read_runs`.
 
     The figures are also written as SVG to a folder with the name of the page (`report/` for `report.html`).
     Raise a DataError if one is no run folder or damaged, or the page cannot be written.
     """
-    read = read_runs(runs)
+    read = read_runs(runs, baseline)
     sections = sections_of(read)
     if into.is_dir():
         raise DataError(f"{into}: is a folder; name the file of the report, for instance {into / 'report.html'}")
@@ -92,7 +92,7 @@ def page_head(runs: Sequence[Run], results: Sequence[TaskScores]) -> tuple[str, 
         parts.append(f"Measurements per system: {several}.")
         times = Counter(run.label for run in runs)
         if once := ", ".join(label for label, count in times.items() if count == 1):
-            reason = "differences are not tested, and other seeds may rank the systems differently"
+            reason = "differences between methods are not tested, and other seeds may rank the systems differently"
             parts.append(f"Single pre-training run: {once}; {reason}.")
     return title, _summary(results), " ".join(parts)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -14,13 +15,15 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, model_validator
 from typing_extensions import TypedDict
 
-from interlace.core.errors import DataError
+from interlace.core.errors import DataError, did_you_mean
 from interlace.core.json_files import checked, json_record, parse_json, read_json
 from interlace.core.ragged import Ragged
+from interlace.experiments.score_store import outcomes_key
 from interlace.report.text import short_labels
-from interlace.scores import Scale, ScoreTable, table_of_entries
+from interlace.scores import Scale, Score, ScoreTable, table_of_entries
+from interlace.scores.examples import Examples
 from interlace.tasks import TASKS
-from interlace.training import run_folder
+from interlace.training import predictions, run_folder
 
 if TYPE_CHECKING:
     from interlace.aligners import Alignments
@@ -218,13 +221,63 @@ def short_names(runs: Sequence[Run]) -> dict[str, str]:
     return dict(zip(labels, short_labels(labels), strict=True))
 
 
-def read_runs(folders: Sequence[Path]) -> list[Run]:
-    """Read runs in the order given, and assign them to columns; reject none, a duplicate, and other folders."""
+def read_runs(folders: Sequence[Path], baseline: str = "") -> list[Run]:
+    """Read runs, the baseline first, and assign them to columns; reject none, a duplicate, and other folders.
+
+    baseline: folder, its name, or the name of a column; default: the run that others start from, if there is one, else
+    the first run.
+    """
     if not folders:
         raise DataError("a report needs at least one run folder; none was given")
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise DataError(f"a run folder is given twice: {', '.join(map(str, folders))}")
-    return _labelled([_read_run(folder) for folder in folders])
+    runs = _labelled([_read_run(folder) for folder in folders])
+    label = _baseline_label(runs, baseline)
+    return _labelled(sorted(runs, key=lambda run: run.label != label))
+
+
+def _baseline_label(runs: Sequence[Run], baseline: str) -> str:
+    """Return the column of the baseline; a DataError names the nearest."""
+    if not baseline:
+        ancestor = next((run for run in runs if _is_ancestor(run, runs)), runs[0])
+        return ancestor.label
+    for run in runs:
+        if baseline in {run.label, run.folder.name} or Path(baseline).resolve() == run.folder.resolve():
+            return run.label
+    labels = list(dict.fromkeys(run.label for run in runs))
+    raise DataError(f"--baseline {baseline!r}: none of the runs ({', '.join(labels)}){did_you_mean(baseline, labels)}")
+
+
+def _is_ancestor(run: Run, runs: Sequence[Run]) -> bool:
+    """Return whether other runs start from a run, which itself starts from none of them."""
+    is_start = any(_starts_from(descendant, run) for descendant in runs)
+    return is_start and not any(_starts_from(run, start) for start in runs)
+
+
+def _starts_from(run: Run, start: Run) -> bool:
+    """Return whether a run's encoder, decoder or embeddings start from another run, or from a checkpoint."""
+    model = run.recipe.get("model") or {}
+    decoder = model.get("decoder") or {}
+    names = [name for name in (model.get("start"), decoder.get("start"), model.get("vectors")) if name]
+    if not start.recipe:
+        return not set(names).isdisjoint(start.scores.unique("model"))
+    folder = start.folder.resolve()
+    paths = [Path(name).expanduser().resolve() for name in names]
+    return any(folder == path or folder in path.parents for path in paths)
+
+
+def read_outcomes(row: Score, root: Path = Path()) -> Examples:
+    """Return the stored outcomes of the test examples of a score; a DataError says what is missing.
+
+    root: the folder that `row.run` is relative to.
+    """
+    key = outcomes_key(vars(row)) if row.key else None
+    return predictions.read_outcomes(outcomes_path(row, root), row.language, key)
+
+
+def outcomes_path(row: Score, root: Path = Path()) -> Path:
+    """Return the file with the outcomes of the test examples of a score."""
+    return predictions.outcomes_file(root / row.run, row.task, row.seed, row.setting)
 
 
 def _read_run(folder: Path) -> Run:
@@ -253,8 +306,11 @@ def _read_run(folder: Path) -> Run:
 def _check_folder(folder: Path) -> None:
     if not folder.is_dir():
         siblings = [path.name for path in folder.parent.iterdir() if path.is_dir()] if folder.parent.is_dir() else []
-        near = get_close_matches(folder.name, siblings, n=1)
-        raise DataError(f"{folder}: no such run folder" + (f"; did you mean {near[0]!r}?" if near else ""))
+        # the scores of a local checkpoint NAME are in NAME-HASH
+        hashed = sorted(name for name in siblings if re.fullmatch(rf"{re.escape(folder.name)}-[0-9a-f]{{6}}", name))
+        near = hashed or get_close_matches(folder.name, siblings, n=1)
+        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        raise DataError(f"{folder}: no such run folder{hint}")
     if any((folder / name).is_file() for name in (run_folder.RECIPE, run_folder.SCORES)):
         return
     if (folder / "study.json").is_file():

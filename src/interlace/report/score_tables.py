@@ -38,8 +38,11 @@ class TaskScores:
 
     @property
     def measures(self) -> list[comparison.Measure]:
-        """The languages, source first, and the mean at the end."""
-        return sorted(self.results, key=lambda measure: measure.language == comparison.OTHERS)
+        """The source language, the others by code, and the mean at the end."""
+        return sorted(
+            self.results,
+            key=lambda measure: (measure.language == comparison.OTHERS, not measure.is_source, measure.language),
+        )
 
     @property
     def mean(self) -> comparison.Measure | None:
@@ -215,7 +218,9 @@ def overview(table: ScoreTable) -> Table:
     Several measurements are their mean and standard deviation.
     """
     tasks, main = task_scores(table), table.filter(main=True)
-    languages, labels = main.unique("language"), main.unique("label")
+    sources = main.unique("source")
+    languages = sorted(main.unique("language"), key=lambda language: (language not in sources, language))
+    labels = main.unique("label")
     lines = []
     for one in tasks:
         measures = {measure.language: measure for measure in one.measures}

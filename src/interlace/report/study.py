@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 from interlace.core.json_files import read_json, write_json
 from interlace.core.randomness import Purpose, generator
 from interlace.experiments.recipe import Recipe
-from interlace.experiments.score_store import outcomes_key
 from interlace.experiments.studies import GridCell, Study, cells_of
 from interlace.experiments.studies.folder import RESULTS, StudyFolder
+from interlace.report.runs import outcomes_path, read_outcomes
 from interlace.report.tables import LOWER, Column, Entry, Line, Table, write_tables
 from interlace.report.text import p_value
 from interlace.scores import SUPERVISED, ZERO_SHOT, Score, ScoreTable, held_out
@@ -39,7 +39,6 @@ from interlace.scores.findings import Verdict, judge
 from interlace.scores.published import PublishedRow
 from interlace.scores.published import rows as published_rows
 from interlace.scores.statistics import ALPHA, mean_interval, rank_correlation
-from interlace.training.predictions import outcomes_file, read_outcomes
 
 Recipes = Mapping[str, Recipe]
 
@@ -101,14 +100,13 @@ def _over_examples(table: ScoreTable, baseline: str | None, into: Path) -> tuple
     """Compare over test examples in every task that keeps outcomes and that the baseline is scored in."""
 
     def outcomes(row: Score) -> Examples:
-        key = outcomes_key(vars(row)) if row.key else None
-        return read_outcomes(outcomes_file(into / row.run, row.task, row.seed, row.setting), row.language, key)
+        return read_outcomes(row, into)
 
     baseline = baseline or table[0].system
     found: list[Comparison] = []
     untested: list[Untested] = []
     for rows in table.group("task", "setting").values():
-        kept = {outcomes_file(into / row.run, row.task, row.seed, row.setting) for row in rows}
+        kept = {outcomes_path(row, into) for row in rows}
         if any(file.is_file() for file in kept) and len(rows.filter(system=baseline)):
             found += compare(rows, baseline, "examples", outcomes=outcomes, draws=2000, untested=untested)
             found += compare(rows, baseline, "both", outcomes=outcomes, untested=untested)

@@ -323,7 +323,8 @@ def compare(
     elif unit == "seeds":
         found = _over_seeds(results, pairs)
     elif outcomes is None:
-        raise SettingsError(f"unit {unit!r} needs the outcomes of test examples: give the study's folder")
+        reader = "outcomes=interlace.report.read_outcomes"
+        raise SettingsError(f"unit {unit!r} needs the outcomes of test examples: give {reader}")
     else:
         found = _over_examples(_Outcomes(table, results, outcomes), pairs, unit, draws, untested)
     return _adjusted(found)

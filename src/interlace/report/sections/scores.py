@@ -5,16 +5,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from markupsafe import Markup
+
 from interlace.core.errors import DataError
 from interlace.report import svg
 from interlace.report.figures import Dot, DotRow, Shade, dot_chart, heat_map
-from interlace.report.runs import Run, all_scores, first_of_each, short_names
+from interlace.report.runs import Run, all_scores, first_of_each, outcomes_path, read_outcomes, short_names
 from interlace.report.score_tables import TaskScores, task_scores
 from interlace.report.sections import Section, figure_section
-from interlace.report.tables import Column, Entry, Line, Table, html_fragment
-from interlace.report.text import language_name, language_names, number, render, signed, spread
+from interlace.report.tables import SIGNIFICANT, Column, Entry, Line, Table, html_fragment
+from interlace.report.text import language_name, language_names, number, p_value, render, signed, spread
 from interlace.scores import COLLAPSED, ScoreTable
-from interlace.scores.comparison import Measure, Result, System
+from interlace.scores.comparison import Comparison, Measure, Result, System, Untested, compare
 from interlace.scores.published import PublishedRow, find_rows, rows
 from interlace.scores.statistics import ALPHA
 
@@ -29,7 +31,12 @@ def scores(runs: Sequence[Run]) -> list[Section]:
         body = render("scores", tables=[], figures=[], keys=[], notes=[])
         section = Section("Scores by language", "No task has been scored yet; run `interlace evaluate`.", body)
         return [section, *_published(runs, results)]
-    return [_by_language(runs, results), *_transfer_gap(results), *_published(runs, results)]
+    return [
+        _by_language(runs, results),
+        *_over_examples(runs, results),
+        *_transfer_gap(results),
+        *_published(runs, results),
+    ]
 
 
 def _by_language(runs: Sequence[Run], results: Sequence[TaskScores]) -> Section:
@@ -58,9 +65,66 @@ def _by_language(runs: Sequence[Run], results: Sequence[TaskScores]) -> Section:
         baselines = dict.fromkeys(one.systems[0].label for one in results if len(one.systems) > 1)
         test = f"permutation test over {unit} runs, p < {ALPHA} after Holm over the systems of a row"
         parts.append("Bold: best mean of a row.")
+        parts.append(f"Differences are from {' or '.join(baselines)}, the baseline.")
         parts.append(f"\N{DAGGER}: differs significantly from {' or '.join(baselines)} ({test}).")
     body = render("scores", tables=tables, figures=figures, keys=keys, notes=parts)
     return Section("Scores by language", lead, body, figures)
+
+
+def _over_examples(runs: Sequence[Run], results: Sequence[TaskScores]) -> list[Section]:
+    """Return a table for each task of the paired tests over test examples between models of a single run."""
+    short = short_names(runs)
+    tables = [table for one in results if (table := _example_table(one, short)) is not None]
+    if not tables:
+        return []
+    lead = (
+        "Would other test examples give the same result? Paired over examples, this is a statement about these two "
+        "models, not about the methods that trained them: for that, train each with several seeds (`interlace study`)."
+    )
+    note = (
+        f"{SIGNIFICANT}: p < {ALPHA} by approximate randomization of paired examples, after Holm over the systems of a "
+        "row. Ranges: 95 % paired bootstrap intervals."
+    )
+    body = Markup("").join(html_fragment(table) for table in tables) + Markup('<p class="note">{}</p>').format(note)
+    return [Section("Differences over test examples", lead, body)]
+
+
+def _example_table(one: TaskScores, short: dict[str, str]) -> Table | None:
+    """Return the differences from the first system by language; None without outcomes of two single runs."""
+    lone = {system.label for system in one.systems if _is_single(one, system)}
+    table = one.table.filter(lambda row: row.label in lone and outcomes_path(row).is_file())
+    baseline = one.systems[0]
+    if len(table.unique("label")) < 2 or baseline.label not in table.unique("label"):
+        return None
+    untested: list[Untested] = []
+    tests = compare(table, baseline.name, "examples", outcomes=read_outcomes, draws=2000, untested=untested)
+    if not tests:
+        return None
+    systems = list(dict.fromkeys(test.system for test in tests))
+    by_row = {(test.measure.language, test.system): test for test in tests}
+    lines = []
+    for measure in one.measures:
+        entries = [_example_entry(by_row.get((measure.language, system))) for system in systems]
+        if any(entries):
+            lines.append(Line(one.line_name(measure), tuple(entries), kind="" if measure.language else "mean"))
+    first = short.get(baseline.label, baseline.label)
+    columns = tuple(Column(f"{short.get(system.label, system.label)} − {first}") for system in systems)
+    notes = [f"{test.measure.name}: {test.reason}." for test in untested]
+    title = f"{one.name}: {one.first.metric}, differences over test examples"
+    return Table(f"examples.{one.first.task}", title, columns, tuple(lines), " ".join(notes), "Language")
+
+
+def _is_single(one: TaskScores, system: System) -> bool:
+    """Return whether a system is one model, whose differences no test over runs can judge."""
+    return all(len(by_system[system].by_run) == 1 for by_system in one.results.values() if system in by_system)
+
+
+def _example_entry(test: Comparison | None) -> Entry | None:
+    if test is None:
+        return None
+    difference = test.difference
+    ends = f"{signed(difference.low)} to {signed(difference.high)}, {p_value(test.adjusted_p)}"
+    return Entry(signed(difference.value), significant=test.significant, small=ends)
 
 
 def _dots(one: TaskScores, styles: dict[str, int], short: dict[str, str]) -> svg.Drawing:
