@@ -1,5 +1,6 @@
 """Subwords and the word of each, compared with the rule applied word by word."""
 
+import re
 from functools import cache
 from itertools import pairwise
 
@@ -14,6 +15,8 @@ from interlace.data.tokenizer_files import special_tokens
 from interlace.data.vocab import Vocab
 from interlace.text import Text
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
+from little_checkpoints import KINDS as CHECKPOINTS
+from little_checkpoints import save
 
 ALPHABET = [
     *"aabehT .,(1#▁",
@@ -180,3 +183,31 @@ def test_words_are_in_order_and_whole_for_any_borders(data):
         if len(text.words[line]):
             touching = [w for w, (a, _) in enumerate(spans[line]) if w and spans[line][w - 1][1] == a]
             assert set(touching) <= set(row.tolist())
+
+
+SPELLED = "a </s> b<mask> [MASK] <unk> [UNK]c <pad>x <s> ＜/s＞"
+
+
+@pytest.mark.parametrize("kind", ["byte-bpe", "bpe", "wordpiece", "unigram"])
+def test_special_tokens_that_text_spells_are_text(kind):
+    """Also where normalization spells them: XLM-R's turns the wide brackets into narrow ones."""
+    names = re.sub(r"[<>\[\]]", " ", SPELLED)  # a tokenizer is not trained on the special tokens in its text
+    vocab = Vocab.learn({"en": [SPELLED, " ".join(SPELLED), names] * 20}, size=400, kind=kind)
+    if kind == "unigram":
+        vocab.tokenizer.normalizer = normalizers.NFKC()
+        vocab = Vocab(vocab.tokenizer, vocab._special, {}, "nfkc")
+    for line in [SPELLED, *(str(vocab.tokenizer.id_to_token(int(number))) for number in vocab.special_ids)]:
+        for ids in (vocab.encode([line]).ids.flat, vocab.encode_with_offsets(Text.of([line], "en"))[0].ids.flat):
+            assert not np.isin(ids, vocab.special_ids).any()
+            assert vocab.decode(ids).replace(" ", "") in {
+                line.replace(" ", ""),
+                line.replace(" ", "").replace("＜/s＞", "</s>"),
+            }
+
+
+@pytest.mark.parametrize("kind", CHECKPOINTS)
+def test_control_tokens_of_published_tokenizers_never_come_from_text(kind, tmp_path):
+    vocab = Vocab.load(save(kind, tmp_path))
+    control = np.setdiff1d(vocab.special_ids, [vocab.unk])  # these small ones cannot spell brackets
+    lines = [f"doctor{vocab.tokenizer.id_to_token(int(number))} reads" for number in vocab.special_ids]
+    assert not np.isin(vocab.encode(lines).ids.flat, control).any()

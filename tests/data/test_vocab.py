@@ -100,13 +100,16 @@ def test_plain_transformers_opens_it_with_the_same_ids(lines, kind, model, tmp_p
     if model is not None:
         (tmp_path / "config.json").write_text(json.dumps({"model_type": model}))
     opened = AutoTokenizer.from_pretrained(tmp_path, trust_remote_code=False)
-    for line in [*lines["en"], *lines["hi"], " two  blanks", "the <mask> reads"]:
+    for line in [*lines["en"], *lines["hi"], " two  blanks"]:
         ids = vocab.encode([line]).ids[0].tolist()
         assert opened(line)["input_ids"] == [vocab.begin, *ids, vocab.end]
     first, second = vocab.encode(["the old", "he works"]).ids.to_lists()
     row = opened("the old", "he works")
     assert row["input_ids"] == [vocab.begin, *first, vocab.end, *second, vocab.end]
     assert set(row) == {"input_ids", "attention_mask"}
+    # There a mask in text is a mask, for "fill-mask"; our text is text.
+    assert opened("the <mask> reads")["input_ids"].count(vocab.mask) == 1
+    assert vocab.mask not in vocab.encode(["the <mask> reads"]).ids.flat
     assert (opened.pad_token_id, opened.mask_token_id, opened.cls_token_id) == (vocab.pad, vocab.mask, vocab.begin)
     assert (opened.sep_token_id, opened.eos_token_id, opened.unk_token_id) == (vocab.end, vocab.end, vocab.unk)
 

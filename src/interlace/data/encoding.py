@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _MAX_ODD_LINES = 0.2  # share of lines encoded twice above which offsets are used from the start
 _BLANK = 0x20
 _NO_UNIT = 0x10FFFF  # the unit of a subword with unknown spelling: no line holds this noncharacter
+_UNSPELLED = "\U000f0000"  # a private character, for which no piece stands
 _ROUNDS = 8  # a second encoding usually settles a line; each further one makes at least one more cut
 
 
@@ -101,12 +102,62 @@ class Surfaces:
 
 
 class Encoder:
-    """A fast tokenizer that gives the word of each subword."""
+    """A fast tokenizer that gives the word of each subword.
+
+    Text is text: a special token that a line spells, such as `</s>`, is encoded by ordinary subwords.
+    """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         tokenizer.no_padding()
         tokenizer.no_truncation()
+        tokenizer.encode_special_tokens = True
         self.tokenizer = tokenizer
+
+    @cached_property
+    def _matching_ids(self) -> frozenset[int]:
+        """The ids of special tokens that text could spell, because they are pieces of a Unigram model."""
+        from tokenizers.models import Unigram
+
+        if not isinstance(self.tokenizer.model, Unigram):
+            return frozenset()
+        added = self.tokenizer.get_added_tokens_decoder()
+        return frozenset(number for number, token in added.items() if token.special)
+
+    @cached_property
+    def _unknown_id(self) -> int | None:
+        """The id of characters that a Unigram model cannot spell; None if it can spell all."""
+        ids = self.tokenizer.encode(_UNSPELLED, add_special_tokens=False).ids
+        return ids[-1] if ids and ids[-1] in self._matching_ids else None
+
+    @cached_property
+    def _unmatched(self) -> Tokenizer:
+        """The same tokenizer for text, without templates, in which no text can spell a special token."""
+        content = json.loads(self.tokenizer.to_str())
+        pieces = content["model"]["vocab"]
+        for number in self._matching_ids:
+            if number < len(pieces):
+                pieces[number][0] = f"{chr(_NO_UNIT)}{pieces[number][0]}"
+        content["added_tokens"] = [token for token in content["added_tokens"] if not token["special"]]
+        content["post_processor"] = None
+        return type(self.tokenizer).from_str(json.dumps(content))
+
+    def _encodings(self, lines: Sequence[str], *, offsets: bool) -> tuple[list[Encoding], Ragged]:
+        """Return the encodings of lines and their ids; without `offsets`, those are undefined, which is faster."""
+        encode = self.tokenizer.encode_batch if offsets else self.tokenizer.encode_batch_fast
+        encodings = encode(lines, add_special_tokens=False)
+        ids = _ids(encodings)
+        if not self._matching_ids:
+            return encodings, ids
+        matched = np.unique(ids.rows()[np.isin(ids.flat, list(self._matching_ids))]).tolist()
+        unknown = self._unknown_id
+        again = []
+        for number in matched:
+            is_control = not self._matching_ids.isdisjoint(set(ids[number].tolist()) - {unknown})
+            if is_control or self.tokenizer.id_to_token(unknown) in lines[number]:  # else it cannot be spelled
+                again.append(number)
+        for number in again:
+            encodings[number] = self._unmatched.encode(lines[number], add_special_tokens=False)
+        return encodings, _ids(encodings) if again else ids
 
     @cached_property
     def surfaces(self) -> Surfaces:
@@ -133,14 +184,14 @@ class Encoder:
             for text in chain(texts, [None]):
                 following = None
                 if text is not None:
-                    call = self.tokenizer.encode_batch if exact else self.tokenizer.encode_batch_fast
-                    following = (text, exact, pool.submit(call, text.lines, add_special_tokens=False))
+                    following = (text, exact, pool.submit(self._encodings, text.lines, offsets=exact))
                 if pending is not None:
                     chunk, has_offsets, future = pending
+                    encodings, ids = future.result()
                     if has_offsets:
-                        yield _by_offsets(chunk, future.result())
+                        yield _by_offsets(chunk, encodings, ids)
                     else:
-                        sentences, odd = self._by_spelling(chunk, future.result())
+                        sentences, odd = self._by_spelling(chunk, ids)
                         exact = exact or odd > _MAX_ODD_LINES * max(len(chunk), 1)
                         yield sentences
                 pending = following
@@ -151,8 +202,8 @@ class Encoder:
         Subwords that share a character (bytes of a letter) each have all of it. A subword of white space starts where
         the next one does and ends where the previous one does, at or before its start.
         """
-        encodings = self.tokenizer.encode_batch(text.lines, add_special_tokens=False)
-        sentences = _by_offsets(text, encodings)
+        encodings, ids = self._encodings(text.lines, offsets=True)
+        sentences = _by_offsets(text, encodings, ids)
         # Offsets do not tell white space: tokenizers that insert a blank before a line place it on its first character.
         spans = _offsets(encodings, len(sentences.ids.flat))
         blank = self.surfaces.blank(sentences.ids.flat)
@@ -236,13 +287,12 @@ class Encoder:
         ids, words = encoded.ids.flat[~inserted], (encoded.words.flat + before)[~inserted]
         return Sentences(Ragged.from_lengths(ids, lengths), Ragged.from_lengths(words, lengths), text.language)
 
-    def _by_spelling(self, text: Text, encodings: list[Encoding]) -> tuple[Sentences, int]:
+    def _by_spelling(self, text: Text, ids: Ragged) -> tuple[Sentences, int]:
         """Return sentences with words found by spelling, and the number of lines that were encoded with offsets."""
-        ids = _ids(encodings)
         units = _Units.of(text.lines, by_bytes=self.surfaces.by_bytes)
         at, odd = _first_units(self.surfaces, ids, units)
         if len(odd):
-            again = self.tokenizer.encode_batch([text.lines[line] for line in odd], add_special_tokens=False)
+            again, _ = self._encodings([text.lines[line] for line in odd], offsets=True)
             rows = np.repeat(odd, ids.lengths[odd])
             at[np.isin(ids.rows(), odd)] = units.at(rows, _offsets(again, len(rows))[:, 0])
         return _sentences(text, ids, units, at), len(odd)
@@ -295,9 +345,8 @@ class _Units:
         return np.asarray(places if self.characters is None else self.characters[places], np.int64)
 
 
-def _by_offsets(text: Text, encodings: list[Encoding]) -> Sentences:
+def _by_offsets(text: Text, encodings: list[Encoding], ids: Ragged) -> Sentences:
     """Return sentences with words found by the tokenizer's offsets."""
-    ids = _ids(encodings)
     units = _Units.of(text.lines, by_bytes=False)
     return _sentences(text, ids, units, units.at(ids.rows(), _offsets(encodings, len(ids.flat))[:, 0]))
 

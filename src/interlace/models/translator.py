@@ -85,9 +85,6 @@ class Translator:
         self.model, self.vocab, self.source, self.target = model, vocab, source, target
         self.settings = SearchSettings() if search is None else search
         self.first = vocab.target(target)
-        tokenizer = type(vocab.tokenizer).from_str(vocab.tokenizer.to_str())
-        tokenizer.encode_special_tokens = True  # `</s>` or `<2de>` in a line is ordinary text
-        self._reader = vocab.with_tokenizer(tokenizer, vocab.extension)
         limit = model.traits.max_length - 2
         self.max_length = limit if max_length is None else min(limit, max_length)
         self.max_target = model.max_target_length - 1
@@ -112,7 +109,7 @@ class Translator:
         Blanks around a line are removed, because a vocabulary may have tokens for them.
         """
         lines = [line.strip() for line in lines]
-        ids = self._reader.encode(lines, language=self.source).ids
+        ids = self.vocab.encode(lines, language=self.source).ids
         long = np.flatnonzero(ids.lengths > self.max_length).tolist()
         owners = np.flatnonzero(ids.lengths)
         if not long:
@@ -120,7 +117,7 @@ class Translator:
         pieces = [[line] for line in lines]
         for row in long:
             pieces[row] = self._split(lines[row])
-        flat = self._reader.encode([piece for parts in pieces for piece in parts], language=self.source).ids
+        flat = self.vocab.encode([piece for parts in pieces for piece in parts], language=self.source).ids
         numbers = np.repeat(np.arange(len(lines)), [len(parts) for parts in pieces])
         nonempty = np.flatnonzero(flat.lengths)
         return flat.take(nonempty), numbers[nonempty]
@@ -128,7 +125,7 @@ class Translator:
     def _split(self, line: str, limit: int | None = None) -> list[str]:
         """Return the pieces of a line; a piece that is still too long, as its tokens may change, is split again."""
         limit = self.max_length if limit is None else limit
-        _, spans = self._reader.encode_with_offsets(Text.of([line], self.source))
+        _, spans = self.vocab.encode_with_offsets(Text.of([line], self.source))
         starts = spans.flat[:, 0].astype(np.int64)
         if len(starts) <= self.max_length or len(line) == 1:
             return [line]
