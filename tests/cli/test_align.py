@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from interlace.api.alignment import ParallelText as Pairs
 from interlace.cli import application
 from interlace.core.errors import DataError, SettingsError
 from interlace.text.lines import read_lines, write_lines
@@ -214,3 +215,20 @@ def test_help_loads_neither_torch_nor_numba(arguments):
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "0 []"
+
+
+@pytest.mark.parametrize("form", ["<s snum=000{number}> {text} </s>", "{number}\t{text}"])
+def test_numbered_sentences_of_a_gold_set_need_its_reader(tmp_path, monkeypatch, form):
+    """Read as plain text, the numbers would be words: the error rate of WPT's test set is then 86, not 58."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("test.en", "the house"), ("test.de", "das haus")):
+        lines = [form.format(number=number, text=text) for number in range(1, 9)]
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    with pytest.raises(DataError, match=r"test\.en: its sentences are numbered.*--reader gold"):
+        CliRunner().invoke(application(), ["align", "test.en", "test.de"], catch_exceptions=False)
+    with pytest.raises(DataError, match=r"test\.en: its sentences are numbered.*'gold'"):
+        Pairs.from_files("test.en", "test.de")
+    done = CliRunner().invoke(application(), ["align", "test.en", "test.de", "--reader", "gold"])
+    assert done.stdout.splitlines()[0] == "0-0 1-1"
+    plain = CliRunner().invoke(application(), ["align", "test.en", "test.de", "--reader", "lines"])
+    assert plain.exit_code == 0

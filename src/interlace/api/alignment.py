@@ -12,6 +12,7 @@ from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER, Alignments, FittedAlig
 from interlace.alignment import WordPairs
 from interlace.alignment.agreement import Agreement, agreement
 from interlace.alignment.formats import read_alignments
+from interlace.alignment.gold_text import check_not_numbered
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.pharaoh import parse_pharaoh, pharaoh_lines
 from interlace.alignment.phrase_table import PhraseTable, TableRules
@@ -94,7 +95,11 @@ class ParallelText:
             paths = find_files(Path(), str(source))
         else:
             paths = find_sides(Path(), (str(source), str(target)), codes)
-        kind = READERS.get(reader or ("lines" if target is not None else reader_for(paths[0], "joined")))
+        name = reader or ("lines" if target is not None else reader_for(paths[0], "joined"))
+        if not reader and name in {"lines", "joined"}:
+            for path in paths:
+                check_not_numbered(path)
+        kind = READERS.get(name)
         own = reader_of_words(kind, paths, codes, word_tokenizer, "reader")
         return cls(tuple(read_pairs(own, paths, list(codes))))
 

@@ -153,7 +153,7 @@ class Encoder:
         again = []
         for number in matched:
             is_control = not self._matching_ids.isdisjoint(set(ids[number].tolist()) - {unknown})
-            if is_control or self.tokenizer.id_to_token(unknown) in lines[number]:  # else it cannot be spelled
+            if is_control or (unknown is not None and self.tokenizer.id_to_token(unknown) in lines[number]):
                 again.append(number)
         for number in again:
             encodings[number] = self._unmatched.encode(lines[number], add_special_tokens=False)

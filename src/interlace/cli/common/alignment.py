@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 from interlace.aligners import ALIGNERS, DEFAULT_ALIGNER
 from interlace.alignment import WordPairs
 from interlace.alignment.formats import read_alignments
-from interlace.alignment.gold_text import read_gold_text
+from interlace.alignment.gold_text import check_not_numbered, read_gold_text
 from interlace.alignment.phrases import PhraseRules
 from interlace.cli.common.options import language_of
 from interlace.cli.common.progress import watching
@@ -57,6 +57,9 @@ class Source:
         name = reader or ("lines" if len(files) == 2 else "joined")
         kind, found = READERS.get(name), _languages(languages, files)
         paths = [must_exist(path) for path in with_stdin(files)]
+        if not reader:
+            for path in paths:
+                check_not_numbered(path)
         text = cls(paths, found, reader_of_words(kind, paths, found, word_tokenizer, f"--reader {name}"))
         if word_tokenizer == AUTO and text.word_tokenizer != "whitespace":
             message = "untokenized text in %s: words by --word-tokenizer %s"
