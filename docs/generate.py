@@ -221,7 +221,8 @@ def printed(command: str, folder: str) -> str:
         os.chdir(before)
     error = done.exception
     told = f"error: {error}\n" if error is not None and not isinstance(error, SystemExit) else ""
-    return re.sub(r"^\d\d:\d\d:\d\d .*\n", "", done.output, flags=re.MULTILINE) + told
+    output = done.output.replace(f"{Path(folder).absolute()}{os.sep}", "")
+    return re.sub(r"^\d\d:\d\d:\d\d .*\n", "", output, flags=re.MULTILINE) + told
 
 
 GENERATED = {"commands": commands, "recipe": recipe_keys, "entries": entries, "published": published}

@@ -11,6 +11,7 @@ A file that describes several rows of a table holds what they share, and one tab
 `FILE:short` then names the first row. Sections of a variant merge into the file key by key.
 """
 
+import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -40,11 +41,17 @@ class ConfigStore:
 
     kind: how errors name a file ("recipe"). folder: the shipped files. whole: keys that a file replaces as a whole
     where it extends another. Files and variants whose names begin with `_` can only be extended.
+
+    folders: ends of keys with a path, such as `data_root`. A relative path counts from the folder of the file that
+    names it, in shipped files from the current folder. checkpoints: the same for keys that may also hold a name of the
+    hub, which is what a path without a folder is taken for.
     """
 
     kind: str
     folder: Path
     whole: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    checkpoints: tuple[str, ...] = ()
 
     def names(self) -> list[str]:
         """Names of the shipped configurations, such as `tiny/mlm` or `xlm/unmt:en-fr-mlm-mlm`."""
@@ -128,7 +135,32 @@ class ConfigStore:
         data = read_limited(path, parse, SettingsError, f"not a valid {self.kind}")
         if not isinstance(data, dict):
             raise SettingsError(f"{path}: not a valid {self.kind}: expected a table of settings")
-        return data
+        if path.is_relative_to(self.folder):
+            return data
+        return self.located(data, path.parent)
+
+    def located(self, data: dict[str, Any], folder: Path, table: str = "") -> dict[str, Any]:
+        """Return settings with relative paths made absolute, which count from `folder`; table: the key of `data`."""
+        found: dict[str, Any] = {}
+        for name, value in data.items():
+            key = f"{table}.{name}"
+            if isinstance(value, dict):
+                found[name] = self.located(value, folder, key)
+            elif isinstance(value, list):
+                found[name] = [self._located(key, item, folder) for item in value]
+            else:
+                found[name] = self._located(key, value, folder)
+        return found
+
+    def _located(self, key: str, value: Any, folder: Path) -> Any:
+        if not isinstance(value, str) or not value or value.startswith(("/", "~", "$")):
+            return value
+        path = os.path.normpath(folder.absolute() / value)
+        if any(key.endswith(f".{end}") for end in self.folders):
+            return path
+        if any(key.endswith(f".{end}") for end in self.checkpoints) and Path(path).exists():
+            return path
+        return value
 
 
 _KEY = re.compile(r'"([^"]*)"|([^."]+)')  # the parts of `a.b."c.d"`

@@ -38,7 +38,14 @@ from interlace.toy import ToyCorpus
 
 __all__ = ["RECIPES", "CorpusGroup", "Recipe", "change_recipe", "read_recipe"]
 
-RECIPES = ConfigStore("recipe", Path(__file__).parent / "recipes", whole=("objectives", "published", "changes"))
+CHECKPOINTS = ("model.start", "decoder.start", "vocab.start", "align.start", "model.vectors", "dictionary.vectors")
+RECIPES = ConfigStore(
+    "recipe",
+    Path(__file__).parent / "recipes",
+    whole=("objectives", "published", "changes"),
+    folders=("data_root",),
+    checkpoints=CHECKPOINTS,
+)
 STOPPING_TASKS = {"bleu": "mt", "round-trip": "round_trip"}  # criterion of early stopping -> task
 
 
@@ -112,7 +119,9 @@ class Recipe(Settings):
     published: list[Published] = Field([], description="Published results of this system.")
     changes: list[str] = Field([], description="Differences from the paper's system, one sentence each.")
     seed: int = Field(0, ge=0, description="Random seed.")
-    data_root: str | None = Field(None, description="Folder that all paths are relative to.")
+    data_root: str | None = Field(
+        None, description="Folder that all paths are relative to; itself relative to the file that names it."
+    )
     toy: ToyCorpus | None = Field(None, description="Generate the toy corpus and use it as the data root.")
     derived: dict[LanguageName, DerivedLanguage] = Field(
         {}, description="Derived languages by name; their files are generated."
@@ -269,12 +278,13 @@ class Recipe(Settings):
 def read_recipe(name: str, changes: Mapping[str, str] | None = None) -> Recipe:
     """Read a recipe from a file, a run or a shipped name (`tiny/mlm`), with changes; a SettingsError names bad keys."""
     where = str(RECIPES.find(name))
-    data = RECIPES.read(name)
+    data = RECIPES.located(RECIPES.read(name), Path())
     if not changes:
         return Recipe.read(data, where)
     original = copy.deepcopy(data)
     for key, value in changes.items():
         change(data, key, value)
+    data = RECIPES.located(data, Path())
     try:
         return Recipe.read(data)
     except SettingsError:
@@ -287,6 +297,7 @@ def change_recipe(recipe: Recipe, changes: Mapping[str, str]) -> Recipe:
     data = recipe.dump()
     for key, value in changes.items():
         change(data, key, value)
+    data = RECIPES.located(data, Path())
     return Recipe.read(data, "--set")
 
 

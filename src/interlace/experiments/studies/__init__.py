@@ -21,11 +21,17 @@ from interlace.core.errors import InterlaceError, SettingsError, did_you_mean
 from interlace.core.names import Name
 from interlace.core.settings import Settings
 from interlace.core.store import ConfigStore, change, leaves, merged, put
-from interlace.experiments.recipe import RECIPES, Recipe
+from interlace.experiments.recipe import CHECKPOINTS, RECIPES, Recipe
 from interlace.scores import Score
 from interlace.scores.findings import MAX_FAMILY, StudyFinding
 
-STUDIES = ConfigStore("study", Path(__file__).parent, whole=("axes", "findings"))
+STUDIES = ConfigStore(
+    "study",
+    Path(__file__).parent,
+    whole=("axes", "findings"),
+    folders=("data_root",),
+    checkpoints=(*CHECKPOINTS, "model"),
+)
 
 
 class StudySystem(Settings):
@@ -128,7 +134,7 @@ class Study(Settings):
 def read_study(name: str, changes: Mapping[str, str] | None = None) -> tuple[Study, Path]:
     """Return a study, from a file or a shipped name such as `tiny/quick`, with changes, and the folder of its file."""
     path = STUDIES.find(name).path
-    data = STUDIES.read(name)
+    data = STUDIES.located(STUDIES.read(name), Path())
     for key, value in (changes or {}).items():
         if (first := key.split(".")[0]) not in Study.model_fields:
             hint = did_you_mean(first, Study.model_fields)
@@ -143,7 +149,7 @@ def read_study(name: str, changes: Mapping[str, str] | None = None) -> tuple[Stu
             data["axes"][key.removeprefix("axes.")] = parsed["value"]
         else:
             change(data, key, value)
-    return Study.read(data, str(path)), path.parent
+    return Study.read(STUDIES.located(data, Path()), str(path)), path.parent
 
 
 @dataclass(frozen=True)
@@ -217,7 +223,7 @@ def _cell(study: Study, system: str, axes: dict[str, Any], seed: int | None, fol
     settings = study.systems[system]
     shown = {_tail(key, axes): value for key, value in axes.items() if value is not None}
     label = ", ".join([study.label(system), *(f"{key} {value}" for key, value in shown.items())])
-    data = RECIPES.read(settings.recipe, folder)
+    data = RECIPES.located(RECIPES.read(settings.recipe, folder), Path())
     if study.evaluate.recipe:
         data = {**data, "evaluate": RECIPES.read(study.evaluate.recipe, folder).get("evaluate", {})}
     data = copy.deepcopy(merged(merged(data, study.set), settings.set))
