@@ -48,8 +48,8 @@ def check_not_numbered(path: Path) -> None:
     lines = list(islice((line for line in read_lines(path) if line.strip()), _LOOKED_AT))
     if lines and all(_TAGGED.fullmatch(line) or _NUMBERED.fullmatch(line) for line in lines):
         raise DataError(
-            f"{path}: its sentences are numbered, as in gold alignment sets ({lines[0][:30]!r}); name the reader 'gold' "
-            "(--reader gold), or 'lines' if the numbers are part of the text"
+            f"{path}: its sentences are numbered, as in gold alignment sets ({lines[0][:30]!r}); name the reader "
+            "'gold' (--reader gold), or 'lines' if the numbers are part of the text"
         )
 
 
