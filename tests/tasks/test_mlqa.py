@@ -2,6 +2,8 @@
 
 import json
 import logging
+import re
+import unicodedata
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,6 +14,7 @@ from torch.nn.functional import cross_entropy
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
+from interlace.data.vocab import Vocab
 from interlace.objectives import Resources
 from interlace.tasks import TASKS
 from interlace.tasks.common.prediction import predict_all
@@ -55,6 +58,29 @@ def test_passages_are_encoded_once_and_answers_found_in_their_subwords_and_expor
     assert task.score(questions, task.head().gold(questions)).metrics == {"f1": 100.0, "exact": 100.0, "ceiling": 100.0}
     told = task.exports(questions, task.head().gold(questions))
     assert told["answers"] == {"a": "the doctor", "b": "letters", "c": "arzt"}
+
+
+DECOMPOSED = {
+    "vi": "Nguyễn Trãi sống ở Việt Nam",
+    "ko": "서울은 한국의 수도 이다",
+    "hi": "दिल्ली की क़लम ज़मीन पर",
+    "bn": "ঢাকা বাংলাদেশের রাজধানী",
+    "ar": "مُحَمَّدٌ رَسُولُ الآمِل",
+}
+
+
+@pytest.mark.parametrize("kind", ["byte-bpe", "wordpiece", "unigram"])
+@pytest.mark.parametrize("language", DECOMPOSED)
+def test_answers_in_decomposed_text_keep_their_last_mark(language, kind, task, tmp_path):
+    """A tokenizer that composes text places the subword of a letter on its base character."""
+    composed = unicodedata.normalize("NFC", DECOMPOSED[language])
+    vocab = Vocab.learn({language: [composed, " ".join(composed)] * 20}, size=500, kind=kind)
+    passage = unicodedata.normalize("NFD", composed)
+    answers = [(match[0], match.start()) for match in re.finditer(r"\S+", passage)]
+    asked = [question("who", answer, key=str(number)) for number, answer in enumerate(answers)]
+    write(tmp_path / f"qa/test.{language}.json", [(passage, asked)])
+    questions = task.examples("test", language, vocab, tmp_path)
+    assert best_texts(questions, task.head().gold(questions)) == [answer for answer, _ in answers]
 
 
 def test_only_training_leaves_out_questions_without_a_place_of_the_answer(task, vocab, tmp_path, caplog):

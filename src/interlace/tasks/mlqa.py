@@ -46,6 +46,7 @@ from interlace.tasks.common.files import FileQuery, Files, ReaderSettings, encod
 from interlace.text import Text, TextPairs
 from interlace.text.codes import base_language
 from interlace.text.scripts import UNSPACED, is_unspaced, scripts_of
+from interlace.text.word_tokenizers.common.characters import at_graphemes
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -157,7 +158,7 @@ def encode_questions(chunks: Sequence[TextPairs], vocab: Vocab) -> Questions:
         raise DataError("the reader gives pairs without answers; set another 'reader', such as 'squad'")
     numbers: dict[str, int] = {}
     parts = [vocab.encode_with_offsets(new) for chunk in chunks if len(new := _new_lines(chunk.source, numbers))]
-    characters = Ragged.concatenate([spans for _, spans in parts])
+    characters = at_graphemes(Ragged.concatenate([spans for _, spans in parts]), list(numbers))
     owners = np.array([numbers[line] for chunk in chunks for line in chunk.source.lines], np.int64)
     return Questions(
         questions=encode((chunk.target for chunk in chunks), vocab),

@@ -3,6 +3,7 @@
 Legend: C characters of all lines, each line followed by one line feed.
 """
 
+import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -46,6 +47,26 @@ def spans_by_line(starts: NDArray[Any], ends: NDArray[Any], lines: NDArray[np.in
     return Ragged(spans, offsets)
 
 
+def at_graphemes(spans: Ragged, lines: Sequence[str]) -> Ragged:
+    """Extend spans of characters, rows of (start, end) per line, to whole letters with their marks; empty ones stay.
+
+    In decomposed text (NFD) a letter is a base character and marks, or several conjoining jamo; tokenizers that compose
+    it place the subword on its base character alone.
+    """
+    points = code_points(lines)
+    continues = _CONTINUES.of(points) == _CONTINUING
+    places = np.arange(len(points))
+    base = np.maximum.accumulate(np.where(continues, 0, places))  # the last base character at or before each
+    following = np.where(continues, len(points), places)
+    following = np.minimum.accumulate(following[::-1])[::-1]  # the first base character at or after each
+    first = line_starts(lines)[spans.rows()]  # of the span's line, which ends with a line feed: a base character
+    extended = spans.flat.copy()
+    filled = spans.flat[:, 0] < spans.flat[:, 1]
+    extended[filled, 0] = np.maximum(base[first + spans.flat[:, 0]], first)[filled] - first[filled]
+    extended[filled, 1] = following[first + spans.flat[:, 1]][filled] - first[filled]
+    return Ragged(extended, spans.offsets - spans.offsets[0])
+
+
 class CharacterClasses:
     """Classes of characters by code point, computed at a character's first occurrence."""
 
@@ -71,3 +92,17 @@ class CharacterClasses:
     def of_lines(self, lines: Sequence[str]) -> NDArray[np.uint8]:
         """(C,) the class of each character of all lines, each line followed by a line feed."""
         return self.of(code_points(lines))
+
+
+_BASE, _CONTINUING = 1, 2
+
+
+def _continues_letter(character: str) -> int:
+    """Return whether a character belongs to the letter before: marks, joiners, vowels and finals of conjoining jamo."""
+    is_jamo = "\u1160" <= character <= "\u11ff" or "\ud7b0" <= character <= "\ud7fb"
+    is_joiner = character in "\u200c\u200d"
+    is_mark = unicodedata.category(character)[0] == "M"
+    return _CONTINUING if is_jamo or is_joiner or is_mark else _BASE
+
+
+_CONTINUES = CharacterClasses(_continues_letter)
