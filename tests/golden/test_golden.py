@@ -18,9 +18,9 @@ from pinned import needs_pinned
 from toy_settings import TOY
 
 GOLDEN = Path(__file__).with_name("losses.json")
-# tiny/unmt:from-mlm trains on its own output, which rounding on another processor may change; tiny/unmt-align is
-# tiny/align-mlm with a dictionary of another run, and tiny/unmt:from-emb starts from another run's vectors.
-APART = {"tiny/unmt:from-mlm", "tiny/unmt-align", "tiny/unmt:from-emb"}
+# tiny/unmt:from-mlm and from-clm train on their own output, which rounding on another processor may change;
+# tiny/unmt-align is tiny/align-mlm with a dictionary of another run, and tiny/unmt:from-emb starts from another run's vectors.
+APART = {"tiny/unmt:from-mlm", "tiny/unmt:from-clm", "tiny/unmt-align", "tiny/unmt:from-emb"}
 TINY = [
     name
     for name in RECIPES.names()
