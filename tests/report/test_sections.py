@@ -13,7 +13,7 @@ from interlace.report.runs import LoggedScores, Run, Sample, SampleRow, read_run
 from interlace.report.sections.analysis import transfer_points
 from interlace.report.sections.examples import shown_sample
 from interlace.report.sections.training import evenly
-from interlace.report.sections.word_maps import cosines_note
+from interlace.report.sections.word_maps import cosines_note, project
 from interlace.scores import ScoreTable, table_of_entries
 from report_runs import bare_run, change, score, section
 
@@ -263,8 +263,12 @@ def test_words_are_drawn_before_and_after_training(make_run):
     assert run.words.pairs[:2] == [(0, 1), (0, 2)]
     assert re.match(r"Mean cosine of translations 0\.[89]\d, of other words .?0\.[01]", cosines_note(run.words, after))
     found = section("word_maps", [folder], "Words and")
-    assert len(found.figures) == 2
-    assert found.body.count('class="on-wide"') == 2
+    assert len(found.figures) == 4
+    assert found.body.count('class="on-wide"') == 4
+    assert re.findall(r"</b> (t-SNE|PCA)\.", found.body) == ["t-SNE", "PCA"] * 2
+    unit = after / np.linalg.norm(after, axis=1, keepdims=True)
+    values = np.linalg.svd(unit - unit.mean(axis=0), compute_uv=False)
+    assert np.linalg.norm(project(after, "PCA"), axis=0) == pytest.approx(values[:2], rel=1e-4)
     assert found.body.index("mlm, before training") < found.body.index("mlm, after training")
 
 

@@ -1,4 +1,4 @@
-"""Maps of words and their translations before and after training by t-SNE (Yang et al. 2021, figure 2)."""
+"""Maps of words and their translations before and after training by t-SNE (Yang et al. 2021, figure 2) and by PCA (Yang et al. 2020, figure 4)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,18 +27,16 @@ def word_maps(runs: Sequence[Run]) -> list[Section]:
             not_finite.append(run.label)
     if not kept:
         return []
-    from sklearn.manifold import TSNE
-
     maps: list[Map] = []
     drawn_starts: list[Vectors] = []
     for label, words in kept:
-        for when, vectors in (("before", words.before), ("after", words.after)):  # van der Maaten & Hinton (2008)
+        for when, vectors in (("before", words.before), ("after", words.after)):
             if when == "before" and any(np.array_equal(vectors, other) for other in drawn_starts):
                 continue
             drawn_starts.append(vectors)
-            perplexity = min(12.0, max((len(vectors) - 1) / 4, 1.0))
-            places = TSNE(perplexity=perplexity, init="pca", random_state=0, n_jobs=1).fit_transform(_unit(vectors))
-            maps.append((f"{label}, {when} training", f"t-SNE. {cosines_note(words, vectors)}", words, places))
+            for method in ("t-SNE", "PCA"):
+                note = f"{method}. {cosines_note(words, vectors)}"
+                maps.append((f"{label}, {when} training", note, words, project(vectors, method)))
     languages = list(dict.fromkeys(language for _, _, found, _ in maps for _, language, _ in found.words))
     styles = {language: style for style, language in enumerate(languages)}
     drawn = [
@@ -55,6 +53,20 @@ def word_maps(runs: Sequence[Run]) -> list[Section]:
     if not_finite:
         lead += f" Left out, with vectors that are not finite: {', '.join(not_finite)}."
     return [Section("Words and their translations", lead, body, [each[2] for each in drawn])]
+
+
+def project(vectors: Vectors, method: str) -> Any:
+    """Return (W, 2) coordinates of unit vectors by t-SNE (van der Maaten & Hinton 2008) or by PCA.
+
+    PCA keeps distances that t-SNE distorts, but shows only the two directions of most variance.
+    """
+    from sklearn.decomposition import PCA
+    from sklearn.manifold import TSNE
+
+    if method == "PCA":
+        return PCA(n_components=2, random_state=0).fit_transform(_unit(vectors))
+    perplexity = min(12.0, max((len(vectors) - 1) / 4, 1.0))
+    return TSNE(perplexity=perplexity, init="pca", random_state=0, n_jobs=1).fit_transform(_unit(vectors))
 
 
 def cosines_note(words: ConceptWords, vectors: Vectors) -> str:
