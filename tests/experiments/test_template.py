@@ -40,3 +40,15 @@ def test_init_prints_or_writes_a_recipe(tmp_path):
         CliRunner().invoke(application(), ["init", "-o", str(mine)], catch_exceptions=False)
     with pytest.raises(DataError, match="did you mean 'tiny/mlm'"):
         CliRunner().invoke(application(), ["init", "tiny/mlmm"], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("name", ["tiny/mlm", "tiny/mlm-tlm", "tiny/weam"])
+def test_a_template_for_own_text_names_its_languages_and_no_toy_data(name, tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(recipe_template(name, ["hi", "en", "de"]), encoding="utf-8")
+    recipe = read_recipe(str(path))
+    assert recipe.toy is None
+    assert recipe.data_root == str(tmp_path / "data")
+    assert recipe.languages == ["hi", "en", "de"]
+    assert (recipe.evaluate.source, recipe.evaluate.targets, recipe.evaluate.tasks) == ("hi", ["en", "de"], {})
+    assert all(pair.startswith("hi-") for group in recipe.corpora.values() for pair in group.pairs)

@@ -2,7 +2,7 @@
 
 import json
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel
@@ -28,17 +28,39 @@ _HEADER = """\
 """
 
 
-def recipe_template(name: str) -> str:
+def recipe_template(name: str, languages: Sequence[str] = ()) -> str:
     """Return a recipe as a complete TOML file: the keys that it sets, and all others as comments with their defaults.
 
     The text reads back as the same recipe; what the recipe extends is merged into it.
+
+    languages: of own text in the folder `data`, in place of the recipe's text and tasks.
     """
     data = read_recipe(name).model_dump(mode="json", exclude_defaults=True)
+    if languages:
+        data = _for_own_text(data, languages)
+        Recipe.read(data, name)
     published = data.pop("published", [])
     lines = [*_HEADER.format(name=name).splitlines(), *_table((), Recipe.model_fields, data)]
     for row in published:
         lines += ["", "[[published]]", *(f"{key} = {toml_value(value)}" for key, value in row.items())]
     return "\n".join(lines) + "\n"
+
+
+def _for_own_text(data: Mapping[str, Any], languages: Sequence[str]) -> dict[str, Any]:
+    """Return a recipe's settings for text in other languages, the first of which is the source."""
+    source, *targets = languages
+    dropped = {"toy", "derived", "published", "changes"}
+    own = {key: value for key, value in data.items() if key not in dropped}
+    own["data_root"] = "data"
+    own["evaluate"] = {"source": source, "targets": targets}
+    own["corpora"] = {}
+    for label, group in data.get("corpora", {}).items():
+        if group.get("pairs"):
+            names = {"pairs": [f"{source}-{target}" for target in targets]}
+        else:
+            names = {"languages": list(languages)}
+        own["corpora"][label] = {**group, **names}
+    return own
 
 
 def _table(
