@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from interlace.scores.published import PublishedRow
 
 
+_SHOWN = 4  # entries of each kind in the list of kinds
+
+
 def list_(
     kind: Annotated[str, typer.Argument(help="A kind such as objectives. Default: all.")] = "",
     name: Annotated[str, typer.Argument(help="An entry: shows its settings.")] = "",
@@ -31,7 +34,14 @@ def list_(
     if as_json:
         print_json(found)
         return
-    print_rows(found)
+    print_rows(found if kind else [_shortened(row) for row in found])
+
+
+def _shortened(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the number of a kind's entries, and the first few."""
+    entries = row["entries"]
+    shown = ", ".join(entries[:_SHOWN])
+    return {"kind": row["kind"], "entries": len(entries), "such as": f"{shown}, .." if len(entries) > _SHOWN else shown}
 
 
 def _find(kind: str, name: str) -> list[dict[str, Any]]:

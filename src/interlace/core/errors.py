@@ -54,15 +54,26 @@ _MAX_LISTED = 20
 
 
 def did_you_mean(word: str, options: Iterable[str]) -> str:
-    """Return `"; did you mean 'mlm'?"` if an option is similar, else the list of options, cut if it is long.
+    """Return `"; did you mean 'mlm'?"` if an option is similar, else those that begin alike, else the first of all.
 
     >>> did_you_mean("mml", ["mlm", "tlm"])
     "; did you mean 'mlm'?"
     >>> did_you_mean("zebra", ["mlm", "tlm"])
     '; there are: mlm, tlm'
+    >>> did_you_mean("tiny/unknown", ["tiny/mlm", "xlm/mlm"])
+    '; there are: tiny/mlm'
     """
     options = sorted(options)
     if close := get_close_matches(word, options, n=1, cutoff=0.6):
         return f"; did you mean {close[0]!r}?"
+    options = _beginning_alike(word, options)
     more = f" and {len(options) - _MAX_LISTED} more" if len(options) > _MAX_LISTED else ""
     return f"; there are: {', '.join(options[:_MAX_LISTED])}{more}" if options else "; there are none"
+
+
+def _beginning_alike(word: str, options: list[str]) -> list[str]:
+    """Return the options that share the longest beginning with a word, of three characters or more; else all."""
+    for length in range(len(word), 2, -1):
+        if alike := [option for option in options if option.startswith(word[:length])]:
+            return alike
+    return options

@@ -123,8 +123,8 @@ class ConfigStore:
         if file.variant and file.variant not in variants:
             raise DataError(f"{file.path}: no variant {file.variant!r}{did_you_mean(file.variant, variants)}")
         if variants and not file.variant and not shared:
-            names = ", ".join(self._listed({"variants": variants}))
-            raise DataError(f"{file.path}: name one of its variants, such as {file.path.stem}:NAME; it has {names}")
+            hint = did_you_mean("", self._listed({"variants": variants}))
+            raise DataError(f"{file.path}: name one of its variants, such as {file.path.stem}:NAME{hint}")
         return file
 
     def _listed(self, data: dict[str, Any]) -> list[str]:
