@@ -326,11 +326,14 @@ class JobResources:
 def resources_for(cells: Sequence[GridCell], jobs: int | None = None) -> JobResources:
     """Return how cells share this machine.
 
-    jobs: cells at a time; default: one a GPU; without GPUs, as many as there are cores for the recipes' threads, and
-    one if recipes set no threads, because torch then uses all cores.
+    jobs: cells at a time; default: one a GPU; without GPUs, as many as there are cores for the threads of the recipes
+    or of OMP_NUM_THREADS, and one if neither is set, because torch then uses all cores.
     """
     cores, gpus = available_cores(), available_gpus()
     threads = max((cell.recipe.train.threads or 0 for cell in cells), default=0)
+    wished = os.environ.get("OMP_NUM_THREADS", "")
+    if not threads and wished.isdecimal():
+        threads = int(wished)
     jobs = jobs or len(gpus) or max(1, cores // (threads or cores))
     return JobResources(jobs, threads or max(1, cores // jobs), gpus)
 
