@@ -19,7 +19,8 @@ from toy_settings import TOY
 
 GOLDEN = Path(__file__).with_name("losses.json")
 # tiny/unmt:from-mlm and from-clm train on their own output, which rounding on another processor may change;
-# tiny/unmt-align is tiny/align-mlm with a dictionary of another run, and tiny/unmt:from-emb starts from another run's vectors.
+# tiny/unmt-align is tiny/align-mlm with a dictionary of another run, and tiny/unmt:from-emb starts from another run's
+# vectors.
 APART = {"tiny/unmt:from-mlm", "tiny/unmt:from-clm", "tiny/unmt-align", "tiny/unmt:from-emb"}
 TINY = [
     name

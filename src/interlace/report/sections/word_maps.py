@@ -1,4 +1,7 @@
-"""Maps of words and their translations before and after training by t-SNE (Yang et al. 2021, figure 2) and by PCA (Yang et al. 2020, figure 4)."""
+"""Maps of words and their translations before and after training.
+
+By t-SNE (Yang et al. 2021, figure 2) and by PCA (Yang et al. 2020, figure 4).
+"""
 
 from collections.abc import Sequence
 from typing import Any
