@@ -15,6 +15,8 @@ from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import RECIPES, Recipe, read_recipe
 from interlace.experiments.records import differences
 from interlace.experiments.sections import Published
+from interlace.scores import published
+from interlace.tasks import TASKS
 from toy_settings import SHORT, TOY, VOCAB
 
 SMALL = TOY | VOCAB
@@ -244,3 +246,24 @@ def test_published_rows_are_of_one_system_with_a_table_per_metric():
 def test_rejects_unknown_published_results(entry, told):
     with pytest.raises(SettingsError, match=told):
         Published.read(entry)
+
+
+def test_fine_tuning_of_alm_is_the_papers():
+    """Yang et al. 2020 on XNLI: Adam's second beta is 0.997, and 1,000 sentences lie between evaluations."""
+    tuning = read_recipe("alm/pretrain:all").evaluate.tasks["xnli"]["tuning"]
+    assert tuning["betas"] == [0.9, 0.997]
+    assert 392_702 / tuning["checks"] == pytest.approx(1000, rel=0.01)
+
+
+def test_every_row_of_weam_has_a_recipe():
+    named = {place.where for name in RECIPES.names() for place in read_recipe(name).published}
+    assert {row.where for row in published.paper("weam").rows()} <= named
+
+
+@pytest.mark.parametrize("split", ["train", "dev"])
+def test_mbert_of_weam_reads_translations_for_translate_train(split, tmp_path):
+    settings = read_recipe("weam/mbert:mbert").evaluate.tasks["mlqa"]
+    task = TASKS.get("mlqa")(**settings)
+    for language, name in (("en", f"squad/{split}-v1.1"), ("es", f"es_squad-translate-train-{split}-v1.1")):
+        with pytest.raises(DataError, match=name):
+            list(task.read_chunks(task.query(split, language, tmp_path)))
