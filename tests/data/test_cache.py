@@ -1,11 +1,13 @@
 import errno
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from hashlib import blake2b
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -116,6 +118,7 @@ def test_two_processes_build_an_entry_once(tmp_path):
     code = """
 import sys, time
 from pathlib import Path
+from threading import Thread
 from interlace.data.cache import cached
 def build(into):
     with open(sys.argv[1], "a") as log:
@@ -184,3 +187,17 @@ def test_a_cache_without_a_home_folder_is_an_error(monkeypatch):
     monkeypatch.setattr(Path, "home", lambda: Path("~unknown-user").expanduser())
     with pytest.raises(SettingsError, match="INTERLACE_CACHE="):
         cache.cache_folder()
+
+
+def test_waiting_for_another_process_names_it(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(files, "SILENT_WAIT", 0.05)
+    lock = tmp_path / "thing.lock"
+    waited = Thread(target=lambda: files.file_lock(lock).__enter__())
+    with files.file_lock(lock):
+        waited.start()
+        waited.join(0.5)
+        assert waited.is_alive()
+    waited.join(10)
+    assert not waited.is_alive()
+    [message] = [record.getMessage() for record in caplog.records]
+    assert re.search(rf"thing\.lock: waiting for process {os.getpid()} of .+ since \d{{4}}-\d\d-\d\d \d\d:", message)

@@ -8,19 +8,21 @@ import platform
 import re
 import secrets
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from interlace.core.errors import DataError, InterlaceError, did_you_mean
 
 log = logging.getLogger(__name__)
 
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # flag of `os.open`: do not follow a symbolic link
+SILENT_WAIT = 5.0  # seconds before a process says which other one it waits for
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
@@ -113,19 +115,39 @@ def open_no_link(path: Path, mode: str, encoding: str | None = None) -> Any:
 
 @contextmanager
 def file_lock(path: Path) -> Iterator[None]:
-    """Wait for a lock file and hold it; on a file system without locks (some NFS), warn and go on without."""
+    """Wait for a lock file and hold it, and say after a while which process has it.
+
+    On a file system without locks (some NFS), warn and go on without.
+    """
     lock = FileLock(path)
+    holder = path.with_name(f"{path.name}.holder")  # not the lock file itself, which a waiting process empties
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
+        try:
+            lock.acquire(timeout=SILENT_WAIT)
+        except Timeout:
+            log.warning("%s: waiting for %s, which holds this lock", path, _read_holder(holder))
+            lock.acquire()
     except OSError as error:
         if error.errno not in {errno.ENOLCK, errno.EOPNOTSUPP}:
             raise DataError(f"{path}: cannot be locked: {error.strerror}") from error
         log.warning("%s: %s; let no other process write there", path, error.strerror)
     try:
+        with contextlib.suppress(OSError):  # only a help for those who wait
+            since = time.strftime("%Y-%m-%d %H:%M:%S")
+            holder.write_text(f"process {os.getpid()} of {platform.node()} since {since}", encoding="utf-8")
         yield
     finally:
+        with contextlib.suppress(OSError):
+            holder.unlink()
         lock.release()
+
+
+def _read_holder(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8") or "another process"
+    except (OSError, UnicodeError):
+        return "another process"
 
 
 def _host() -> str:
