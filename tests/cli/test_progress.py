@@ -1,8 +1,11 @@
 """Progress where no terminal shows a bar."""
 
+import io
 import logging
+import re
 
 import pytest
+from rich.console import Console
 
 from interlace.cli.common import progress as _progress
 from interlace.training.loop import TrainingStep
@@ -14,10 +17,38 @@ def test_progress_is_logged_at_intervals(monkeypatch, caplog):
     with caplog.at_level(logging.INFO, logger="interlace"), _progress.training_bar("small", 10) as watch:
         for index in (1, 2):
             watch(TrainingStep(index, "mlm", "en", {"mlm": 2.0}, {}, 100, 0, 1, 0.1, 0.01, **more))
+    state = "1.0k tokens/s  mlm 2.000  2.0 GB  0.5 TFLOP/s  waiting 10%"
+    first, second = (record.getMessage() for record in caplog.records)
+    assert first == f"small: 1 of 10, {state}"
+    assert second == f"small: 2 of 10, 0:00:00 left, {state}"
+
+
+def test_log_lines_tell_the_remaining_time_since_this_start(monkeypatch, caplog):
+    monkeypatch.setattr(_progress, "LOG_EVERY", 0.0)
+    clock = iter([0.0, 100.0, 160.0, 200.0])
+    monkeypatch.setattr(_progress.time, "monotonic", lambda: next(clock))
+    with caplog.at_level(logging.INFO, logger="interlace"), _progress.watching() as show:
+        show("small", 50, 100)  # resumed: the 50 before were not done in these seconds
+        show("small", 60, 100)
+        show("next", 1, 100)
     assert [record.getMessage() for record in caplog.records] == [
-        "small: 1 of 10, 1.0k tokens/s  0.5 TFLOP/s  2.0 GB  waiting 10%  mlm 2.000",
-        "small: 2 of 10, 1.0k tokens/s  0.5 TFLOP/s  2.0 GB  waiting 10%  mlm 2.000",
+        "small: 50 of 100",
+        "small: 60 of 100, 0:04:00 left",
+        "next: 1 of 100",
     ]
+
+
+def test_eighty_columns_show_step_and_remaining_time(monkeypatch):
+    console = Console(file=io.StringIO(), force_terminal=True, width=80)
+    monkeypatch.setattr(_progress, "notes", console)
+    with _progress.training_bar("pre-training", 200_000) as watch:
+        for index in range(1, 4):
+            watch(TrainingStep(index, "mlm", "en", {"mlm": 2.0, "tlm": 3.0}, {}, 100, 0, 1, 0.1, 0.01, flops=5e10))
+    shown = console.file.getvalue()
+    assert "3/200000" in shown
+    assert re.search(r"\d:\d\d:\d\d", shown)
+    assert "tokens/s" in shown
+    assert "waiting" not in shown
 
 
 def test_an_interrupt_prints_how_to_resume(capfd):
