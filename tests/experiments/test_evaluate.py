@@ -133,6 +133,22 @@ def test_stored_scores_are_recomputed_for_another_model_only(target, made, tmp_p
     assert made[6:] == [("pos", 0)]
 
 
+def test_scores_of_a_model_that_changes_meanwhile_are_not_stored(target, made, tmp_path, monkeypatch):
+    run(target, ["retrieval"])
+    before = (target.into / "scores.json").read_text()
+    scored = evaluate.score_within_memory
+
+    def extended(cell, fit):
+        (tmp_path / "model" / "model.safetensors").write_bytes(b"extended")
+        return scored(cell, fit)
+
+    monkeypatch.setattr(evaluate, "score_within_memory", extended)
+    with pytest.raises(RunError, match="model: changed while it was scored; its scores are not stored"):
+        run(target, ["pos"], seeds=2)
+    assert made[3:] == [("pos", 0)]  # the second seed is not begun
+    assert (target.into / "scores.json").read_text() == before
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -22,7 +22,15 @@ from interlace.experiments.checking import stored_contamination
 from interlace.experiments.prepare import data_root
 from interlace.experiments.recipe import Recipe, with_learned_directions
 from interlace.experiments.records import ModelMetadata, finished_recipe
-from interlace.experiments.score_store import Place, ScoreIdentity, ScoreStore, identity_of, model_key, with_files
+from interlace.experiments.score_store import (
+    Place,
+    ScoreIdentity,
+    ScoreStore,
+    folder_key,
+    identity_of,
+    model_key,
+    with_files,
+)
 from interlace.models.backbone import Backbone
 from interlace.models.build import load
 from interlace.models.checkpoint_files import find_checkpoint
@@ -213,9 +221,8 @@ def _score(target: Target, model: str, store: ScoreStore, jobs: list[EvaluationJ
         (job.seed, identity): replace(job, output=target.into, key=identity.outcomes_key)
         for job, _, identity in planned
     }
-    sweeps = target.into / "tuning" / safe_file_name(name)
     if is_main:
-        remove_other_sweeps(sweeps, {identity.outcomes_key for identity in identities})
+        remove_other_sweeps(_sweeps(target, name), {identity.outcomes_key for identity in identities})
     failures: list[InterlaceError] = []
     if jobs[0].accelerator.num_processes > 1 and not isinstance(jobs[0].task, FineTuneTask):  # which shares batches
         missing = [
@@ -224,7 +231,7 @@ def _score(target: Target, model: str, store: ScoreStore, jobs: list[EvaluationJ
         keyed[0, planned[0][2]].share([item for run in missing for item in run.items])
     for job, run, identity in planned:
         try:
-            error = _score_missing(store, keyed[job.seed, identity], run, identity, identities, sweeps)
+            error = _score_missing(target, store, keyed[job.seed, identity], run, identity, identities)
         except InterlaceError as raised:
             error = raised
         if error and str(error) not in map(str, failures):  # several seeds and directions may miss the same file
@@ -232,18 +239,29 @@ def _score(target: Target, model: str, store: ScoreStore, jobs: list[EvaluationJ
     return failures
 
 
+def _sweeps(target: Target, task: str) -> Path:
+    """Return the folder of unfinished learning-rate sweeps of a task."""
+    return target.into / "tuning" / safe_file_name(task)
+
+
+def _check_unchanged(model: str, key: str) -> None:
+    """Raise a RunError if a model no longer has the files that its key names, as when its run was extended."""
+    folder = Path(model).expanduser()  # models of the hub do not change in its cache
+    if folder.is_dir() and (folder_key(folder) or model) != key:
+        raise RunError(f"{model}: changed while it was scored; its scores are not stored; evaluate it again")
+
+
 def _score_missing(
+    target: Target,
     store: ScoreStore,
     job: EvaluationJob,
     run: FineTuneRun,
     identity: ScoreIdentity,
     identities: set[ScoreIdentity],
-    sweeps: Path,
 ) -> InterlaceError | None:
     """Compute the missing scores of one fine-tuning run or probe and store them; return the error of missing files.
 
-    identities: of all runs of the task; scores with others are discarded. sweeps: folder of unfinished learning-rate
-    sweeps of the task.
+    identities: of all runs of the task; scores with others are discarded.
     """
     error, identity = None, with_files(identity, job, run)
     places = _places(job, run)
@@ -255,8 +273,10 @@ def _score_missing(
         store.drop(job.name, identities)
     else:
         log.info("scoring %s, seed %d", job.name, job.seed)
-        sweep = sweeps / f"{job.key}.{identity.files}.{job.seed}" if run.train_languages else None
+        _check_unchanged(target.model, identity.model)
+        sweep = _sweeps(target, job.name) / f"{job.key}.{identity.files}.{job.seed}" if run.train_languages else None
         rows = score_within_memory(replace(job, sweep=sweep) if sweep else job, run)
+        _check_unchanged(target.model, identity.model)
         store.drop(job.name, identities)  # only now: a task that fails keeps its earlier scores
         store.put(places, identity, rows)
         if sweep and job.accelerator.is_main_process:

@@ -111,9 +111,13 @@ def model_key(model: str) -> str:
 
     model: a folder, or a name on the hub, which is the key itself if no such file is found.
     """
-    folder = find_checkpoint(model)
+    return folder_key(find_checkpoint(model)) or model
+
+
+def folder_key(folder: Path) -> str:
+    """Return a hash of the files of a model in a folder; "" if there are none."""
     found = sorted({path for name in _MODEL_FILES for path in folder.glob(name)})
-    return hashed([str(path.relative_to(folder)) + content_key(path) for path in found]) if found else model
+    return hashed([str(path.relative_to(folder)) + content_key(path) for path in found]) if found else ""
 
 
 def files_key(task: Task, source: str, root: Path, run: FineTuneRun) -> str:
