@@ -33,6 +33,14 @@ def test_projects_tags_and_names_along_given_or_computed_alignments():
     assert json.loads(run("tags", "a.en", "a.de", "--output", "out", "--json").stdout)["pairs"] == 2
 
 
+def test_links_below_the_minimum_confidence_project_nothing():
+    write_lines("sure", ["0.9 0.2 0.5", "0.4"])
+    options = ["--confidence", "sure", "--min-confidence", "0.5"]
+    assert run("tags", "a.en", "a.de", "links", *options).stdout.splitlines() == ["PROPN _ PROPN _", "_"]
+    with pytest.raises(SettingsError, match="must be given together"):
+        run("tags", "a.en", "a.de", "links", "--min-confidence", "0.5")
+
+
 def test_rejects_labels_of_another_text():
     write_lines("tags", ["PROPN VERB PROPN"])
     with pytest.raises(DataError, match="1 lines of labels, but 2 pairs"):

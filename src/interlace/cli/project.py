@@ -16,6 +16,8 @@ def project(
     ],
     files: options.AlignedFiles,
     missing: Annotated[str, typer.Option("--missing", help="Tag of target words without a link.")] = "_",
+    confidence: options.ConfidenceInput = None,
+    min_confidence: options.MinConfidence = 0.0,
     languages: options.Languages = "",
     word_tokenizer: options.WordTokenizerName = "auto",
     reader: options.ReaderName = "",
@@ -35,10 +37,10 @@ def project(
         raise SettingsError(f"--missing {missing!r}: expected a tag without blanks")
     (labels,) = with_stdin([labels])
     rows = [line.split() for line in read_lines(labels)]
-    _, words, links, confidence = linked(files, (None, 0.0), languages, word_tokenizer, reader)
+    _, words, links, sure = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader)
     lengths = words.source.lengths, words.target.lengths
     try:
-        found = project_labels(rows, links, confidence, lengths, missing)
+        found = project_labels(rows, links, sure, lengths, missing)
     except DataError as error:
         other = "; for words between blanks, align with --word-tokenizer whitespace"
         hint = "" if words.word_tokenizer == "whitespace" else other
