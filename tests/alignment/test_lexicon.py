@@ -95,6 +95,13 @@ def test_filters_of_entries():
     assert set(entries(lexicon.words().mutual())) == {("a", "x"), ("b", "y"), ("c", "z")}
 
 
+def test_mutual_entries_hold_each_word_once():
+    assert entries(lexicon_of({"a x": 2, "a y": 2}).mutual()) == {("a", "x"): 2}
+    assert entries(lexicon_of({"a x": 2, "b x": 2}).mutual()) == {("a", "x"): 2}
+    # y also translates c, so x is the rarer one
+    assert entries(lexicon_of({"a y": 2, "a x": 2, "c y": 1}).mutual()) == {("a", "x"): 2}
+
+
 def test_a_dictionary_is_read_with_tabs_or_blanks(tmp_path):
     path = tmp_path / "en-de.txt"
     path.write_bytes(b"dog\tHund\nthe die\nthe   der\n\nthe die\nto go\tgehen\r\nNew York\tNeu York\t4\n")

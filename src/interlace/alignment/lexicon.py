@@ -226,12 +226,18 @@ class Lexicon:
         return self._select(kept)
 
     def mutual(self) -> Lexicon:
-        """Return the entries that are the most frequent of both their source and their target type, ties included."""
+        """Return the entries that are the most frequent of both their source and their target type, each type once.
+
+        Ties are broken in favor of the rarer types, then of the first entry, in one order for both sides.
+        """
+        rarity = self.forward * self.backward
+        order = np.lexsort((-rarity, -self.counts))
         kept = np.ones(len(self), np.bool_)
-        for side, types in enumerate((self.source_types, self.target_types)):
-            largest = np.zeros(len(types))
-            np.maximum.at(largest, self.entries[:, side], self.counts)
-            kept &= self.counts == largest[self.entries[:, side]]
+        for side in (0, 1):
+            _, first = np.unique(self.entries[order, side], return_index=True)
+            best = np.zeros(len(self), np.bool_)
+            best[order[first]] = True
+            kept &= best
         return self._select(kept)
 
     def words(self) -> Lexicon:
