@@ -1,7 +1,10 @@
 """Monolingual and parallel corpora on disk."""
 
 import json
+import subprocess
+import sys
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +16,7 @@ from interlace.core.ragged import Ragged
 from interlace.data import Pairs, Sentences
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.packing import Streams
+from interlace.data.store import mapped
 
 ROWS = [[7, 8, 9], [10], [11, 12, 13, 14], [15, 16], [17]]
 
@@ -157,3 +161,52 @@ def test_a_side_is_a_corpus_of_its_language(parallel, tmp_path, vocab):
     for shift in range(4):
         one, other = (Streams(corpus, 4, 3).take([1, 0], shift) for corpus in (target, alone))
         assert one == other
+
+
+def descriptors():
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts descriptors as Linux lists them")
+def test_a_file_is_mapped_once(tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(9))
+    before = descriptors()
+    arrays = [mapped(tmp_path / "a.npy", "") for _ in range(20)]
+    assert descriptors() == before + 1
+    np.save(tmp_path / "b.npy", np.arange(4))
+    (tmp_path / "b.npy").replace(tmp_path / "a.npy")  # built again
+    assert mapped(tmp_path / "a.npy", "").tolist() == [0, 1, 2, 3]
+    assert arrays[-1].tolist() == list(range(9))
+    del arrays
+    assert descriptors() == before
+
+
+@pytest.mark.parametrize("hard", [40, 4000])
+def test_the_limit_of_open_files_is_raised_and_named(tmp_path, hard):
+    """In a process of its own, whose soft limit is that of macOS, in small."""
+    code = """
+import resource, sys
+import numpy as np
+from pathlib import Path
+from interlace.core.errors import DataError
+from interlace.data.store import mapped
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (40, int(sys.argv[2])))
+folder = Path(sys.argv[1])
+maps = []
+try:
+    for number in range(100):
+        maps.append(mapped(folder / f"{number}.npy", "build it again"))
+    print("mapped", len(maps))
+except DataError as error:
+    print(error)
+"""
+    for number in range(100):
+        np.save(tmp_path / f"{number}.npy", np.arange(number + 1))
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path), str(hard)], capture_output=True, text=True, check=False
+    )
+    if hard == 40:
+        assert "too many open files, the limit is 40; raise it" in done.stdout, done.stderr
+    else:
+        assert done.stdout == "mapped 100\n", done.stderr

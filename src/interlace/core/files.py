@@ -150,6 +150,23 @@ def _read_holder(path: Path) -> str:
         return "another process"
 
 
+def raise_open_files_limit() -> int:
+    """Raise the number of files that this process may open as far as the system allows; return it, 0 if unknown."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return 0
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MANY_FILES if hard == resource.RLIM_INFINITY else min(hard, _MANY_FILES)
+    if soft < wanted:
+        with contextlib.suppress(ValueError, OSError):  # macOS has a further limit
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+_MANY_FILES = 65_536
+
+
 def _host() -> str:
     """Return a hash of where a process number is unique: host, boot and namespace (of a container)."""
     parts = [platform.node()]

@@ -8,18 +8,20 @@ column is stored as uint8, uint16 or int32, the smallest that holds its values; 
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Required
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from typing_extensions import TypedDict
 
 from interlace.core.errors import DataError
-from interlace.core.files import atomic_folder, must_exist
+from interlace.core.files import atomic_folder, must_exist, raise_open_files_limit
 from interlace.core.json_files import json_record, read_json
 from interlace.core.ragged import Ragged, ranges
 from interlace.data import RowNumbers
@@ -230,11 +232,35 @@ def read_meta(folder: Path, kind: str, vocab: Vocab | None = None) -> dict[str, 
     return dict(meta)
 
 
+_maps: WeakValueDictionary[tuple[int, ...], NDArray[Any]] = WeakValueDictionary()  # of files in use
+
+
 def mapped(path: Path, remedy: str) -> NDArray[Any]:
-    """Map the array of a `.npy` file; raise a DataError if it is missing or damaged."""
+    """Map the array of a `.npy` file, once in a process; raise a DataError if it is missing or damaged.
+
+    Every map keeps a file descriptor, and systems allow a process 256 or 1,024 of them unless it asks for more.
+    """
     path = must_exist(path, "column")
-    try:
-        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError) as error:
-        raise DataError(f"{path}: damaged: {error}; {remedy}") from error
+    found = path.stat()
+    key = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    array = _maps.get(key)
+    if array is None:
+        array = _map(path, remedy)
+        _maps[key] = array
     return array.view(np.ndarray)
+
+
+def _map(path: Path, remedy: str) -> NDArray[Any]:
+    for is_last in (False, True):
+        try:
+            array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+        except (ValueError, OSError, EOFError) as error:
+            if not (isinstance(error, OSError) and error.errno == errno.EMFILE):
+                raise DataError(f"{path}: damaged: {error}; {remedy}") from error
+            limit = raise_open_files_limit()
+            if is_last:
+                message = f"{path}: too many open files, the limit is {limit}; raise it, as by `ulimit -n 65536`"
+                raise DataError(message) from error
+        else:
+            break
+    return array
