@@ -90,7 +90,7 @@ def test_mutual_nearest_neighbors_are_entries(root, vectors, inside):
 
 
 def test_rejects_vectors_without_the_languages_or_beside_files(root, vectors):
-    message = r"dictionary: .*run/vectors has no vectors of de and es; it has \['de', 'en'\]"
+    message = r"dictionary.vectors: .*run/vectors has no vectors of de and es; it has \['de', 'en'\]"
     with pytest.raises(DataError, match=message):
         drawn(recipe(root, {"vectors": str(vectors), "pairs": ["de-es"]}))
     (vectors / "vectors" / "de.safetensors").unlink()
