@@ -78,13 +78,18 @@ def _facts(found: Estimate) -> Iterator[tuple[str, str]]:
         yield "text", f"{present}, {text.bytes / 1e6:,.2f} MB on disk"
     steps = f"{found.steps:,} steps of {found.tokens_per_step:,}"
     yield "tokens", f"{found.tokens:,}: {steps}, padding included, on one process"
+    if text is not None and text.bytes and not text.missing:
+        passes = found.tokens / text.tokens
+        few = ": not all of it is read" if passes < 1 else ""
+        yield "passes", f"some {passes:.2g} over the text{few}"
     if (cost := found.cost) is None:
         return
     decoder = f", {cost.decoder:,} in the decoder" if cost.decoder else ""
     frozen = f"; {cost.trainable:,} are trained" if cost.trainable < cost.parameters else ""
     yield "model", f"{cost.parameters:,} parameters, {cost.table:,} of them in the input embeddings{decoder}{frozen}"
     parts = "weights, gradients, optimizer state and activations of a micro-batch"
-    yield "memory", f"{cost.memory / 1e9:,.2f} GB: {parts}"
+    held = f"; {cost.process / 1e9:,.2f} GB of Python and torch" if cost.process else ""
+    yield "memory", f"{(cost.memory + cost.process) / 1e9:,.2f} GB: {parts}{held}"
     share = "" if cost.peak_share is None else f" ({cost.peak_share:.0%} of the peak)"
     operations = f", {cost.tflops:.3g} TFLOP/s{share}" if cost.tflops else ""
     yield "speed", f"{cost.speed:,.0f} tokens/s{operations}, measured on {cost.device}"

@@ -9,6 +9,7 @@ preparation.
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -17,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from interlace.core.errors import DataError, InterlaceError, SettingsError
-from interlace.core.files import must_exist
+from interlace.core.errors import InterlaceError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.schedules import value_at, values_of
 from interlace.data import Sentences
@@ -41,6 +41,7 @@ from interlace.training.device import accelerator_for, peak_flops, training_flop
 if TYPE_CHECKING:
     from accelerate import Accelerator
 
+_BYTES_PER_TOKEN = 4.5
 _SECONDS = 2.0  # of measurement, after a first update
 
 
@@ -51,6 +52,8 @@ class ModelCost:
     parameters: all. trainable: not frozen. table: of the input embeddings. decoder: not shared with the encoder; 0
         without a decoder.
     speed: tokens per second on one process, with padding. memory: bytes on one process. hours: of updates.
+    process: bytes of main memory that Python and torch hold besides; 0 on a GPU.
+    notes: how the model differs from its start.
     translating: share of the time in which back-translation generates its input.
     tflops: 10^12 floating-point operations of matrix products a second, 0 if unknown, see `training_flops`;
         peak_share: of the measured peak, on a GPU.
@@ -67,6 +70,8 @@ class ModelCost:
     trainable: int = 0
     tflops: float = 0.0
     peak_share: float | None = None
+    process: int = 0
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,13 +83,9 @@ class TextFiles:
     missing: list[str]
 
     @property
-    def problem(self) -> str:
-        """The number of missing files, and the nearest match of the first."""
-        try:
-            why = str(must_exist(self.missing[0]))  # it appeared meanwhile
-        except DataError as error:
-            why = str(error)
-        return f"{len(self.missing)} of {self.files} files are missing: {why}"
+    def tokens(self) -> float:
+        """A rough number of tokens: subwords of 4.5 bytes, which are 1.5 characters in scripts of three bytes each."""
+        return self.bytes / _BYTES_PER_TOKEN
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,8 @@ def estimate(recipe: Recipe) -> Estimate:
     except InterlaceError as error:
         cost = None
         notes.append(f"the model cannot be measured: {error}")
+    if cost is not None:
+        notes += cost.notes
     if recipe.vocab.extend:
         notes.append(f"without the {recipe.vocab.extend:,} tokens of vocab.extend")
     text = training_files(recipe)
@@ -125,6 +128,7 @@ def estimate(recipe: Recipe) -> Estimate:
 def _cost(recipe: Recipe, tokens: int) -> ModelCost:
     accelerator = accelerator_for(recipe.train.precision, recipe.train.threads)
     device = accelerator.device
+    held = _peak_of_process()
     model = recipe.model
     if model.vectors is not None and not tokenizer_of(recipe):  # vectors without a tokenizer are only checked
         read_vectors(model)
@@ -143,21 +147,34 @@ def _cost(recipe: Recipe, tokens: int) -> ModelCost:
         for every in (True, False)
     )
     cuda = device.type == "cuda"
+    memory = round(  # with a gradient and two moments
+        4 * parameters + 12 * trainable + kept * recipe.train.micro_batch_tokens + benchmark.head_memory
+    )
     return ModelCost(
         parameters=parameters,
         table=backbone.input_embeddings.numel(),
         decoder=parameters - sum(parameter.numel() for parameter in backbone.model.parameters()),
         device=torch.cuda.get_device_name(device) if cuda else f"a CPU, threads: {torch.get_num_threads()}",
         speed=speed,
-        memory=round(  # with a gradient and two moments
-            4 * parameters + 12 * trainable + kept * recipe.train.micro_batch_tokens + benchmark.head_memory
-        ),
+        memory=memory,
         hours=tokens / speed / 3600,
         translating=written * speed,
         trainable=trainable,
         tflops=operations / 1e12,
         peak_share=operations / peak if peak and operations else None,
+        process=0 if cuda else max(held, _peak_of_process() - memory),
+        notes=backbone.notes,
     )
+
+
+def _peak_of_process() -> int:
+    """Return the most bytes that this process has held; 0 where the system does not say."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def _vocab(recipe: Recipe) -> Vocab:
