@@ -11,6 +11,8 @@ from interlace.core.errors import DataError
 from interlace.experiments.card import write_card
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe
+from interlace.experiments.score_store import folder_key
+from interlace.report.runs import read_runs
 from run_records import run_of
 
 SCORES = [
@@ -97,6 +99,19 @@ def test_an_evaluation_adds_scores_by_task_and_setting(tmp_path):
     card = card_of(folder)
     assert "| xnli | accuracy (%) | 2 | 81 ± 1.4 | 95 ± 0 |" in card
     assert "| xnli, translate-test, oracle | accuracy (%) | 2 | 50 ± 0 | 50 ± 0 |" in card
+
+
+def test_scores_of_previous_weights_are_left_out(tmp_path, caplog):
+    folder = run_of(tmp_path)
+    (folder / "metrics.jsonl").write_text("")  # its rows are of the card's test alone
+    rows = [row | {"model_key": folder_key(folder / "model")} for row in SCORES]
+    (folder / "scores.json").write_text(json.dumps(rows))
+    assert "| pos | accuracy (%) | 2 |" in card_of(folder)
+    assert len(read_runs([folder])[0].scores) == len(SCORES)
+    (folder / "model" / "model.safetensors").write_bytes(b"extended")
+    assert "## Scores" not in card_of(folder)
+    assert not read_runs([folder])[0].scores
+    assert f"leaving out {len(SCORES)} scores of previous weights" in caplog.text
 
 
 WORDS = ["the", "cat", "dog", "sees", "house", "big", "reads", "two", "books", "in"]

@@ -19,6 +19,7 @@ from interlace.core.json_files import checked, json_record, read_json
 from interlace.core.store import leaves
 from interlace.experiments.recipe import Recipe, directions, tokenizer_of
 from interlace.experiments.records import DIGEST
+from interlace.experiments.score_store import scores_of_model
 from interlace.models.families import SEQ2SEQ
 from interlace.readers import is_hub
 from interlace.readers.dataset import HubAddress
@@ -66,7 +67,7 @@ def card_text(into: Path, about: dict[str, Any], place: str = PLACE, license_id:
     config = plain(read_json(into / "model" / "config.json", dict[str, Any]))
     rows = [
         {**row, "task": f"{row['task']}, {setting_name(row)}".removesuffix(f", {ZERO_SHOT}")}
-        for row in plain(read_json(into / SCORES, list[ScoreEntry], []))
+        for row in scores_of_model(into, plain(read_json(into / SCORES, list[ScoreEntry], [])))
         if row["score"] is not None
     ]
     versions = ("interlace", "python", "torch", "transformers", "device", "finished")

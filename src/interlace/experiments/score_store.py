@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from interlace.core.errors import DataError, RunError
 from interlace.core.json_files import read_json, write_json
@@ -30,6 +30,7 @@ from interlace.training.selection import FineTuneRun, runs_of_task, selection_gr
 
 log = logging.getLogger(__name__)
 
+_Row = TypeVar("_Row", bound=Mapping[str, Any])
 Place = tuple[Any, ...]  # task, seed, setting, language
 
 _MODEL_FILES = (
@@ -118,6 +119,18 @@ def folder_key(folder: Path) -> str:
     """Return a hash of the files of a model in a folder; "" if there are none."""
     found = sorted({path for name in _MODEL_FILES for path in folder.glob(name)})
     return hashed([str(path.relative_to(folder)) + content_key(path) for path in found]) if found else ""
+
+
+def scores_of_model(run: Path, rows: Sequence[_Row]) -> list[_Row]:
+    """Return the rows that are scores of the model that a run has now; say how many are of previous weights.
+
+    A run without a model, as a folder of scores of another checkpoint, keeps all rows.
+    """
+    key = folder_key(run / "model")
+    kept = [row for row in rows if not key or row.get("model_key", key) == key]
+    if left_out := len(rows) - len(kept):
+        log.warning("%s: leaving out %d scores of previous weights of this model; evaluate it again", run, left_out)
+    return kept
 
 
 def files_key(task: Task, source: str, root: Path, run: FineTuneRun) -> str:

@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.json_files import checked, json_record, parse_json, read_json
 from interlace.core.ragged import Ragged
-from interlace.experiments.score_store import outcomes_key
+from interlace.experiments.score_store import outcomes_key, scores_of_model
 from interlace.report.text import short_labels
 from interlace.scores import Scale, Score, ScoreTable, table_of_entries
 from interlace.scores.examples import Examples
@@ -285,6 +285,7 @@ def _read_run(folder: Path) -> Run:
     recipe: dict[str, Any] = read_json(folder / run_folder.RECIPE, _Recipe, None) or {}
     metrics = _read_metrics(folder / run_folder.METRICS)
     entries = read_json(folder / run_folder.SCORES, list[dict[str, Any]], None) or []
+    entries = scores_of_model(folder, entries)
     scores = table_of_entries(
         entries, str(folder / run_folder.SCORES), _scale, run=str(folder), pretrained=bool(recipe)
     )
