@@ -81,6 +81,14 @@ def test_characters_map_to_ones_that_tokenizers_treat_alike():
         assert is_tight(one) == is_tight(other) or "\u0e00" <= min(one, other) < "\u1800"
 
 
+def test_no_punctuation_of_south_asian_scripts_stays():
+    """The danda ends the sentences of Hindi and Bengali."""
+    table = character_table(keep_punctuation=False, keep_digits=False)
+    south_asian = [code for code in range(0x900, 0xE00) if unicodedata.category(chr(code))[0] == "P"]
+    assert {0x964, 0x965} <= {*south_asian}
+    assert [hex(code) for code in south_asian if table[code] == code] == []
+
+
 @pytest.mark.parametrize("kind", ["bpe", "wordpiece", "byte-bpe"])
 def test_twins_are_cut_alike(kind):
     """Subwords learned from both languages have twins, also where marks touch words; the bytes of scripts differ."""
