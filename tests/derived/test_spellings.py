@@ -89,6 +89,19 @@ def test_no_punctuation_of_south_asian_scripts_stays():
     assert [hex(code) for code in south_asian if table[code] == code] == []
 
 
+SOUTH_ASIAN = ["यह हिन्दी की पुस्तक है। १२", "এটি বাংলা বই।", "இது தமிழ் நூல்.", "ఇది తెలుగు పుస్తకం."]
+
+
+def test_vowel_signs_map_with_their_letters_and_back():
+    change = TRANSFORMATIONS.build("transliterate")
+    text = Text.of(SOUTH_ASIAN, "hi", "unicode")
+    new = change.apply(text).text
+    assert {*"".join(new.lines)} & {*"".join(SOUTH_ASIAN)} == {" "}
+    assert [unicodedata.normalize("NFC", line) for line in new.lines] == list(new.lines)
+    assert [len(new.tokens(line)) for line in range(4)] == [len(text.tokens(line)) for line in range(4)]
+    assert change.undo(new).lines == text.lines
+
+
 @pytest.mark.parametrize("kind", ["bpe", "wordpiece", "byte-bpe"])
 def test_twins_are_cut_alike(kind):
     """Subwords learned from both languages have twins, also where marks touch words; the bytes of scripts differ."""

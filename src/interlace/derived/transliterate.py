@@ -1,6 +1,7 @@
 """Replace every word type by a new one, one to one: the language in another script (T_trans of Tang et al. 2022)."""
 
 import unicodedata
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache
 from typing import ClassVar
@@ -58,8 +59,8 @@ class Transliterate(Transformation):
 # code point, take Armenian letters and then those of the next scripts. Letters without case map to syllabaries,
 # Han characters to rare Han characters, digits to digits and marks to marks, so that tokenizers treat them alike: marks
 # and symbols of ASCII, which BERT separates, to punctuation; others to punctuation, symbols or wide symbols. Targets
-# map back: the map is its own inverse, and no two words can become one. Combining and control characters, and those
-# beyond the capacity of the targets, stay.
+# map back: the map is its own inverse, and no two words can become one. Combining marks of South Asia map to others of
+# their kind; other combining characters, control characters, and those beyond the capacity of the targets stay.
 # Pairs of upper- and lower-case letters: (first upper, first lower, count).
 _CASED = (
     (0x531, 0x561, 38),  # Armenian
@@ -95,6 +96,7 @@ _UNPAIRED = (
     *(range(0x110D0, 0x110E9), range(0x11183, 0x111B3), range(0x11600, 0x11630), range(0x11680, 0x116AB)),
     *(range(0xA6A0, 0xA6E6), range(0x2D80, 0x2DDF), range(0xAB01, 0xAB2F)),
 )
+_SOURCE_COMBINING, _COMBINING = range(0x900, 0xE00), range(0x11000, 0x12000)
 _SOURCE_DIGITS = (0x30, 0x660, 0x6F0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66)
 _DIGITS = (0x104A0, 0x11066, 0x110F0, 0x11136, 0x111D0, 0x112F0, 0x114D0, 0x11650, 0x116C0, 0x118E0, 0x16A60, 0x16B50)
 _SOURCE_NUMBERS, _NUMBERS = (range(0xB2, 0xBF), range(0x2070, 0x218C), range(0x2460, 0x249C)), range(0x12400, 0x1246F)
@@ -134,6 +136,29 @@ def letter_map() -> dict[int, int]:
     return _both_ways(first)
 
 
+def _combining_map() -> dict[int, int]:
+    """Map vowel signs and other combining marks to those of the same category and canonical combining class.
+
+    Normalization thus keeps their order. Targets are in no decomposition, so it never joins them.
+    """
+    parts = {part for code in range(0x110000) for part in unicodedata.decomposition(chr(code)).split()}
+    targets: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for code in _of("M", _COMBINING):
+        if f"{code:04X}" not in parts and not unicodedata.decomposition(chr(code)):
+            targets[_mark_class(code)].append(code)
+    sources: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for code in _of("M", _SOURCE_COMBINING):
+        sources[_mark_class(code)].append(code)
+    first: dict[int, int] = {}
+    for mark_class, codes in sources.items():
+        first.update(zip(codes, targets[mark_class], strict=False))
+    return _both_ways(first)
+
+
+def _mark_class(code: int) -> tuple[str, int]:
+    return unicodedata.category(chr(code)), unicodedata.combining(chr(code))
+
+
 def _digit_map() -> dict[int, int]:
     digits = {old + i: new + i for old, new in zip(_SOURCE_DIGITS, _DIGITS, strict=True) for i in range(10)}
     return _both_ways({**digits, **dict(zip(_of("N", *_SOURCE_NUMBERS), _of("N", _NUMBERS), strict=False))})
@@ -169,6 +194,11 @@ def _of(category: str, *runs: range) -> list[int]:
 def character_table(keep_punctuation: bool, keep_digits: bool) -> NDArray[np.uint32]:
     """(0x110000,) the replacement of each code point; most stay."""
     table = np.arange(0x110000, dtype=np.uint32)
-    new = letter_map() | ({} if keep_punctuation else _mark_map()) | ({} if keep_digits else _digit_map())
+    new = (
+        letter_map()
+        | _combining_map()
+        | ({} if keep_punctuation else _mark_map())
+        | ({} if keep_digits else _digit_map())
+    )
     table[list(new)] = list(new.values())
     return table
