@@ -128,3 +128,13 @@ def test_a_command_of_a_killed_study_ends_and_no_other(tmp_path, leads_group, sa
         assert time.monotonic() < deadline
         time.sleep(0.05)
     assert (tmp_path / "saved").exists() == saves
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux only")
+def test_a_full_standard_output_is_named():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "interlace", "list"], check=False, stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2
+    assert "No space left on device; is standard output's disk or" in done.stderr

@@ -90,7 +90,11 @@ def exit_code(error: BaseException) -> int | None:
 
         text = f"{error}{download_hint(str(error))}"
     elif isinstance(error, OSError) and error.errno is not None:  # disk full or folder not writable
-        full = f"; is {gettempdir()} full?" if error.errno == errno.ENOSPC and not error.filename else ""
+        full = (
+            f"; is standard output's disk or {gettempdir()} full?"
+            if error.errno == errno.ENOSPC and not error.filename
+            else ""
+        )
         text = f"{error.filename}: {error.strerror}" if error.filename else f"{error.strerror}{full}"
     elif isinstance(error, MemoryError | RuntimeError) and _NO_MEMORY.search(f"{type(error).__name__}: {error}"):
         text = f"out of memory; lower the size of the model, of batches or of the vocabulary ({_first(error)})"
