@@ -1,5 +1,6 @@
 """Train a subword vocabulary."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -22,13 +23,18 @@ def vocab(
     """Train a shared subword vocabulary and save it as a Hugging Face tokenizer."""
     from interlace.data.vocab import Vocab
     from interlace.experiments.sections import VocabSettings
-    from interlace.text.lines import read_lines
+    from interlace.readers import READERS, reader_for
+
+    def lines_of(code: str, path: Path) -> Iterator[str]:
+        reader = READERS.build(reader_for(path))
+        for chunk in reader.read_chunks([path], [code]):
+            yield from chunk.lines
 
     by_language: dict[str, list[Path]] = {}
     for entry in files:
         code, separator, name = entry.partition(":")
         by_language.setdefault(code if separator else entry, []).append(Path(name if separator else entry))
-    lines = {code: (line for path in paths for line in read_lines(path)) for code, paths in by_language.items()}
+    lines = {code: (line for path in paths for line in lines_of(code, path)) for code, paths in by_language.items()}
     settings = VocabSettings.read({"size": size, "alpha": alpha, "kind": kind, "seed": seed})
     Vocab.learn(lines, size=settings.size, alpha=settings.alpha, kind=settings.kind, seed=settings.seed).save(into)
     print_line(into)
