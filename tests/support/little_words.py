@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from interlace.core.ragged import Ragged
-from interlace.data import Sentences
+from interlace.data import LabeledExamples, Sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,3 +55,9 @@ class LittleWords:
     def names(self, ids: Any) -> list[str]:
         """Return tokens by their names."""
         return [self.words[number] for number in np.asarray(ids).tolist()]
+
+
+def tagged(tags: Ragged) -> LabeledExamples:
+    """Return examples of tagged words, each of one subword."""
+    words = Ragged(tags.columns().astype(np.int32), tags.offsets)
+    return LabeledExamples(Sentences(words, words, "en"), tags=tags)

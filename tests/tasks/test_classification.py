@@ -20,6 +20,7 @@ from interlace.tasks.common.prediction import MixedBatches, MixedSequences, pred
 from interlace.training.device import accelerator_for
 from interlace.training.evaluation_job import EvaluationJob
 from little_jobs import score_job
+from little_words import tagged
 
 RNG = generator(Purpose.BATCH, 0)
 CPU = torch.device("cpu")
@@ -206,7 +207,7 @@ def shared_pairs(labels):
 def test_outcomes_of_entities_and_pairs_by_hand():
     gold = Ragged.of([[1, 2, 0, 1], [0, 0], [1]])
     found = Ragged.of([[1, 2, 0, 0], [1, 0], [1]])
-    outcomes = TASKS.build({"name": "ner", "types": ["PER"]}).score(LabeledExamples([], tags=gold), found).outcomes
+    outcomes = TASKS.build({"name": "ner", "types": ["PER"]}).score(tagged(gold), found).outcomes
     assert (outcomes.score.tolist(), outcomes.weight.tolist()) == ([2, 0, 2], [3, 1, 2])  # 2 TP, and 2 TP + FP + FN
     scores = TASKS.build("xnli").score(shared_pairs([0, 2, 2, 1, -1]), np.array([0, 1, 2, -1, 0]))
     outcomes = scores.outcomes

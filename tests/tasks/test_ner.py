@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
-from interlace.data import LabeledExamples
 from interlace.tasks import TASKS
 from interlace.tasks.ner import Ner, entities, entity_rates, is_among, tag_numbers
 from little_files import write
+from little_words import tagged
 
 FILE = "ner/test.en.tsv"
 
@@ -44,7 +44,7 @@ def test_rejects_invalid_types(types, message):
 def test_scores_by_hand():
     gold = Ragged.of([[1, 2, 0, 5], [5, 6]])  # PER, LOC; LOC
     found = Ragged.of([[1, 2, 0, 6], [5, -1]])  # PER, LOC opened by an I; the last word is not read
-    scores = Ner().score(LabeledExamples([], tags=gold), found).metrics
+    scores = Ner().score(tagged(gold), found).metrics
     assert scores == {
         "f1": pytest.approx(200 / 3),
         "precision": pytest.approx(200 / 3),
@@ -95,7 +95,7 @@ def test_scores_equal_seqeval(seqeval, data):
     found = [[tag if rng.random() < 0.7 else str(rng.choice(TAGS)) for tag in row] for row in gold]
     sides = (Ragged.of([[NUMBERS[tag] for tag in row] for row in side]) for side in (found, gold))
     predictions, tags = sides
-    ours = Ner().score(LabeledExamples([], tags=tags), predictions)
+    ours = Ner().score(tagged(tags), predictions)
     for name in ("precision", "recall", "f1"):
         assert ours[name] == pytest.approx(100 * getattr(seqeval, f"{name}_score")(gold, found, zero_division=0)), name
     report = seqeval.classification_report(gold, found, output_dict=True, zero_division=0)

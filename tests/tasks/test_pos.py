@@ -10,6 +10,7 @@ from interlace.core.ragged import Ragged
 from interlace.data import LabeledExamples, Sentences
 from interlace.tasks.ner import Ner
 from interlace.tasks.pos import TAGS, Pos
+from little_words import tagged
 
 
 def write(root, *rows, name="pos/test.en.conllu"):
@@ -54,7 +55,7 @@ def test_a_word_left_out_of_the_line_is_counted(tmp_path, vocab, caplog):
 def test_unread_words_are_wrong():
     gold = Ragged.of([[1, 2, -1], [3, 4]])
     predictions = Ragged.of([[1, 9, -1], [3, -1]])
-    examples = LabeledExamples([], tags=gold)
+    examples = tagged(gold)
     metrics = Pos().score(examples, predictions).metrics
     assert metrics == {"accuracy": 50.0, "f1": pytest.approx(400 / 7), "unread": 25.0}
 
@@ -85,7 +86,7 @@ def test_words_that_the_original_has_are_left_out_of_a_second_score():
 def f1_of(gold, found):
     numbers = {tag: number for number, tag in enumerate(TAGS)}
     tags, predictions = (Ragged.of([[numbers.get(tag, -1) for tag in row] for row in side]) for side in (gold, found))
-    return Pos().score(LabeledExamples([], tags=tags), predictions)["f1"]
+    return Pos().score(tagged(tags), predictions)["f1"]
 
 
 @pytest.mark.filterwarnings("ignore:.* seems not to be NE tag")
@@ -98,3 +99,19 @@ def test_f1_equals_seqeval(shape, seed):
     gold = [rng.choice(some, length).tolist() for length in shape]
     found = [[tag if rng.random() < 0.6 else str(rng.choice([*some, "O"])) for tag in row] for row in gold]
     assert f1_of(gold, found) == pytest.approx(100 * seqeval.f1_score(gold, found, zero_division=0))
+
+
+def test_words_that_the_tokenizer_drops_are_not_beyond_the_maximum_length(tmp_path, vocab):
+    """A zero-width space has no subword, whatever the maximum length is."""
+    words = ["the", "\u200b", "doctor", "reads"]
+    lines = [f"{number}\t{word}\t_\tNOUN" + "\t_" * 6 for number, word in enumerate(words, 1)]
+    path = tmp_path / "pos/test.en.conllu"
+    path.parent.mkdir()
+    path.write_text("\n".join([*lines, "", ""]), encoding="utf-8")
+    task = Pos(files="pos/{split}.{language}.conllu")
+    examples = task.examples("test", "en", vocab, tmp_path)
+    has_subword = np.isin(np.arange(4), examples.examples.words.flat)
+    predictions = Ragged.of([np.where(has_subword, TAGS.index("NOUN"), -1)])
+    scores = task.score(examples, predictions).metrics
+    dropped = 100 * float((~has_subword).mean())
+    assert (scores["unread"], scores.get("without subwords", 0.0)) == (0.0, dropped)

@@ -30,7 +30,9 @@ class Ner(TaggingTask):
     """F1 over entities, in percent; words beyond the maximum length are outside, so their entities are missed."""
 
     metric: ClassVar[str] = "f1"
-    other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(("invalid start", "unread"), ("%", False))
+    other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(
+        ("invalid start", "unread", "without subwords"), ("%", False)
+    )
     tag_kind: ClassVar[str] = "names"
 
     files: Files = Field(
@@ -92,8 +94,8 @@ class Ner(TaggingTask):
     def score(self, examples: LabeledExamples, predictions: Any) -> Scores:
         """Return `f1`, `precision` and `recall` over entities of all types together (micro), and F1 of each type.
 
-        Also `invalid start`, the percentage of predicted entities that begin with an I (no valid IOB2), and `unread`,
-        that of words beyond the maximum length. A type that is neither in the gold nor predicted has no F1.
+        Also `invalid start`, the percentage of predicted entities that begin with an I (no valid IOB2), and
+        those of words without a prediction. A type that is neither in the gold nor predicted has no F1.
         """
         gold: Any = examples.tags
         known, starts = gold.flat >= 0, gold.offsets - gold.offsets[0]
@@ -105,7 +107,7 @@ class Ner(TaggingTask):
             if any(counts):
                 metrics[f"f1 {kind}"] = entity_rates(*counts)["f1"]
         metrics["invalid start"] = 100 * (float(found.opened.mean()) if len(found) else 0.0)
-        metrics["unread"] = 100 * float((predictions.flat[known] < 0).mean())
+        metrics |= self.unread(examples, predictions, known)
         rows, identity = gold.rows(), identity_of(gold.lengths, gold.flat)
         true, every, all_gold = (
             np.bincount(rows[starts], minlength=len(gold)).astype(np.float64)

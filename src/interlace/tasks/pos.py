@@ -39,7 +39,7 @@ class Pos(TaggingTask):
     metric: ClassVar[str] = "accuracy"
     same_scale: ClassVar[tuple[str, ...]] = ("f1",)
     scoring_version: ClassVar[int] = 2
-    other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(("unread", "left out"), ("%", False))
+    other_scales: ClassVar[dict[str, Scale]] = dict.fromkeys(("unread", "without subwords", "left out"), ("%", False))
     tag_kind: ClassVar[str] = "pos"
 
     files: Files = Field(
@@ -70,7 +70,7 @@ class Pos(TaggingTask):
         return replace(examples, left_out=sum(chunk.notes.get(LEFT_OUT, 0) for _, chunk in chunks))
 
     def score(self, examples: LabeledExamples, predictions: Any) -> Scores:
-        """Return `accuracy`, `f1`, and `unread`, the share of words beyond the maximum length, which are wrong.
+        """Return `accuracy`, `f1`, and the shares of words without a prediction, which are wrong.
 
         `f1` equals seqeval's `f1_score` of the tags, which ALIGN-MLM's and XTREME's code prints; seqeval takes runs of
         equal tags for entities. With whole files also `left out`, the share of gold words that are not in the text.
@@ -82,7 +82,7 @@ class Pos(TaggingTask):
         metrics = {
             "accuracy": 100 * float(hits[scored].mean()),
             "f1": 200 * len(np.intersect1d(found, expected)) / max(len(found) + len(expected), 1),
-            "unread": 100 * float((predictions.flat[scored] < 0).mean()),
+            **self.unread(examples, predictions, scored),
         }
         if examples.left_out is not None:
             metrics["left out"] = 100 * examples.left_out / (examples.left_out + int(scored.sum()))

@@ -44,7 +44,7 @@ class Retrieval(ProbeTask):
     """
 
     metric: ClassVar[str] = "p@1"
-    same_scale: ClassVar[tuple[str, ...]] = ("p@1 into source", "p@1 into target")
+    same_scale: ClassVar[tuple[str, ...]] = ("p@1 into source", "p@1 into target", "p@1, centered", "p@1, not centered")
 
     files: Files = Field(
         "parallel/{split}.{source}-{target}.{language}",
@@ -76,9 +76,10 @@ class Retrieval(ProbeTask):
         return unit(vectors - vectors.mean(axis=0) if self.center else vectors)
 
     def vectors(self, backbone: Backbone, vocab: Vocab, sentences: Sentences) -> Vectors:
-        """Return the normalized (n, H) vectors of sentences of one language."""
+        """Return the (n, H) mean states of sentences of one language."""
         layer = self.layer_of(int(backbone.model.config.num_hidden_layers))
-        return self.normalized(layer_vectors(backbone, vocab, sentences, (layer,), self.limits)[0])
+        vectors: Vectors = layer_vectors(backbone, vocab, sentences, (layer,), self.limits)[0]
+        return vectors
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Pairs:
         """Encode both sides, `language` as the target."""
@@ -93,9 +94,19 @@ class Retrieval(ProbeTask):
         return read_text(self.name, self.reader, languages, TextPairs, *sides)
 
     def measure(self, backbone: Backbone, vocab: Vocab, examples: Pairs) -> Scores:
-        """Return `p@1` (the mean of both directions), `p@1 into target` and `p@1 into source`."""
-        source, target = (self.vectors(backbone, vocab, side) for side in (examples.source, examples.target))
-        return both_ways(source, target, examples)
+        """Return `p@1` (the mean of both directions), `p@1 into target` and `p@1 into source`.
+
+        And `p@1, centered`, the same with each language's mean vector subtracted (with `center`: `p@1, not centered`).
+        States of a language share a direction; where models differ in it, the two may rank them differently.
+        """
+        source = self.vectors(backbone, vocab, examples.source)
+        target = self.vectors(backbone, vocab, examples.target)
+        scores = both_ways(self.normalized(source), self.normalized(target), examples)
+        name = "p@1, not centered" if self.center else "p@1, centered"
+        other_way = self.model_copy(update={"center": not self.center})
+        others = both_ways(other_way.normalized(source), other_way.normalized(target), examples)
+        scores.metrics[name] = others["p@1"]
+        return scores
 
 
 def both_ways(source: Vectors, target: Vectors, pairs: Pairs) -> Scores:

@@ -17,7 +17,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -225,6 +225,24 @@ class TaggingTask(FineTuneTask):
                 tags.append([numbers[tag] for tag in row])
         sentences = Sentences.concatenate([vocab.encode_words_apart(chunk) for _, chunk in chunks])
         return LabeledExamples(sentences, tags=Ragged.of(tags))
+
+    def unread(self, examples: LabeledExamples, predictions: Any, scored: NDArray[np.bool_]) -> dict[str, float]:
+        """Return the shares of scored words without a prediction, which are wrong, by reason.
+
+        `unread` are those beyond the maximum length; `without subwords`, if there are any, those that the tokenizer
+        drops, such as zero-width characters. scored: (W,) which of all words have a tag.
+        """
+        sentences, tags = cast("Sentences", examples.examples), cast("Ragged", examples.tags)
+        has_subword = np.zeros(len(tags.flat), np.bool_)
+        first_words = np.repeat(tags.offsets[:-1] - tags.offsets[0], sentences.words.lengths)
+        inside = sentences.words.flat >= 0
+        has_subword[(first_words + sentences.words.flat)[inside]] = True
+        missing = predictions.flat < 0
+        shares = {"unread": 100 * float((missing & has_subword)[scored].mean())}
+        dropped = (~has_subword)[scored]
+        if dropped.any():
+            shares["without subwords"] = 100 * float(dropped.mean())
+        return shares
 
     def without_shared_words(self, examples: LabeledExamples, predictions: Any, original: Any) -> dict[str, float]:
         """Return the metric over words that the original's examples lack; empty if none is shared or none left."""
