@@ -15,7 +15,7 @@ from safetensors.numpy import save_file
 
 from interlace.core import files
 from interlace.core.errors import DataError
-from interlace.core.files import atomic, atomic_folder
+from interlace.core.files import atomic, atomic_folder, disk_errors
 from interlace.text.lines import count_lines, cut_file, lines_of, read_lines, write_lines
 
 
@@ -130,6 +130,14 @@ def test_a_full_disk_is_a_data_error_and_leaves_nothing(tmp_path, error):
     with pytest.raises(DataError, match="b: no space left"):
         _fail(atomic_folder(tmp_path / "b"), error)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EFBIG, "File too large"), RuntimeError("I/O: (os error 27)")])
+def test_a_file_that_is_too_large_is_named(tmp_path, error):
+    with pytest.raises(DataError, match=r"a\.txt: larger than files may be here"):
+        _fail(atomic(tmp_path / "a.txt"), error)
+    with pytest.raises(DataError, match=r"m\.jsonl: larger than files may be here"):
+        _fail(disk_errors(tmp_path / "m.jsonl"), error)
 
 
 def test_what_is_no_file_is_not_replaced(tmp_path):

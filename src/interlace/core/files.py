@@ -50,7 +50,7 @@ def must_exist(path: Path | str, what: str = "file") -> Path:
 def atomic(path: Path | str) -> Iterator[Path]:
     """Yield a temporary path next to `path`, which its file replaces on success; after an error nothing remains."""
     path = Path(path)
-    with _disk_errors(path):
+    with disk_errors(path):
         must_take_a_file(path)
         partial = _beside(path)
         try:
@@ -80,7 +80,7 @@ def atomic_folder(path: Path | str) -> Iterator[Path]:
     process killed at that moment leaves `path` missing, never incomplete.
     """
     path = Path(path)
-    with _disk_errors(path):
+    with disk_errors(path):
         partial = _beside(path)
         try:
             partial.mkdir(parents=True)
@@ -222,7 +222,7 @@ def _sync(path: Path, mode: int | None = None) -> None:
 
 
 @contextmanager
-def _disk_errors(path: Path) -> Iterator[None]:
+def disk_errors(path: Path) -> Iterator[None]:
     """Convert operating system errors while writing `path` to DataError; libraries wrap them in their own types."""
     try:
         yield
@@ -232,6 +232,8 @@ def _disk_errors(path: Path) -> Iterator[None]:
         number = error.errno if isinstance(error, OSError) else None
         if number in _FULL or "os error 28)" in str(error):
             raise DataError(f"{path}: no space left on the disk; nothing was written") from error
+        if number == errno.EFBIG or "os error 27)" in str(error):
+            raise DataError(f"{path}: larger than files may be here (`ulimit -f`, or the file system)") from error
         if number in {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG}:
             raise DataError(f"{path}: cannot be written: {os.strerror(number or 0)}") from error
         if number in {errno.ENOTDIR, errno.EEXIST} and (file := next(filter(Path.is_file, path.parents), None)):

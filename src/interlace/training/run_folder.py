@@ -12,7 +12,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from interlace.core.errors import DataError, RunError
-from interlace.core.files import atomic, open_no_link
+from interlace.core.files import atomic, disk_errors, open_no_link
 from interlace.core.json_files import checked, json_record, parse_json, read_json
 
 RECIPE, RUN, METRICS, SAMPLES, SCORES = "recipe.json", "run.json", "metrics.jsonl", "samples.json", "scores.json"
@@ -170,7 +170,7 @@ def _metrics_lines(path: Path) -> Iterator[tuple[dict[str, Any], bytes]]:
 
 def append_line(path: Path, row: Mapping[str, Any]) -> None:
     """Append one line of JSON."""
-    with open_no_link(path, "a", "utf-8") as file:
+    with disk_errors(path), open_no_link(path, "a", "utf-8") as file:
         file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
