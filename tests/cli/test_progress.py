@@ -51,6 +51,14 @@ def test_eighty_columns_show_step_and_remaining_time(monkeypatch):
     assert "waiting" not in shown
 
 
+def test_a_term_of_a_loss_has_the_name_of_its_objective(monkeypatch, caplog):
+    monkeypatch.setattr(_progress, "LOG_EVERY", 0.0)
+    with caplog.at_level(logging.INFO, logger="interlace"), _progress.training_bar("small", 10) as watch:
+        watch(TrainingStep(1, "mlm", "en", {"mlm": 2.0}, {}, 100, 0, 1, 0.1, 0.01))
+        watch(TrainingStep(2, "weam", "en", {"multilingual": 3.0}, {}, 100, 0, 1, 0.1, 0.01))
+    assert "  mlm 2.000  weam/multilingual 3.000  " in caplog.records[-1].getMessage()
+
+
 def test_an_interrupt_prints_how_to_resume(capfd):
     with pytest.raises(KeyboardInterrupt), _progress.training_bar("small", 10):
         raise KeyboardInterrupt

@@ -84,6 +84,8 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callabl
         materials = prepare(recipe, vocab)
     prepared = time.perf_counter()
     if main:
+        precision = {"no": "float32"}.get(accelerator.mixed_precision, accelerator.mixed_precision)
+        log.info("training on %s in %s (train.precision)", accelerator.device.type, precision)
         records.check_run_state(recipe, into, materials, backbone)
     for note in backbone.notes:
         log.info("%s", note)

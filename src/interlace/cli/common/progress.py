@@ -80,7 +80,8 @@ def training_bar(title: str, total: int | None) -> Iterator[Callable[[TrainingSt
             last = step.index
             now = step.tokens / max(step.seconds, 1e-9)
             speed = now if not speed else 0.95 * speed + 0.05 * now
-            for key, loss in step.losses.items() if not step.skipped else ():
+            for term, loss in step.losses.items() if not step.skipped else ():
+                key = term if term == step.objective else f"{step.objective}/{term}"
                 losses[key] = loss if key not in losses else 0.95 * losses[key] + 0.05 * loss
             shown = "".join(f"  {key} {loss:.3f}" for key, loss in losses.items())
             peak = "" if step.peak_share is None else f" ({step.peak_share:.0%} of the peak)"
