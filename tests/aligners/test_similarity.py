@@ -227,3 +227,19 @@ def test_rejects_a_tokenizer_without_a_model(vocab, tmp_path):
     vocab.save(tmp_path / "vocab")
     with pytest.raises(CheckpointError, match=r"no config\.json"):
         Similarity(start=str(tmp_path / "vocab")).fit(REAL)
+
+
+@pytest.mark.parametrize("method", ["softmax", "argmax", "itermax", "match"])
+def test_a_direction_that_all_words_share_changes_no_link(vocab, start, tmp_path, method):
+    """In sentence encoders a few dimensions are so large that the cosines of all words lie near 1."""
+    lines = (LINES["en"] * 8, LINES["zh"] * 8)
+    pairs = word_pairs(*lines, ("en", "zh"))
+    expected = Similarity(start=start(), layer=-1, method=method).fit(pairs).align(pairs).links
+    backbone = load(start(), vocab)
+    with torch.no_grad():
+        backbone.model.bert.encoder.layer[-1].output.LayerNorm.bias[:3] += torch.tensor([300.0, -80.0, 40.0])
+    shifted = backbone.save_pretrained(tmp_path / "shifted", vocab)
+    assert Similarity(start=str(shifted), layer=-1, method=method).fit(pairs).align(pairs).links == expected
+    plain = Similarity(start=str(shifted), layer=-1, method="softmax", standardize=False, threshold=0.001).fit(pairs)
+    every_pair = pairs.source.lengths * pairs.target.lengths
+    assert plain.align(pairs).links.lengths.tolist() == every_pair.tolist()

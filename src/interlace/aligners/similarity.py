@@ -3,6 +3,10 @@
 Jalili Sabet et al. (2020, SimAlign) align words that are each other's most similar, Dou & Neubig (2021, awesome-align)
 words whose probability is high in both directions. Both find layer 8 of 12 best with multilingual BERT.
 
+Sentence encoders such as E5 are anisotropic: the cosines of all words lie near 1, and few dimensions decide them. So
+vectors are standardized by default: each dimension has mean 0 and variance 1 over the text of its language (as Timkey &
+van Schijndel 2021, "All Bark and No Bite").
+
 Legend: B pairs; I source and J target units (subwords or words) of the longest; H width. `real` (B, I, J) is true where
 both units exist.
 """
@@ -10,7 +14,8 @@ both units exist.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -36,6 +41,9 @@ if TYPE_CHECKING:
     from interlace.models.backbone import Backbone
 
 log = logging.getLogger(__name__)
+
+_SAMPLE = 1000  # pairs whose vectors are measured: more do not change the alignments
+_CONSTANT = 1e-6  # deviation, relative to the mean, below which a dimension does not vary
 
 
 class SimilaritySettings(Settings):
@@ -84,6 +92,16 @@ class Similarity(SimilaritySettings, Aligner):
         "'argmax': mutual most similar; 'itermax': argmax repeated; 'match': the best one-to-one assignment "
         "(Jalili Sabet et al. 2020, section 2.2).",
     )
+    standardize: bool = Field(
+        True,
+        description="Give each dimension mean 0 and variance 1 over the words of a language, from the first 1,000 "
+        "pairs; 'softmax' is then over cosines divided by `temperature`. false: vectors and dot products as they are "
+        "(both papers; with threshold = 0.001).",
+    )
+    temperature: float = Field(0.01, gt=0, description="Divisor of cosines for 'softmax' of standardized vectors.")
+    threshold: float = Field(
+        0.25, gt=0, lt=1, description="Minimum probability in each direction for 'softmax' (Dou & Neubig 2021: 0.001)."
+    )
     device: str = Field("auto", description="Device of the encoder: 'cpu', 'cuda:0'; 'auto': a GPU if available.")
 
     def fit(self, pairs: WordPairs, priors: Lexicon | None = None, progress: Progress | None = None) -> FittedAligner:  # noqa: ARG002
@@ -107,7 +125,10 @@ class Similarity(SimilaritySettings, Aligner):
         except (RuntimeError, AssertionError) as error:  # torch asserts that it was compiled for the device
             reason = str(error).partition("\n")[0]
             raise SettingsError(f"similarity: device = {self.device!r} cannot be used: {reason}") from error
-        return self._fitted(truncate_layers(backbone, layer).to(torch.device(device)).eval(), vocab, layer)
+        fitted = self._fitted(truncate_layers(backbone, layer).to(torch.device(device)).eval(), vocab, layer)
+        if not self.standardize:
+            return fitted
+        return replace(fitted, standards=fitted.measure_standards(pairs.slice(0, min(len(pairs), _SAMPLE))))
 
     def with_backbone(self, backbone: Backbone, vocab: Vocab) -> FittedSimilarity:
         """Use a loaded backbone as it is; raise a SettingsError if it lacks the layer or language embeddings."""
@@ -129,12 +150,33 @@ class FittedSimilarity(FittedAligner):
 
     aligner: Similarity
     encoder: WordEncoder
+    standards: tuple[Standard, Standard] | None = None  # of source and target; None: vectors as they are
+
+    def measure_standards(self, pairs: WordPairs) -> tuple[Standard, Standard]:
+        """Return the mean and deviation of the vectors of each side."""
+        import torch
+
+        sums = [Moments(self.encoder.backbone.width), Moments(self.encoder.backbone.width)]
+        with torch.inference_mode():
+            for source, target, _ in self._batches(pairs):
+                for moments, side in zip(sums, (source, target), strict=True):
+                    units = self.encoder.units(side)
+                    moments.add(units.vectors[units.real])
+        return sums[0].standard(), sums[1].standard()
 
     def align(self, pairs: WordPairs) -> Alignments:
         """Align every pair; words beyond the maximum length get no links, with a warning."""
         return Alignments.concatenate([self._align_chunk(chunk) for chunk in pairs.chunks(CHUNK)])
 
     def _align_chunk(self, pairs: WordPairs) -> Alignments:
+        found = [self._link(*batch) for batch in self._batches(pairs)]
+        if not found:
+            return _alignments(np.zeros((0, 3), np.int64), np.zeros(0, np.float32), len(pairs))
+        places, confidence = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return _alignments(places, confidence, len(pairs))
+
+    def _batches(self, pairs: WordPairs) -> Iterator[tuple[Sentences, Sentences, NDArray[np.int64]]]:
+        """Yield the subwords of pairs of similar lengths, and their rows; pairs without subwords on a side are not."""
         from interlace.data.sampling import BucketPlan
         from interlace.text.running import running_text
 
@@ -145,16 +187,15 @@ class FittedSimilarity(FittedAligner):
         )
         rows = np.flatnonzero((source.lengths > 0) & (target.lengths > 0))
         if not len(rows):
-            return _alignments(np.zeros((0, 3), np.int64), np.zeros(0, np.float32), len(pairs))
+            return
         longer, max_subwords = np.maximum(source.lengths, target.lengths)[rows], self.encoder.max_length - 2
         if (cut := longer > max_subwords).any():
             message = "similarity: %d pairs are longer than %d subwords; words beyond get no links (first: pair %d)"
             log.warning(message, int(cut.sum()), max_subwords, int(rows[cut.argmax()] + pairs.first) + 1)
         plan = BucketPlan(longer, self.aligner.tokens_per_batch, overhead=2, max_length=self.encoder.max_length)
-        batches = (rows[plan.batch(number)[0]] for number in range(len(plan)))
-        found = [self._link(source.take(batch), target.take(batch), batch) for batch in batches]
-        places, confidence = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return _alignments(places, confidence, len(pairs))
+        for number in range(len(plan)):
+            batch = rows[plan.batch(number)[0]]
+            yield source.take(batch), target.take(batch), batch
 
     def _link(
         self, source: Sentences, target: Sentences, rows: NDArray[np.int64]
@@ -164,6 +205,8 @@ class FittedSimilarity(FittedAligner):
 
         with torch.inference_mode():
             sides = [self.encoder.units(side) for side in (source, target)]
+            if self.standards is not None:
+                sides = [standard.of(side) for standard, side in zip(self.standards, sides, strict=True)]
             if self.aligner.pooling == "mean":
                 sides = [side.pooled() for side in sides]
             linked, confidence = self._align_units(*sides)
@@ -178,7 +221,10 @@ class FittedSimilarity(FittedAligner):
         settings = self.aligner
         real = source.real[:, :, None] & target.real[:, None, :]
         if settings.method == "softmax":
-            products = source.vectors @ target.vectors.transpose(1, 2)
+            if self.standards is None:
+                products = source.vectors @ target.vectors.transpose(1, 2)
+            else:
+                products = _cosines(source.vectors, target.vectors) / settings.temperature
             return softmax(products, real, settings.threshold)
         alike = cosines(source.vectors, target.vectors)
         if settings.method == "itermax":
@@ -233,6 +279,46 @@ class Units:
 
 
 @dataclass(frozen=True)
+class Standard:
+    """The mean and standard deviation of each dimension over the vectors of a language, (H,) each."""
+
+    mean: Tensor
+    deviation: Tensor
+
+    def of(self, units: Units) -> Units:
+        """Return units with standardized vectors."""
+        mean, deviation = self.mean.to(units.vectors.device), self.deviation.to(units.vectors.device)
+        return Units((units.vectors - mean) / deviation, units.words)
+
+
+class Moments:
+    """Sums of vectors and of their squares, from which their mean and deviation follow."""
+
+    def __init__(self, width: int) -> None:
+        import torch
+
+        self._count = 0
+        self._sums = torch.zeros(2, width, dtype=torch.float64)
+
+    def add(self, vectors: Tensor) -> None:
+        """Add (n, H) vectors."""
+        exact = vectors.double().cpu()
+        self._count += len(exact)
+        self._sums[0] += exact.sum(0)
+        self._sums[1] += exact.square().sum(0)
+
+    def standard(self) -> Standard:
+        """Return mean and deviation; a dimension that does not vary keeps its scale."""
+        import torch
+
+        mean, mean_square = self._sums / max(self._count, 1)
+        deviation = (mean_square - mean.square()).clamp(min=0).sqrt()
+        varies = deviation > _CONSTANT * (mean.abs() + 1)
+        deviation = torch.where(varies, deviation, torch.ones_like(deviation))
+        return Standard(mean.float(), deviation.float())
+
+
+@dataclass(frozen=True)
 class WordEncoder:
     """A backbone and the layer whose states are used.
 
@@ -282,10 +368,14 @@ def truncate_layers(backbone: Backbone, layer: int) -> Backbone:
 
 def cosines(source: Tensor, target: Tensor) -> Tensor:
     """(B, I, J) cosine of (B, I, H) and (B, J, H), scaled to 0 to 1 (Jalili Sabet et al. 2020, section 2.1)."""
+    return ((1 + _cosines(source, target)) / 2).clamp(0, 1)
+
+
+def _cosines(source: Tensor, target: Tensor) -> Tensor:
     from torch.nn.functional import normalize
 
     products: Tensor = normalize(source, dim=2) @ normalize(target, dim=2).transpose(1, 2)
-    return ((1 + products) / 2).clamp(0, 1)
+    return products
 
 
 def argmax(similarity: Tensor, real: Tensor) -> Tensor:

@@ -110,7 +110,8 @@ class WordAlignment(SimilaritySettings, ProbeTask):
         """Return `aer`, `precision`, `recall` and `f1`, in percent."""
         settings = {name: getattr(self, name) for name in ("method", *SimilaritySettings.model_fields)}
         with inference(backbone):
-            found = Similarity(start="the model", **settings).with_backbone(backbone, vocab).align(examples.pairs)
+            aligner = Similarity(start="the model", standardize=False, **settings)
+            found = aligner.with_backbone(backbone, vocab).align(examples.pairs)
         counts = agreement_by_pair(found.links, examples.sure, examples.possible)
         rates = Agreement(*map(int, counts.sum(axis=0)))
         metrics = {name: 100 * getattr(rates, name) for name in ("aer", "precision", "recall", "f1")}
