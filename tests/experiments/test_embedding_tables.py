@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 
 import numpy as np
 import pytest
@@ -172,9 +173,10 @@ def test_dry_run_checks_vectors(data, monkeypatch):
     monkeypatch.setattr(estimating, "_SECONDS", 0.02)
     vectors = learn_vectors(recipe_of(data), data / "emb")
     WordVectors("x", ["of", "a", "vocabulary", "to", "learn"], np.ones((5, 8), np.float32)).write(data / "some.vec")
-    for name in (vectors, data / "some.vec"):
+    for name, notes in ((vectors, r"\d+ of \d+ token embeddings .* start as vectors of .*"), (data / "some.vec", "")):
         found = estimate(model_of(data, name))
-        assert (found.notes, found.cost is None) == ([], False)
+        assert found.cost is not None
+        assert re.fullmatch(notes, "".join(found.notes))
     for name, message in ((data / "none/vectors", "no such folder or tokenizer"), (data / "none.vec", "no such file")):
         found = estimate(model_of(data, name))
         assert found.cost is None

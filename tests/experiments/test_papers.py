@@ -50,8 +50,11 @@ def test_objectives_match_the_name(name):
     parts = {"clm": {"clm"}, "mlm-tlm": {"mlm", "tlm"}, "mlm": {"mlm"}, "xlm": {"mlm", "tlm"}, "alm": {"mlm", "alm"}}
     parts |= {"tlm": {"tlm"}, "weam": {"weam"}, "word-aligned": {"word_aligned"}}
     parts |= {"dict-mlm": {"dict_mlm"}, "align-mlm": {"align_mlm"}}
-    best = max((part for part in parts if f"{title}-".startswith(f"{part}-")), key=len)
     recipe = read_recipe(name)
+    if not recipe.objectives:
+        assert title == "mbert"  # only evaluated
+        return
+    best = max((part for part in parts if f"{title}-".startswith(f"{part}-")), key=len)
     assert set(recipe.objectives) == parts[best], folder
     assert recipe.causal == (best == "clm")
 

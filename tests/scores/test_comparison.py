@@ -128,7 +128,7 @@ def test_rejects_unknown_system_and_unit(results):
         compare(results, "c")
     with pytest.raises(SettingsError, match=r"unit 'runs': expected one of seeds, examples, both, languages"):
         compare(results, unit="runs")
-    with pytest.raises(SettingsError, match="give the study's folder"):
+    with pytest.raises(SettingsError, match=r"give outcomes=interlace\.report\.read_outcomes"):
         compare(results, "a", unit="examples")
 
 

@@ -3,6 +3,7 @@
 `downloads.json` in the folder records the SHA-256 of what was fetched and of the files made from it.
 """
 
+import errno
 import json
 import os
 import re
@@ -102,6 +103,13 @@ class _Recorded(TypedDict):
 
 
 @cache
+def _free_full_disk(error: Exception, *begun: Path) -> None:
+    """Remove what was begun if the disk is full, which it would fill."""
+    if getattr(error, "errno", None) == errno.ENOSPC:
+        for path in begun:
+            path.unlink(missing_ok=True)
+
+
 def download_index() -> dict[str, DownloadEntry]:
     """Return the entries of the index by name."""
     text = files("interlace.experiments").joinpath("downloads.toml").read_text(encoding="utf-8")
@@ -338,6 +346,7 @@ class _Download:
                 return
             raise DataError(f"{self.url}: HTTP {error.code} {error.reason}; if it has moved, {where}") from error
         except (URLError, HTTPException, OSError, ValueError) as error:
+            _free_full_disk(error, begun, state)
             raise DataError(f"{self.url}: {error}; run the same command to resume, or {where}") from error
         if total is not None and done != total:
             raise DataError(f"{self.url}: ended after {done:,} of {total:,} bytes; run the same command to resume")

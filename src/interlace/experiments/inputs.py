@@ -126,7 +126,7 @@ def _check_starts(recipe: Recipe, messages: list[str], *, hub: bool) -> None:
 def _check_training(recipe: Recipe, root: Path, messages: list[str]) -> None:
     """Note the missing files of corpora, word alignment, dictionaries of objectives, and early stopping."""
     for label, group in recipe.corpora.items():
-        for split in ("train", "dev"):
+        for split in ("train", "dev") if recipe.embeddings is None else ("train",):  # vectors read no held-out text
             for corpus in group.corpora_in(split):
                 with _noting(messages, f"corpora.{label}.{split}"):
                     for path in group.files(split, corpus, root):
