@@ -93,6 +93,8 @@ def test_tokenization_is_guessed(look, lines, guess):
     report, found = look({"a.en": lines})
     assert report.facts["sides"]["en"]["tokenization"] == guess
     assert ("partly tokenized" in found) == (guess == "mixed")
+    assert ("punctuation on words" in found) == (guess == "untokenized")
+    assert "punctuation on words" not in look({"a.en": lines}, word_tokenizer="unicode")[1]
 
 
 @pytest.mark.parametrize(

@@ -139,6 +139,46 @@ def test_rejects_word_tokenizer_without_its_package(monkeypatch):
         read_recipe("tiny/mlm", {"word_tokenizer": "by_language"})
 
 
+PLAIN = ["The doctor comes home, and the cat sleeps."] * 20
+TOKENIZED = ["The doctor comes home , and the cat sleeps ."] * 20
+CHINESE = ["\u8fd9\u4e2a\u533b\u751f\u4eca\u5929\u5728\u533b\u9662\u5de5\u4f5c"] * 20
+
+
+def own_text(folder, lines, **changes):
+    """A recipe of plain text in English and of the given lines in a second language."""
+    write_lines(folder / "train.en", TOKENIZED)
+    write_lines(folder / "train.xx", lines)
+    corpora = {"text": {"languages": ["en", "xx"], "train": "train.{language}"}}
+    return Recipe.read({"name": "own", "data_root": str(folder), "corpora": corpora, "vocab": {"size": 300}, **changes})
+
+
+@pytest.mark.parametrize(
+    ("lines", "changes", "name", "words"),
+    [
+        (PLAIN, {}, "unicode", 10),
+        (CHINESE, {}, "unicode", 11),
+        (TOKENIZED, {}, "whitespace", 10),
+        (["no marks"] * 20, {}, "whitespace", 2),
+        (PLAIN, {"word_tokenizer": "whitespace"}, "whitespace", 8),
+        (TOKENIZED, {"word_tokenizer": "unicode"}, "unicode", 10),
+    ],
+)
+def test_words_are_found_as_the_text_shows(tmp_path, caplog, lines, changes, name, words):
+    caplog.set_level("INFO")
+    built = prepare(own_text(tmp_path, lines, **changes))
+    assert {corpus.word_tokenizer for corpus in built.train.values()} == {name}  # one for all text
+    assert int(built.train["xx"].take([0]).words.flat.max()) + 1 == words
+    said = [line for line in caplog.messages if "words are found by" in line]
+    assert [f"words are found by {name!r}" in line for line in said] == ([] if changes else [True])
+
+
+def test_changed_text_is_judged_again(tmp_path):
+    found = prepare(own_text(tmp_path, TOKENIZED)).train["xx"].word_tokenizer
+    write_lines(tmp_path / "train.xx", PLAIN)
+    os.utime(tmp_path / "train.xx", (1, 1))
+    assert (found, prepare(own_text(tmp_path, PLAIN)).train["xx"].word_tokenizer) == ("whitespace", "unicode")
+
+
 WORKERS = """
 name = "workers"
 seed = 3

@@ -343,7 +343,7 @@ class _Rows:
                 about = f"{_FILTER_FINDINGS.get(rule.name, 'dropped by this filter')} ({keys})"
                 yield Finding(level, rule.name, seen.count, self.count, about, tuple(seen.kept))
         for side in self.sides:
-            yield from side.findings()
+            yield from side.findings(word_tokenizer)
         if {side.tokenization for side in self.sides} == {"tokenized", "untokenized"}:
             about = "; ".join(f"{side.language}: {side.tokenization}" for side in self.sides)
             yield Finding("warning", "tokenized on one side", self.count, self.count, about)
@@ -465,7 +465,10 @@ class _Side:
         counts = {"words": self.words, "characters": self._characters, **quantiles, "max_words": self._max_words}
         return {**counts, "tokenization": self.tokenization}
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self, word_tokenizer: str) -> Iterator[Finding]:
+        if word_tokenizer == "whitespace" and self.tokenization == "untokenized":
+            about = f"{self.language}: 'home.' and 'home' are two words; 'unicode' or 'by_language' splits them"
+            yield Finding("note", "punctuation on words", self._attached, self._apart + self._attached, about)
         if self.tokenization == "mixed":
             about = f"{self.language}: some punctuation has a space before it; is tokenized and plain text mixed?"
             yield Finding("warning", "partly tokenized", self._apart, self._apart + self._attached, about)

@@ -20,6 +20,7 @@ from interlace.core.progress import Progress, no_progress
 from interlace.data.contamination import Contamination, ContaminationCheck, HeldOutSet, OverlapRules, find_contamination
 from interlace.data.filters import build_filters, sides
 from interlace.data.inspection import Finding, InspectionReport, Inspector, Level, Where
+from interlace.experiments.corpora import word_tokenizer_note, word_tokenizer_of
 from interlace.experiments.inputs import MissingInputs, missing_inputs
 from interlace.experiments.prepare import data_key, data_root
 from interlace.experiments.recipe import Recipe
@@ -28,7 +29,6 @@ from interlace.tasks import Task
 from interlace.tasks.common.files import MissingDataError
 from interlace.text import Text
 from interlace.text.scripts import UNSPACED, scripts_of
-from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
 log = logging.getLogger(__name__)
 
@@ -42,15 +42,15 @@ def check_recipe(recipe: Recipe, progress: Progress = no_progress) -> list[Inspe
     contamination = ContaminationCheck()
     dev_text: dict[tuple[str, str], list[str]] = {}  # by corpus and language
     rules = {rule.name: rule for rule in build_filters(recipe.filters)}
-    inspector = Inspector(
-        WORD_TOKENIZERS.build(recipe.word_tokenizer), rules, progress, partial(_unknown_script, recipe)
-    )
+    inspector = Inspector(word_tokenizer_of(recipe, root), rules, progress, partial(_unknown_script, recipe))
 
     def hold_out(name: str) -> Callable[[Text, Callable[[int], str]], None]:
         return lambda text, _where: dev_text.setdefault((name, text.language), []).extend(text.lines)
 
     files = InspectionReport("files", {}, list(_missing_files(missing)))
     reports = [files] if files.findings else []
+    if note := word_tokenizer_note(recipe, root):
+        reports.append(InspectionReport("words", {}, [Finding("note", "word tokenizer", 1, 1, note)]))
     for split in ("dev", "train"):
         if split == "train":
             for place, held in held_out_text(recipe).sets.items():

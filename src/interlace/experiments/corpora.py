@@ -5,12 +5,13 @@ phrases by the alignments and the extraction rules.
 """
 
 import inspect
+import json
 import logging
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from importlib.resources import files
 from itertools import combinations
@@ -32,12 +33,13 @@ from interlace.data.alignments import PhraseStore, WordAlignments
 from interlace.data.build import filtered_text
 from interlace.data.cache import cached, content_key
 from interlace.data.corpus import ParallelCorpus
-from interlace.data.filters import Filter, build_filters
-from interlace.data.inspection import is_untokenized
+from interlace.data.filters import Filter, build_filters, sides
+from interlace.data.inspection import AUTO, is_untokenized, word_tokenizer_for
 from interlace.experiments.recipe import CorpusGroup, Recipe
 from interlace.experiments.sections import AlignSettings, names_of
+from interlace.readers import READERS
 from interlace.text import Text, TextPairs
-from interlace.text.word_tokenizers import WORD_TOKENIZERS
+from interlace.text.word_tokenizers import WORD_TOKENIZERS, WordTokenizer
 
 log = logging.getLogger(__name__)
 
@@ -50,16 +52,61 @@ def text_key(recipe: Recipe, group: CorpusGroup, corpus: str, split: str, root: 
         "reader": group.reader,
         **group.subset_key(split),
         "files": [content_key(path) for path in group.files(split, corpus, root)],
-        "word_tokenizer": words_key(recipe, languages),
+        "word_tokenizer": words_key(recipe, languages, root),
         "normalization": recipe.normalization.dump(),
         "filters": [[rule.name, rule.dump()] for rule in filters_of(recipe, split)],
     }
 
 
-def words_key(recipe: Recipe, languages: list[str]) -> list[str]:
+def words_key(recipe: Recipe, languages: list[str], root: Path) -> list[str]:
     """Return everything that words depend on: the word tokenizer, and the package versions for each language."""
-    word_tokenizer = WORD_TOKENIZERS.build(recipe.word_tokenizer)
-    return [recipe.word_tokenizer, *(word_tokenizer.of(language).package_versions for language in languages)]
+    word_tokenizer = word_tokenizer_of(recipe, root)
+    return [word_tokenizer.name, *(word_tokenizer.of(language).package_versions for language in languages)]
+
+
+def word_tokenizer_of(recipe: Recipe, root: Path) -> WordTokenizer:
+    """Return the recipe's word tokenizer; `auto` is chosen by the first rows of all training text.
+
+    All text of a recipe has the same one, so that words of corpora, alignments and dictionaries agree. Derived text
+    follows its originals.
+    """
+    if recipe.word_tokenizer != AUTO:
+        return WORD_TOKENIZERS.build(recipe.word_tokenizer)
+    names = set[str]()
+    for group in recipe.corpora.values():
+        for corpus in group.trained:
+            if not recipe.derived.keys() & {*corpus.split("-")}:
+                names.add(_suitable(group, corpus, root))
+    return WORD_TOKENIZERS.build("unicode" if "unicode" in names else "whitespace")
+
+
+def word_tokenizer_note(recipe: Recipe, root: Path) -> str:
+    """Say which word tokenizer `auto` means for a recipe; empty for one that is named."""
+    if recipe.word_tokenizer != AUTO or not recipe.corpora:
+        return ""
+    name = word_tokenizer_of(recipe, root).name
+    why = "text is untokenized" if name == "unicode" else "no text is recognized as untokenized"
+    return f"words are found by {name!r}, since {why}; word_tokenizer = NAME in the recipe sets another"
+
+
+def _suitable(group: CorpusGroup, corpus: str, root: Path) -> str:
+    """Return the name of the word tokenizer that suits the first rows of a corpus; empty if they cannot be read.
+
+    Whoever reads the whole corpus reports such an error, with its place.
+    """
+    try:
+        files = group.files("train", corpus, root)
+        changed = tuple(path.stat().st_mtime_ns if path.is_file() else 0 for path in files)
+        return _suitable_for(json.dumps(group.reader), tuple(files), changed, tuple(corpus.split("-")))
+    except DataError:
+        return ""
+
+
+@lru_cache(maxsize=4096)
+def _suitable_for(reader: str, files: tuple[Path, ...], _changed: tuple[int, ...], languages: tuple[str, ...]) -> str:
+    first = next(READERS.build(json.loads(reader)).read_chunks(list(files), list(languages)), None)
+    texts = [] if first is None else sides(first)
+    return word_tokenizer_for(*(Text.of(text.lines, text.language) for text in texts))
 
 
 @cache
@@ -95,7 +142,7 @@ def side_texts(recipe: Recipe, group: CorpusGroup, corpus: str, side: int, root:
 
 
 def _sources(recipe: Recipe, group: CorpusGroup, corpus: str, root: Path) -> Any:
-    languages, word_tokenizer = corpus.split("-"), WORD_TOKENIZERS.build(recipe.word_tokenizer)
+    languages, word_tokenizer = corpus.split("-"), word_tokenizer_of(recipe, root)
     chunks = group.reading().read_chunks(group.files("train", corpus, root), languages)
     return chunks, len(languages), word_tokenizer, recipe.normalization, Counter(), filters_of(recipe, "train")
 

@@ -37,7 +37,15 @@ from interlace.derived.common.folder import (
     OriginalFiles,
     write_folder,
 )
-from interlace.experiments.corpora import code_hash, corpora_with, filters_of, plugin_hash, side_texts, words_key
+from interlace.experiments.corpora import (
+    code_hash,
+    corpora_with,
+    filters_of,
+    plugin_hash,
+    side_texts,
+    word_tokenizer_of,
+    words_key,
+)
 from interlace.experiments.recipe import CorpusGroup, Recipe
 from interlace.experiments.sections import AlignSettings, files_of, names_of
 from interlace.readers import READERS
@@ -152,7 +160,8 @@ def _noting(problems: dict[str, None]) -> Iterator[None]:
 def _write(recipe: Recipe, root: Path, name: str, wanted: list[FolderFile], into: Path) -> None:
     language = recipe.derived[name]
     chain = language.located(root, name)
-    derivation = Derivation(name, language.of, chain, language.seed, recipe.word_tokenizer, recipe.normalization)
+    words = word_tokenizer_of(recipe, root).name
+    derivation = Derivation(name, language.of, chain, language.seed, words, recipe.normalization)
     log.info("deriving %s: %d files", name, len(wanted))
     try:
         write_folder(derivation, wanted, into)
@@ -175,7 +184,7 @@ def _key(recipe: Recipe, root: Path, name: str, wanted: list[FolderFile]) -> dic
         "of": language.of,
         "transformations": _described_chain(recipe, root, name),
         "seed": language.seed,
-        "word_tokenizer": words_key(recipe, [language.of]),
+        "word_tokenizer": words_key(recipe, [language.of], root),
         "normalization": recipe.normalization.dump(),
         "version": code_hash(*_CODE),
     }

@@ -27,7 +27,7 @@ from interlace.data.corpus import Corpus
 from interlace.data.vocab import Vocab
 from interlace.embeddings import SUBWORDS, EmbeddingSources, WordVectors
 from interlace.embeddings.concat import Interleaved
-from interlace.experiments.corpora import corpora_with, side_texts, text_key, vector_dictionaries
+from interlace.experiments.corpora import corpora_with, side_texts, text_key, vector_dictionaries, word_tokenizer_note
 from interlace.experiments.inputs import check_inputs
 from interlace.experiments.mixing import write_dictionaries
 from interlace.experiments.prepare import data_root, prepare
@@ -94,9 +94,11 @@ def _sources(recipe: Recipe, settings: EmbeddingSettings) -> tuple[EmbeddingSour
         raise SettingsError(
             f"recipe {recipe.name!r} has no [corpora] to learn word vectors from; add them, or set embeddings.vectors"
         )
-    if settings.units == "subwords":
+    if settings.units == "subwords":  # `prepare` logs the word tokenizer
         vocab, lines = token_lines(recipe)
         return EmbeddingSources(texts={SUBWORDS: lines}), vocab
+    if note := word_tokenizer_note(recipe, root):
+        log.info("%s", note)
     return EmbeddingSources(texts={language: _words(recipe, language, root) for language in recipe.languages}), None
 
 

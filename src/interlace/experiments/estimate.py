@@ -24,6 +24,7 @@ from interlace.core.schedules import value_at, values_of
 from interlace.data import Sentences
 from interlace.data.tokenizer_training import ROLES, word_level_tokenizer
 from interlace.data.vocab import Vocab
+from interlace.experiments.corpora import word_tokenizer_note
 from interlace.experiments.inputs import missing_inputs
 from interlace.experiments.mixing import with_limited_lengths
 from interlace.experiments.prepare import corpus_files
@@ -36,6 +37,7 @@ from interlace.objectives import Resources
 from interlace.objectives.back_translation import BackTranslation
 from interlace.objectives.common.losses import MAX_LOGITS, vocabulary_loss
 from interlace.objectives.common.seq2seq import Seq2SeqObjective
+from interlace.readers import is_hub
 from interlace.training.device import accelerator_for, peak_flops, training_flops
 
 if TYPE_CHECKING:
@@ -122,7 +124,17 @@ def estimate(recipe: Recipe) -> Estimate:
     missing = missing_inputs(recipe)
     notes += [*missing.training, *missing.evaluation]
     notes += [f"no plot of word vectors: {message}" for message in missing.skipped]
+    if not missing.training and (words := _words_note(recipe)):
+        notes.append(words)
     return Estimate(recipe.name, train.steps, a_step, a_step * train.steps, text, cost, notes)
+
+
+def _words_note(recipe: Recipe) -> str:
+    """Return the note on the word tokenizer; a data set of the hub is not downloaded for it."""
+    patterns = [pattern for group in recipe.corpora.values() for pattern in group.train]
+    if recipe.toy is not None or any(map(is_hub, patterns)):
+        return ""
+    return word_tokenizer_note(recipe, recipe.root)
 
 
 def _cost(recipe: Recipe, tokens: int) -> ModelCost:

@@ -34,6 +34,8 @@ from interlace.experiments.corpora import (
     side_texts,
     text_key,
     with_alignments,
+    word_tokenizer_note,
+    word_tokenizer_of,
     words_key,
 )
 from interlace.experiments.recipe import CorpusGroup, Recipe, tokenizer_of
@@ -41,7 +43,6 @@ from interlace.experiments.sections import VocabSettings
 from interlace.models.token_embeddings import check_vectors
 from interlace.readers import is_hub
 from interlace.text.lines import FileLines
-from interlace.text.word_tokenizers import WORD_TOKENIZERS
 from interlace.toy import toy_version, write_toy
 from interlace.toy.languages import LANGUAGES
 
@@ -93,6 +94,8 @@ def prepare(recipe: Recipe, vocab: Vocab | None = None, *, dev: bool = True) -> 
     Raise a DataError if the data root is missing, or a reader cannot read a file.
     """
     root = data_root(recipe)
+    if note := word_tokenizer_note(recipe, root):
+        log.info("%s", note)
     vocab = vocab or prepare_vocab(recipe)
     train: dict[str, AnyCorpus] = {}
     held_out: dict[str, AnyCorpus] = {}
@@ -247,7 +250,8 @@ def _vocab_key(recipe: Recipe, root: Path) -> dict[str, Any]:
     key = {**recipe.vocab.learning_key(), "corpora": {}, "normalization": recipe.normalization.dump(), "text": text}
     key |= {"version": 2}  # of what is learned from the same text
     if recipe.filters:
-        key |= {"filters": [list(item) for item in recipe.filters.items()], "words": words_key(recipe, list(text))}
+        words = words_key(recipe, list(text), root)
+        key |= {"filters": [list(item) for item in recipe.filters.items()], "words": words}
     return key
 
 
@@ -337,7 +341,7 @@ class _Source:
 
     def _build(self, paths: list[Path] | list[FileLines], into: Path) -> None:
         reader, normalization = self.group.reading(self.split), self.recipe.normalization
-        word_tokenizer = WORD_TOKENIZERS.build(self.recipe.word_tokenizer)
+        word_tokenizer = word_tokenizer_of(self.recipe, self.root)
         rules, languages = filters_of(self.recipe, self.split), self.corpus.split("-")
         build_corpus(reader, paths, languages, self.vocab, word_tokenizer, normalization, into, rules)
 

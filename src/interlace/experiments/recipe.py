@@ -15,6 +15,7 @@ from interlace.core.settings import Settings
 from interlace.core.store import ConfigStore, change
 from interlace.data import Pairs
 from interlace.data.filters import build_filters
+from interlace.data.inspection import AUTO
 from interlace.embeddings import is_text_file
 from interlace.experiments.sections import (
     AlignSettings,
@@ -127,7 +128,11 @@ class Recipe(Settings):
         {}, description="Derived languages by name; their files are generated."
     )
     normalization: Normalization = Field(default_factory=Normalization, description="Text normalization.")
-    word_tokenizer: str = Field("whitespace", description="Word tokenizer: see `interlace list`.")
+    word_tokenizer: str = Field(
+        AUTO,
+        description="Word tokenizer: see `interlace list`. 'auto': 'unicode' if training text is untokenized, else "
+        "'whitespace'.",
+    )
     corpora: dict[Name, CorpusGroup] = Field({}, description="Corpora by group; none: the recipe only evaluates.")
     filters: dict[str, dict[str, Any]] = Field({}, description="Filters of training text in order: settings by name.")
     align: AlignSettings | None = Field(None, description="Word alignment; default: only if an objective needs it.")
@@ -148,9 +153,10 @@ class Recipe(Settings):
                 "data_root: a recipe with a [toy] section does not read it; remove one of them (to evaluate a model on "
                 "other data: --recipe)"
             )
-        word_tokenizer = WORD_TOKENIZERS.build(self.word_tokenizer)
-        for language in self.languages:
-            word_tokenizer.of(language)
+        if self.word_tokenizer != AUTO:
+            word_tokenizer = WORD_TOKENIZERS.build(self.word_tokenizer)
+            for language in self.languages:
+                word_tokenizer.of(language)
         build_filters(self.filters)
         for group in self.corpora.values():
             group.reading()
