@@ -48,5 +48,9 @@ def test_rows_with_an_empty_sentence_are_left_out_and_counted(tmp_path, vocab, c
     path = f"pawsx/{split}-en.tsv"
     write(tmp_path, path, ("", "reads", "1"), ("letters", "the letters", "0"), ("the doctor", " ", "1"))
     with caplog.at_level(logging.INFO, "interlace"):
-        assert Pawsx().examples(split, "en", vocab, tmp_path).labels.tolist() == [0]
+        labels = Pawsx().examples(split, "en", vocab, tmp_path).labels.tolist()
+    if split == "test":  # a translation that failed counts
+        assert labels == [1, 0, 1]
+        return
+    assert labels == [0]
     assert "2 rows with an empty or untranslated (NS) sentence left out" in caplog.text

@@ -30,6 +30,6 @@ class Pawsx(PairClassificationTask):
         """Return the language twice, once for each column."""
         return [query.language] * 2
 
-    def is_readable(self, *sentences: str) -> bool:
+    def is_readable(self, split: str, *sentences: str) -> bool:
         """Return whether both sentences are translated."""
-        return super().is_readable(*sentences) and _UNTRANSLATED not in map(str.strip, sentences)
+        return super().is_readable(split, *sentences) and _UNTRANSLATED not in map(str.strip, sentences)

@@ -97,14 +97,15 @@ class ClassificationTask(FineTuneTask):
     def read_chunks(self, query: FileQuery) -> Chunks[Any]:
         """Read the rows that can be classified, and count the others; raise a DataError if there is none.
 
-        Rows with an empty sentence occur in machine-translated training files, as those of PAWS-X and XNLI.
+        Rows with an empty sentence occur in machine-translated training files, as those of PAWS-X and XNLI. Test rows
+        with one are kept: a translation that failed costs its score.
         """
         chunks = super().read_chunks(query)
         readable_chunks = []
         for path, chunk in chunks:
             sides = (chunk,) if isinstance(chunk, Text) else (chunk.source, chunk.target)
             rows = list(zip(*(side.lines for side in sides), strict=True))
-            readable = np.array([self.is_readable(*row) for row in rows], np.bool_)
+            readable = np.array([self.is_readable(query.split, *row) for row in rows], np.bool_)
             log_notes(self.name, path, {f"rows with {self.unreadable} left out": int((~readable).sum())})
             if readable.any():
                 readable_chunks.append((path, chunk.where(readable)))
@@ -112,9 +113,9 @@ class ClassificationTask(FineTuneTask):
             raise DataError(f"{self.name}: {chunks[0][0]}: all rows have {self.unreadable}")
         return readable_chunks
 
-    def is_readable(self, *sentences: str) -> bool:
-        """Return whether the sentences of a row can be classified: no one is empty."""
-        return all(sentence.strip() for sentence in sentences)
+    def is_readable(self, split: str, *sentences: str) -> bool:
+        """Return whether a row of a split can be classified: outside of test sets no sentence is empty."""
+        return split == "test" or all(sentence.strip() for sentence in sentences)
 
     def head(self) -> Classifier:
         """Return a classifier of the labels."""
