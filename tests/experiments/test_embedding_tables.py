@@ -34,6 +34,7 @@ RECIPE = {
 }
 MODEL = {
     "name": "initialization",
+    "word_tokenizer": "whitespace",
     "corpora": {"text": {"languages": ["en"], "train": "mono.en"}},
     "model": {"shape": {"layers": 1, "width": 8, "heads": 1, "max_length": 16, "init_std": 0.1}},
     "objectives": {"mlm": {"max_length": 16}},
