@@ -2,9 +2,9 @@
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,11 @@ from pydantic import Field
 from interlace.derived import DerivedText, Transformation
 from interlace.derived.common.layout import relettered
 from interlace.text import Text
+from interlace.text.running import is_tight
 
+_T = TypeVar("_T")
 _ASCII = 128
+_LAST_SCRIPT = 0xE0000  # control characters, variation selectors and private characters follow
 
 
 class Transliterate(Transformation):
@@ -59,8 +62,8 @@ class Transliterate(Transformation):
 # code point, take Armenian letters and then those of the next scripts. Letters without case map to syllabaries,
 # Han characters to rare Han characters, digits to digits and marks to marks, so that tokenizers treat them alike: marks
 # and symbols of ASCII, which BERT separates, to punctuation; others to punctuation, symbols or wide symbols. Targets
-# map back: the map is its own inverse, and no two words can become one. Combining marks of South Asia map to others of
-# their kind; other combining characters, control characters, and those beyond the capacity of the targets stay.
+# map back: the map is its own inverse, and no two words can become one. Characters without a target in these tables,
+# such as combining marks, map to others of their kind (see `_remaining_map`). Control characters stay.
 # Pairs of upper- and lower-case letters: (first upper, first lower, count).
 _CASED = (
     (0x531, 0x561, 38),  # Armenian
@@ -73,6 +76,7 @@ _CASED = (
     (0x118A0, 0x118C0, 32),
     (0x1E900, 0x1E922, 34),
     (0x16E40, 0x16E60, 32),
+    (0x10C80, 0x10CC0, 51),
 )
 _SOURCE_CASED = (
     *(range(0x61, 0x7B), range(0xDF, 0x180), range(0x3AC, 0x3D0), range(0x430, 0x460), range(0x1EA0, 0x1F00)),
@@ -84,11 +88,12 @@ _SYLLABLES = (
     *(range(0x1401, 0x166D), range(0x12000, 0x1239A), range(0x13000, 0x1342F), range(0x14400, 0x14647)),
     *(range(0x17000, 0x187F8), range(0x18800, 0x18CD6), range(0x16800, 0x16A39), range(0x1B170, 0x1B2FC)),
     *(range(0x10600, 0x10737), range(0x10000, 0x100FB), range(0x12480, 0x12544), range(0xA500, 0xA60C)),
+    range(0x1E800, 0x1E8C5),
 )
 _HAN, _RARE_HAN = range(0x4E00, 0xA000), 0x20000
 _KANA, _RARE_KANA = range(0x3041, 0x30FF), 0x26000
 # Letters of scripts with case that have no pair, or for which no pair is left.
-_SOURCE_UNPAIRED = (range(0xAA, 0x530), range(0x1D00, 0x2000), range(0x2C80, 0x2CE4))
+_SOURCE_UNPAIRED = (range(0xAA, 0x530), range(0x1D00, 0x2000))
 _UNPAIRED = (
     *(range(0x16F00, 0x16F4B), range(0x1BC00, 0x1BC6B), range(0x10280, 0x1029D), range(0x102A0, 0x102D1)),
     *(range(0x10300, 0x10320), range(0x10350, 0x10376), range(0x10380, 0x1039E), range(0x103A0, 0x103C4)),
@@ -96,13 +101,13 @@ _UNPAIRED = (
     *(range(0x110D0, 0x110E9), range(0x11183, 0x111B3), range(0x11600, 0x11630), range(0x11680, 0x116AB)),
     *(range(0xA6A0, 0xA6E6), range(0x2D80, 0x2DDF), range(0xAB01, 0xAB2F)),
 )
-_SOURCE_COMBINING, _COMBINING = range(0x900, 0xE00), range(0x11000, 0x12000)
 _SOURCE_DIGITS = (0x30, 0x660, 0x6F0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66)
 _DIGITS = (0x104A0, 0x11066, 0x110F0, 0x11136, 0x111D0, 0x112F0, 0x114D0, 0x11650, 0x116C0, 0x118E0, 0x16A60, 0x16B50)
-_SOURCE_NUMBERS, _NUMBERS = (range(0xB2, 0xBF), range(0x2070, 0x218C), range(0x2460, 0x249C)), range(0x12400, 0x1246F)
+_SOURCE_NUMBERS = (range(0xB2, 0xBF), range(0x2070, 0x218C), range(0x2460, 0x249C))
+_NUMBERS = (range(0x12400, 0x1246F), range(0x10107, 0x10134))
 _SOURCE_MARKS = (
-    *(range(0x21, 0x7F), range(0xA0, 0x700), range(0x2010, 0x2190), range(0x2600, 0x2800), range(0x2190, 0x2500)),
-    *(range(0x3001, 0x3031), range(0xFF01, 0xFF66), range(0x900, 0xE00), range(0x25A0, 0x2600)),
+    *(range(0x21, 0x7F), range(0xA0, 0x700), range(0x2010, 0x2190), range(0x2600, 0x2800), range(0x2190, 0x2270)),
+    *(range(0x3001, 0x3031), range(0xFF01, 0xFF66), range(0x900, 0xE00)),
 )
 _PUNCTUATION = (
     *(range(0x115C1, 0x115D8), range(0xA9C1, 0xA9CE), range(0x11047, 0x1104E), range(0x11238, 0x1123E)),
@@ -116,6 +121,11 @@ _SYMBOLS = (range(0x1D800, 0x1DA00), range(0x1D000, 0x1D0F6), range(0x1D300, 0x1
 _WIDE_SYMBOLS = (range(0x1F400, 0x1F43F), range(0x1F442, 0x1F4FD))
 
 
+_COMMON_CLASSES = (7, 9, 220, 230)  # canonical combining classes of marks of many scripts
+_SELECTORS = ("VARIATION SELECTOR", "COMBINING GRAPHEME JOINER", "MONGOLIAN FREE VARIATION")  # no visible marks
+_WITH_CASE = ("L", "case")
+
+
 @cache
 def letter_map() -> dict[int, int]:
     """Return code point -> code point of letters, for `str.translate`; its own inverse.
@@ -126,42 +136,19 @@ def letter_map() -> dict[int, int]:
     targets = [(up + i, low + i) for up, low, count in _CASED for i in range(count)]
     sources = [pair for run in _SOURCE_CASED for code in run if (pair := _with_capital(code))]
     first: dict[int, int] = {}
-    for pair, new in zip(sources, targets, strict=False):
+    for pair, new in _pairs(sources, targets):
         first.update(zip(pair, new, strict=True))
-    unpaired = [code for code in _of("L", *_SOURCE_UNPAIRED) if code not in first]
-    first.update(zip(unpaired, _of("Lo", *_UNPAIRED), strict=False))
-    first.update(zip(_of("Lo", *_SOURCE_PLAIN), _of("Lo", *_SYLLABLES), strict=False))
+    unpaired = [code for code in _of("L", *_SOURCE_UNPAIRED) if code not in first and not _has_case(code)]
+    first.update(_pairs(unpaired, _of("Lo", *_UNPAIRED)))
+    first.update(_pairs(_of("Lo", *_SOURCE_PLAIN), _of("Lo", *_SYLLABLES)))
     for run, start in ((_HAN, _RARE_HAN), (_KANA, _RARE_KANA)):
         first.update({code: start + code - run[0] for code in _of("Lo", run)})
     return _both_ways(first)
 
 
-def _combining_map() -> dict[int, int]:
-    """Map vowel signs and other combining marks to those of the same category and canonical combining class.
-
-    Normalization thus keeps their order. Targets are in no decomposition, so it never joins them.
-    """
-    parts = {part for code in range(0x110000) for part in unicodedata.decomposition(chr(code)).split()}
-    targets: dict[tuple[str, int], list[int]] = defaultdict(list)
-    for code in _of("M", _COMBINING):
-        if f"{code:04X}" not in parts and not unicodedata.decomposition(chr(code)):
-            targets[_mark_class(code)].append(code)
-    sources: dict[tuple[str, int], list[int]] = defaultdict(list)
-    for code in _of("M", _SOURCE_COMBINING):
-        sources[_mark_class(code)].append(code)
-    first: dict[int, int] = {}
-    for mark_class, codes in sources.items():
-        first.update(zip(codes, targets[mark_class], strict=False))
-    return _both_ways(first)
-
-
-def _mark_class(code: int) -> tuple[str, int]:
-    return unicodedata.category(chr(code)), unicodedata.combining(chr(code))
-
-
 def _digit_map() -> dict[int, int]:
     digits = {old + i: new + i for old, new in zip(_SOURCE_DIGITS, _DIGITS, strict=True) for i in range(10)}
-    return _both_ways({**digits, **dict(zip(_of("N", *_SOURCE_NUMBERS), _of("N", _NUMBERS), strict=False))})
+    return _both_ways({**digits, **dict(_pairs(_of("N", *_SOURCE_NUMBERS), _of("N", *_NUMBERS)))})
 
 
 def _mark_map() -> dict[int, int]:
@@ -170,9 +157,56 @@ def _mark_map() -> dict[int, int]:
         wide = unicodedata.east_asian_width(chr(code)) in "WF"
         groups["wide" if wide else "P" if code < _ASCII else unicodedata.category(chr(code))[0]].append(code)
     targets = {"P": _of("P", *_PUNCTUATION), "S": _of("S", *_SYMBOLS), "wide": _of("S", *_WIDE_SYMBOLS)}
-    return _both_ways(
-        {old: new for kind, group in groups.items() for old, new in zip(group, targets[kind], strict=False)}
-    )
+    first: dict[int, int] = {}
+    for kind, sources in groups.items():
+        first.update(_pairs(sources, targets[kind]))
+    return _both_ways(first)
+
+
+def _remaining_map(mapped: Collection[int]) -> dict[int, int]:
+    """Map the letters, marks, numbers, punctuation and symbols that are not in `mapped`: no table lists them.
+
+    Of each kind, in the order of code points, the first half maps to the second, in which rare scripts are. The last
+    character of an odd number stays, and so do characters that normalization replaces.
+    """
+    kinds: dict[tuple[str | int | bool, ...], list[int]] = defaultdict(list)
+    for code in range(_ASCII, _LAST_SCRIPT):
+        if code not in mapped and (kind := _kind(code)):
+            kinds[kind].append(code)
+    first: dict[int, int] = {}
+    for kind, codes in kinds.items():
+        half = len(codes) // 2
+        for old, new in zip(codes[:half], codes[half : 2 * half], strict=True):
+            first[old] = new
+            if kind == _WITH_CASE:
+                first[ord(chr(old).upper())] = ord(chr(new).upper())
+    return _both_ways(first)
+
+
+def _kind(code: int) -> tuple[str | int | bool, ...] | None:
+    """Return what a character has in common with its replacement; None for characters that stay."""
+    character = chr(code)
+    category = unicodedata.category(character)
+    if not unicodedata.is_normalized("NFC", character):
+        return None
+    if category[0] == "L":
+        if not _has_case(code):
+            return "L", is_tight(character)
+        return _WITH_CASE if _with_capital(code) else None  # a capital goes with its lower-case letter
+    if category[0] == "M" and not unicodedata.name(character).startswith(_SELECTORS):
+        # Normalization sorts marks by their class. Marks of a class of one script map to class 0, which stays in place.
+        combining_class = unicodedata.combining(character)
+        return category, is_tight(character), combining_class if combining_class in _COMMON_CLASSES else 0
+    if category[0] == "N":
+        return "N", is_tight(character), unicodedata.decimal(character, -1)
+    if category[0] in "PS":
+        return category[0], is_tight(character)
+    return None
+
+
+def _pairs(sources: Sequence[_T], targets: Sequence[_T]) -> list[tuple[_T, _T]]:
+    """Return each source with its target; raise ValueError if there are fewer targets than sources."""
+    return list(zip(sources, targets[: len(sources)], strict=True))
 
 
 def _both_ways(first: dict[int, int]) -> dict[int, int]:
@@ -186,6 +220,13 @@ def _with_capital(lower: int) -> tuple[int, int] | None:
     return (ord(capital), lower) if len(capital) == 1 and capital != letter and capital.lower() == letter else None
 
 
+def _has_case(code: int) -> bool:
+    """Return whether a letter is one of a pair of an upper- and a lower-case letter."""
+    lower = chr(code).lower()
+    pair = _with_capital(ord(lower)) if len(lower) == 1 else None
+    return pair is not None and code in pair
+
+
 def _of(category: str, *runs: range) -> list[int]:
     return [code for run in runs for code in run if unicodedata.category(chr(code)).startswith(category)]
 
@@ -193,12 +234,10 @@ def _of(category: str, *runs: range) -> list[int]:
 @cache
 def character_table(keep_punctuation: bool, keep_digits: bool) -> NDArray[np.uint32]:
     """(0x110000,) the replacement of each code point; most stay."""
+    every = letter_map() | _mark_map() | _digit_map()
+    every |= _remaining_map(every)
+    kept = "P" * keep_punctuation + "S" * keep_punctuation + "N" * keep_digits
+    new = {old: target for old, target in every.items() if unicodedata.category(chr(old))[0] not in kept}
     table = np.arange(0x110000, dtype=np.uint32)
-    new = (
-        letter_map()
-        | _combining_map()
-        | ({} if keep_punctuation else _mark_map())
-        | ({} if keep_digits else _digit_map())
-    )
     table[list(new)] = list(new.values())
     return table
