@@ -72,3 +72,15 @@ def test_scores_of_a_previous_version_of_the_model_are_discarded(tmp_path, caplo
     store = ScoreStore(tmp_path, model="bert", model_key="2")
     assert not store.holds([PLACE], replace(IDENTITY, model="2"))
     assert "discarding 1 scores of a previous version of this model" in caplog.text
+
+
+def test_rows_are_sorted_whatever_was_scored_first(tmp_path):
+    store = ScoreStore(tmp_path, model="bert", model_key="1")
+    places = [("xnli", 0), ("pos", 1), ("pos", 0)]
+    for task, seed in places:
+        place = (task, seed, "zero-shot", "de")
+        store.put([place], replace(IDENTITY, model="1"), [{**ROW, "task": task, "seed": seed}])
+        store.requested.append(place)
+    rows = json.loads((tmp_path / "scores.json").read_text())
+    assert [(row["task"], row["seed"]) for row in rows] == sorted(places)
+    assert [(row["task"], row["seed"]) for row in store.requested_rows()] == places

@@ -268,7 +268,8 @@ class ScoreStore:
     def put(self, places: Collection[Place], identity: ScoreIdentity, rows: Sequence[Score]) -> None:
         """Store rows in place of those at these places."""
         others = [row for row in self._rows if place_of(row) not in places]
-        self._rows = others + [{**row, **self._model, **identity.columns} for row in rows]
+        stored = others + [{**row, **self._model, **identity.columns} for row in rows]
+        self._rows = sorted(stored, key=lambda row: place_of(row)[:2])  # whatever was scored first
         self._write()
 
     def add(self, facts: Mapping[tuple[str, str], Mapping[str, Any]]) -> None:
@@ -282,9 +283,9 @@ class ScoreStore:
             self._write()
 
     def requested_rows(self) -> list[Score]:
-        """Return the rows at the requested places."""
-        wanted = set(self.requested)
-        return [row for row in self._rows if place_of(row) in wanted]
+        """Return the rows at the requested places, in their order."""
+        by_place = {place_of(row): row for row in self._rows}
+        return [by_place[place] for place in dict.fromkeys(self.requested) if place in by_place]
 
     def _write(self) -> None:
         if self._writes:
