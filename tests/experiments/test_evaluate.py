@@ -248,6 +248,18 @@ def test_failing_tasks_do_not_stop_the_others(target, monkeypatch):
         run(target, ["pos"], seeds=1)
 
 
+def test_the_log_names_what_is_scored_in_which_languages(target, made, caplog):
+    with caplog.at_level("INFO", logger="interlace"):
+        run(target, ["pos", "retrieval"], seeds=1)
+    messages = [record.getMessage() for record in caplog.records]
+    assert "fine-tuning pos on en, seed 0, to score en, de, es, hi" in messages
+    assert [line for line in messages if "retrieval" in line][:3] == [
+        "scoring retrieval (de)",
+        "scoring retrieval (es)",
+        "scoring retrieval (hi)",
+    ]
+
+
 def test_scores_record_contamination_and_unknown_training_text(target, made, monkeypatch):
     told = {"exact": 0.0, "ngram": 1.5, "n": 8, "unknown": ["mbert"]}
     leak = {"task": "retrieval", "language": "de", "shown": [], **told}

@@ -18,7 +18,7 @@ def demo(
     changes: Changes = [],
 ) -> None:
     """Compare MLM, ALM (translations) and ALIGN-MLM (dictionary) on the toy corpus, in minutes."""
-    from interlace.cli.common.progress import training_bar
+    from interlace.cli.common.progress import fine_tuning_bar, training_bar
     from interlace.experiments.evaluate import evaluate, target_of
     from interlace.experiments.pretrain import pretrain
     from interlace.experiments.recipe import read_recipe
@@ -32,10 +32,10 @@ def demo(
         steps = read_recipe(name).train.steps * 2 // 3  # enough to see differences, in six minutes without AVX-512
         recipe = read_recipe(name, {"train.steps": str(steps), **parse_changes(changes)})
         run = into / recipe.name
-        with training_bar(f"pre-training {recipe.name}", recipe.train.steps) as watch:
+        with training_bar(f"pre-training {recipe.name}") as watch:
             pretrain(recipe, run, watch)
-        with training_bar("fine-tuning", None) as watch:
-            scores[recipe.name] = evaluate(target_of(str(run)), TASKS, callback=lambda _task, _seed: watch)
+        with fine_tuning_bar() as watch:
+            scores[recipe.name] = evaluate(target_of(str(run)), TASKS, callback=watch)
     page = write_report([into / name for name in scores], into / "report.html")
     tables = (table_of_entries(rows, name, run=name, system=name, label=name) for name, rows in scores.items())
     print_table(overview(ScoreTable(row for table in tables for row in table)))

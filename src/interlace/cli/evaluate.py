@@ -44,7 +44,7 @@ def evaluate(
 ) -> None:
     """Fine-tune on the source language and score every language; probing tasks measure the model without training."""
     load_plugins(code)
-    from interlace.cli.common.progress import training_bar
+    from interlace.cli.common.progress import fine_tuning_bar
     from interlace.experiments.evaluate import IncompleteError, target_of
     from interlace.experiments.evaluate import evaluate as run
     from interlace.experiments.recipe import change_recipe, read_recipe
@@ -63,9 +63,9 @@ def evaluate(
     if on and not names:
         raise SettingsError(f"--tasks is empty; the recipe has {', '.join(target.recipe.evaluate.tasks) or 'none'}")
     failed = None
-    with training_bar("fine-tuning", None) as bar:
+    with fine_tuning_bar() as watch:
         try:
-            rows = run(target, names, seeds, lambda _name, _seed: bar)
+            rows = run(target, names, seeds, watch)
         except IncompleteError as error:
             rows, failed = error.rows, error
     if as_json:

@@ -51,7 +51,7 @@ def pretrain(
         return
     from interlace.experiments.pretrain import pretrain as run
 
-    with training_bar(read.name, read.train.steps) as watch:
+    with training_bar(read.name) as watch:
         model = run(read, into, watch)
     print_line(model)
 

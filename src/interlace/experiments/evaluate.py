@@ -272,7 +272,7 @@ def _score_missing(
     if store.holds(places, identity):
         store.drop(job.name, identities)
     else:
-        log.info("scoring %s, seed %d", job.name, job.seed)
+        log.info("%s", _announcement(job, run))
         _check_unchanged(target.model, identity.model)
         sweep = _sweeps(target, job.name) / f"{job.key}.{identity.files}.{job.seed}" if run.train_languages else None
         rows = score_within_memory(replace(job, sweep=sweep) if sweep else job, run)
@@ -283,6 +283,14 @@ def _score_missing(
             remove_sweep(sweep)
     store.requested += places
     return error
+
+
+def _announcement(job: EvaluationJob, run: FineTuneRun) -> str:
+    """Return what is about to be computed, with its languages."""
+    languages = ", ".join(dict.fromkeys(language for _, language in run.items))
+    if not run.train_languages:
+        return f"scoring {job.name} ({languages})"
+    return f"fine-tuning {job.name} on {', '.join(run.train_languages)}, seed {job.seed}, to score {languages}"
 
 
 def _places(job: EvaluationJob, run: FineTuneRun) -> list[Place]:

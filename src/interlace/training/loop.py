@@ -71,6 +71,7 @@ class TrainingStep:
     flops: floating-point operations of the matrix products, without what gradient checkpointing repeats; 0: unknown.
     peak_share: of the peak that the processes' GPUs reach in a large matrix product; None on a CPU.
     memory: peak of this process so far, in bytes: of the GPU's, else resident.
+    last: number of the last update of the training; 0: unknown.
     """
 
     index: int
@@ -88,6 +89,7 @@ class TrainingStep:
     flops: float = 0.0
     peak_share: float | None = None
     memory: int = 0
+    last: int = 0
 
     @property
     def skipped(self) -> bool:
@@ -338,6 +340,7 @@ def _read(training: Training, pending: list[_Update], counter: StepCounts) -> li
         step = TrainingStep(
             update.draw.step, update.source.objective, update.source.corpus, losses, counts, tokens, update.rate, norm,
             seconds=0, waited=update.waited, rows=rows, languages=languages, flops=update.flops * tokens,
+            last=training.last,
         )  # fmt: skip
         read.append((step, bool(ending)))
     return read

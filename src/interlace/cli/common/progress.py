@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.markup import escape
@@ -66,13 +67,16 @@ def watching() -> Iterator[Callable[..., None]]:
 
 
 @contextmanager
-def training_bar(title: str, total: int | None) -> Iterator[Callable[[TrainingStep], None]]:
-    """Show tokens per second, remaining time and smoothed losses; yields the callback that advances the bar."""
+def training_bar(title: str) -> Iterator[Callable[..., None]]:
+    """Show tokens per second, remaining time and smoothed losses.
+
+    Yields the callback that advances the bar; it takes a step, and a title if this is not the training of `title`.
+    """
     losses: dict[str, float] = {}
     speed, last = 0.0, 0
     with resume_hint(), watching() as show:
 
-        def watch(step: TrainingStep) -> None:
+        def watch(step: TrainingStep, title: str = title) -> None:
             nonlocal speed, last
             if step.index <= last:  # another training run
                 losses.clear()
@@ -88,9 +92,16 @@ def training_bar(title: str, total: int | None) -> Iterator[Callable[[TrainingSt
             rate = f"  {step.flops / max(step.seconds, 1e-9) / 1e12:.3g} TFLOP/s{peak}" if step.flops else ""
             memory = f"  {step.memory / 1e9:.1f} GB"
             waiting = f"  waiting {step.waited / max(step.seconds, 1e-9):.0%}"
-            show(title, step.index, total or 0, f"{speed / 1000:.1f}k tokens/s{shown}{memory}{rate}{waiting}")
+            show(title, step.index, step.last, f"{speed / 1000:.1f}k tokens/s{shown}{memory}{rate}{waiting}")
 
         yield watch
+
+
+@contextmanager
+def fine_tuning_bar() -> Iterator[Callable[[str, int], Callable[[TrainingStep], None]]]:
+    """Yield a function that returns the callback for the fine-tuning of a task with a seed."""
+    with training_bar("fine-tuning") as watch:
+        yield lambda task, seed: partial(watch, title=f"fine-tuning {task}, seed {seed}")
 
 
 @contextmanager
