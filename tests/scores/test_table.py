@@ -48,6 +48,8 @@ def test_majority_class_is_named_by_task():
     assert table_of_entries(rows).majority_note() == "Accuracy of the most frequent class: xnli 33.3 to 40.0 %."
     assert table_of_entries(rows[1:]).majority_note() == "Accuracy of the most frequent class: xnli 33.3 %."
     assert table_of_entries([entry]).majority_note() == ""
+    identification = [{**rows[0], "scores": {"accuracy": 50.0, "majority class": 100.0}, "tuning": {"chance": 25.0}}]
+    assert table_of_entries(identification).majority_note() == "Accuracy of the most frequent class: xnli 25.0 %."
 
 
 def test_json_and_arrow_keep_every_column():

@@ -197,7 +197,43 @@ def test_collapsed_models_are_stopped_and_logged(cell, root, caplog):
     rows = score_job(cell(epochs=20, learning_rate=3e-3, seen=seen))
     assert all(row["tuning"]["collapsed"] for row in rows)
     assert len(seen) < rows[0]["tuning"]["steps"]
-    assert "learning rate 0.003: collapsed: at step" in caplog.text
+    assert f"learning rate 0.003: collapsed: at update {len(seen)} of 40 " in caplog.text
+    assert "try more than 40 updates" in caplog.text
+
+
+def test_advice_names_few_updates_and_a_rate_for_small_models(cell, caplog):
+    score_job(cell(epochs=4, learning_rate=1e-2))
+    assert caplog.text == ""
+    [updates] = {row["tuning"]["steps"] for row in score_job(cell(epochs=1, learning_rate=2e-5))}
+    assert f"learning rate 2e-05: at update {updates} of {updates} the training loss is " in caplog.text
+    assert f"try more than {updates} updates (tuning.epochs" in caplog.text
+    assert "(width 32) need about 0.001" in caplog.text
+
+
+@pytest.fixture
+def sentiment(cell, root):
+    """A classification whose labels are equal within each language; labels of the training set are random if wished."""
+
+    def make(*, learnable):
+        rng = np.random.default_rng(0)
+        for split, language in (("train", "en"), ("dev", "en"), ("test", "en"), ("test", "de")):
+            words = rng.integers(2, size=100) if split == "train" else np.full(20, int(language == "de"))
+            labels = words if learnable else rng.permutation(words)
+            lines = [f"{['big', 'sees'][word]}\tcat\t{label}" for word, label in zip(words, labels, strict=True)]
+            (root / f"{split}.{language}.tsv").write_text("\n".join([*lines, ""]))
+        tuning = {"learning_rate": 1e-2, "tokens_per_batch": 128, "epochs": 8}
+        task = TASKS.build({"name": "pawsx", "files": "{split}.{language}.tsv", "tuning": tuning})
+        return replace(cell(), name="pawsx", task=task)
+
+    return make
+
+
+@pytest.mark.parametrize("learnable", [True, False])
+def test_accuracy_near_the_most_frequent_class_of_all_languages_is_logged(sentiment, caplog, learnable):
+    rows = score_job(sentiment(learnable=learnable))
+    assert {row["tuning"]["chance"] for row in rows} == {50.0}
+    assert [row["scores"]["majority class"] for row in rows] == [100, 100]  # within each language
+    assert ("over all languages, and 50.0 % for the most frequent class" in caplog.text) != learnable
 
 
 def test_probes_count_measured_examples(cell, root):

@@ -41,11 +41,15 @@ class ContaminationShares(TypedDict, total=False):
 
 @json_record
 class Selection(TypedDict, total=False):
-    """How the weights of a fine-tuning were selected."""
+    """How the weights of a fine-tuning were selected.
+
+    chance: percent of the examples of all languages that are in the most frequent class.
+    """
 
     rule: str
     learning_rate: float
     collapsed: bool
+    chance: float
     seconds: float
 
 
@@ -190,10 +194,14 @@ class ScoreTable(tuple[Score, ...]):
         return f"Candidates of {'; of '.join(found)}." if found else ""
 
     def majority_note(self) -> str:
-        """Return a sentence on the accuracy of always predicting the most frequent class; empty without any."""
+        """Return a sentence on the accuracy of always predicting the most frequent class; empty without any.
+
+        The class is the most frequent one over all languages, where that is stored.
+        """
         found = []
         for task, rows in self.filter(metric=MAJORITY).group("task").items():
-            shares = dict.fromkeys(f"{share:.1f}" for share in sorted(row.score for row in rows))
+            over_languages = sorted(row.tuning.get("chance", row.score) for row in rows)
+            shares = dict.fromkeys(f"{share:.1f}" for share in over_languages)
             found.append(f"{task} {' to '.join(dict.fromkeys([*shares][:1] + [*shares][-1:]))} %")
         return f"Accuracy of the most frequent class: {', '.join(found)}." if found else ""
 

@@ -76,7 +76,8 @@ class Tuning(Settings):
     """Fine-tuning with AdamW and a learning rate that rises and falls linearly."""
 
     learning_rate: Rate | Annotated[list[Rate], Field(min_length=1)] = Field(
-        2e-5, description="Peak learning rate; of a list, `select` chooses one (XTREME: 2e-5)."
+        2e-5,
+        description="Peak learning rate; of a list, `select` chooses one (XTREME: 2e-5; small models need about 1e-3).",
     )
     epochs: float = Field(3.0, gt=0, description="Passes over the training set.")
     tokens_per_batch: int = Field(2048, ge=16, description="Tokens per batch over all processes, padding included.")

@@ -25,7 +25,7 @@ from interlace.data import LabeledExamples, Pairs, Questions, Sentences
 from interlace.models.backbone import freeze_layers
 from interlace.objectives import Prepared, Resources
 from interlace.tasks import FineTuneTask, TaskHead, Tuning
-from interlace.tasks.common.classification import TaggingTask
+from interlace.tasks.common.classification import ClassificationTask, TaggingTask
 from interlace.tasks.common.prediction import MixedBatches, MixedSequences, bucket_plan, predict_all
 from interlace.training.loop import Progress, Training, TrainingModel, steps
 from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource
@@ -51,6 +51,10 @@ log = logging.getLogger(__name__)
 _MAX_REASONS = 3  # that a message lists
 _SPLITS = ("test", "dev", "train")
 _LATE = 0.75  # of the training: a model that still predicts one label will not recover
+_LITTLE_LEARNED = 0.9  # of the entropy of the labels: the loss of a model that has learned little more than it
+_FEW_UPDATES = 100
+_SMALL_WIDTH, _SMALL_MODEL_RATE = 512, 1e-3  # learning rates of large encoders, such as 2e-5, are too low for these
+_NEAR_CHANCE = 0.05  # of the way from the share of the most frequent class to 100 %
 _STATE, _BEST = "state.json", "best.safetensors"
 
 
@@ -130,7 +134,29 @@ def _score_fine_tuned(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
             job.accelerator.unwrap_model(tuner.training.model).load_state_dict(group.kept)
         rows += tuner.score(group, tests)
     job.accelerator.free_memory()
-    return [{**row, "tuning": {**row["tuning"], "diverged": list(diverged)}} for row in rows]
+    rows = [{**row, "tuning": {**row["tuning"], "diverged": list(diverged)}} for row in rows]
+    return _with_chance(job, rows, tests) if isinstance(job.task, ClassificationTask) else rows
+
+
+def _with_chance(job: EvaluationJob, rows: list[Score], tests: dict[Item, Any]) -> list[Score]:
+    """Add the share of the most frequent class over the test sets of all languages to the rows of a classification.
+
+    Warn if the accuracy over all languages is near it. A language alone does not show that: in language
+    identification all its labels are equal.
+    """
+    for setting in dict.fromkeys(row["setting"] for row in rows):
+        chosen = [row for row in rows if row["setting"] == setting]
+        gold = np.concatenate([_labels(tests[setting, row["language"]].labels) for row in chosen])
+        chance = 100 * float(np.bincount(gold).max() / len(gold))
+        accuracy = sum(row["score"] * row["n"] for row in chosen) / sum(row["n"] for row in chosen)
+        for row in chosen:
+            row["tuning"]["chance"] = round(chance, 4)
+        if accuracy < chance + _NEAR_CHANCE * (100 - chance):
+            log.warning(
+                "%s, seed %d, %s: the accuracy is %.1f %% over all languages, and %.1f %% for the most frequent class",
+                job.name, job.seed, setting, accuracy, chance,
+            )  # fmt: skip
+    return rows
 
 
 def _wanted(job: EvaluationJob, run: FineTuneRun) -> list[tuple[str, Any]]:
@@ -290,9 +316,10 @@ class FineTuner:
                 **self._check(devs or {"": next(iter(tests.values()))}, fmean(losses or [math.nan])),
                 "seconds": round(time.perf_counter() - start, 3),
             }
+            recent_loss = fmean(losses[3 * len(losses) // 4 :] or [math.nan])
             losses = []
             self._keep(groups, check, tests)
-            if self._hopeless(check) or all(group.is_stopped(tuning.patience) for group in groups):
+            if self._hopeless(check, recent_loss) or all(group.is_stopped(tuning.patience) for group in groups):
                 progress.stop = True
 
     def predict(self, examples: Any) -> Any:
@@ -351,16 +378,36 @@ class FineTuner:
                     state = self.job.accelerator.unwrap_model(self.training.model).state_dict()
                     group.kept = {name: value.detach().clone() for name, value in state.items()}
 
-    def _hopeless(self, check: dict[str, Any]) -> bool:
-        """Return whether the model is collapsed late in the training, when the learning rate falls, and warn of it."""
-        if not check["collapsed"] or check["step"] < _LATE * self.training.last:
-            return False
-        log.warning(
-            "%s, seed %d, learning rate %g: collapsed: at step %d of %d the model only knows label frequencies; try a "
-            "lower learning rate, a longer warm-up or another seed",
-            self.job.name, self.job.seed, check["learning_rate"], check["step"], self.training.last,
-        )  # fmt: skip
-        return True
+    def _hopeless(self, check: dict[str, Any], loss: float) -> bool:
+        """Return whether the model is collapsed late in the training, when the learning rate falls.
+
+        Warn of it, and at the end of the training of one that knows little more than label frequencies.
+
+        loss: mean training loss in nats of the latest updates.
+        """
+        last = self.training.last
+        collapsed_late: bool = check["collapsed"] and check["step"] >= _LATE * last
+        if collapsed_late or (check["step"] == last and loss > _LITTLE_LEARNED * self.baseline > 0):
+            log.warning(
+                "%s, seed %d, learning rate %g: %sat update %d of %d the training loss is %.3f nats, and %.3f if only "
+                "label frequencies are known; try %s",
+                self.job.name, self.job.seed, check["learning_rate"], "collapsed: " * collapsed_late, check["step"],
+                last, loss, self.baseline, self._advice(check["learning_rate"]),
+            )  # fmt: skip
+        return collapsed_late
+
+    def _advice(self, rate: float) -> str:
+        """Return what to try after a training that taught the model little."""
+        model: Any = self.job.accelerator.unwrap_model(self.training.model)
+        width, updates = model.backbone.width, self.training.last
+        ideas = []
+        if updates < _FEW_UPDATES:
+            ideas.append(f"more than {updates} updates (tuning.epochs, or a lower tuning.tokens_per_batch)")
+        if width < _SMALL_WIDTH and rate < _SMALL_MODEL_RATE / 2:
+            ideas.append(
+                f"a higher learning rate: models as small as this one (width {width}) need about {_SMALL_MODEL_RATE}"
+            )
+        return ", and ".join(ideas) or "a lower learning rate, a longer warm-up or another seed"
 
 
 def _sources(
