@@ -6,6 +6,7 @@ Blocks between `<!-- generated: NAME -->` and `<!-- end of generated -->` are re
 commands in `docs/faq.md`. `tests/test_docs.py` fails if a page is out of date.
 """
 
+import inspect
 import os
 import re
 import shlex
@@ -20,6 +21,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from typer.testing import CliRunner
 
+import interlace
 from interlace.aligners import ALIGNERS
 from interlace.cli import COMMANDS, application, registries
 from interlace.core.settings import type_name
@@ -33,7 +35,7 @@ from interlace.scores.published import paper, papers
 from interlace.tasks import TASKS
 
 DOCS = Path(__file__).parent
-PAGES = ["reference/cli.md", "reference/recipe.md", "reference/entries.md", "papers.md", "faq.md"]
+PAGES = ["reference/api.md", "reference/cli.md", "reference/recipe.md", "reference/entries.md", "papers.md", "faq.md"]
 BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end of generated -->)", re.DOTALL)
 COMMAND = re.compile(r"(?<=^```console\n)\$ ([^\n]*\n).*?(?=^```)", re.DOTALL | re.MULTILINE)
 KINDS = {int: "INTEGER", float: "FLOAT", Path: "PATH"}
@@ -194,6 +196,35 @@ def published() -> str:
     return "\n".join(parts)
 
 
+# Python API
+
+
+def functions() -> str:
+    """The public names of the package with their parameters and what they do, readable without building the site."""
+    rows = ["| name | parameters | purpose |", "|---|---|---|"]
+    for name in [*interlace.__all__, "report"]:
+        named: Any = getattr(interlace, name)
+        function = (
+            type(named).__call__ if inspect.ismodule(named) else named
+        )  # `report` is a package that can be called
+        parameters = ", ".join(map(parameter, parameters_of(function)))
+        purpose = (inspect.getdoc(function) or "").split("\n\n")[0]
+        rows.append(f"| `il.{name}` | {cell(parameters)} | {cell(purpose)} |")
+    return "\n".join(rows)
+
+
+def parameters_of(function: Any) -> list[inspect.Parameter]:
+    """The parameters of a function or class, without `self`."""
+    return [one for one in inspect.signature(function).parameters.values() if one.name != "self"]
+
+
+def parameter(one: inspect.Parameter) -> str:
+    """A parameter as in a call."""
+    stars = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}.get(one.kind, "")
+    default = "" if one.default is one.empty else f"={one.default!r}"
+    return f"`{stars}{one.name}{default}`"
+
+
 # Error messages
 
 
@@ -225,7 +256,13 @@ def printed(command: str, folder: str) -> str:
     return re.sub(r"^\d\d:\d\d:\d\d .*\n", "", output, flags=re.MULTILINE) + told
 
 
-GENERATED = {"commands": commands, "recipe": recipe_keys, "entries": entries, "published": published}
+GENERATED = {
+    "functions": functions,
+    "commands": commands,
+    "recipe": recipe_keys,
+    "entries": entries,
+    "published": published,
+}
 
 if __name__ == "__main__":
     for name in PAGES:
