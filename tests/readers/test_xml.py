@@ -111,12 +111,56 @@ def test_wikipedia_errors(tmp_path, monkeypatch):
         read("wikipedia", tmp_path / "a.xml", "de")
 
 
-def test_real_dumps_give_text_without_markup(real_data):
-    lines = list(
-        chain.from_iterable(
-            chunk.lines for chunk in read("wikipedia", real_data / "mono/wikidump/enwiki-table-markup.xml.bz2", "en")
-        )
+def wikipedia_lines(folder, text, language):
+    path = folder / "dump.xml"
+    path.write_text(DUMP.format(page(text)))
+    return [line for chunk in read("wikipedia", path, language) for line in chunk.lines]
+
+
+@pytest.mark.parametrize(
+    ("markup", "line"),
+    [
+        (
+            "''open. \"A quote<ref>''B'' x</ref> goes on\nin the next '''line.",
+            'open. "A quote goes on in the next line.',
+        ),
+        ("Names ''{{lang|x}}''<ref>a</ref>'''b''' of 'one' \n{{x}}''c'' for d.", "Names b of 'one' c for d."),
+        ("the ''Iliad'''s end", "the Iliad's end"),  # the cases of MediaWiki's doQuotes
+        ("of l'''amour'' now", "of l'amour now"),
+        ("a word'''s and l'''amour'' '''now", "a words and l'amour now"),
+        ("a '''b''''s '''''c''''' ''''''d'''''", "a b's c 'd"),
+        ("<nowiki>''</nowiki>a<nowiki>'</nowiki>''b''", "''a'b"),
+        ("A[[Bild:x y.JPG|thumb|200px|''B'' [[c]]]] d [[Fichier : Z.svg]][[image:e_f.png|left]].", "A d ."),
+        ("[[:fr:Ada|a]] [[:fr:B]] [[wikt:c]] [[w:de:D]] [[s:E|e]] [[:Datei:F.jpg]] [[de:G]]", "a B c D e Datei:F.jpg"),
+        ("[[Star Trek: Picard]] [[C: The Money]] [[Word|.jpg]]", "Star Trek: Picard C: The Money .jpg"),
+        ("1-{2-[3]ethyl}-4", "1-{2-[3]ethyl}-4"),  # a name of chemistry, in a language without variants
+    ],
+)
+def test_wikipedia_markup_is_read_as_mediawiki_shows_it(tmp_path, markup, line):
+    assert wikipedia_lines(tmp_path, markup, "en") == [line]
+
+
+@pytest.mark.parametrize(
+    ("language", "line"),
+    [
+        ("zh", "用计算机,缺省于,甲A:b9:30,a b"),
+        ("zh-TW", "用電腦,預設于,乙A:b9:30,a b"),
+        ("zho_Hans", "用计算机,缺省于,甲A:b9:30,a c"),
+    ],
+)
+def test_wikipedia_language_variants(tmp_path, language, line):
+    markup = (
+        "用-{zh-hans:计算机;zh-hant:電腦;}-,-{zh-cn:缺省; zh-tw:[[x|預設]]}--{于}-,-{T|zh:题}--{A|zh-cn:甲;zh-tw:乙}-"
+        "-{H|zh-cn:甲;zh-tw:乙}--{zh-hans;zh-hant|A:b}--{9:30}-,-{a -{zh-hk:b;zh-cn:c}-}--{-|x=>zh-cn:y}-"
     )
-    assert len(lines) > 100
-    marked = [line for line in lines if any(mark in line for mark in ("{{", "{|", "[[", "<ref", "|-"))]
-    assert len(marked) < len(lines) / 50
+    assert wikipedia_lines(tmp_path, markup, language) == [line]
+    assert wikipedia_lines(tmp_path, "-{sr-ec:Аа; sr-el:Aa}-", "sr-Latn") == ["Aa"]
+
+
+def test_real_dumps_give_text_without_markup(real_data):
+    lines = []
+    for path in sorted((real_data / "mono/wikidump").iterdir()):
+        lines += chain.from_iterable(chunk.lines for chunk in read("wikipedia", path, "en"))
+    assert len(lines) > 5000
+    marks = ("{{", "}}", "{|", "[[", "]]", "<ref", "</", "''", "|thumb", "|-")
+    assert [line for line in lines if any(mark in line for mark in marks)] == []

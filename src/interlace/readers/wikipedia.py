@@ -1,5 +1,6 @@
 """Dumps of Wikipedia and other wikis: MediaWiki's export XML, `...-pages-articles.xml.bz2`."""
 
+import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,23 +12,41 @@ from interlace.core.errors import DataError, MissingDependencyError
 from interlace.readers import Reader
 from interlace.readers.common.text import chunks_of, expect, plain, read_elements
 from interlace.text import Text
+from interlace.text.codes import base_language
 
 _ARTICLES = "0"  # the namespace of articles
 _HIDDEN = {"6", "14"}  # namespaces of files and categories: links to these are not text
+# of files, which are also linked by older names of their namespace, such as [[Bild:x.jpg]], that no dump lists
+_MEDIA = re.compile(
+    r"[^:]+\.(jpe?g|png|gif|svg|tiff?|webp|xcf|pdf|djvu|og[agv]|opus|webm|mp[34]|mpe?g|wav|flac|midi?|stl)",
+    re.IGNORECASE,
+)
 _DROPPED = set("ref references gallery math chem syntaxhighlight source timeline score imagemap".split())
+_LITERAL = {"nowiki", "pre"}
 _LISTS = {"li", "dd", "dt"}
 _LIST = "\0"
 _LIST_LINE = re.compile(rf"^[ \t]*{_LIST}.*$", re.MULTILINE)
 _MAGIC = re.compile(r"__[^\W\d_]+__")  # such as __NOTOC__
 _INTERLANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z-]+)?|simple")  # [[de:Anarchie]], in old dumps
+# of a link that is shown in the text, such as [[wikt:Ada]] and [[:fr:Ada]]
+_INTERWIKI = re.compile(
+    r":?((wikipedia|w|wiktionary|wikt|wiki(books|news|quote|source|versity|voyage|species|data)|[bdnqsvcm]|voy|species"
+    rf"|commons|meta|mw):)*(({_INTERLANGUAGE.pattern}):)?"
+)
 _EMPTY_BRACKETS = re.compile(r" ?\([\s,;:]*\)")  # what is left of a template
+_MARK = "\1"  # around apostrophes that are bold or italics
+_STYLE = re.compile(f"{_MARK}('+){_MARK}")
+_CONVERTED = set("ban crh gan iu kk ku sh shi sr tg uz zh".split())  # languages whose text MediaWiki converts
+_VARIANT = re.compile(r"-\{([^{}]*)\}-")
+_CHOICE = re.compile(rf"(?:^|;|=>)\s*((?:{'|'.join(_CONVERTED)}|wuu)(?:-[a-z]+)?)\s*:([^;]*)")
+_SAME_SCRIPT = [{"hans", "cn", "sg", "my"}, {"hant", "tw", "hk", "mo"}, {"cyrl", "ec"}, {"latn", "el"}]
 
 
 class Wikipedia(Reader):
     """The articles of a dump, a paragraph a line, in the order of the dump.
 
     Redirects and pages outside the main namespace are left out; so are headings, lists, templates, tables, references,
-    formulas, files and categories.
+    formulas, files and categories. Of language variants (`-{zh-hans:..;zh-hant:..}-`) that of the language is read.
     """
 
     min_characters: int = Field(1, ge=1, description="Minimum length of a paragraph, in characters.")
@@ -37,10 +56,10 @@ class Wikipedia(Reader):
         """Read one dump after another; a file without any article is rejected."""
         expect("wikipedia", "dumps of one language", paths, languages, fits=bool(paths) and len(languages) == 1)
         empty = f"{', '.join(map(str, paths))}: no paragraph of {self.min_characters} characters"
-        for lines in chunks_of((line for path in paths for line in self._paragraphs(path)), empty):
+        for lines in chunks_of((line for path in paths for line in self._paragraphs(path, languages[0])), empty):
             yield plain([lines], languages, self.word_tokenizer)
 
-    def _paragraphs(self, path: Path) -> Iterator[str]:
+    def _paragraphs(self, path: Path, language: str) -> Iterator[str]:
         try:
             import mwparserfromhell
         except ModuleNotFoundError as error:
@@ -53,18 +72,60 @@ class Wikipedia(Reader):
                     hidden.add(element.text.lower())
             elif element.findtext("ns") == _ARTICLES and element.find("redirect") is None:
                 empty = False
-                code = mwparserfromhell.parse(element.findtext("revision/text") or "")
-                yield from (line for line in _paragraphs(code, hidden) if len(line) >= self.min_characters)
+                # the parser does not end bold and italics with the line, and so would miss <ref>, links and tables
+                code = mwparserfromhell.parse(element.findtext("revision/text") or "", skip_style_tags=True)
+                lines = _paragraphs(code, hidden, language)
+                yield from (line for line in lines if len(line) >= self.min_characters)
         if empty:
             raise DataError(f"{path}: no article; expected a MediaWiki dump with <page> elements in namespace 0")
 
 
-def _paragraphs(code: Any, hidden: set[str]) -> Iterator[str]:
+def _paragraphs(code: Any, hidden: set[str], language: str) -> Iterator[str]:
     """Yield the paragraphs of a page."""
-    text = _MAGIC.sub("", _LIST_LINE.sub("\n", _text(code, hidden)))
+    text = "\n".join(_without_style(line) for line in _text(code, hidden).split("\n"))
+    text = _MAGIC.sub("", _LIST_LINE.sub("\n", text))
+    if base_language(language) in _CONVERTED:
+        text = _in_variant(text, language)
     for paragraph in re.split(r"\n\s*\n", text):
         if line := " ".join(_EMPTY_BRACKETS.sub("", paragraph).split()):
             yield line
+
+
+def _without_style(line: str) -> str:
+    """Remove bold and italics; apostrophes of the text next to them stay, by the rules of MediaWiki's `doQuotes`."""
+    marks = list(_STYLE.finditer(line))
+    lengths = [len(mark[1]) for mark in marks]
+    apostrophes = [1 if length == 4 else max(length - 5, 0) for length in lengths]
+    bold = [number for number, length in enumerate(lengths) if length in {3, 4}]
+    both = sum(length >= 5 for length in lengths)
+    if (len(bold) + both) % 2 and (lengths.count(2) + both) % 2 and bold:
+        # ''Iliad'''s has an apostrophe and italics; of several such places, one as in l'''Iliad'', none after a space
+        likely = [line[: marks[number].start()][-2:] for number in bold]
+        ranks = [2 if before.endswith(" ") else 0 if before.startswith(" ") else 1 for before in likely]
+        apostrophes[bold[ranks.index(min(ranks))]] += 1
+    kept = iter(apostrophes)
+    return _STYLE.sub(lambda _: "'" * next(kept), line)
+
+
+def _in_variant(text: str, language: str) -> str:
+    """Return text with one variant of each `-{zh-hans:..;zh-hant:..}-`: that of the language, else the first."""
+    wanted = set(language.lower().replace("_", "-").split("-")[1:])
+    same = [scripts for scripts in _SAME_SCRIPT if scripts & wanted]
+
+    def distance(variant: tuple[str, str]) -> int:
+        subtag = variant[0].partition("-")[2]
+        return 0 if subtag in wanted else 1 if any(subtag in scripts for scripts in same) else 2
+
+    def choose(match: re.Match[str]) -> str:
+        flags, bar, rules = match[1].partition("|")
+        if bar and (flags.strip() == "-" or set(flags) & set("HT")):
+            return ""  # of the page's title, or for words elsewhere
+        content = rules if bar else flags
+        return min(_CHOICE.findall(content), key=distance, default=("", content))[1].strip()
+
+    while (chosen := _VARIANT.sub(choose, text)) != text:  # they may be nested
+        text = chosen
+    return text
 
 
 def _text(code: Any, hidden: set[str]) -> str:
@@ -75,19 +136,33 @@ def _text(code: Any, hidden: set[str]) -> str:
     for node in code.nodes if code is not None else ():
         match node:
             case nodes.Text():
-                parts.append(str(node.value).replace(_LIST, ""))
+                text = str(node.value).replace(_LIST, "")
+                parts.append(re.sub("'{2,}", rf"{_MARK}\g<0>{_MARK}", text))
             case nodes.HTMLEntity():
                 parts.append(node.normalize())
             case nodes.Wikilink():
-                space, colon, _ = str(node.title).strip().partition(":")
-                if not (colon and (space.lower() in hidden or (_INTERLANGUAGE.fullmatch(space) and not node.text))):
-                    parts.append(_text(node.text or node.title, hidden))
+                parts.append(_link_text(node, hidden))
             case nodes.ExternalLink() if node.title:
                 parts.append(_text(node.title, hidden))
             case nodes.Heading():
                 parts.append("\n\n")
             case nodes.Tag():
                 tag = str(node.tag).strip().lower()
+                if tag in _LITERAL:
+                    parts.append(html.unescape(str(node.contents)))
+                    continue
                 plain = {"br": "\n", "table": "\n\n", **dict.fromkeys(_LISTS, _LIST), **dict.fromkeys(_DROPPED, "")}
                 parts.append(plain[tag] if tag in plain else _text(node.contents, hidden))
     return "".join(parts)
+
+
+def _link_text(link: Any, hidden: set[str]) -> str:
+    """Return what a link shows: nothing for files, categories, and the page in other languages."""
+    space, colon, page = (part.strip() for part in str(link.title).partition(":"))
+    if space and colon and (space.replace("_", " ").lower() in hidden or _MEDIA.fullmatch(page)):
+        return ""
+    if link.text:
+        return _text(link.text, hidden)
+    if colon and _INTERLANGUAGE.fullmatch(space):
+        return ""
+    return _INTERWIKI.sub("", _text(link.title, hidden).strip(), count=1)
