@@ -173,16 +173,26 @@ def probe(value, **more):
     return score("de", value, task="embedding_alignment", metric="p@1", scores={"p@1": value, **more})
 
 
-def test_scores_over_held_out_words_are_named(tmp_path):
+def test_systems_that_held_out_different_words_are_shown_over_all_words(tmp_path):
+    """Over its held-out words ALIGN has 30 %, and 60 % over the words that MLM's 50 % are over."""
     probes = {"align": probe(30.0, **LEARNT), "mlm": probe(50)}
     runs = [bare_run(tmp_path / name, name, [row]) for name, row in probes.items()]
     scores = only(*runs)
-    assert [scores.words[system] for system in scores.systems] == ["held-out words", "all words"]
-    body = section("scores", runs, "Scores").body
-    assert "<small>held-out words</small>" in body
-    assert "Compare by p@1, all." in body
+    assert scores.first.metric == "p@1, all"
+    [line] = scores.language_table({}).lines
+    assert [(entry.text, entry.bold) for entry in line.entries] == [("60.0", True), ("50.0", False), ("−10.0", False)]
+    assert not any(scores.words.values())
+    assert "p@1, all is over all words, also those that training read" in section("scores", runs, "Scores").body
     table = scores.other_metrics()
-    assert [str(entry) for entry in table.lines[1].entries][:2] == ["mlm", "50.00"]
+    assert [column.name for column in table.columns][:2] == ["System", "p@1"]
+    assert [str(entry) for entry in table.lines[0].entries][:2] == ["align", "30.00"]
+
+
+def test_systems_that_held_out_the_same_words_are_shown_over_these(tmp_path):
+    probes = {"align": probe(30.0, **LEARNT), "dict": probe(50.0, **LEARNT)}
+    scores = only(*(bare_run(tmp_path / name, name, [row]) for name, row in probes.items()))
+    assert scores.first.metric == "p@1"
+    assert set(scores.words.values()) == {"held-out words"}
 
 
 @pytest.mark.parametrize(("more", "words"), [({}, ""), ({**LEARNT, "held out": 0.0}, ""), (LEARNT, "held-out words")])

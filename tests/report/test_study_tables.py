@@ -32,6 +32,23 @@ def recipes():
     return {"b": Recipe.read({**data, "published": [{"where": place} for place in places]})}
 
 
+def test_a_column_is_over_the_same_words_for_all_systems():
+    """ALIGN has 0.5 over its held-out words, and 2.0 over all words, as MLM's 1.0 is."""
+    rows = []
+    for seed in range(8):
+        common = {"metric": "p@1", "task": "word_translation"}
+        rows += [row("mlm", seed, "de", 1.0 + seed / 100, **common), row("align", seed, "de", 0.5, **common)]
+        extra = {**common, "main": False}
+        rows.append(row("align", seed, "de", 2.0 + seed / 100, **{**extra, "metric": "p@1, all"}))
+        rows.append(row("align", seed, "de", 60.0, **{**extra, "metric": "held out"}))
+    for table in tables(ScoreTable(rows), "words", "mlm"):
+        [column] = [column for column in table.columns if column.name == "de"]
+        assert "p@1, all" in column.group
+        entries = [cell(table, label, "de") for label in ("MLM", "ALIGN")]
+        assert [(entry.text, entry.bold) for entry in entries] == [("1.0", False), ("2.0", True)]
+        assert "p@1, all is over all words" in table.caption
+
+
 @pytest.fixture
 def found(results):
     return tables(results, "A & B", "a")

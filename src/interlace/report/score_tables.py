@@ -10,7 +10,7 @@ from typing import Any
 from interlace.report.tables import LOWER, Column, Entry, Line, Table
 from interlace.report.text import language_name, number, p_value, signed, spread, task_name
 from interlace.scores import ZERO_SHOT, ScoreTable, comparison
-from interlace.scores.held_out import ALL_WORDS, HELD_OUT_SHARE, add_all_words
+from interlace.scores.held_out import ALL_WORDS, HELD_OUT_SHARE, NOTE, add_all_words, with_same_words
 from interlace.scores.statistics import ALPHA
 
 
@@ -102,6 +102,8 @@ class TaskScores:
     def words(self) -> dict[comparison.System, str]:
         """Which words of a dictionary the scores of each system are over; "" if all are over all words."""
         found = {}
+        if self.first.metric.endswith(ALL_WORDS):
+            return dict.fromkeys(self.systems, "")
         for system in self.systems:
             rows = self.every.filter(system=system.name)
             shares = rows.filter(metric=HELD_OUT_SHARE).group("run", "language")
@@ -155,8 +157,8 @@ class TaskScores:
             self.table.candidates_note(): True,
             self.every.majority_note(): True,
             f"Systems have different test examples in: {', '.join(languages)}.": languages,
-            f"{self.first.metric} is over held-out words (no dictionary entry read in training) for: "
-            f"{', '.join(held_out)}. Compare by {self.first.metric}{ALL_WORDS}.": held_out,
+            f"{self.first.metric} is over held-out words (no dictionary entry read in training).": held_out,
+            NOTE.format(metric=self.first.metric): self.first.metric.endswith(ALL_WORDS),
             f"Weights selected by: {', '.join(self.rules)}.": self.rules,
             f"Translations: {', '.join(translations)}.": translations,
             f"Signatures: {'; '.join(signatures)}.": signatures,
@@ -203,6 +205,7 @@ def _mean(rows: Iterable[Any]) -> Entry | None:
 def task_scores(table: ScoreTable) -> list[TaskScores]:
     """Return the scores of each task, main metric, source and setting."""
     columns = ("task", "source", "setting")
+    table = with_same_words(table)
     every = table.group(*columns)
     found = []
     for (*place, _), rows in table.filter(main=True).group(*columns, "metric").items():

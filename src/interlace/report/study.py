@@ -152,11 +152,11 @@ def tables(
     recipes: of each system, which name its published results.
     metrics: by task, the metrics to show; default: the main one. Tables of a task also show those that papers print.
     """
-    table = held_out.add_all_words(table)
+    table = held_out.with_same_words(table)
     published = _published_rows(recipes)
     shown = _with_published(table, published, metrics)
-    results = aggregate(table, held_out.comparable_metrics(table, shown, keep=True))
-    main = aggregate(table, held_out.comparable_metrics(table, metrics, keep=True))
+    results = aggregate(table, held_out.comparable_metrics(table, shown))
+    main = aggregate(table, held_out.comparable_metrics(table, metrics))
     compared = {(one.measure, one.system): one for one in compare(table, baseline, metrics=shown)}
     view = _ScoreView(table, results, compared, baseline or table[0].system, published)
     by_metric = groupby(main, key=lambda measure: (measure.task, measure.setting, measure.metric))
@@ -221,10 +221,6 @@ class _ScoreView:
     def systems(self) -> list[System]:
         return systems_of(self.table)
 
-    @cached_property
-    def different(self) -> dict[str, list[str]]:
-        return held_out.different_words(self.table)
-
     def main(self, title: str, groups: Sequence[Sequence[Measure]]) -> Table:
         """Return by task the source language, and the mean of the others or the only other one."""
         measures: list[Measure] = []
@@ -272,11 +268,7 @@ class _ScoreView:
         return list(found)
 
     def _table(self, name: str, title: str, measures: Sequence[Measure], systems: Sequence[System]) -> Table:
-        untested = held_out.incomparable([(one.task, one.metric) for one in measures], self.different)
-        best = {
-            one: None if (one.task, one.metric) in untested else significant_best(one, self.results[one])
-            for one in measures
-        }
+        best = {one: significant_best(one, self.results[one]) for one in measures}
         lines = []
         for system in systems:
             found = {one: self.results[one][system] for one in measures if system in self.results[one]}
@@ -318,7 +310,8 @@ class _ScoreView:
             places |= {(one.task, setting, language) for setting in settings for language in languages}
         rows = self.table.filter(lambda row: (row.task, row.setting, row.language) in places)
         parts += filter(None, [rows.collapse_note(), rows.candidates_note(), rows.majority_note()])
-        return " ".join([*parts, *held_out.words_notes([(one.task, one.metric) for one in measures], self.different)])
+        over_all_words = dict.fromkeys(one.metric for one in measures if one.metric.endswith(held_out.ALL_WORDS))
+        return " ".join([*parts, *(held_out.NOTE.format(metric=metric) for metric in over_all_words)])
 
     def _too_few(self, measures: Sequence[Measure]) -> list[str]:
         """Return a sentence on the systems with too few runs for a significant difference."""

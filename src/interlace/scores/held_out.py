@@ -5,7 +5,7 @@ the suffix ", all" is over all words, the same for every system, so systems are 
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,8 +16,8 @@ Metrics = Mapping[str, Sequence[str]]
 ALL_WORDS = ", all"  # suffix of a metric
 HELD_OUT_SHARE = "held out"  # metric: percent of the words that training read no entry of
 NOTE = (
-    "{metric} of {task} is over held-out words, which training read no dictionary entry of, for {systems}. The systems "
-    "are scored on different words in it, so it is not tested; {metric}{suffix} is over all words for every system."
+    "{metric} is over all words, also those that training read a dictionary entry of, because the systems held out "
+    "different words."
 )
 
 
@@ -38,6 +38,26 @@ def over_all_words(table: ScoreTable) -> ScoreTable:
     """Return the metrics over all words, marked as main, of tasks where a run has both."""
     wanted = {(row.task, row.metric + ALL_WORDS) for row in table if row.main}
     return ScoreTable(replace(row, main=True) for row in add_all_words(table) if (row.task, row.metric) in wanted)
+
+
+def with_same_words(table: ScoreTable) -> ScoreTable:
+    """Return the scores with main metrics that are over the same words for all systems.
+
+    Where systems held out different words, that is the metric over all words; the one over held-out words stays beside
+    it.
+    """
+    different = different_words(table)
+    if not different:
+        return ScoreTable(table)
+    table = add_all_words(table)
+    known = {(row.task, row.metric) for row in table}
+    replaced = {(row.task, row.metric) for row in table if row.main and row.task in different}
+    replaced = {(task, metric) for task, metric in replaced if (task, metric + ALL_WORDS) in known}
+    found: list[Score] = []
+    for row in table:
+        is_replaced = (row.task, row.metric.removesuffix(ALL_WORDS)) in replaced
+        found.append(replace(row, main=row.metric.endswith(ALL_WORDS)) if is_replaced else row)
+    return ScoreTable(found)
 
 
 def different_words(table: ScoreTable) -> dict[str, list[str]]:
@@ -64,31 +84,18 @@ def different_words(table: ScoreTable) -> dict[str, list[str]]:
     return found
 
 
-def comparable_metrics(table: ScoreTable, metrics: Metrics, *, keep: bool = False) -> dict[str, Sequence[str]]:
+def comparable_metrics(table: ScoreTable, metrics: Metrics) -> dict[str, Sequence[str]]:
     """Return the metrics to compare by task: over all words where those in `metrics` are over different words.
 
-    table: as `add_all_words` returns it. metrics: by task; default: the main one. keep: also those that are replaced.
+    table: as `add_all_words` returns it. metrics: by task; default: the main one.
     """
     known = {(row.task, row.metric) for row in table}
     found: dict[str, Sequence[str]] = dict(metrics)
     for task in different_words(table):
         names = list(metrics.get(task) or table.filter(task=task, main=True).unique("metric"))
         same = [name + ALL_WORDS if (task, name + ALL_WORDS) in known else name for name in names]
-        found[task] = list(dict.fromkeys([*names, *same] if keep else same))
+        found[task] = list(dict.fromkeys(same))
     return found
-
-
-def incomparable(shown: Collection[tuple[str, str]], different: Collection[str]) -> list[tuple[str, str]]:
-    """Return the (task, metric) pairs over different words that are shown with one over all words."""
-    return [(task, key) for task, key in dict.fromkeys(shown) if task in different and (task, key + ALL_WORDS) in shown]
-
-
-def words_notes(shown: Collection[tuple[str, str]], different: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return a sentence for captions on each metric that `incomparable` names."""
-    return [
-        NOTE.format(metric=metric, task=task, systems=", ".join(different[task]), suffix=ALL_WORDS)
-        for task, metric in incomparable(shown, different)
-    ]
 
 
 def _place(row: Score, metric: str) -> tuple[Any, ...]:

@@ -18,6 +18,7 @@ from interlace.core.errors import DataError, did_you_mean
 from interlace.core.settings import Settings
 from interlace.scores import SUPERVISED, ZERO_SHOT
 from interlace.scores.comparison import GAP
+from interlace.scores.held_out import ALL_WORDS
 
 _FOLDER = Path(__file__).parent
 _SETTINGS = frozenset({SUPERVISED, ZERO_SHOT, GAP})
@@ -60,7 +61,10 @@ class PublishedRow:
 
         A row without a setting is of any; a table with a column for each setting prints means over languages.
         """
-        if (self.table.task, self.table.score) != (task, metric) or self.setting not in {"", setting}:
+        if (self.table.task, self.table.score) != (task, metric.removesuffix(ALL_WORDS)) or self.setting not in {
+            "",
+            setting,
+        }:
             return {}
         if not self.table.has_settings_as_columns:
             return self.scores
