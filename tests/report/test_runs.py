@@ -1,5 +1,7 @@
 """Reading a run folder: what is missing is empty, what is damaged is named."""
 
+from pathlib import Path
+
 import pytest
 
 from interlace.core.errors import DataError
@@ -134,3 +136,15 @@ def test_baseline_is_the_checkpoint_that_others_start_from(tmp_path):
     assert labels(unrelated, after) == ["other", "adapted"], "as given"
     with pytest.raises(DataError, match="did you mean 'xlm-r-1a2b3c'"):
         read_runs([tmp_path / "evaluations" / "xlm-r"])
+
+
+def test_the_page_of_weam_averages_the_english_scores_of_three_models(tmp_path, monkeypatch, capsys):
+    for pair, english in (("en-de", 80.0), ("en-es", 82.0), ("en-zh", 81.0)):
+        rows = [{"task": "xnli", "metric": "accuracy", "language": language, "score": value, "source": "en"}
+                for language, value in (("en", english), (pair[3:], 70.0))]  # fmt: skip
+        bare_run(tmp_path / "runs" / f"weam-{pair}", f"mbert-weam-{pair}", rows)
+    page = Path(__file__).parents[2] / "docs" / "objectives" / "weam.md"
+    code = page.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, str(page), "exec"), {})  # noqa: S102 - our own page
+    assert float(capsys.readouterr().out) == 81
