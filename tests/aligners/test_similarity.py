@@ -10,6 +10,7 @@ import pytest
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
+from interlace.aligners import similarity
 from interlace.aligners.similarity import FittedSimilarity, Similarity, Units
 from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.core.ragged import Ragged
@@ -152,10 +153,31 @@ def start(vocab, tmp_path_factory):
 REAL = word_pairs(["the doctor reads letters", "", "a cat sleeps ."], ["医生 读 信 。", "猫", "猫 睡觉"], ("en", "zh"))
 
 
+def test_the_layer_with_most_mutually_nearest_subwords_is_chosen(start, monkeypatch, caplog):
+    """Only in layer 2 the subwords at a position are similar on both sides; the vectors of other layers are noise."""
+    rng = np.random.default_rng(0)
+    table = torch.tensor(rng.normal(size=(24, 16)), dtype=torch.float32)
+    real_layers = similarity.WordEncoder.layers
+
+    def layers(self, sentences):
+        units = real_layers(self, sentences)
+        rows, length = units[0].words.shape
+        noise = [torch.tensor(rng.normal(size=(rows, length, 16)), dtype=torch.float32) for _ in units]
+        noise[2] = table[:length] + 0.01 * noise[2]
+        return [similarity.Units(vectors, units[0].words) for vectors in noise]
+
+    monkeypatch.setattr(similarity.WordEncoder, "layers", layers)
+    with caplog.at_level("INFO", logger="interlace"):
+        fitted = Similarity(start=start()).fit(REAL)
+    assert fitted.encoder.layer == 2
+    assert "similarity: layer 2: " in caplog.text
+    assert Similarity(start=start(), layer=1).fit(REAL).encoder.layer == 1
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("layer", [0, 2, -1, None])
 def test_vectors_are_those_of_the_asked_layer(start, vocab, family, layer):
-    fitted = Similarity(start=start(family), layer=layer).fit(REAL)
+    fitted = Similarity(start=start(family), layer=layer, standardize=False, threshold=0.001).fit(REAL)
     sentences = vocab.encode(["the doctor reads letters", "a cat"], language="en")
     units = fitted.encoder.units(sentences)
     whole = load(start(family), vocab).eval()
