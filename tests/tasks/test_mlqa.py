@@ -111,6 +111,21 @@ def test_only_training_leaves_out_questions_without_a_place_of_the_answer(task, 
     assert (outcomes.score.tolist(), outcomes.weight.tolist()) == ([1, 0, 0, 1], [1, 1, 0, 1])
 
 
+@pytest.mark.parametrize("reader", ["squad", "dataset"])
+def test_only_training_leaves_out_questions_without_text(vocab, tmp_path, caplog, reader):
+    asked = [question(text, ("the doctor", 0), key=repr(text)) for text in ("who", "", " \t", "\u3000")]
+    rows = [{"context": ENGLISH, **row, "answers": {"text": ["the doctor"], "answer_start": [0]}} for row in asked]
+    suffix = "json" if reader == "squad" else "jsonl"
+    for split in ("train", "test"):
+        write(tmp_path / f"qa/{split}.en.json", [(ENGLISH, asked)])
+        (tmp_path / f"qa/{split}.en.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    task = TASKS.build({"name": "mlqa", "reader": reader, "files": f"qa/{{split}}.{{language}}.{suffix}"})
+    with caplog.at_level(logging.INFO):
+        assert task.examples("train", "en", vocab, tmp_path).ids == ["'who'"]
+    assert "3 questions left out: they have no text" in caplog.text
+    assert len(task.examples("test", "en", vocab, tmp_path)) == 4
+
+
 def test_long_questions_are_counted(vocab, tmp_path, caplog):
     write(tmp_path / "qa/test.en.json", [(ENGLISH, [question("what " * 9, ("doctor", 4)), question("x", ("the", 0))])])
     with caplog.at_level(logging.INFO):

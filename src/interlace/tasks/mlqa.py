@@ -105,7 +105,11 @@ class Mlqa(SpanSettings, FineTuneTask):
         return list(dict.fromkeys(query.language.split("-", 1)))
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Questions:
-        """Encode questions in the order of the files; training questions without a place of an answer are left out."""
+        """Encode questions in the order of the files.
+
+        Training questions without text, or without a place of an answer, are left out. In test sets a question without
+        text is kept, because a translation that failed costs its score.
+        """
         chunks = self.clean_chunks(self.query(split, language, root))
         path = chunks[-1][0]
         questions = encode_questions([chunk for _, chunk in chunks], vocab)
@@ -113,8 +117,10 @@ class Mlqa(SpanSettings, FineTuneTask):
         truncated = int((questions.questions.lengths > self.max_question).sum())
         notes = {f"questions truncated to {self.max_question} subwords": truncated}
         if split == "train":
-            notes["questions left out: their answer has no place in the passage"] = int((~placed).sum())
-            questions = questions.take(placed)
+            blank = np.array([not line.strip() for _, chunk in chunks for line in chunk.target.lines], np.bool_)
+            notes["questions left out: they have no text"] = int(blank.sum())
+            notes["questions left out: their answer has no place in the passage"] = int((~placed & ~blank).sum())
+            questions = questions.take(placed & ~blank)
         log_notes(self.name, path, notes)
         if not any(questions.answers):
             purpose = "train on" if split == "train" else "compare with"
