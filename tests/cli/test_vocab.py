@@ -2,9 +2,11 @@
 
 import json
 
+import pytest
 from typer.testing import CliRunner
 
 from interlace.cli import application
+from interlace.core.errors import DataError
 from interlace.text.lines import write_lines
 
 
@@ -16,3 +18,19 @@ def test_json_lines_are_read_as_rows_with_text(tmp_path):
     letters = {*"".join("".join(merge) for merge in merges)}
     assert "h" in letters
     assert not letters & {*'{"}:'}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.tmx", '<tmx><tu><tuv lang="en"><seg>{}</seg></tuv><tuv lang="de"><seg>{}</seg></tuv></tu></tmx>'),
+        ("a.jsonl", '{{"translation": {{"en": "{}", "de": "{}"}}}}'),
+    ],
+)
+def test_a_file_in_several_languages_needs_the_name_of_one(tmp_path, name, text):
+    path = tmp_path / name
+    write_lines(path, [text.format("the house is big", "das haus ist groß")])
+    arguments = ["--size", "300", "-o", str(tmp_path / "v")]
+    with pytest.raises(DataError, match=f"{path}.* en:{path}"):
+        CliRunner().invoke(application(), ["vocab", str(path), *arguments], catch_exceptions=False)
+    assert CliRunner().invoke(application(), ["vocab", f"en:{path}", *arguments], catch_exceptions=False).exit_code == 0

@@ -21,19 +21,26 @@ def vocab(
     alpha: Annotated[float, typer.Option("--alpha", min=0, max=1, help="Exponent of language sampling.")] = 0.5,
 ) -> None:
     """Train a shared subword vocabulary and save it as a Hugging Face tokenizer."""
+    from interlace.core.errors import DataError
     from interlace.data.vocab import Vocab
     from interlace.experiments.sections import VocabSettings
     from interlace.readers import READERS, reader_for
 
     def lines_of(code: str, path: Path) -> Iterator[str]:
-        reader = READERS.build(reader_for(path))
-        for chunk in reader.read_chunks([path], [code]):
-            yield from chunk.lines
+        reader = reader_for(path)
+        try:
+            for chunk in READERS.build(reader).read_chunks([path], [code]):
+                yield from chunk.lines
+        except DataError as error:
+            if reader == "lines" or code != str(path):
+                raise
+            raise DataError(f"{error}; of a file in several languages name one, such as en:{path}") from None
 
     by_language: dict[str, list[Path]] = {}
     for entry in files:
         code, separator, name = entry.partition(":")
-        by_language.setdefault(code if separator else entry, []).append(Path(name if separator else entry))
+        path = Path(name if separator else entry)
+        by_language.setdefault(code if separator else str(path), []).append(path)
     lines = {code: (line for path in paths for line in lines_of(code, path)) for code, paths in by_language.items()}
     settings = VocabSettings.read({"size": size, "alpha": alpha, "kind": kind, "seed": seed})
     Vocab.learn(lines, size=settings.size, alpha=settings.alpha, kind=settings.kind, seed=settings.seed).save(into)
