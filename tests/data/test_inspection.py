@@ -1,11 +1,15 @@
 """Findings about the rows of a corpus and the bytes of its files."""
 
 import gzip
+import re
+from itertools import combinations
 
+import numpy as np
 import pytest
 
 from interlace.data.filters.duplicates import Duplicates
 from interlace.data.inspection import Inspector, inspect_file
+from interlace.data.shifts import find_shift
 from interlace.readers import READERS
 from interlace.text import lines as text_lines
 from interlace.text.lines import write_lines
@@ -168,3 +172,45 @@ def test_a_missing_file_names_the_nearest(tmp_path):
     (finding,) = inspect_file(tmp_path / "train.em").findings
     assert finding.level == "error"
     assert "did you mean 'train.en'" in finding.about
+
+
+@pytest.mark.parametrize(("lost", "side"), [(1, "de"), (3, "de"), (2, "en")])
+@pytest.mark.parametrize("place", [0, 250, 440])
+def test_a_shift_between_the_sides_is_found_where_it_begins(look, real_data, lost, side, place):
+    captions = real_data / "parallel/multi30k"
+    lines = {code: list(text_lines.read_lines(captions / f"val.{code}.gz"))[:500] for code in ("en", "de")}
+    _, found = look({"a.en": lines["en"], "a.de": lines["de"]})
+    assert "shifted sides" not in found
+    del lines[side][place : place + lost]
+    report, of_files = look({"a.en": lines["en"], "a.de": lines["de"]})
+    assert report.failed  # the line counts differ
+    _, of_rows = look({f"a.{code}": text[: 500 - lost] for code, text in lines.items()})
+    for shifted, where in ((of_files["shifted sides"], r"a\.en:(\d+)"), (of_rows["shifted sides"], r"line (\d+)")):
+        first, last = map(int, re.findall(where, shifted.about))
+        assert abs(first - 1 - place) <= 10
+        assert last > 490 - lost
+        assert shifted.count == last - first + 1
+        assert re.search(rf"{lost} lines? {'above' if side == 'de' else 'below'}", shifted.about)
+
+
+def test_real_parallel_text_is_not_shifted(real_data):
+    tables = [real_data / f"parallel/xnli-multiway/xnli.11way.{split}.tsv.gz" for split in ("dev", "test")]
+    for table in tables:
+        cells = [line.split("\t") for line in text_lines.read_lines(table)][1:]
+        columns = [np.array(list(map(len, column))) for column in zip(*cells, strict=True)]
+        assert [pair for pair in combinations(range(len(columns)), 2) if find_shift(*(columns[n] for n in pair))] == []
+
+
+def test_a_shift_that_ends_is_found_with_its_end():
+    lengths = np.random.default_rng(0).integers(10, 200, 1000)
+    noisy = lengths + np.random.default_rng(1).integers(-5, 6, 1000)
+    shift = find_shift(np.delete(lengths, 700), np.delete(noisy, 300))
+    assert (abs(shift.first - 300) <= 3, abs(shift.end - 700) <= 3, shift.offset) == (True, True, -1)
+    assert find_shift(lengths, noisy) is None
+    assert find_shift(lengths, np.random.default_rng(2).permutation(noisy)) is None
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5, 400])
+def test_equal_or_few_lengths_are_not_shifted(count):
+    assert find_shift(np.full(count, 7), np.full(count, 9)) is None
+    assert find_shift(np.arange(count), np.arange(count) * 2) is None

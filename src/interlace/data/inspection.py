@@ -1,7 +1,7 @@
 """Inspection of text before training: encoding of files, statistics of corpora, and findings with examples.
 
 `Inspector` reads each file's bytes, then the rows of its reader. Everything is read in chunks: memory holds a chunk,
-and eight bytes per line to find duplicates.
+and eight bytes per line to find duplicates, and as many for each side to find shifts.
 """
 
 from __future__ import annotations
@@ -9,19 +9,22 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from interlace.core.errors import DataError
 from interlace.core.progress import Progress, no_progress
 from interlace.data.filters import FILTERS, Chunk, Filter, Keep, characters, sides
+from interlace.data.shifts import find_shift
 from interlace.readers import Reader, reader_for
 from interlace.text import Text, TextPairs
-from interlace.text.lines import binary_format, read_blocks
+from interlace.text.lines import binary_format, read_blocks, read_lines
 from interlace.text.scripts import UNSPACED, is_unspaced
 from interlace.text.word_tokenizers import WordTokenizer
 from interlace.text.word_tokenizers.common.characters import CharacterClasses
@@ -122,6 +125,7 @@ class Inspector:
                     "the sides must correspond"
                 )
                 report.findings.append(Finding("error", "line counts differ", abs(one - other), max(one, other), about))
+                report.findings += _shift_of_files(paths[number], paths[half + number])
         if report.failed:
             return report
         rows = _Rows(languages, self.rules, _places(paths, lines, by_line=reader.by_line, sides=len(languages)))
@@ -129,6 +133,7 @@ class Inspector:
         report.findings += self._read(name, rows, chunks, observer, sum(lines[:half] if parallel else lines))
         report.facts.update(rows.facts())
         report.findings += rows.findings(self.word_tokenizer.name, self.advice)
+        report.findings += rows.shift()
         return report
 
     def _read(
@@ -306,6 +311,7 @@ class _Rows:
         self._empty = FILTERS.build("empty")
         self._rules: list[tuple[Filter, Keep, _Excerpts]] = []  # chosen at the first chunk
         self._notes: Counter[str] = Counter()
+        self._lengths: list[list[NDArray[np.int64]]] = []  # by chunk and side, in characters
 
     def place(self, first: int) -> Where:
         """Return the places of rows counted from `first`."""
@@ -318,6 +324,8 @@ class _Rows:
         place, texts = self.place(self.count), sides(chunk)
         for side, text in zip(self.sides, texts, strict=False):
             side.add(text, place)
+        if len(texts) == 2:
+            self._lengths.append([characters(text) for text in texts])
         full = self._empty.keep(chunk)
         rest = chunk.where(full)
         for rule, keep, seen in self._rules:
@@ -327,6 +335,12 @@ class _Rows:
             seen.add(len(rows), (Excerpt.of(place(row), *(text.lines[row] for text in texts)) for row in rows))
         self._notes.update(chunk.notes)
         self.count += len(chunk)
+
+    def shift(self) -> Iterator[Finding]:
+        """Yield a finding if the sides of pairs are shifted."""
+        if self._lengths:
+            source, target = map(np.concatenate, zip(*self._lengths, strict=True))
+            yield from _shift_findings(source, target, self._where)
 
     def facts(self) -> dict[str, Any]:
         """Return `rows`, and by language words, characters and quantiles."""
@@ -373,6 +387,25 @@ class _Rows:
             known = name != "script" or all(rule.scripts(side.language) for side in self.sides)
             if known and not (name in {"identical", "ratio"} and len(self.sides) == 1):
                 yield rule
+
+
+def _shift_of_files(source: Path, target: Path) -> Iterator[Finding]:
+    """Yield a finding if two files are shifted; one that cannot be read has a finding already."""
+    with suppress(DataError):
+        lengths = [np.fromiter(map(len, read_lines(path)), np.int64) for path in (source, target)]
+        yield from _shift_findings(lengths[0], lengths[1], lambda row: f"{source.name}:{row + 1}")
+
+
+def _shift_findings(source: NDArray[np.int64], target: NDArray[np.int64], where: Where) -> Iterator[Finding]:
+    """Yield a finding if the sides are shifted, by the characters of their lines."""
+    if shift := find_shift(source, target):
+        lines = f"{abs(shift.offset)} line{'s' * (abs(shift.offset) > 1)}"
+        further = f"{lines} {'below' if shift.offset > 0 else 'above'}"
+        about = (
+            f"from about {where(shift.first)} to {where(shift.end - 1)} the sources fit the targets {further}; "
+            "is a line lost, or split in two, on one side?"
+        )
+        yield Finding("warning", "shifted sides", shift.end - shift.first, len(source), about)
 
 
 def _places(paths: Sequence[Path], lines: Sequence[int], *, by_line: bool, sides: int) -> Where:
