@@ -146,8 +146,9 @@ def differing(pairs: TextPairs, words: WordPairs, links: Ragged, vocab: Vocab) -
     sides = Pairs(vocab.encode_text(pairs.source), vocab.encode_text(pairs.target), links)
     table, forms = PhraseTable.count(words, links), WordForms(vocab)
     spans = phrase_pairs(words.source.lengths, words.target.lengths, links)
-    scores = Ragged(table.scores[table.locate(words, spans)][:, [2, 0]], spans.offsets)
-    candidates = SwitchCandidates.of(replace(sides, phrases=spans, scores=scores), forms.inside)
+    kept, rows = table.select(words.source, words.target, spans)
+    scores = Ragged(table.scores[rows][:, [2, 0, 3, 1]], kept.offsets)
+    candidates = SwitchCandidates.of(replace(sides, phrases=kept, scores=scores))
     everything = CodeSwitching.read({"source_share": 0, "target_share": 0})
     switched = switch_phrases(candidates, everything, generator(Purpose.BATCH, 0))
     found = switched_tokens(sides, switched, forms).sentences.ids

@@ -148,7 +148,7 @@ def test_tokens_are_those_of_the_switched_text(language):
     for vocab in vocabularies(text):
         pairs, forms = encoded(text, vocab), WordForms(vocab)
         for seed in range(4):
-            switched = switch_phrases(SwitchCandidates.of(pairs, forms.inside), rules, rng(seed))
+            switched = switch_phrases(SwitchCandidates.of(pairs), rules, rng(seed))
             rows = switched_tokens(pairs, switched, forms)
             expected = vocab.encode(LineWriter(text).lines(switched))
             assert rows.sentences.ids == expected.ids
@@ -162,7 +162,7 @@ def test_few_rows_differ_in_a_script_without_blanks(kind, least):
     text = world_pairs("en", "zh", sample(200, "train", 5))
     vocab = learned(text, 1500, kind=kind)
     pairs, forms = encoded(text, vocab), WordForms(vocab)
-    switched = switch_phrases(SwitchCandidates.of(pairs, forms.inside), CodeSwitching(**MIXED), rng())
+    switched = switch_phrases(SwitchCandidates.of(pairs), CodeSwitching(**MIXED), rng())
     found = switched_tokens(pairs, switched, forms).sentences.ids
     expected = vocab.encode(LineWriter(text).lines(switched)).ids
     assert np.mean([np.array_equal(one, other) for one, other in zip(found, expected, strict=True)]) > least

@@ -219,9 +219,9 @@ def test_does_not_exchange_equal_phrases(kind, by_links):
     exchanges = []
     for texts in (None, forms.texts):
         if by_links:
-            candidates = SwitchCandidates.extracted(pairs, PhraseRules(), forms.inside, texts)
+            candidates = SwitchCandidates.extracted(pairs, PhraseRules(), texts)
         else:
-            candidates = SwitchCandidates.of(pairs, forms.inside, texts)
+            candidates = SwitchCandidates.of(pairs, texts)
         exchanges.append(list(inserted(switch_phrases(candidates, MOSTLY, np.random.default_rng([7, 0])), words)))
     assert any(one == other for one, other in exchanges[0])
     assert exchanges[1]

@@ -26,11 +26,15 @@ class Sentences:
 
     ids: n rows of int32 subword ids. A stream row (see `data.packing`) holds several sentences with separators.
     words: n rows of int32, the word index of each subword; -1 for a separator inside a stream.
+    joined: n rows of int32, the indices of words that do not begin with a subword: one holds their beginning together
+        with what precedes it, or none holds it. Cut before such a word, a sentence would lose or repeat text. None: no
+        subword was compared with the text.
     """
 
     ids: Ragged
     words: Ragged
     language: str
+    joined: Ragged | None = None
 
     @classmethod
     def concatenate(cls, parts: Sequence[Sentences]) -> Sentences:
@@ -38,7 +42,9 @@ class Sentences:
         if len(parts) == 1:
             return parts[0]
         ids, words = (Ragged.concatenate([getattr(part, name) for part in parts]) for name in ("ids", "words"))
-        return cls(ids, words, parts[0].language)
+        joined = [part.joined for part in parts if part.joined is not None]
+        all_joined = Ragged.concatenate(joined) if len(joined) == len(parts) else None
+        return cls(ids, words, parts[0].language, all_joined)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -55,15 +61,19 @@ class Sentences:
 
     @property
     def word_counts(self) -> NDArray[np.int64]:
-        """(n,) words per row up to the last that has a subword, which do not depend on the vocabulary."""
+        """(n,) words per row; if `joined` is None, up to the last that has a subword."""
         counts = np.zeros(len(self), np.int64)
-        filled = np.flatnonzero(self.words.lengths)
-        counts[filled] = self.words.values[self.words.offsets[filled + 1] - 1] + 1
+        for column in (self.words, self.joined):
+            if column is not None:
+                filled = np.flatnonzero(column.lengths)
+                last = column.values[column.offsets[filled + 1] - 1].astype(np.int64)
+                counts[filled] = np.maximum(counts[filled], last + 1)
         return counts
 
     def take(self, rows: RowNumbers) -> Sentences:
         """Return a copy of the given rows."""
-        return replace(self, ids=self.ids.take(rows), words=self.words.take(rows))
+        joined = None if self.joined is None else self.joined.take(rows)
+        return replace(self, ids=self.ids.take(rows), words=self.words.take(rows), joined=joined)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from interlace.core.json_files import read_json
 from interlace.readers import is_hub
 from interlace.readers.dataset import stored_files
 
-FORMAT = 2  # of cached data; raise it to rebuild everything
+FORMAT = 3  # of cached data; raise it to rebuild everything
 KEY, DIGESTS = "key.json", "digests"
 _REMEDY = "remove its folder to build it again"
 

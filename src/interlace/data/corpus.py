@@ -28,6 +28,7 @@ class _StoredCorpus(ColumnFolder):
 
     KIND: ClassVar[str]
     GROUPS: ClassVar[tuple[str, ...]]  # of the columns of each side
+    JOINED: ClassVar[str] = ""  # after the name of a side's group, the column of its joined words
 
     def __init__(
         self, folder: Path, meta: Mapping[str, Any], vocab: Vocab | None, groups: tuple[str, ...] = ()
@@ -80,6 +81,9 @@ class _StoredCorpus(ColumnFolder):
                     counts["subwords"][language] += len(side.ids.flat)
                     counts["words"][language] += _word_count(side)
                     found |= {f"{group}.ids": side.ids, f"{group}.words": side.words}
+                    if cls.JOINED:
+                        none = Ragged(np.zeros(0, np.int32), np.zeros(len(side) + 1, np.int64))
+                        found[f"{group}_{cls.JOINED}"] = side.joined or none
                 yield found
             meta.update(about or {})
 
@@ -115,14 +119,16 @@ class _StoredCorpus(ColumnFolder):
         for start in range(0, len(self), rows):
             sides = []
             for group, language in zip(self._groups, self.languages, strict=True):
-                ids, words = (self._columns[f"{group}.{name}"].slice(start, start + rows) for name in ("ids", "words"))
-                sides.append(Sentences(ids, words, language))
+                names = [f"{group}.ids", f"{group}.words", *([f"{group}_{self.JOINED}"] if self.JOINED else [])]
+                ids, words, *joined = (self._columns[name].slice(start, start + rows) for name in names)
+                sides.append(Sentences(ids, words, language, *joined))
             yield sides[0] if len(sides) == 1 else Pairs(sides[0], sides[1])
 
     def _side(self, number: int, rows: RowNumbers) -> Sentences:
         group = self._groups[number]
         ids, words = self._take(rows, f"{group}.ids", f"{group}.words")
-        return Sentences(ids, words, self.languages[number])
+        joined = self._take(rows, f"{group}_{self.JOINED}") if self.JOINED else []
+        return Sentences(ids, words, self.languages[number], *joined)
 
 
 class Corpus(_StoredCorpus):
@@ -151,6 +157,7 @@ class ParallelCorpus(_StoredCorpus):
 
     KIND = "parallel"
     GROUPS = ("source", "target")
+    JOINED = "joined.words"
     alignments: WordAlignments | None = None
     phrases: PhraseStore | None = None
     with_known = False

@@ -189,7 +189,7 @@ class Encoder:
                     chunk, has_offsets, future = pending
                     encodings, ids = future.result()
                     if has_offsets:
-                        yield _by_offsets(chunk, encodings, ids)
+                        yield self._by_offsets(chunk, encodings, ids)
                     else:
                         sentences, odd = self._by_spelling(chunk, ids)
                         exact = exact or odd > _MAX_ODD_LINES * max(len(chunk), 1)
@@ -203,12 +203,8 @@ class Encoder:
         the next one does and ends where the previous one does, at or before its start.
         """
         encodings, ids = self._encodings(text.lines, offsets=True)
-        sentences = _by_offsets(text, encodings, ids)
-        # Offsets do not tell white space: tokenizers that insert a blank before a line place it on its first character.
-        spans = _offsets(encodings, len(sentences.ids.flat))
-        blank = self.surfaces.blank(sentences.ids.flat)
-        spans[blank, 1] = spans[blank, 0]
-        return sentences, Ragged(_trimmed(spans, sentences.ids.rows(), text.lines), sentences.ids.offsets)
+        sentences = self._by_offsets(text, encodings, ids)
+        return sentences, Ragged(self._characters(text.lines, encodings, ids), ids.offsets)
 
     def encode_words(self, words: Sequence[str]) -> Ragged:
         """Return a row per word of its subwords inside a line, after another word."""
@@ -290,12 +286,29 @@ class Encoder:
     def _by_spelling(self, text: Text, ids: Ragged) -> tuple[Sentences, int]:
         """Return sentences with words found by spelling, and the number of lines that were encoded with offsets."""
         units = _Units.of(text.lines, by_bytes=self.surfaces.by_bytes)
-        at, odd = _first_units(self.surfaces, ids, units)
+        start, odd = _first_units(self.surfaces, ids, units)
+        end = start.copy()  # no more than that is needed of subwords that spell their line, since they do not overlap
         if len(odd):
-            again, _ = self._encodings([text.lines[line] for line in odd], offsets=True)
-            rows = np.repeat(odd, ids.lengths[odd])
-            at[np.isin(ids.rows(), odd)] = units.at(rows, _offsets(again, len(rows))[:, 0])
-        return _sentences(text, ids, units, at), len(odd)
+            lines = [text.lines[line] for line in odd]
+            again, odd_ids = self._encodings(lines, offsets=True)
+            characters = self._characters(lines, again, odd_ids)
+            subwords, rows = np.isin(ids.rows(), odd), odd[odd_ids.rows()]
+            start[subwords], end[subwords] = (units.at(rows, characters[:, side]) for side in (0, 1))
+        return _sentences(text, ids, units, start, end), len(odd)
+
+    def _by_offsets(self, text: Text, encodings: list[Encoding], ids: Ragged) -> Sentences:
+        """Return sentences with words found by the tokenizer's offsets."""
+        units, characters = _Units.of(text.lines, by_bytes=False), self._characters(text.lines, encodings, ids)
+        start, end = (units.at(ids.rows(), characters[:, side]) for side in (0, 1))
+        return _sentences(text, ids, units, start, end)
+
+    def _characters(self, lines: Sequence[str], encodings: list[Encoding], ids: Ragged) -> NDArray[np.int32]:
+        """(T, 2) the characters of each subword by the tokenizer's offsets, as `encode_with_offsets` returns them."""
+        # Offsets do not tell white space: tokenizers that insert a blank before a line place it on its first character.
+        spans = _offsets(encodings, len(ids.flat))
+        blank = self.surfaces.blank(ids.flat)
+        spans[blank, 1] = spans[blank, 0]
+        return _trimmed(spans, ids.rows(), lines)
 
 
 def subwords_in_span(characters: Ragged, rows: NDArray[np.int64], spans: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -345,16 +358,27 @@ class _Units:
         return np.asarray(places if self.characters is None else self.characters[places], np.int64)
 
 
-def _by_offsets(text: Text, encodings: list[Encoding], ids: Ragged) -> Sentences:
-    """Return sentences with words found by the tokenizer's offsets."""
-    units = _Units.of(text.lines, by_bytes=False)
-    return _sentences(text, ids, units, units.at(ids.rows(), _offsets(encodings, len(ids.flat))[:, 0]))
+def _sentences(text: Text, ids: Ragged, units: _Units, start: NDArray[np.int64], end: NDArray[np.int64]) -> Sentences:
+    """Return sentences of subwords with the given first unit and end."""
+    lines, numbers = text.words.rows(), text.words.columns()
+    word_starts, word_ends = (units.at(lines, text.words.flat[:, side]) for side in (0, 1))
+    words = word_at(start, word_ends, ids.lengths, text.words.lengths, len(units.values))
+    joined = ~_can_cut(start, end, len(units.values))[word_starts]
+    lengths = np.bincount(lines[joined], minlength=len(ids))
+    joined_words = Ragged.from_lengths(numbers[joined].astype(np.int32), lengths)
+    return Sentences(ids, Ragged(words, ids.offsets), text.language, joined_words)
 
 
-def _sentences(text: Text, ids: Ragged, units: _Units, at: NDArray[np.int64]) -> Sentences:
-    ends = units.at(text.words.rows(), text.words.flat[:, 1])
-    words = word_at(at, ends, ids.lengths, text.words.lengths, len(units.values))
-    return Sentences(ids, Ragged(words, ids.offsets), text.language)
+def _can_cut(start: NDArray[np.int64], end: NDArray[np.int64], length: int) -> NDArray[np.bool_]:
+    """(length,) whether a subword begins at a position, and none before it holds a part of it or of what follows.
+
+    start, end: (T,) positions of each subword.
+    """
+    before = np.zeros(len(end), np.int64)  # the end of all subwords before each one
+    np.maximum.accumulate(end[:-1], out=before[1:])
+    can_cut = np.zeros(length, np.bool_)
+    can_cut[start[before <= start]] = True
+    return can_cut
 
 
 def word_at(

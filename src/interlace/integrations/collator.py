@@ -152,7 +152,8 @@ class ObjectiveCollator:
             return ("input_ids", "words", LANGUAGE)
         needs = self.objective.needs
         more = ("links", "confidence") if "links" in needs else ("phrases", "scores") if "phrases" in needs else ()
-        return ("source_ids", "source_words", "target_ids", "target_words", *more)
+        joined = ("source_joined", "target_joined") if more else ()
+        return ("source_ids", "source_words", "target_ids", "target_words", *joined, *more)
 
     # ---- text to columns ----
 
@@ -172,7 +173,7 @@ class ObjectiveCollator:
                 ragged = {name: getattr(examples, name) for name in _WIDTHS}
                 for side in _SIDES:
                     sentences = getattr(examples, side)
-                    ragged |= {f"{side}_ids": sentences.ids, f"{side}_words": sentences.words}
+                    ragged |= {f"{side}_{name}": getattr(sentences, name) for name in ("ids", "words", "joined")}
             else:
                 ragged = {"input_ids": examples.ids, "words": examples.words}
                 found[LANGUAGE] += [self.languages.index(examples.language)] * len(examples)
@@ -261,7 +262,8 @@ class ObjectiveCollator:
         found: dict[str, Any] = {name: _column(rows, name) for name in self.columns}
         if self.objective.reads is Pairs:
             for side, language in zip(_SIDES, self.languages, strict=True):
-                found[side] = Sentences(found.pop(f"{side}_ids"), found.pop(f"{side}_words"), language)
+                ids, words, joined = (found.pop(f"{side}_{name}", None) for name in ("ids", "words", "joined"))
+                found[side] = Sentences(ids, words, language, joined)
             return [Pairs(**found)]
         sentences, numbers = Sentences(found["input_ids"], found["words"], ""), found[LANGUAGE].flat
         return [replace(sentences.take(numbers == one), language=self.languages[one]) for one in np.unique(numbers)]

@@ -139,8 +139,8 @@ class Alm(Objective):
                 f"corpus with ParallelCorpus.with_alignments, or set {alternative}"
             )
         if self.phrases == "extracted":
-            candidates = switching.SwitchCandidates.extracted(pairs, self.extraction, forms.inside, forms.texts)
+            candidates = switching.SwitchCandidates.extracted(pairs, self.extraction, forms.texts)
         else:
-            candidates = switching.SwitchCandidates.of(pairs, forms.inside, forms.texts)
+            candidates = switching.SwitchCandidates.of(pairs, forms.texts)
         switched = switching.switch_phrases(candidates, self.code_switching, rng)
         return switched, switching.switched_tokens(pairs, switched, forms)

@@ -121,13 +121,12 @@ class SwitchCandidates:
     known_texts: tuple[Ragged, Ragged] | None = None
 
     @classmethod
-    def of(cls, pairs: Pairs, inside: NDArray[np.bool_] | None = None, texts: Ragged | None = None) -> SwitchCandidates:
+    def of(cls, pairs: Pairs, texts: Ragged | None = None) -> SwitchCandidates:
         """Return the stored phrases of tokenized pairs; without scores all are equally probable.
 
         A token may hold the end of a word and the beginning of the next, above all in scripts without spaces. The
         sentence is not cut there, because a word would be lost or duplicated.
 
-        inside: (vocabulary,) tokens that begin inside a character, as byte tokens may.
         texts: (vocabulary,) the characters of each token, as numbers; None: phrases are not compared.
         """
         sides = (pairs.source, pairs.target)
@@ -141,7 +140,7 @@ class SwitchCandidates:
             Ragged(flat, phrases.offsets - phrases.offsets[0]),
             phi,
             lex,
-            (_boundaries(pairs.source, words[:, 0], inside), _boundaries(pairs.target, words[:, 1], inside)),
+            _boundaries(pairs, words),
             pairs.known,
         )
         if texts is None:
@@ -165,15 +164,13 @@ class SwitchCandidates:
         return replace(self, texts=np.concatenate(texts), begins=np.concatenate(begins), known_texts=known_texts)
 
     @classmethod
-    def extracted(
-        cls, pairs: Pairs, rules: PhraseRules, inside: NDArray[np.bool_] | None = None, texts: Ragged | None = None
-    ) -> SwitchCandidates:
+    def extracted(cls, pairs: Pairs, rules: PhraseRules, texts: Ragged | None = None) -> SwitchCandidates:
         """Return all phrases that are consistent with the pairs' word alignments.
 
         Without a phrase table, the score of a phrase pair is the mean, over the words of its inserted side, of each
         word's highest link confidence. Unaligned words lower it, so tight counterparts are preferred.
 
-        inside, texts: see `of`.
+        texts: see `of`.
         """
         links = pairs.links or Ragged(np.zeros((0, 2), np.int32), np.zeros(len(pairs) + 1, np.int64))
         words = np.stack([pairs.source.word_counts, pairs.target.word_counts], axis=1)
@@ -192,7 +189,7 @@ class SwitchCandidates:
             first = starts[phrases.rows()]
             scores[:, 1 - side] = (sums[first + end] - sums[first + begin]) / (end - begin)
         weights = np.ascontiguousarray(scores[:, ::-1])
-        return replace(cls.of(pairs, inside, texts), phrases=phrases, scores=scores, weights=weights)
+        return replace(cls.of(pairs, texts), phrases=phrases, scores=scores, weights=weights)
 
 
 @dataclass(frozen=True)
@@ -291,16 +288,13 @@ def all_boundaries(words: NDArray[np.int64]) -> tuple[Ragged, Ragged]:
     return source, target
 
 
-def _boundaries(sentences: Sentences, counts: NDArray[np.int64], inside: NDArray[np.bool_] | None) -> Ragged:
-    """Return whether a token begins with each word; a word without a token begins inside one."""
-    begun = Ragged.from_lengths(np.zeros(int(counts.sum()) + len(counts), np.bool_), counts + 1)
-    words = sentences.words.flat
-    at = np.repeat(begun.offsets[:-1], sentences.words.lengths) + words
-    first = words >= 0
-    first[1:] &= at[1:] != at[:-1]
-    begun.values[at[first]] = True if inside is None else ~inside[sentences.ids.flat[first]]
-    begun.values[begun.offsets[1:] - 1] = True
-    return begun
+def _boundaries(pairs: Pairs, words: NDArray[np.int64]) -> tuple[Ragged, Ragged]:
+    """Return the boundaries of tokenized pairs, which cannot be cut before joined words. words: (n, 2)."""
+    boundaries = all_boundaries(words)
+    for side, can_cut in zip((pairs.source, pairs.target), boundaries, strict=True):
+        if side.joined is not None:
+            can_cut.values[can_cut.offsets[side.joined.rows()] + side.joined.flat] = False
+    return boundaries
 
 
 def _table_spans(candidates: SwitchCandidates, settings: CodeSwitching, active: NDArray[np.int8]) -> Ragged:
@@ -377,7 +371,6 @@ class WordForms:
     blank: (vocabulary,) whether a token begins with a space.
     bare: (vocabulary,) whether it is only a space.
     opens, closes: (vocabulary,) kind of its first and last character.
-    inside: (vocabulary,) whether a token begins inside a character, as byte tokens may.
     texts: (vocabulary,) the characters or bytes of each token, without spaces; -1 for tokens without text.
     """
 
@@ -389,10 +382,6 @@ class WordForms:
         self.blank: NDArray[np.bool_] = np.array([name.startswith(("▁", " ", "Ġ")) for name in names], np.bool_)
         self.blank[vocab.special_ids] = False
         self.bare = self.blank & (spelled.lengths == 0)
-        self.inside = np.zeros(len(spelled), np.bool_)
-        if vocab.surfaces.by_bytes:
-            some = spelled.lengths > 0
-            self.inside[some] = spelled.values[spelled.offsets[:-1][some]] >> 6 == 0b10  # a UTF-8 continuation byte
         empty = (spelled.lengths == 0) & ~self.bare
         lengths = spelled.lengths + empty
         self.texts = Ragged.from_lengths(np.full(lengths.sum(), -1, np.int32), lengths)
@@ -436,7 +425,7 @@ class WordForms:
 def switched_tokens(pairs: Pairs, switched: SwitchedSentences, forms: WordForms) -> SwitchedTokens:
     """Return the tokens of each switched sentence, as the tokenizer would give them for its text."""
     origin, row, start, stop = switched.pieces.flat.astype(np.int64).T.copy()
-    store = _TokenStore.of(pairs, origin, row)
+    store = _TokenStore.of(pairs, origin, row, int(stop.max(initial=0)))
     ids, words = store.ids, store.words
     begin, end = store.token(origin, row, start), store.token(origin, row, stop)
     owner, size = switched.pieces.rows(), stop - start
@@ -484,8 +473,11 @@ class _TokenStore:
     width: int
 
     @classmethod
-    def of(cls, pairs: Pairs, origin: NDArray[np.int64], row: NDArray[np.int64]) -> _TokenStore:
-        """Collect both sides, and the phrase table's translations that occur in a piece (`row` is renumbered)."""
+    def of(cls, pairs: Pairs, origin: NDArray[np.int64], row: NDArray[np.int64], word_count: int) -> _TokenStore:
+        """Collect both sides, and the phrase table's translations that occur in a piece (`row` is renumbered).
+
+        word_count: of the longest sentence, whose last words may have no token.
+        """
         parts = [pairs.source, pairs.target]
         for of in (OF_SOURCE, OF_TARGET):
             mine = origin == of
@@ -497,7 +489,7 @@ class _TokenStore:
         ids, words = (np.concatenate([getattr(part, name).flat for part in parts]) for name in ("ids", "words"))
         rows = np.repeat(np.arange(sum(map(len, parts))), np.concatenate([part.lengths for part in parts]))
         first = np.cumsum([0, *map(len, parts)])
-        width = int(words.max(initial=0)) + 3
+        width = max(int(words.max(initial=0)) + 1, word_count) + 2
         counts = np.bincount(rows * width + words + 2, minlength=int(first[-1]) * width)
         return cls(ids.astype(np.int32), words.astype(np.int32), np.cumsum(counts), first, width)
 

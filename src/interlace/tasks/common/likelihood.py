@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -207,11 +207,12 @@ class SpelledSentences(Sentences):
     characters: n rows of int32, blanks before a subword included; of the bytes of one character, the first adds it.
     """
 
-    characters: Ragged
+    characters: Ragged = field(kw_only=True)
 
     def take(self, rows: NDArray[Any] | Sequence[int]) -> SpelledSentences:
         """Copy the given rows."""
-        return SpelledSentences(self.ids.take(rows), self.words.take(rows), self.language, self.characters.take(rows))
+        characters = self.characters.take(rows)
+        return SpelledSentences(self.ids.take(rows), self.words.take(rows), self.language, characters=characters)
 
 
 def encode_spelled(texts: Iterable[Text], vocab: Vocab) -> SpelledSentences:
@@ -225,7 +226,7 @@ def encode_spelled(texts: Iterable[Text], vocab: Vocab) -> SpelledSentences:
     before = np.concatenate([[0], reached[:-1]])
     before[first] = (base + origins)[first]
     added = Ragged.from_lengths((reached - before).astype(np.int32), spans.lengths)
-    return SpelledSentences(sentences.ids, sentences.words, sentences.language, added)
+    return SpelledSentences(sentences.ids, sentences.words, sentences.language, characters=added)
 
 
 def truncated(text: Sentences, length: int) -> Sentences:
@@ -233,7 +234,8 @@ def truncated(text: Sentences, length: int) -> Sentences:
     keep, kept = text.ids.columns() < length, np.minimum(text.lengths, length)
     ids, words = (Ragged.from_lengths(side.flat[keep], kept) for side in (text.ids, text.words))
     if isinstance(text, SpelledSentences):
-        return SpelledSentences(ids, words, text.language, Ragged.from_lengths(text.characters.flat[keep], kept))
+        characters = Ragged.from_lengths(text.characters.flat[keep], kept)
+        return SpelledSentences(ids, words, text.language, characters=characters)
     return Sentences(ids, words, text.language)
 
 
