@@ -1,13 +1,17 @@
+import bz2
 import errno
 import gzip
 import io
+import lzma
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -97,6 +101,47 @@ def test_rejects_damaged_gzip_files(tmp_path):
         list(read_lines(tmp_path / "a.txt"))
     (tmp_path / "a.txt").write_bytes(b"one \0 NUL in a long enough line is kept\n")
     assert list(read_lines(tmp_path / "a.txt")) == ["one \0 NUL in a long enough line is kept"]
+
+
+COMPRESS = {
+    "gz": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zst": partial(pa.compress, codec="zstd", asbytes=True),
+}
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+@pytest.mark.parametrize("block", [5, 1 << 16])
+def test_all_streams_of_a_compressed_file_are_read(tmp_path, monkeypatch, suffix, block):
+    """As pbzip2, `cat` and the multistream dumps of Wikipedia write them; empty ones and, but for zstd, padding too."""
+    monkeypatch.setattr("interlace.text.lines._COMPRESSED_BLOCK", block)
+    lines = [f"line {number}" for number in range(50)]
+    padding = b"" if suffix == "zst" else bytes(8)
+    streams = [COMPRESS[suffix](data.encode()) + padding for data in ("", *(f"{line}\n" for line in lines), "")]
+    (tmp_path / f"a.{suffix}").write_bytes(b"".join(streams))
+    assert list(read_lines(tmp_path / f"a.{suffix}")) == lines
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda first, second: first + b"garbage",
+        lambda first, second: first + b"\n",
+        lambda first, second: first + bytes(8) + b"garbage",
+        lambda first, second: first + b"XX" + second[2:] + first,
+        lambda first, second: first + second[: len(second) // 2],
+        lambda first, second: first + second[:2],
+        lambda first, second: first + second[: len(second) // 2] + first,
+    ],
+)
+def test_what_follows_a_whole_stream_is_never_dropped(tmp_path, suffix, spoil):
+    first, second = (COMPRESS[suffix](text.encode() * 100) for text in ("one\n", "two and some more\n"))
+    (tmp_path / f"a.{suffix}").write_bytes(spoil(first, second))
+    place = "" if suffix in {"gz", "zst"} else f"the stream at byte ({len(first)}|{len(first + bytes(8))})\\b"
+    with pytest.raises(DataError, match=rf"a\.{suffix}: damaged \w+ file: {place}"):
+        list(read_lines(tmp_path / f"a.{suffix}"))
 
 
 def test_a_line_feed_inside_a_line_is_refused_and_nothing_is_written(tmp_path):

@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,6 +21,7 @@ from interlace.core.errors import DataError
 from interlace.core.files import atomic, must_exist
 
 _BLOCK = 1 << 20  # bytes read at a time
+_COMPRESSED_BLOCK = 1 << 16  # the same of bzip2 and xz: a file may have many small streams
 _BOM = b"\xef\xbb\xbf"
 _ZEROS = bytes(64)  # what a crash of the machine leaves in a file
 COMPRESSED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}  # suffixes that are read and written
@@ -97,6 +99,10 @@ def read_blocks(path: Path | str, start: int = 0, end: int | None = None) -> Ite
     """Iterate over blocks of a file's bytes from `start` to `end`, decompressed by suffix (`COMPRESSED`)."""
     path = must_exist(path)
     try:
+        if path.suffix in _DECOMPRESSORS:
+            with path.open("rb") as file:
+                yield from _decompressed_streams(file, path)
+            return
         with _opened(path, "rb") as file:
             if start:
                 file.seek(start)
@@ -105,10 +111,50 @@ def read_blocks(path: Path | str, start: int = 0, end: int | None = None) -> Ite
                 yield block
     except PermissionError as error:
         raise DataError(f"{path}: cannot be read: permission denied") from error
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         if path.suffix not in COMPRESSED:
             raise
-        raise DataError(f"{path}: damaged {COMPRESSED[path.suffix]} file: {error}") from error
+        raise _damaged(path, error) from error
+
+
+_DECOMPRESSORS: dict[str, Callable[[], Any]] = {
+    ".bz2": bz2.BZ2Decompressor,
+    ".xz": partial(lzma.LZMADecompressor, lzma.FORMAT_XZ),
+}
+
+
+def _decompressed_streams(file: BinaryIO, path: Path) -> Iterator[bytes]:
+    """Yield blocks of all streams of a bzip2 or xz file; raise a DataError with the place of a damaged one.
+
+    `bz2.open` and `lzma.open` end without an error at whatever follows the first stream and is not a stream itself.
+    """
+    blocks, size, start = list[bytes](), 0, 0
+    data = file.read(_COMPRESSED_BLOCK)
+    while data:
+        stream = _DECOMPRESSORS[path.suffix]()
+        while not stream.eof:
+            try:
+                block = stream.decompress(data, _BLOCK)
+            except (OSError, lzma.LZMAError) as error:
+                raise _damaged(path, f"the stream at byte {start:,}: {error}") from error
+            blocks.append(block)
+            size += len(block)
+            if size >= _BLOCK:
+                yield b"".join(blocks)
+                blocks, size = [], 0
+            data = file.read(_COMPRESSED_BLOCK) if stream.needs_input else b""
+            if stream.needs_input and not data:
+                raise _damaged(path, f"the stream at byte {start:,} has no end")
+        data = stream.unused_data
+        while not (data := data.lstrip(b"\0")) and (following := file.read(_COMPRESSED_BLOCK)):  # padding
+            data = following
+        start = file.tell() - len(data)
+    if blocks:
+        yield b"".join(blocks)
+
+
+def _damaged(path: Path, fault: object) -> DataError:
+    return DataError(f"{path}: damaged {COMPRESSED[path.suffix]} file: {fault}")
 
 
 def _opened(path: Path, mode: str) -> Any:
