@@ -45,6 +45,19 @@ def test_tmx_of_any_depth(tmp_path):
     assert text.lines == ["a b c"]
 
 
+@pytest.mark.parametrize("doctype", ['<!DOCTYPE t SYSTEM "t.dtd">', "<!DOCTYPE t [%more;]>", ""])
+@pytest.mark.parametrize(("name", "suffix"), [("tmx", ".tmx"), ("wikipedia", ".xml.bz2")])
+def test_an_entity_that_is_not_declared_is_named(tmp_path, doctype, name, suffix):
+    text = "a caf&eacute; &amp; &#233;"
+    unit = f'<tmx>\n<tu><tuv lang="en"><seg>{text}</seg></tuv></tu></tmx>'
+    article = f"<mediawiki>\n<page><ns>0</ns><revision><text>{text}</text></revision></page></mediawiki>"
+    whole = doctype + (unit if name == "tmx" else article)
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(bz2.compress(whole.encode()) if suffix.endswith("bz2") else whole.encode())
+    with pytest.raises(DataError, match=rf"a{suffix}, line [12]: .*(entity &(eacute|more);|undefined entity)"):
+        read(name, path, "en")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -200,7 +200,12 @@ def read_elements(path: Path, *tags: str) -> Iterator[tuple[int, Element]]:
         where = f"{path}, line {parser.CurrentLineNumber}"
         raise DataError(f"{where}: declares the entity {name!r}; remove the declaration")
 
-    parser.StartElementHandler, parser.EntityDeclHandler = begin, refuse
+    def miss(name: str, _: bool) -> None:
+        raise DataError(
+            f"{path}, line {parser.CurrentLineNumber}: the entity &{name}; is not declared; replace it by its character"
+        )
+
+    parser.StartElementHandler, parser.EntityDeclHandler, parser.SkippedEntityHandler = begin, refuse, miss
     try:
         for block in chain(read_blocks(path), [b""]):
             if not block and parser.CurrentByteIndex < 1:
