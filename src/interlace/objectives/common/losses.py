@@ -33,8 +33,9 @@ def linear_cross_entropy(
     """Return the summed cross-entropy of a linear layer's predictions, and (N,) unsmoothed ones without a gradient.
 
     Logits are computed in chunks of `MAX_LOGITS` and never kept: the forward pass also computes the gradients, which
-    takes as long as computing them later (recomputing logits takes a third longer). Products have autocast's precision;
-    all sums are float32. In fp16 the errors are scaled up, and results of products are float32, because the sum of a
+    takes as long as computing them later (recomputing logits takes a third longer). Products have autocast's precision,
+    but float32 instead of bf16 on a CPU: there copies of a large table in bf16 take gigabytes and save no time. All
+    sums are float32. In fp16 the errors are scaled up, and results of products are float32, because the sum of a
     frequent token would overflow. The gradient can be computed once.
 
     features: (N, H). labels: (N,). smoothing: share of a label's weight that is spread over the vocabulary (Szegedy et
@@ -55,6 +56,8 @@ class _LinearCrossEntropy(torch.autograd.Function):
         """Return the total and its parts; if `learn`, keep the gradients of the total."""
         kind, share, size = features.device.type, smoothing / len(weight), max(1, MAX_LOGITS // len(weight))
         dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else features.dtype
+        if kind == "cpu" and dtype == torch.bfloat16:
+            dtype = weight.dtype
         inputs = zip((features, weight, bias), ctx.needs_input_grad, strict=False)
         gradients = [torch.zeros_like(each) if learn and need and each is not None else None for each, need in inputs]
         nll = features.new_empty(len(labels), dtype=torch.float32)
