@@ -218,6 +218,14 @@ def test_memory_on_a_cpu_is_near_that_of_a_process_that_trains(tmp_path):
     assert said == pytest.approx(held, rel=0.3)
 
 
+def test_memory_counts_the_tokenizer(monkeypatch):
+    """That of 250,000 entries takes 0.35 GB."""
+    load, peaks = estimating._vocab, [10**9]
+    monkeypatch.setattr(estimating, "_peak_of_process", lambda: peaks[-1])
+    monkeypatch.setattr(estimating, "_vocab", lambda recipe: peaks.append(2 * 10**9) or load(recipe))
+    assert estimate(read_recipe("tiny/mlm", SMALL)).cost.process == 2 * 10**9
+
+
 def test_passes_over_the_text_are_shown(tmp_path):
     (tmp_path / "train.en").write_text("nine char\n" * 9000)  # 90,000 bytes, 20,000 tokens
     file = tmp_path / "own.toml"

@@ -88,7 +88,7 @@ def _facts(found: Estimate) -> Iterator[tuple[str, str]]:
     frozen = f"; {cost.trainable:,} are trained" if cost.trainable < cost.parameters else ""
     yield "model", f"{cost.parameters:,} parameters, {cost.table:,} of them in the input embeddings{decoder}{frozen}"
     parts = "weights, gradients, optimizer state and activations of a micro-batch"
-    held = f"; {cost.process / 1e9:,.2f} GB of Python and torch" if cost.process else ""
+    held = f"; {cost.process / 1e9:,.2f} GB of Python, torch and the tokenizer" if cost.process else ""
     yield "memory", f"{(cost.memory + cost.process) / 1e9:,.2f} GB: {parts}{held}"
     share = "" if cost.peak_share is None else f" ({cost.peak_share:.0%} of the peak)"
     operations = f", {cost.tflops:.3g} TFLOP/s{share}" if cost.tflops else ""
