@@ -168,6 +168,70 @@ def test_a_changed_file_of_an_entry_is_named(folder, spoil):
         cached("thing", {}, _build([]))
 
 
+def overwrite(path):
+    times = path.stat()
+    with path.open("r+b") as file:
+        file.write(b"new")
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns + 1))
+
+
+def replace_by_another(path):
+    times = path.stat()
+    (path.parent / "other").write_text("new\n")
+    os.utime(path.parent / "other", ns=(times.st_atime_ns, times.st_mtime_ns))
+    (path.parent / "other").replace(path)
+
+
+def append(path):
+    times = path.stat()
+    with path.open("a") as file:
+        file.write("more\n")
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def point_elsewhere(path):
+    (path.parent / "elsewhere").write_text("new\n")
+    path.unlink()
+    path.symlink_to(path.parent / "elsewhere")
+
+
+@pytest.mark.parametrize("change", [overwrite, replace_by_another, append, point_elsewhere, Path.unlink])
+@pytest.mark.parametrize("known", [False, True])
+def test_no_entry_is_made_of_a_file_that_changes_meanwhile(folder, tmp_path, change, known):
+    (tmp_path / "text").write_text("old\n")
+    (tmp_path / "train.en").symlink_to(tmp_path / "text")
+    path = tmp_path / ("train.en" if change == point_elsewhere else "text")
+    if known:  # its hash was stored by a command before
+        content_key(path)
+
+    def build(into):
+        (into / "data.txt").write_text(path.read_text())
+        change(path)
+
+    for key in ({"files": [[content_key(path)]]}, {"text": {"en": content_key(path)}}):
+        with pytest.raises(DataError, match=rf"{path}: (changed while the command read it|deleted while)"):
+            cached("thing", key, build)
+        assert not list((folder / "thing").glob("*/data.txt"))
+        path.unlink(missing_ok=True)
+        path.write_text("old\n")
+
+
+def test_an_entry_may_be_made_while_other_files_change(tmp_path):
+    for name in ("read", "other"):
+        (tmp_path / name).write_text(name)
+
+    def build(into):
+        (tmp_path / "other").write_text("changed")
+        (tmp_path / "read").touch()
+        os.utime(tmp_path / "read", ns=times)
+
+    content_key(tmp_path / "other")
+    times = (tmp_path / "read").stat().st_atime_ns, (tmp_path / "read").stat().st_mtime_ns
+    assert cached("thing", {"files": content_key(tmp_path / "read")}, build).is_dir()
+    (tmp_path / "read").write_text("later")
+    assert cached("thing", {"files": content_key(tmp_path / "read")}, _build([])).is_dir()
+
+
 def test_without_locks_of_the_file_system_a_warning_says_so(folder, monkeypatch, caplog):
     def flock(_, operation):
         raise OSError(error, os.strerror(error))

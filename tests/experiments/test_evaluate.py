@@ -149,6 +149,20 @@ def test_scores_of_a_model_that_changes_meanwhile_are_not_stored(target, made, t
     assert (target.into / "scores.json").read_text() == before
 
 
+@pytest.mark.parametrize("file", ["train.en", "test.de"])
+def test_scores_of_files_that_change_meanwhile_are_not_stored(mine, made, tmp_path, monkeypatch, file):
+    scored = evaluate.score_within_memory
+
+    def changed(cell, fit):
+        (tmp_path / f"{file}.conllu").write_text("another")
+        return scored(cell, fit)
+
+    monkeypatch.setattr(evaluate, "score_within_memory", changed)
+    with pytest.raises(RunError, match="pos: its files changed while it was scored"):
+        run(mine, ["pos"], seeds=1)
+    assert not (mine.into / "scores.json").exists()
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -95,6 +95,24 @@ def recipe(tmp_path, monkeypatch):
     return make
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_text_that_changes_while_it_is_read_is_not_kept(recipe, tmp_path, monkeypatch, workers):
+    written, build = tmp_path / "train.en", preparing.build_corpus
+
+    def interrupted(*arguments):
+        built = build(*arguments)
+        write_lines(written, [*LINES, "not as before", ""])
+        return built
+
+    wanted = recipe()
+    monkeypatch.setattr(preparing, "build_corpus", interrupted)
+    with pytest.raises(DataError, match=r"train\.en: changed while the command read it"):
+        prepare_with(wanted, lambda: ThreadPoolExecutor(workers)) if workers else prepare(wanted)
+    monkeypatch.undo()
+    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "cache"))
+    assert len(prepare(wanted).train["en"]) == len(LINES) + 1
+
+
 def test_filters_apply_to_training_text_only(recipe):
     materials = prepare(recipe("[filters.control]\n[filters.duplicates]\n[filters.ratio]"))
     assert len(materials.train["en"]) == 4

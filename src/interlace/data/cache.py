@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from hashlib import blake2b, file_digest
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import atomic, atomic_folder, file_lock, must_exist
@@ -44,7 +44,7 @@ def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -
     key: JSON data with everything that the result depends on; files by `content_key`.
 
     Raises:
-        DataError: a file is damaged, or was deleted meanwhile.
+        DataError: a file is damaged, or was changed or deleted meanwhile.
     """
     folder = folder_of(kind, key)
     try:
@@ -53,6 +53,7 @@ def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -
                 if not folder.is_dir():  # another process may have built it meanwhile
                     with atomic_folder(folder) as partial:
                         build(partial)
+                        _check_sources(key)
                         (partial / KEY).write_text(_text_of(kind, key) + "\n", encoding="utf-8")
                         digests = {name: _digest(partial / name) for name in _states(partial)}
                         (partial / DIGESTS).write_text(json.dumps(digests), encoding="utf-8")
@@ -61,6 +62,33 @@ def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -
     except FileNotFoundError as error:
         raise DataError(f"{error.filename}: deleted while the command used it; rerun the command") from error
     return folder
+
+
+class FileHash(str):
+    """A hash of a file's contents, or of those of a data set's files, with their states at that time."""
+
+    __slots__ = ("states",)
+
+    states: dict[Path, list[int]]
+
+    @classmethod
+    def of(cls, digest: str, states: dict[Path, list[int]]) -> Self:
+        """Return the hash of files in these states."""
+        found = cls(digest)
+        found.states = states
+        return found
+
+
+def _check_sources(key: Any) -> None:
+    """Raise a DataError if a file in the key is not as it was when it was hashed: what was read of it may be both."""
+    if isinstance(key, FileHash):
+        for path, (size, modified, _, inode) in key.states.items():
+            state = path.stat()
+            if (state.st_size, state.st_mtime_ns, state.st_ino) != (size, modified, inode):
+                raise DataError(f"{path}: changed while the command read it; rerun the command when it is complete")
+    elif isinstance(key, Mapping | list | tuple):
+        for value in key.values() if isinstance(key, Mapping) else key:
+            _check_sources(value)
 
 
 def _check_entry(folder: Path) -> None:
@@ -98,16 +126,19 @@ def _text_of(kind: str, key: Mapping[str, Any]) -> str:
     return json.dumps({"format": FORMAT, "kind": kind, **key}, sort_keys=True, ensure_ascii=False, indent=1)
 
 
-def content_key(path: Path | str) -> str:
+def content_key(path: Path | str) -> FileHash:
     """Return a hash of a file's contents; it is stored, and computed again if the file's size, times or inode change.
 
     Of a data set of the hub, those of its files in the cache of `datasets`. Raise a DataError if there is no such file.
     """
     if is_hub(path):
-        return blake2b("".join(map(content_key, stored_files(Path(path)))).encode(), digest_size=16).hexdigest()
-    path = must_exist(path).resolve()
-    seen = {"path": str(path), "state": _state(path)}
-    return _known(path, seen) or _remember(path, seen, _digest(path))
+        files = stored_files(Path(path))
+        digest = blake2b("".join(map(content_key, files)).encode(), digest_size=16).hexdigest()
+        return FileHash.of(digest, {file: _state(file) for file in files})
+    place = must_exist(path).absolute()
+    path, state = place.resolve(), _state(place)
+    seen = {"path": str(path), "state": state}
+    return FileHash.of(_known(path, seen) or _remember(path, seen, _digest(path)), {place: state})
 
 
 def _digest(path: Path) -> str:

@@ -277,6 +277,8 @@ def _score_missing(
         sweep = _sweeps(target, job.name) / f"{job.key}.{identity.files}.{job.seed}" if run.train_languages else None
         rows = score_within_memory(replace(job, sweep=sweep) if sweep else job, run)
         _check_unchanged(target.model, identity.model)
+        if with_files(identity, job, run) != identity:
+            raise RunError(f"{job.name}: its files changed while it was scored, which is not stored; evaluate it again")
         store.drop(job.name, identities)  # only now: a task that fails keeps its earlier scores
         store.put(places, identity, rows)
         if sweep and job.accelerator.is_main_process:
