@@ -101,7 +101,6 @@ class FineTuning:
         with self.accelerator.autocast():
             return predict_all(
                 self.head, model.backbone, model.heads["xnli"], self.examples, self.prepared, 4 * self.tokens,
-                self.accelerator.device,
             )  # fmt: skip
 
 

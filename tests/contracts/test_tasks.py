@@ -435,7 +435,7 @@ def test_learns_and_predicts(task, root, vocab, backbone):
     assert losses[-1] < 0.5 * losses[0]
     learner = task.head()
     prepared = learner.prepare(Resources(vocab, backbone.traits))
-    predictions = predict_all(learner, backbone, heads, examples, prepared, 256, CPU)
+    predictions = predict_all(learner, backbone, heads, examples, prepared, 256)
     scores = task.score(examples, predictions)
     assert 80 < scores[task.metric] <= 100
     assert_declared(task, scores)

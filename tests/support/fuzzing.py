@@ -102,6 +102,10 @@ TRANSLATOR = tuple(
         *("model/tokenizer.json", "model/model.safetensors"),
     )
 )
+FINE_TUNED = tuple(
+    f"run/fine-tuned/ner.zero-shot.0/{name}"
+    for name in ("fine_tuned.json", "head.safetensors", "config.json", "tokenizer.json", "model.safetensors")
+)
 TEXT = ("pairs.en", "pairs.xx")
 RECIPES = ("small.toml", "small.json", "train.en", "dev.xx", "pairs.xx")
 DOWNLOADS = tuple(
@@ -139,6 +143,8 @@ COMMANDS = (
             "--languages=")),
     Command("evaluate {in}/run", RUN, 4),
     Command("evaluate {in}/run/model --recipe {in}/small.toml -o {out}/scores", (*RUN[6:10], "small.toml"), 5),
+    Command("predict {in}/run --task ner --input {in}/dev.en -o {out}/names", ("dev.en", *RUN[3:4], *FINE_TUNED), 6,
+            ("--task=", "--language=", "--setting=", "--seed=", "--window=", "--word-tokenizer=", "--precision=")),
     Command("report {in}/run {in}/nmt -o {out}/report.html", RUN, 10),
     Command("export {in}/run --average 2 -o {out}/average", RUN, 5, ("--average=",)),
     Command("translate {in}/nmt --input {in}/dev.en --from en --to de -o {out}/text", (*TRANSLATOR, "dev.en"), 6,
@@ -194,6 +200,8 @@ def write_material(folder: Path) -> None:
     (folder / "tree.conllu").write_text(TREE * 30)
     pairs = (folder / "pairs.en").read_text().splitlines()
     (folder / "labels").write_text("".join(f"{' '.join('X' for _ in line.split())}\n" for line in pairs))
+    for split in ("train", "dev", "test"):
+        (folder / f"names.{split}").write_text("the\tO\ncat\tB-PER\n\n" * 10)
     (folder / "squad.json").write_text(json.dumps(SQUAD))
     (folder / "small.toml").write_text(RECIPE.format(root=folder))
     (folder / "small.json").write_text(json.dumps(tomllib.loads(RECIPE.format(root=folder))))
@@ -207,6 +215,7 @@ def write_material(folder: Path) -> None:
     for line in (
         "pretrain {in}/small.toml -o {in}/run",
         "evaluate {in}/run",
+        "evaluate {in}/run --tasks ner --seeds 1 --save-models --set evaluate.tasks.ner.files=names.{{split}}",
         "align {in}/pairs.en {in}/pairs.xx --save-model {in}/aligner -o {in}/aligned",
         "derive {in}/train.en --transformations invert -o {in}/derived",
         "download multi30k:cs --mirror {mirror}/public -o {in}/data",

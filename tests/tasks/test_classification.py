@@ -174,7 +174,7 @@ def test_words_beyond_the_maximum_length_have_no_prediction(vocab, model):
     learner, backbone = Tagger(classes=17, max_length=8), model()
     examples = labelled([list(range(9)), [0, 1]], [[3] * 9, [3, 3]])
     prepared = learner.prepare(Resources(vocab, backbone.traits))
-    predictions = predict_all(learner, backbone, learner.modules(backbone), examples, prepared, 64, "cpu")
+    predictions = predict_all(learner, backbone, learner.modules(backbone), examples, prepared, 64)
     assert (predictions[0] == -1).tolist() == [False] * 6 + [True] * 3
     assert (predictions[1] >= 0).all()
     learner = Tagger(classes=17, max_length=256)

@@ -362,7 +362,7 @@ def best_by_hand(case):
 @pytest.mark.parametrize("tokens", [60, 5000])
 def test_finds_the_best_spans_exactly(case, tokens):
     learner, backbone, heads, questions, prepared = case
-    found, gold = predict_all(learner, backbone, heads, questions, prepared, tokens, CPU), learner.gold(questions)
+    found, gold = predict_all(learner, backbone, heads, questions, prepared, tokens), learner.gold(questions)
     assert found.shape == (len(questions), learner.n_best)
     assert gold.dtype == found.dtype == SPAN
     for row, expected in enumerate(best_by_hand(case)):
@@ -393,7 +393,7 @@ def test_equal_spans_of_two_windows_are_one_answer():
 def test_empty_passages_have_no_answer(vocab, case):
     learner, backbone, heads, _, prepared = case
     empty = asked(vocab, [("the doctor", "", (-1, -1)), ("", "", (-1, -1)), ("who", "  ", (-1, -1))])
-    found, gold = predict_all(learner, backbone, heads, empty, prepared, 100, CPU), learner.gold(empty)
+    found, gold = predict_all(learner, backbone, heads, empty, prepared, 100), learner.gold(empty)
     assert (found["start"] == -1).all()
     assert (gold["start"] == -1).all()
     terms = learner.loss(backbone, heads, batch_of(learner, prepared, empty).to(CPU))

@@ -49,7 +49,7 @@ def flat(values):
 def predictions(case, tokens, rows=None):
     learner, examples, backbone, heads, prepared = case
     examples = examples if rows is None else examples.take(rows)
-    found = predict_all(learner, backbone, heads, examples, prepared, tokens, CPU)
+    found = predict_all(learner, backbone, heads, examples, prepared, tokens)
     return found, learner.gold(examples)
 
 

@@ -38,6 +38,13 @@ def evaluate(
     data: Annotated[
         Path | None, typer.Option("--data", metavar="DIR", help="Folder of the tasks' files. Default: the recipe's.")
     ] = None,
+    save_models: Annotated[
+        bool,
+        typer.Option(
+            "--save-models",
+            help="Save fine-tuned models in FOLDER/fine-tuned: see `interlace predict`.",
+        ),
+    ] = False,
     changes: Changes = [],
     code: Code = [],
     as_json: Json = False,
@@ -65,7 +72,7 @@ def evaluate(
     failed = None
     with fine_tuning_bar() as watch:
         try:
-            rows = run(target, names, seeds, watch)
+            rows = run(target, names, seeds, watch, save_models=save_models)
         except IncompleteError as error:
             rows, failed = error.rows, error
     if as_json:

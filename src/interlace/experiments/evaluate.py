@@ -39,6 +39,7 @@ from interlace.tasks import TASKS, FineTuneTask, Task
 from interlace.tasks.common.translation import TranslationTask
 from interlace.training.device import accelerator_for, start_trackers
 from interlace.training.evaluation_job import EvaluationJob, Score
+from interlace.training.fine_tuned import FINE_TUNED, is_saved
 from interlace.training.fine_tuning import fine_tune_runs, readable, remove_other_sweeps, remove_sweep, score_run
 from interlace.training.loop import TrainingStep
 from interlace.training.predictions import safe_file_name
@@ -101,6 +102,8 @@ def evaluate(
     tasks: Sequence[str] = (),
     seeds: int | None = None,
     callback: Callable[[str, int], Callable[[TrainingStep], None]] = lambda _name, _seed: lambda _step: None,
+    *,
+    save_models: bool = False,
 ) -> list[Score]:
     """Return the scores of tasks and seeds; None given: the recipe's.
 
@@ -109,6 +112,7 @@ def evaluate(
 
     tasks: names of tasks in the recipe, or of the registry. seeds: number of fine-tuning seeds.
     callback: gets a task and a seed, returns a function that is called after each training step.
+    save_models: save fine-tuned models; a score whose model was not saved is computed again.
 
     Raises:
         IncompleteError: some of several tasks or languages failed; it holds the rows of the others.
@@ -135,6 +139,8 @@ def evaluate(
         )
         for name, task in bound.items():
             job = replace(_job(target, name, task, vocab, accelerator), vectors=vectors)
+            if save_models and isinstance(task, FineTuneTask):
+                job = replace(job, models=target.into / FINE_TUNED)
             count = (seeds or settings.seeds) if isinstance(task, FineTuneTask) else 1
             try:
                 jobs = [replace(job, seed=seed, on_step=callback(name, seed)) for seed in range(count)]
@@ -265,17 +271,23 @@ def _score_missing(
     """
     error, identity = None, with_files(identity, job, run)
     places = _places(job, run)
-    if run.train_languages and not store.holds(places, identity):
+
+    def is_valid(row: Score) -> bool:
+        return job.models is None or is_saved(target.into, row)
+
+    if run.train_languages and not store.holds(places, identity, is_valid):
         run, error = readable(job, run)
         if error:
             identity, places = with_files(identity, job, run), _places(job, run)
-    if store.holds(places, identity):
+    if store.holds(places, identity, is_valid):
         store.drop(job.name, identities)
     else:
         log.info("%s", _announcement(job, run))
         _check_unchanged(target.model, identity.model)
-        sweep = _sweeps(target, job.name) / f"{job.key}.{identity.files}.{job.seed}" if run.train_languages else None
-        rows = score_within_memory(replace(job, sweep=sweep) if sweep else job, run)
+        saving = ".models" if job.models else ""  # a sweep without them cannot be resumed by one that saves them
+        name = f"{job.key}.{identity.files}.{job.seed}{saving}"
+        sweep = _sweeps(target, job.name) / name if run.train_languages else None
+        rows = score_within_memory(replace(job, sweep=sweep, identity=identity.columns), run)
         _check_unchanged(target.model, identity.model)
         if with_files(identity, job, run) != identity:
             raise RunError(f"{job.name}: its files changed while it was scored, which is not stored; evaluate it again")

@@ -242,9 +242,12 @@ class ScoreStore:
         if stale:
             log.warning("%s: discarding %d scores of a previous version of this model", folder, len(stale))
 
-    def holds(self, places: Sequence[Place], identity: ScoreIdentity) -> bool:
-        """Return whether there is a row of this identity at every place."""
-        return set(places) <= {place_of(row) for row in self._rows if not identity.differences(row)}
+    def holds(
+        self, places: Sequence[Place], identity: ScoreIdentity, is_valid: Callable[[Score], bool] = lambda _: True
+    ) -> bool:
+        """Return whether there is a row of this identity at every place; rows that are not valid do not count."""
+        rows = [row for row in self._rows if not identity.differences(row) and is_valid(row)]
+        return set(places) <= set(map(place_of, rows))
 
     def drop(self, task: str, identities: Collection[ScoreIdentity]) -> None:
         """Discard the rows of a task that have none of these identities, regardless of files."""

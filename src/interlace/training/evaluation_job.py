@@ -36,6 +36,7 @@ class EvaluationJob:
     on_step: called after each step of fine-tuning.
     output: folder of the run, to write predictions to; None: write none. key: identifies model and settings there.
     vectors: static word vectors by language, scored instead of a backbone; `vocab` is then None.
+    models: folder to save fine-tuned models in; None: save none. identity: their keys, as in the scores.
     sweep: folder that stores finished learning rates until the scores are written; None: store none.
     cache: examples read for fine-tuning, which the jobs of one task share.
     derived: derived language -> original. shared: what `share` measured.
@@ -54,6 +55,8 @@ class EvaluationJob:
     output: Path | None = None
     key: str = ""
     vectors: Mapping[str, WordVectors] | None = None
+    models: Path | None = None
+    identity: Mapping[str, Any] = field(default_factory=dict)
     sweep: Path | None = None
     cache: dict[tuple[str, str, str], Any] = field(default_factory=dict, compare=False, repr=False)
     derived: Mapping[str, str] = field(default_factory=dict)

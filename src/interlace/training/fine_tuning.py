@@ -27,6 +27,7 @@ from interlace.objectives import Prepared, Resources
 from interlace.tasks import FineTuneTask, TaskHead, Tuning
 from interlace.tasks.common.classification import ClassificationTask, TaggingTask
 from interlace.tasks.common.prediction import MixedBatches, MixedSequences, bucket_plan, predict_all
+from interlace.training.fine_tuned import FineTunedRecord, fine_tuned_name, save_fine_tuned
 from interlace.training.loop import Progress, Training, TrainingModel, steps
 from interlace.training.mixture import BucketedBatches, Mixture, MixtureSource
 from interlace.training.optimizer import OptimizerSettings
@@ -251,7 +252,7 @@ def _listed(errors: dict[str, set[str]]) -> str:
 class FineTuner:
     """A model in fine-tuning.
 
-    baseline: loss in nats of a model that only knows label frequencies.
+    baseline: loss in nats of a model that only knows label frequencies. languages: of the training text.
     """
 
     job: EvaluationJob
@@ -259,6 +260,7 @@ class FineTuner:
     prepared: Prepared
     training: Training
     baseline: float
+    languages: Sequence[str]
 
     @classmethod
     def fresh(cls, job: EvaluationJob, train: dict[str, Any], rate: float) -> FineTuner:
@@ -283,7 +285,7 @@ class FineTuner:
             model, mixture, settings.build(model), settings, job.accelerator, last, tuning.micro_batches,
             count_flops=False,
         )  # fmt: skip
-        return cls(job, head, prepared, training, baseline)
+        return cls(job, head, prepared, training, baseline, list(train))
 
     @property
     def task(self) -> FineTuneTask:
@@ -328,9 +330,7 @@ class FineTuner:
         model: Any = accelerator.unwrap_model(self.training.model)
         with accelerator.autocast():
             tokens, modules = 4 * self.task.tuning.tokens_per_batch, model.heads[self.job.name]
-            return predict_all(
-                self.head, model.backbone, modules, examples, self.prepared, tokens, accelerator.device, accelerator
-            )
+            return predict_all(self.head, model.backbone, modules, examples, self.prepared, tokens, accelerator)
 
     def score(self, group: SelectionGroup, tests: dict[Item, Any], predicted: Predicted | None = None) -> list[Score]:
         """Return the score rows of a group with the current weights.
@@ -338,6 +338,7 @@ class FineTuner:
         predicted: predictions of these weights for other groups, which is extended.
         """
         rows, predicted = [], {} if predicted is None else predicted
+        saved = self.save(group)
         for item in group.items:
             start = time.perf_counter()
             examples = tests[item]
@@ -353,8 +354,33 @@ class FineTuner:
                 gold = self.head.gold(examples)
                 interval = write_predictions(self.job.output, self.job, item, examples, predictions, gold, scores)
             row = self.job.row(item, scores, len(examples), time.perf_counter() - start)
-            rows.append({**row, **interval, "tuning": group.best_check})
+            rows.append({**row, **interval, "tuning": group.best_check, **saved})
         return rows
+
+    def save(self, group: SelectionGroup) -> dict[str, str]:
+        """Save the current weights as the model of a group, if models are saved; return a column for its score rows."""
+        job = self.job
+        if job.models is None:
+            return {}
+        per_language = self.task.tuning.select == "per-language-dev"
+        name = fine_tuned_name(job.name, group.items, job.seed, per_language=per_language)
+        if job.accelerator.is_main_process:
+            model: Any = job.accelerator.unwrap_model(self.training.model)
+            record: FineTunedRecord = {
+                "name": job.name,
+                "task": {"name": self.task.name, **self.task.dump()},
+                "items": [list(item) for item in group.items],
+                "languages": list(self.languages),
+                "source": job.source,
+                "seed": job.seed,
+                "classes": list(self.task.classes),
+                "key": job.identity["key"],
+                "model_key": job.identity["model_key"],
+                "precision": cast("Any", job.accelerator.mixed_precision),
+                "transformers": "",
+            }
+            save_fine_tuned(job.models / name, model.backbone, self.head, model.heads[job.name], self.prepared, record)
+        return {"fine_tuned": f"{job.models.name}/{name}"}
 
     def _check(self, devs: dict[str, Any], loss: float) -> dict[str, Any]:
         """Return development scores by language, and whether the model has collapsed on the first."""

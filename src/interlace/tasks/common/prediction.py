@@ -17,7 +17,6 @@ from interlace.data import Pairs
 from interlace.data.sampling import BucketPlan
 
 if TYPE_CHECKING:
-    import torch
     from accelerate import Accelerator
     from torch import nn
 
@@ -53,8 +52,9 @@ def predict_all(
     examples: Any,
     prepared: Prepared,
     tokens_per_batch: int,
-    device: torch.device,
     accelerator: Accelerator | None = None,
+    *,
+    logits: bool = False,
 ) -> Predictions:
     """Return the prediction for every example, in their order; dropout is off.
 
@@ -62,13 +62,16 @@ def predict_all(
     example. Where there is none (no gold, or a word beyond the maximum length), it is `empty_predictions`.
 
     modules: the head's. tokens_per_batch: padding included. accelerator: processes share the batches, and each ends
-    with all predictions.
+    with all predictions. logits: return (n, classes) logits, NaN where there is none, of a head without tags.
     """
     from accelerate.utils import gather_object
 
     gold, sequences = head.gold(examples), head.sequences(examples, prepared)
     starts = gold.offsets - gold.offsets[0] if isinstance(gold, Ragged) else None
+    compute = head.predict
     found = head.empty_predictions(len(sequences) if starts is None else int(starts[-1]))
+    if logits:
+        compute, found = head.class_logits, np.full((len(sequences), head.classes), np.nan, np.float32)
     rank, count = (accelerator.process_index, accelerator.num_processes) if accelerator else (0, 1)
     made: list[tuple[NDArray[Any], NDArray[Any]]] = []
     with inference(backbone, modules):
@@ -77,7 +80,7 @@ def predict_all(
             places = rows[batch.at[0]]
             if starts is not None:
                 places = starts[places] + batch.extra["words"]
-            made.append((places, head.predict(backbone, modules, batch.to(device))))
+            made.append((places, compute(backbone, modules, batch.to(backbone.device))))
     for places, values in gather_object(made) if count > 1 else made:
         found[places] = values
     return head.merge(examples, sequences, found) if starts is None else Ragged(found, starts)

@@ -1,0 +1,257 @@
+"""Fine-tuned models on disk: one folder each, which plain transformers opens where it has the same head.
+
+    config.json, model.safetensors    the encoder with the head, as transformers' class for the task
+    tokenizer.json, ...               the tokenizer
+    head.safetensors                  the head as it was trained
+    fine_tuned.json                   the task with its settings, and the identity of the scores
+    README.md                         model card
+
+transformers has our head for words and answers in BERT, RoBERTa and XLM, and for sequences in XLM. Its other classes
+put layers between the encoder and the classifier, which are saved as the identity: a linear layer and tanh (sequences
+in BERT and RoBERTa) with weights so small that tanh is linear, and those of ModernBERT. Heads that read other layers or
+pooled states have no class; there the folder holds the encoder with its vocabulary head.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+import torch
+import transformers
+from pydantic import Field
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from typing_extensions import TypedDict
+
+from interlace.core.errors import CheckpointError, DataError
+from interlace.core.files import atomic_folder, must_be_replaceable
+from interlace.core.finite import check_finite_weights
+from interlace.core.json_files import json_record, read_json, write_json
+from interlace.data.vocab import Vocab
+from interlace.models.backbone import Backbone, cpu_copies
+from interlace.models.build import load
+from interlace.models.checkpoint_files import CONFIG, quiet, write_config
+from interlace.models.languages import FOLDED_KEY, fold_weights
+from interlace.objectives import Prepared, Resources
+from interlace.tasks import PER_LANGUAGE, TASKS, FineTuneTask, TaskHead
+from interlace.tasks.common.classification import Classifier, Tagger
+from interlace.tasks.common.prediction import predict_all
+from interlace.tasks.mlqa import SpanExtractor
+from interlace.training.predictions import safe_file_name
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+    from interlace.training.selection import Item
+
+FINE_TUNED = "fine-tuned"  # folder of a run
+RECORD, HEAD = "fine_tuned.json", "head.safetensors"
+_SCALE = 2.0**-12  # of the identity before tanh: a power of two, so that scaling does not round
+
+
+@json_record
+class FineTunedRecord(TypedDict):
+    """What `fine_tuned.json` says.
+
+    task: name and settings of the registry's entry. name: of the task in the recipe. items: the setting and language of
+    each score of this model. classes: of the task, by number. key, model_key: as in the scores. precision: of training
+    and evaluation. transformers: the class of transformers that has this head, or "".
+    """
+
+    name: str
+    task: dict[str, Any]
+    items: list[Annotated[list[str], Field(min_length=2, max_length=2)]]
+    languages: list[str]
+    source: str
+    seed: int
+    classes: list[str]
+    key: str
+    model_key: str
+    precision: Literal["no", "bf16", "fp16"]
+    transformers: str
+
+
+def fine_tuned_name(task: str, items: list[Item], seed: int, *, per_language: bool) -> str:
+    """Return the folder name of a fine-tuned model, such as `ner.zero-shot.0` or `ner.supervised.de.0`.
+
+    items: what the model is scored on. per_language: whether a model is selected for each of them.
+    """
+    setting, language = items[0]
+    languages = [language] if per_language or setting in PER_LANGUAGE else []
+    return ".".join([safe_file_name(part) for part in (task, setting, *languages)] + [str(seed)])
+
+
+def read_record(folder: Path) -> FineTunedRecord | None:
+    """Return the record of a fine-tuned model; None if the folder has none."""
+    found: FineTunedRecord | None = read_json(folder / RECORD, FineTunedRecord, None, remedy="evaluate again")
+    return found
+
+
+def is_saved(folder: Path, row: Mapping[str, Any]) -> bool:
+    """Return whether the fine-tuned model that a score row of a folder names is there, and is that of the score."""
+    name = row.get("fine_tuned")
+    record = read_record(folder / FINE_TUNED / Path(str(name)).name) if name else None
+    return record is not None and record["key"] == row.get("key")
+
+
+def save_fine_tuned(
+    folder: Path,
+    backbone: Backbone,
+    head: TaskHead,
+    modules: nn.ModuleDict,
+    prepared: Prepared,
+    record: FineTunedRecord,
+) -> None:
+    """Write a fine-tuned model, atomically; raise a CheckpointError if a weight is not finite."""
+    check_finite_weights([*backbone.named_parameters(), *modules.named_parameters()], f"the model to write to {folder}")
+    must_be_replaceable(folder, RECORD, "fine-tuned model")
+    traits = backbone.traits
+    language = record["languages"][0]
+    fold = language if prepared.language_ids and language in traits.languages else None
+    weights = cpu_copies(dict(modules.state_dict()), torch.float32)
+    theirs = _their_head(backbone, head, weights)
+    with atomic_folder(folder) as partial:
+        if theirs is None:
+            backbone.save_pretrained(partial, prepared.vocab, fold_language=fold)
+        else:
+            record = {**record, "transformers": _save_as_theirs(partial, backbone, theirs, record["classes"], fold)}
+            prepared.vocab.save_files(partial)
+        save_file({name: value.contiguous() for name, value in weights.items()}, partial / HEAD)
+        write_json(partial / RECORD, record)
+        (partial / "README.md").write_text(_card(record), encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class _TheirHead:
+    """A head of transformers that computes the same: its auto class, weights by name, and further configuration."""
+
+    auto_class: Any
+    weights: dict[str, Tensor]
+    config: dict[str, Any]
+
+
+def _their_head(backbone: Backbone, head: TaskHead, weights: dict[str, Tensor]) -> _TheirHead | None:
+    """Return transformers' head that equals this one; None if it has none."""
+    auto_class = {
+        Tagger: transformers.AutoModelForTokenClassification,
+        SpanExtractor: transformers.AutoModelForQuestionAnswering,
+        Classifier: transformers.AutoModelForSequenceClassification,
+    }.get(type(head))
+    if auto_class is None or head.layer is not None or getattr(head, "pooling", "first") != "first":
+        return None
+    family, weight, bias = backbone.family.name, weights["linear.weight"], weights["linear.bias"]
+    if family == "modernbert":
+        return _modernbert_head(backbone, auto_class, weight, bias)
+    if type(head) is Classifier and family == "xlm":
+        summary = {"summary_type": "first", "summary_use_proj": True, "summary_proj_to_labels": True}
+        return _TheirHead(
+            auto_class, _linear("sequence_summary.summary", weight, bias), {**summary, "summary_activation": None}
+        )
+    if type(head) is not Classifier:
+        name = "classifier" if type(head) is Tagger else "qa_outputs"
+        return _TheirHead(auto_class, _linear(name, weight, bias), {})
+    roberta, width = family == "roberta", backbone.width
+    dense = _linear(
+        "classifier.dense" if roberta else "bert.pooler.dense", _SCALE * torch.eye(width), torch.zeros(width)
+    )
+    output = _linear("classifier.out_proj" if roberta else "classifier", weight / _SCALE, bias)
+    return _TheirHead(auto_class, dense | output, {})
+
+
+def _modernbert_head(backbone: Backbone, auto_class: Any, weight: Tensor, bias: Tensor) -> _TheirHead | None:
+    """Return ModernBERT's head, a linear layer, an activation and a norm, as the identity on normalized states.
+
+    States are g * z, where z has mean 0 and variance 1. The linear layer divides by g, the activation is the identity,
+    the norm of z is z, and its weight is g. None if the states have a bias, or some g is 0.
+    """
+    norm = backbone.model.base_model.final_norm
+    scale = norm.weight.detach().float().cpu().clone()
+    if norm.bias is not None or not scale.abs().min() > 0:
+        return None
+    named = {"head.dense.weight": torch.diag(1 / scale), "head.norm.weight": scale}
+    config = {"classifier_activation": "linear", "classifier_bias": False, "classifier_pooling": "cls"}
+    return _TheirHead(auto_class, named | _linear("classifier", weight, bias), config)
+
+
+def _linear(name: str, weight: Tensor, bias: Tensor) -> dict[str, Tensor]:
+    return {f"{name}.weight": weight, f"{name}.bias": bias}
+
+
+def _save_as_theirs(folder: Path, backbone: Backbone, head: _TheirHead, classes: list[str], fold: str | None) -> str:
+    """Write the encoder with a head of transformers; return the name of its auto class."""
+    ours = backbone.model
+    labels = {"id2label": dict(enumerate(classes)), "label2id": {name: number for number, name in enumerate(classes)}}
+    own = {**ours.config.to_dict(), **head.config, **(labels if classes else {})}
+    config = type(ours.config).from_dict(own)
+    with torch.device("meta"):
+        model = head.auto_class.from_config(config, trust_remote_code=False)
+    tensors: dict[str, Tensor] = dict(ours.state_dict())
+    if fold is not None:
+        tensors = fold_weights(ours, tensors, fold)
+    names = set(model.state_dict())
+    tensors = {name: value for name, value in tensors.items() if name in names} | head.weights
+    if missing := names - set(tensors):
+        raise CheckpointError(f"{type(model).__name__}: no weights for {', '.join(sorted(missing))}")
+    with quiet():
+        model.save_pretrained(folder, state_dict=cpu_copies(tensors, torch.float32))
+    changes: dict[str, Any] = {"dtype": "float32"} | ({FOLDED_KEY: fold} if fold else {})
+    write_config(folder / CONFIG, {**read_json(folder / CONFIG), **changes})
+    return str(head.auto_class.__name__)
+
+
+def _card(record: FineTunedRecord) -> str:
+    """Return the model card."""
+    languages = ", ".join(record["languages"])
+    auto_class = record["transformers"]
+    opened = "transformers has no class with this head; `interlace predict` applies it."
+    if auto_class:
+        opened = f"transformers opens it as `{auto_class}`."
+    front = ["---", "library_name: transformers", "tags: [interlace]", "---"]
+    about = f"Fine-tuned on the task `{record['name']}`, training text: {languages}; seed {record['seed']}."
+    return "\n".join([*front, f"# {record['name']}", "", about, opened, ""])
+
+
+@dataclass(frozen=True)
+class FineTunedModel:
+    """A fine-tuned model with its task, as evaluation uses them."""
+
+    record: FineTunedRecord
+    task: FineTuneTask
+    head: TaskHead
+    backbone: Backbone
+    modules: nn.ModuleDict
+    prepared: Prepared
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Read a folder of `save_fine_tuned`; raise a DataError if it is none, a CheckpointError if it is damaged."""
+        record = read_record(folder)
+        if record is None:
+            raise DataError(f"{folder}: no fine-tuned model (no {RECORD}); see `interlace evaluate --save-models`")
+        built: Any = TASKS.build(record["task"], str(folder / RECORD))
+        if not isinstance(built, FineTuneTask):
+            raise DataError(f"{folder / RECORD}: {record['task'].get('name')!r} is no task that trains")
+        task = built.bind([record["source"], *record["languages"]])
+        vocab = Vocab.load(folder)
+        backbone = load(folder, vocab)
+        head = task.head().model_copy(update={"layer": task.tuning.layer})
+        with torch.random.fork_rng(devices=[]):
+            modules = head.modules(backbone)
+        try:
+            modules.load_state_dict(load_file(folder / HEAD))
+        except (SafetensorError, OSError, RuntimeError) as error:
+            raise CheckpointError(f"{folder / HEAD}: missing or damaged: {error}") from error
+        check_finite_weights(modules.named_parameters(), str(folder / HEAD))
+        return cls(record, task, head, backbone.eval(), modules.eval(), head.prepare(Resources(vocab, backbone.traits)))
+
+    def predict(self, examples: Any, accelerator: Accelerator, *, logits: bool = False) -> Any:
+        """Return predictions in the order of the examples, as evaluation makes them, or (n, classes) logits."""
+        with accelerator.autocast():
+            return predict_all(
+                self.head, self.backbone, self.modules, examples, self.prepared,
+                4 * self.task.tuning.tokens_per_batch, logits=logits,
+            )  # fmt: skip

@@ -1,0 +1,188 @@
+"""Fine-tuned models on disk: plain transformers computes the same logits, in every family and task."""
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from interlace.core.errors import CheckpointError, DataError
+from interlace.core.randomness import Purpose, generator
+from interlace.data.vocab import Vocab
+from interlace.models.backbone import Backbone
+from interlace.models.build import from_shape
+from interlace.models.settings import Shape
+from interlace.objectives import Resources
+from interlace.tasks import TASKS, FineTuneTask
+from interlace.training.device import accelerator_for
+from interlace.training.fine_tuned import FineTunedModel, fine_tuned_name, save_fine_tuned
+from little_files import write
+
+TASK_NAMES = [name for name in TASKS.names() if issubclass(TASKS.get(name), FineTuneTask)]
+FAMILIES = ["bert", "roberta", "modernbert", "xlm"]
+WORDS = "the doctor reads a letter in his garden and sees three birds".split()
+
+
+@pytest.fixture(scope="module")
+def vocab():
+    return Vocab.learn({"en": [" ".join(WORDS)] * 20}, size=320)
+
+
+def backbone_of(family, vocab, languages=()):
+    if family == "xlm":
+        config = transformers.XLMConfig(
+            vocab_size=vocab.size, emb_dim=16, n_layers=1, n_heads=2, max_position_embeddings=40, n_langs=1,
+            use_lang_emb=False, pad_index=vocab.pad, pad_token_id=vocab.pad, dropout=0.0, attention_dropout=0.0,
+        )  # fmt: skip
+        torch.manual_seed(0)
+        return Backbone(transformers.XLMWithLMHeadModel(config).eval())
+    shape = Shape(family=family, layers=2, width=16, heads=2, max_length=40)
+    backbone = from_shape(shape, vocab, languages, seed=0)
+    if family == "modernbert":
+        with torch.no_grad():
+            backbone.model.base_model.final_norm.weight.uniform_(0.3, 2)  # training changes it
+    return backbone.eval()
+
+
+def examples_of(task, vocab, root):
+    sentences = [WORDS[start : start + 5] for start in range(6)]
+    name = task.name
+    if name in {"pos", "ner"}:
+        tags = ("NOUN", "VERB") if name == "pos" else ("B-PER", "O")
+        rows = []
+        for words in sentences:
+            for number, word in enumerate(words):
+                cells = (str(number + 1), word, "_", tags[number % 2], *["_"] * 6)
+                rows.append(cells if name == "pos" else (word, tags[number % 2]))
+            rows.append("")
+    elif name == "mlqa":
+        return None
+    elif name == "pawsx":
+        rows = [(" ".join(words), "the birds", str(number % 2)) for number, words in enumerate(sentences)]
+    else:
+        rows = [("language", "gold_label", "sentence1", "sentence2")]
+        rows += [
+            ("en", task.classes[number % 3], " ".join(words), "the birds") for number, words in enumerate(sentences)
+        ]
+    write(root, task.files.format(split="test", language="en"), *rows)
+    return task.examples("test", "en", vocab, root)
+
+
+def questions(vocab):
+    from collections import Counter
+
+    from interlace.readers.common.questions import NOT_FOUND, AnsweredQuestion, question_pairs
+    from interlace.tasks.mlqa import encode_questions
+
+    rows = [AnsweredQuestion(" ".join(WORDS[start:]), "who reads ?", "", NOT_FOUND, []) for start in range(6)]
+    return encode_questions([question_pairs(rows, ("en", "en"), "whitespace", Counter())], vocab)
+
+
+def saved(folder, backbone, vocab, task, **record):
+    head = task.head().model_copy(update={"layer": task.tuning.layer})
+    torch.manual_seed(1)
+    modules = head.modules(backbone).eval()
+    torch.nn.init.normal_(modules["linear"].weight)
+    torch.nn.init.normal_(modules["linear"].bias)
+    prepared = head.prepare(Resources(vocab, backbone.traits))
+    known = {
+        "name": task.name, "task": {"name": task.name, **task.dump()}, "items": [["zero-shot", "en"]], "source": "en",
+        "languages": ["en"], "seed": 0, "classes": list(task.classes), "key": "k", "model_key": "m", "precision": "no",
+        "transformers": "", **record,
+    }  # fmt: skip
+    save_fine_tuned(folder, backbone, head, modules, prepared, known)
+    return head, modules, prepared
+
+
+def their_logits(model, batch, name, layout):
+    with torch.inference_mode():
+        found = model(**batch.inputs)
+    if name == "mlqa":
+        return torch.stack([found.start_logits, found.end_logits], dim=-1)
+    return found.logits[batch.at] if layout == "words" else found.logits
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("name", TASK_NAMES)
+def test_transformers_computes_the_same_logits(name, family, vocab, tmp_path):
+    backbone, task = backbone_of(family, vocab), TASKS.build(name)
+    examples = questions(vocab) if name == "mlqa" else examples_of(task, vocab, tmp_path)
+    head, modules, prepared = saved(tmp_path / "saved", backbone, vocab, task)
+    opened = FineTunedModel.open(tmp_path / "saved")
+    auto_class = getattr(transformers, opened.record["transformers"])
+    model, report = auto_class.from_pretrained(tmp_path / "saved", trust_remote_code=False, output_loading_info=True)
+    assert not any(report[kind] for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"))
+    batch = head.batch(head.sequences(examples, prepared), prepared, 0, generator(Purpose.EVALUATE, 0)).to(
+        torch.device("cpu")
+    )
+    with torch.inference_mode():
+        expected = head.logits(backbone, modules, batch)
+        again = head.logits(opened.backbone, opened.modules, batch)
+    assert expected.std() > 0.1
+    torch.testing.assert_close(again, expected)
+    found = their_logits(model.eval(), batch, name, "words" if "words" in batch.extra else "rows")
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    if task.classes:
+        assert [model.config.id2label[number] for number in range(len(task.classes))] == list(task.classes)
+        assert model.config.label2id == {label: number for number, label in enumerate(task.classes)}
+    assert transformers.AutoTokenizer.from_pretrained(tmp_path / "saved", trust_remote_code=False)
+    assert f"task `{name}`" in (tmp_path / "saved/README.md").read_text()
+
+
+def test_plain_transformers_reads_the_training_language(vocab, tmp_path):
+    backbone, task = backbone_of("bert", vocab, ("xx", "en")), TASKS.build("ner")
+    with torch.no_grad():
+        backbone.language_embeddings.normal_()
+    head, modules, prepared = saved(tmp_path / "saved", backbone, vocab, task)
+    batch = head.batch(examples_of(task, vocab, tmp_path), prepared, 0, generator(Purpose.EVALUATE, 0)).to(
+        torch.device("cpu")
+    )
+    expected = head.logits(backbone, modules, batch)
+    inputs = {name: value for name, value in batch.inputs.items() if name != "token_type_ids"}
+    model = transformers.AutoModelForTokenClassification.from_pretrained(tmp_path / "saved", trust_remote_code=False)
+    torch.testing.assert_close(model.eval()(**inputs).logits[batch.at], expected, rtol=1e-4, atol=1e-4)
+    opened = FineTunedModel.open(tmp_path / "saved")
+    torch.testing.assert_close(head.logits(opened.backbone, opened.modules, batch), expected)
+
+
+@pytest.mark.parametrize(
+    "changes", [{"pooling": "mean"}, {"tuning": {"layer": 1}}], ids=["mean of states", "a lower layer"]
+)
+def test_a_head_that_transformers_lacks_is_kept_as_ours(changes, vocab, tmp_path):
+    backbone, task = backbone_of("bert", vocab), TASKS.build({"name": "xnli", **changes})
+    examples = examples_of(task, vocab, tmp_path)
+    head, modules, prepared = saved(tmp_path / "saved", backbone, vocab, task)
+    opened = FineTunedModel.open(tmp_path / "saved")
+    assert opened.record["transformers"] == ""
+    batch = head.batch(examples, prepared, 0, generator(Purpose.EVALUATE, 0)).to(torch.device("cpu"))
+    torch.testing.assert_close(
+        opened.head.logits(opened.backbone, opened.modules, batch), head.logits(backbone, modules, batch)
+    )
+    logits = opened.predict(examples, accelerator_for("no"), logits=True)
+    np.testing.assert_array_equal(logits.argmax(axis=1), opened.predict(examples, accelerator_for("no")))
+
+
+def test_a_damaged_or_missing_head_is_named(vocab, tmp_path):
+    saved(tmp_path / "saved", backbone_of("bert", vocab), vocab, TASKS.build("ner"))
+    (tmp_path / "saved/head.safetensors").write_bytes(b"no")
+    with pytest.raises(CheckpointError, match=r"head\.safetensors: missing or damaged"):
+        FineTunedModel.open(tmp_path / "saved")
+    (tmp_path / "saved/fine_tuned.json").unlink()
+    with pytest.raises(DataError, match=r"no fine-tuned model"):
+        FineTunedModel.open(tmp_path / "saved")
+
+
+def test_weights_that_are_not_finite_are_not_saved(vocab, tmp_path):
+    backbone = backbone_of("bert", vocab)
+    with torch.no_grad():
+        backbone.input_embeddings[3] = torch.nan
+    with pytest.raises(CheckpointError, match="not finite"):
+        saved(tmp_path / "saved", backbone, vocab, TASKS.build("ner"))
+    assert not (tmp_path / "saved").exists()
+
+
+def test_names_tell_fine_tunings_apart():
+    assert (
+        fine_tuned_name("ner", [("zero-shot", "en"), ("zero-shot", "de")], 2, per_language=False) == "ner.zero-shot.2"
+    )
+    assert fine_tuned_name("ner", [("zero-shot", "de")], 0, per_language=True) == "ner.zero-shot.de.0"
+    assert fine_tuned_name("my/ner", [("supervised", "de")], 0, per_language=False) == "my-ner.supervised.de.0"
