@@ -27,21 +27,11 @@ from interlace.tasks import TASKS, FineTuneTask
 from interlace.tasks.common.dictionaries import read_entries
 from interlace.training.predictions import outcomes_file, read_outcomes
 from plain_bert import save_plain_bert
-from toy_settings import under
+from toy_settings import EVERY_TEST_SET, TINY_RUN
 
 TARGETS = ["de", "hi"]
 ALL = ["en", *TARGETS]
 THREE = ["zero-shot", "translate-train", "translate-test"]
-WORLD = {"toy.languages": json.dumps(ALL), "toy.sentences": "120", "toy.pairs": "80"}
-WORLD |= under("toy", labelled="16", nli="16", dev="16", test="16", questions="12")
-SMALL = WORLD | {
-    "corpora.text.languages": json.dumps(ALL),
-    "corpora.pairs.pairs": '["en-de", "en-hi"]',
-    "vocab.size": "700",
-    "train.diagnostics.every": "0",
-}
-SMALL |= under("model.shape", layers="1", width="16", heads="2")
-SMALL |= under("train", steps="2", tokens_per_update="256", evaluate_tokens="256", threads="1")
 TUNED = {"tuning": {"epochs": 1, "learning_rate": 1e-3, "tokens_per_batch": 512}}
 
 
@@ -99,14 +89,14 @@ def base(tmp_path_factory):
 @pytest.fixture(scope="module")
 def run(base):
     """A run of two steps, which is all that a score needs."""
-    pretrain(read_recipe("tiny/mlm-tlm", SMALL), base / "run")
+    pretrain(read_recipe("tiny/mlm-tlm", TINY_RUN), base / "run")
     return base / "run"
 
 
 @pytest.fixture(scope="module")
 def world(run):
     """The folder of the toy corpus, which the run wrote."""
-    return data_root(read_recipe("tiny/mlm-tlm", SMALL))
+    return data_root(read_recipe("tiny/mlm-tlm", TINY_RUN))
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +108,9 @@ def checkpoint(base, world):
 
 @pytest.fixture(scope="module")
 def translator(base):
-    changes = {key: value for key, value in SMALL.items() if not key.startswith(("corpora.text", "train.diagnostics"))}
+    changes = {
+        key: value for key, value in TINY_RUN.items() if not key.startswith(("corpora.text", "train.diagnostics"))
+    }
     pretrain(read_recipe("tiny/mt", changes), base / "translator")
     return base / "translator"
 
@@ -126,7 +118,11 @@ def translator(base):
 @pytest.fixture(scope="module")
 def vectors(base):
     quick = {"skipgram.width": "8", "skipgram.min_count": "1", "skipgram.epochs": "1", "skipgram.buckets": "100"}
-    small = WORLD | {"corpora.text.languages": json.dumps(ALL)} | {f"embeddings.{key}": quick[key] for key in quick}
+    small = (
+        EVERY_TEST_SET
+        | {"corpora.text.languages": json.dumps(ALL)}
+        | {f"embeddings.{key}": quick[key] for key in quick}
+    )
     pretrain(read_recipe("tiny/concat", small), base / "vectors")
     return base / "vectors"
 
@@ -159,7 +155,7 @@ def scored(request, base, world):
             names = [name for one, name in SCORED if one == kind and name in CASES]
             arguments = ["evaluate", str(model), "--tasks", ",".join(names), "--seeds", "1", "--json"]
             if kind == "checkpoint":
-                recipe = [part for key, value in SMALL.items() for part in ("--set", f"{key}={value}")]
+                recipe = [part for key, value in TINY_RUN.items() for part in ("--set", f"{key}={value}")]
                 arguments += ["--recipe", "tiny/mlm-tlm", "--output", str(base / "scores"), *recipe]
             arguments += [part for name in names for part in options(name)]
             done = CliRunner().invoke(application(), arguments, catch_exceptions=False)
