@@ -1,5 +1,6 @@
 """`python -m interlace` and the `interlace` command."""
 
+import contextlib
 import errno
 import io
 import os
@@ -7,6 +8,7 @@ import re
 import signal
 import sys
 import time
+import traceback
 from pathlib import Path
 from tempfile import gettempdir
 from threading import Thread
@@ -74,6 +76,7 @@ def exit_code(error: BaseException) -> int | None:
     User errors have the code 2, an interrupted command 130, a closed pipe 141. What may be a bug of ours says so.
     """
     from interlace.cli import notes
+    from interlace.core.display import block, message
     from interlace.core.errors import InterlaceError, LostProcessError
 
     if os.environ.get("INTERLACE_TRACEBACK"):
@@ -99,13 +102,15 @@ def exit_code(error: BaseException) -> int | None:
     elif isinstance(error, MemoryError | RuntimeError) and _NO_MEMORY.search(f"{type(error).__name__}: {error}"):
         text = f"out of memory; lower the size of the model, of batches or of the vocabulary ({_first(error)})"
     elif isinstance(error, RecursionError | UnicodeError | OverflowError) or package in _LIBRARIES:
-        text = f"unexpected {_first(error)} (a bug or a damaged file; INTERLACE_TRACEBACK=1 shows where)"
+        file = _file_in_use(error)
+        read = f", while it worked with {file}" if file else ""
+        text = f"unexpected {_first(error)}{read} (a bug or a damaged file; INTERLACE_TRACEBACK=1 shows where)"
     else:
         return None
     if notes.quiet and isinstance(error, InterlaceError) and not isinstance(error, LostProcessError):
         time.sleep(_FIRST)  # mostly the first process has the same error and ends this one by torchrun
     notes.quiet = False
-    notes.print(f"[bold]error:[/] {_plain(text)}", highlight=False, soft_wrap=True)
+    notes.print(f"[bold]error:[/] {_plain(block(message(text)))}", highlight=False, soft_wrap=True)
     return 2
 
 
@@ -117,6 +122,17 @@ _LIBRARIES = {"json", "tomllib", "pyarrow", "safetensors", "tokenizers", "transf
 def _first(error: BaseException) -> str:
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0][:300]}" if lines else type(error).__name__
+
+
+def _file_in_use(error: BaseException) -> Path | None:
+    """Return the existing file or folder that our innermost function with one used when the error was raised."""
+    for frame, _ in reversed([*traceback.walk_tb(error.__traceback__)]):
+        ours = frame.f_globals.get("__name__", "").startswith("interlace.")
+        for value in reversed(frame.f_locals.values()) if ours else ():
+            with contextlib.suppress(OSError):
+                if isinstance(value, Path) and value.exists():
+                    return value
+    return None
 
 
 def check_processes() -> None:

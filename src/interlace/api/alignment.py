@@ -18,6 +18,7 @@ from interlace.alignment.pharaoh import parse_pharaoh, pharaoh_lines
 from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.alignment.projection import Labels
 from interlace.alignment.projection import project as project_labels
+from interlace.core.display import listed
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.data.inspection import AUTO, reader_of_words, word_tokenizer_for
 from interlace.readers import READERS, find_files, find_sides, read_pairs, reader_for
@@ -140,7 +141,7 @@ class ParallelText:
             sides = [list(dataset[side]) for side in (source, target)]
         else:
             expected = f"expected {column!r}, or {source!r} and {target!r}"
-            raise DataError(f"the dataset has the columns {', '.join(names)}; {expected}")
+            raise DataError(f"the dataset has the columns {listed(names)}; {expected}")
         return cls.from_lists(sides[0], sides[1], (source, target), word_tokenizer)
 
     def __len__(self) -> int:

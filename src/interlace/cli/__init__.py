@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.logging import RichHandler
 from typer.core import TyperGroup
 
+from interlace.cli.common.visible import VisibleConsole, VisibleRecord, visible_usage_errors
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.registry import Registry
 from interlace.core.settings import MAX_INTEGER
@@ -25,8 +26,8 @@ COMMANDS: Registry[Any] = Registry(__name__, "command")
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 _main = os.environ.get("RANK", "0") == "0"  # only the first of torchrun's processes prints
-notes = Console(stderr=True, quiet=not _main)
-output = Console(quiet=not _main)
+notes = VisibleConsole(stderr=True, quiet=not _main)
+output = VisibleConsole(quiet=not _main)
 if not output.is_terminal and "COLUMNS" not in os.environ:
     output.width = 200  # a table in a file or a pipe has no screen to fit
 
@@ -81,6 +82,14 @@ class _Commands(TyperGroup):
                 return typer.main.get_command(_single(cmd_name, COMMANDS.get(name)))
         return None
 
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:
+        with visible_usage_errors():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: Any) -> Any:
+        with visible_usage_errors():
+            return super().invoke(ctx)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         commands = self.list_commands(ctx)
         if args and not args[0].startswith("-") and args[0] not in commands:
@@ -125,7 +134,9 @@ def _root(
 
 
 def note_to_stderr() -> None:
-    """Log to standard error; only warnings of other libraries."""
+    """Log to standard error, with what Python warns of; only warnings of other libraries."""
+    logging.setLogRecordFactory(VisibleRecord)
+    logging.captureWarnings(True)
     handler: logging.Handler = RichHandler(console=notes, show_path=False, show_level=False, omit_repeated_times=False)
     form = "%(message)s"
     if not (notes.is_terminal or notes.quiet):  # rich would wrap paths and pad lines to 80 columns

@@ -9,9 +9,15 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
+from interlace.core.display import listed, message
+
 
 class InterlaceError(Exception):
     """An error in the user's input; the message says what, where and how to fix it."""
+
+    def __str__(self) -> str:
+        """Return the message as it may be shown: without terminal escapes and secrets, of bounded length."""
+        return message(super().__str__())
 
 
 class SettingsError(InterlaceError):
@@ -50,7 +56,7 @@ def pandas_for(needed_by: str) -> Any:
         raise MissingDependencyError(needed_by, "pandas") from None
 
 
-_MAX_LISTED = 20
+_MAX_COMPARED = 100  # characters of a name that is compared with others
 
 
 def did_you_mean(word: str, options: Iterable[str]) -> str:
@@ -63,12 +69,11 @@ def did_you_mean(word: str, options: Iterable[str]) -> str:
     >>> did_you_mean("tiny/unknown", ["tiny/mlm", "xlm/mlm"])
     '; there are: tiny/mlm'
     """
-    options = sorted(options)
-    if close := get_close_matches(word, options, n=1, cutoff=0.6):
+    options, word = sorted(options), word[:_MAX_COMPARED]
+    if close := get_close_matches(word, [option for option in options if len(option) <= _MAX_COMPARED], n=1):
         return f"; did you mean {close[0]!r}?"
     options = _beginning_alike(word, options)
-    more = f" and {len(options) - _MAX_LISTED} more" if len(options) > _MAX_LISTED else ""
-    return f"; there are: {', '.join(options[:_MAX_LISTED])}{more}" if options else "; there are none"
+    return f"; there are: {listed(options)}" if options else "; there are none"
 
 
 def _beginning_alike(word: str, options: list[str]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data import Pairs
@@ -55,7 +56,7 @@ def build_corpus(
         about.update(skipped=skipped.pop("empty", 0), notes=dict(sorted(skipped.items())))
 
     if len(languages) not in {1, 2}:
-        raise DataError(f"a corpus has one language or two, found {len(languages)}: {', '.join(languages)}")
+        raise DataError(f"a corpus has one language or two, found {len(languages)}: {listed(languages)}")
     chunks = reader.read_chunks(files, list(languages))
     kept = (
         text.where(text.words.lengths > 0)

@@ -17,6 +17,7 @@ from pydantic import Field
 from tokenizers import Tokenizer, normalizers
 from typing_extensions import TypedDict
 
+from interlace.core.display import listed
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.json_files import json_record, read_json
@@ -240,7 +241,7 @@ class Vocab(Encoder):
     def target(self, language: str) -> int:
         """Return a language's target token; raise a DataError that names those that have one."""
         if language not in self.targets:
-            known = f"it has them for {', '.join(self.targets)}" if self.targets else "it has none"
+            known = f"it has them for {listed(self.targets)}" if self.targets else "it has none"
             hint = did_you_mean(language, self.targets)
             near = hint if "did you mean" in hint else ""  # the other hint would repeat the list
             raise DataError(f"the vocabulary has no target-language token for {language!r}; {known}{near}")

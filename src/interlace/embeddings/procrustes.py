@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.core.progress import Progress
 from interlace.embeddings import EmbeddingSources
@@ -25,7 +26,7 @@ class Procrustes(MappingMethod):
         elif (target.language, source.language) in known:
             lexicon = known[target.language, source.language].reversed()
         else:
-            pairs = ", ".join("-".join(pair) for pair in known) or "none"
+            pairs = listed("-".join(pair) for pair in known) or "none"
             names = f"{source.language!r} and {target.language!r}"
             raise DataError(f"procrustes: no dictionary of {names}; there are: {pairs}")
         rows = source.find(lexicon.source_types, fold=self.fold)[lexicon.entries[:, 0]]

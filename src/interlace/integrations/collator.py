@@ -23,6 +23,7 @@ from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.phrase_table import PhraseTable, TableRules
 from interlace.alignment.phrases import phrase_pairs
+from interlace.core.display import listed
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
@@ -224,7 +225,7 @@ class ObjectiveCollator:
             wanted = f"{TRANSLATION!r}, {' and '.join(map(repr, self.languages))}, or {TEXT!r}"
             if not named:
                 wanted = f'{TEXT!r}; for translations, give the collator two languages, such as languages=("en", "de")'
-            raise DataError(f"the rows have the columns {', '.join(rows)}; expected {wanted}")
+            raise DataError(f"the rows have the columns {listed(rows)}; expected {wanted}")
         for row, line in ((row, line) for side in sides for row, line in enumerate(side)):
             if not isinstance(line, str):
                 raise DataError(f"row {row + 1} of a mapped batch: expected text, found {line!r}; filter such rows")
@@ -256,7 +257,7 @@ class ObjectiveCollator:
         """
         if missing := [name for name in self.columns if name not in rows[0]]:
             raise DataError(
-                f"{self.objective.name}: the rows lack {', '.join(missing)}; make them with "
+                f"{self.objective.name}: the rows lack {listed(missing)}; make them with "
                 "dataset.map(collator.map, batched=True), and set remove_unused_columns=False in TrainingArguments"
             )
         found: dict[str, Any] = {name: _column(rows, name) for name in self.columns}

@@ -22,6 +22,7 @@ from safetensors.torch import load_model, save_model
 from torch import Tensor, nn
 from transformers import Trainer, TrainingArguments
 
+from interlace.core.display import listed
 from interlace.core.errors import CheckpointError, SettingsError
 from interlace.integrations.collator import ObjectiveCollator, collator
 from interlace.models.backbone import Backbone
@@ -116,7 +117,7 @@ class ObjectiveTrainer(Trainer):
             if getattr(args, name) or os.environ.get(f"ACCELERATE_USE_{name.upper()}") == "true":
                 raise SettingsError(f"{name} is not supported by interlace.Trainer; several processes use DDP")
         if isinstance(train_dataset, Mapping):
-            raise SettingsError(f"train_dataset has splits {', '.join(train_dataset)}; give one, such as data['train']")
+            raise SettingsError(f"train_dataset has splits {listed(train_dataset)}; give one, such as data['train']")
         if pairs is not None and train_dataset is not None:
             raise SettingsError("give either pairs or train_dataset")
         if lexicon is not None and not isinstance(objective, str):

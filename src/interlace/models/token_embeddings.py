@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from interlace.core.display import listed
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
 from interlace.core.randomness import Purpose, generator
@@ -149,7 +150,7 @@ def check_vectors(settings: ModelSettings) -> None:
         run = languages_in(folder / "vectors")
         if SUBWORDS in run:
             raise DataError(f"{folder}: is a run; name its vectors, {folder / 'vectors'}")
-        content = f"has word vectors ({', '.join(found or run)})" if found or run else "has no vectors"
+        content = f"has word vectors ({listed(found or run)})" if found or run else "has no vectors"
         raise DataError(f"{folder}: {content}; expected subword vectors of a recipe with embeddings.units = 'subwords'")
     must_exist(folder / f"{SUBWORDS}.safetensors", "file of vectors")
 

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from interlace.core.display import listed
 from interlace.core.errors import DataError, MissingDependencyError, did_you_mean
 from interlace.core.files import must_exist
 from interlace.core.hub import hub_or_cache
@@ -308,7 +309,7 @@ class _RowFormat(ABC):
             raise row.error(f"{column!r} is {value!r}, expected a name or a number from 0")
         names = self.reader.label_names or self.table.names.get(column, [])
         if names and value >= len(names):
-            raise row.error(f"{column!r} is {value}, but there are {len(names)} names: {', '.join(names)}")
+            raise row.error(f"{column!r} is {value}, but there are {len(names)} names: {listed(names)}")
         return names[value] if names else str(int(value))
 
 
@@ -447,7 +448,7 @@ def _format_of(reader: DatasetReader, table: DatasetRows, languages: tuple[str, 
             return rows
     what = "nothing the reader knows" if reader.kind == "auto" else f"no {reader.kind}"
     raise DataError(
-        f"{table.path}: {what} in the columns {', '.join(table.columns)}; name the columns in the reader's settings"
+        f"{table.path}: {what} in the columns {listed(table.columns)}; name the columns in the reader's settings"
     )
 
 

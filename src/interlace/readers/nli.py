@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
+from interlace.core.display import listed
 from interlace.readers import Reader
 from interlace.readers.common.text import chunks_with_notes, expect, plain, tsv_rows
 from interlace.text import TextPairs
@@ -43,7 +44,7 @@ class Nli(Reader):
         """Read one file after another; both sides of the pairs are in the one language."""
         expect("nli", "files of one language", paths, languages, fits=bool(paths) and len(languages) == 1)
         language = languages[0]
-        empty = f"{', '.join(map(str, paths))}: no labelled pair of language {language!r}"
+        empty = f"{listed(paths)}: no labelled pair of language {language!r}"
         for chunk, notes in chunks_with_notes(paths, partial(self._pairs, language), empty):
             premises, hypotheses, labels = map(list, zip(*chunk, strict=True))
             yield plain((premises, hypotheses), (language, language), self.word_tokenizer, labels, notes)

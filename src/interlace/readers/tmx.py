@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element
 
 from pydantic import Field
 
+from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.readers import Reader
 from interlace.readers.common.text import chunks_with_notes, expect, one_line, plain, read_elements
@@ -52,7 +53,7 @@ def _rows(languages: list[str], path: Path, notes: Counter[str]) -> Iterator[lis
             empty = False
             yield [text or "" for text in row]
     if empty:
-        known = f"; it has {', '.join(sorted(others))}" if others else ""
+        known = f"; it has {listed(sorted(others))}" if others else ""
         raise DataError(f"{path}: no translation unit <tu> in {' and '.join(languages)}{known}")
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.readers import Reader
 from interlace.readers.common.text import chunks_of, expect, plain, tsv_rows
@@ -34,7 +35,7 @@ class Tsv(Reader):
         if self.label is not None:
             columns.append(self.label)
         rows = (row.cells for path in paths for row in tsv_rows(path, columns, header=self.header))
-        for chunk in chunks_of(rows, f"{', '.join(map(str, paths))}: no row{' below the header' * self.header}"):
+        for chunk in chunks_of(rows, f"{listed(paths)}: no row{' below the header' * self.header}"):
             labels = None if self.label is None else [cells[-1] for cells in chunk]
             sides = [[cells[side] for cells in chunk] for side in range(len(languages))]
             yield plain(sides, languages, self.word_tokenizer, labels)

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import Field
 
+from interlace.core.display import listed
 from interlace.core.errors import DataError, MissingDependencyError
 from interlace.readers import Reader
 from interlace.readers.common.text import chunks_of, expect, plain, read_elements
@@ -55,7 +56,7 @@ class Wikipedia(Reader):
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text]:
         """Read one dump after another; a file without any article is rejected."""
         expect("wikipedia", "dumps of one language", paths, languages, fits=bool(paths) and len(languages) == 1)
-        empty = f"{', '.join(map(str, paths))}: no paragraph of {self.min_characters} characters"
+        empty = f"{listed(paths)}: no paragraph of {self.min_characters} characters"
         for lines in chunks_of((line for path in paths for line in self._paragraphs(path, languages[0])), empty):
             yield plain([lines], languages, self.word_tokenizer)
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, model_validator
 from typing_extensions import TypedDict
 
+from interlace.core.display import listed
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.json_files import checked, json_record, parse_json, read_json
 from interlace.core.ragged import Ragged
@@ -230,7 +231,7 @@ def read_runs(folders: Sequence[Path], baseline: str = "") -> list[Run]:
     if not folders:
         raise DataError("a report needs at least one run folder; none was given")
     if len({folder.resolve() for folder in folders}) < len(folders):
-        raise DataError(f"a run folder is given twice: {', '.join(map(str, folders))}")
+        raise DataError(f"a run folder is given twice: {listed(folders)}")
     runs = _labelled([_read_run(folder) for folder in folders])
     label = _baseline_label(runs, baseline)
     return _labelled(sorted(runs, key=lambda run: run.label != label))
@@ -245,7 +246,7 @@ def _baseline_label(runs: Sequence[Run], baseline: str) -> str:
         if baseline in {run.label, run.folder.name} or Path(baseline).resolve() == run.folder.resolve():
             return run.label
     labels = list(dict.fromkeys(run.label for run in runs))
-    raise DataError(f"--baseline {baseline!r}: none of the runs ({', '.join(labels)}){did_you_mean(baseline, labels)}")
+    raise DataError(f"--baseline {baseline!r}: none of the runs ({listed(labels)}){did_you_mean(baseline, labels)}")
 
 
 def _is_ancestor(run: Run, runs: Sequence[Run]) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.display import listed
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.ragged import Ragged
 from interlace.data import LabeledExamples
@@ -79,7 +80,7 @@ class Ner(TaggingTask):
             others: Counter[str] = Counter()
             for path, chunk in chunks:
                 new = Counter(tag for row in chunk.tags.get(self.tag_kind, ()) for tag in row if tag not in numbers)
-                log_notes(self.name, path, {f"words of other types read as O ({', '.join(sorted(new))})": new.total()})
+                log_notes(self.name, path, {f"words of other types read as O ({listed(sorted(new))})": new.total()})
                 others += new
             numbers |= dict.fromkeys(others, 0)
         examples = self.encode(chunks, vocab, numbers)

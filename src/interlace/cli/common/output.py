@@ -16,6 +16,7 @@ import typer
 from rich.markup import escape
 
 from interlace.cli import output, print_json, print_line
+from interlace.core.display import visible
 from interlace.core.errors import SettingsError
 from interlace.core.files import atomic
 from interlace.text.lines import writing
@@ -71,8 +72,9 @@ def lines_to(path: Path | None) -> Iterator[Callable[[Iterable[str]], None]]:
         with writing(path) as write:
             yield write
         return
+    shown = visible if sys.stdout.isatty() else str
     with _standard_output() as file:
-        yield lambda lines: file.writelines(line.encode("utf-8") + b"\n" for line in lines)
+        yield lambda lines: file.writelines(shown(line).encode("utf-8") + b"\n" for line in lines)
 
 
 @contextmanager
