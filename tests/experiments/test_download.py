@@ -499,6 +499,8 @@ def test_addresses_that_lead_elsewhere_are_refused(server, tmp_path):
             download(["squad"], tmp_path, server.mirror)
     with pytest.raises(SettingsError, match="begins with http"):
         download(["squad"], tmp_path, "file:///tmp")
+    with pytest.raises(SettingsError, match=r"^http://\*\*\*@127.*without a user and a password"):
+        download(["squad"], tmp_path, server.mirror.replace("://", "://ada:secret@"))
     del server.files[f"/{SQUAD}"]
     with pytest.raises(DataError, match=r"HTTP 404 .*put it at .*archives/rajpurkar"):
         download(["squad"], tmp_path, server.mirror)

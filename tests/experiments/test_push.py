@@ -25,6 +25,9 @@ class Stand(BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.server.status:
+            echo = "".join(f"{name}: {value}; " for name, value in self.headers.items())
+            return self.answer({"error": f"you sent {echo}"}, self.server.status)
         if self.headers.get("Authorization") != "Bearer right":
             return self.answer({"error": "Invalid token"}, 401)
         if self.path == "/api/repos/create":
@@ -55,7 +58,7 @@ class Stand(BaseHTTPRequestHandler):
 @pytest.fixture
 def stand(monkeypatch):
     server = ThreadingHTTPServer(("127.0.0.1", 0), Stand)
-    server.files, server.created = {}, []
+    server.files, server.created, server.status = {}, [], None
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}"
     monkeypatch.setattr(constants, "ENDPOINT", address)
@@ -108,6 +111,27 @@ def test_errors_of_the_hub_are_readable(run, stand, monkeypatch):
     with pytest.raises(DataError, match="expected the folder of a finished run"):
         push_to_hub(run, "me/tags")
     assert stand.files == {}
+
+
+@pytest.mark.parametrize(
+    ("status", "meaning"),
+    [
+        (401, "refuses it"),
+        (403, "refuses it"),
+        (429, "too many requests"),
+        (500, "fault of its own"),
+        (503, "fault of its own"),
+        (418, "the hub answers: .*418"),
+    ],
+)
+def test_only_a_refusal_is_missing_write_access_and_no_answer_shows_the_token(run, stand, monkeypatch, status, meaning):
+    monkeypatch.setenv("HF_TOKEN", "secret-token")
+    stand.status = status
+    with pytest.raises(DataError, match=f"me/tags: .*{meaning}") as caught:
+        push_to_hub(run, "me/tags")
+    assert ("write access" in str(caught.value)) == (status in {401, 403})
+    assert "secret-token" not in str(caught.value)
+    assert "Bearer ***" in str(caught.value) or "authorization: ***" in str(caught.value).lower()
 
 
 def test_without_a_network_nothing_is_tried(run, monkeypatch):

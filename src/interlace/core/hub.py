@@ -23,6 +23,26 @@ def is_reachable(address: str) -> bool:
     return True
 
 
+def failure(error: BaseException, access: str = "access") -> str:
+    """Return what a failed request to the hub means and what to do about it, as a part of a message.
+
+    access: what a token needs.
+    """
+    response = getattr(error, "response", None) or getattr(error.__cause__, "response", None)
+    status = getattr(response, "status_code", None)
+    if status is None:
+        sentence = str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".")
+        return f"the hub cannot be reached: {sentence}"
+    reason = " ".join(str(error).split()).rstrip(".")
+    if status in {401, 403}:
+        return f"the hub refuses it: {reason}. The token needs {access}: `hf auth login`"
+    if status == 429:
+        return f"the hub has had too many requests: {reason}. Wait some minutes and run the same command again"
+    if status >= 500:
+        return f"the hub has a fault of its own: {reason}. Run the same command again later"
+    return f"the hub answers: {reason}"
+
+
 @contextmanager
 def hub_or_cache() -> Iterator[None]:
     """Within the context, `huggingface_hub` and `datasets` use only their caches if the hub cannot be reached.

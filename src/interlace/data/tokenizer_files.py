@@ -11,7 +11,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 
 from interlace.core.errors import DataError, MissingDependencyError, did_you_mean
 from interlace.core.files import must_exist
-from interlace.core.hub import hub_or_cache
+from interlace.core.hub import failure, hub_or_cache
 from interlace.core.json_files import read_json
 from interlace.data.tokenizer_training import row_template
 from interlace.text.lines import read_lines
@@ -80,11 +80,10 @@ def download(name: str, patterns: list[str], what: str = "folder") -> Path:
     except errors.RepositoryNotFoundError as error:
         raise DataError(f"{missing}: no such repository; a private one needs `hf auth login`") from error
     except (errors.HfHubHTTPError, OSError, ValueError) as error:
-        reason = str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".")
         raise DataError(
-            f"{name!r}: no such folder{hint}, not in the cache (HF_HOME), and the hub cannot be reached: {reason}. "
-            f"Where there is a network, run `hf download {name} --local-dir FOLDER` (huggingface-cli in old "
-            f"versions), and give FOLDER instead"
+            f"{name!r}: no such folder{hint}, not in the cache (HF_HOME), and {failure(error)}. Where there "
+            f"is a network, run `hf download {name} --local-dir FOLDER` (huggingface-cli in old versions), and "
+            f"give FOLDER instead"
         ) from error
 
 

@@ -32,6 +32,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from typing_extensions import TypedDict
 
 from interlace import __version__
+from interlace.core.display import listed
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.files import atomic, file_lock, open_no_link
 from interlace.core.hub import is_reachable
@@ -195,7 +196,7 @@ def find_download(name: str, version: str = "") -> DownloadEntry:
 def _chosen(entry: DownloadEntry, chosen: list[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield each pair with its languages, or an empty string and all languages."""
     if chosen and not entry.pairs and not entry.languages:
-        raise SettingsError(f"{entry.name}: has no languages to choose from, found {', '.join(chosen)}")
+        raise SettingsError(f"{entry.name}: has no languages to choose from, found {listed(chosen)}")
     if entry.pairs and not chosen:
         raise SettingsError(f"{entry.name}: name the language pairs, such as {entry.name}:en-de,en-fr")
     named = list(dict.fromkeys(code for each in chosen for code in each.split("-"))) or entry.languages  # en-de: both
@@ -267,6 +268,8 @@ class _Download:
         self.url = f"{mirror.rstrip('/')}/{place.netloc}{place.path}" if mirror else address
         if urlsplit(self.url).scheme not in {"http", "https"}:
             raise SettingsError(f"{self.url}: expected an address that begins with http:// or https://")
+        if "@" in urlsplit(self.url).netloc:
+            raise SettingsError(f"{self.url}: expected an address without a user and a password")
         self.archive = folder / ARCHIVES / place.netloc / place.path.lstrip("/")
         self.mark = self.archive.with_name(f"{self.archive.name}.fetched")  # beside archives that are removed later
 
@@ -385,7 +388,7 @@ class _Download:
             ]
             promised = {language for source in by_language for language in source.languages}
             if missing := promised - seen:
-                raise DataError(f"{self.archive}: no text in {', '.join(sorted(missing))}, which the index promises")
+                raise DataError(f"{self.archive}: no text in {listed(sorted(missing))}, which the index promises")
             made = {path.relative_to(staging).as_posix(): path for path in Path(staging).rglob("*") if path.is_file()}
             if not made:
                 raise DataError(f"{self.archive}: holds none of the expected files; it is not what the index describes")

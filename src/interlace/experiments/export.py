@@ -17,7 +17,7 @@ from torch import nn
 from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.finite import check_finite_weights
-from interlace.core.hub import is_reachable
+from interlace.core.hub import failure, is_reachable
 from interlace.core.json_files import write_json
 from interlace.data.vocab import Vocab
 from interlace.experiments.card import CARD, card_text, write_card
@@ -101,10 +101,7 @@ def push_to_hub(run: Path, name: str, *, private: bool = False, license_id: str 
     except LocalTokenNotFoundError as error:
         raise DataError(f"{name}: not logged in to the hub; run `hf auth login`, or set HF_TOKEN") from error
     except (HfHubHTTPError, OSError) as error:
-        reason = str(error).strip().replace("\n", " ")
-        raise DataError(
-            f"{name}: the hub refuses it: {reason}. The token needs write access: `hf auth login`"
-        ) from error
+        raise DataError(f"{name}: {failure(error, 'write access')}") from error
     return str(address)
 
 
