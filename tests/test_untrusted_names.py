@@ -2,9 +2,12 @@
 
 import json
 import os
+from itertools import pairwise
 
 import numpy as np
 import pytest
+import yaml
+from markdown_it import MarkdownIt
 from typer.testing import CliRunner
 
 from interlace.cli import application
@@ -14,6 +17,7 @@ from interlace.core.names import check_language, check_name, check_pair, file_in
 from interlace.data.cache import cached, folder_of
 from interlace.embeddings import WordVectors
 from interlace.experiments.card import write_card
+from interlace.experiments.export import push_to_hub
 from interlace.experiments.mixing import write_dictionaries
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.studies import Study
@@ -22,6 +26,7 @@ from interlace.experiments.studies.running import _Runner
 from interlace.objectives.common.dictionaries import Dictionary
 from interlace.text.lines import write_lines
 from interlace.training.run_folder import append_line, locked
+from run_records import run_of
 
 OUTSIDE = ["/srv/victim", "../../../x", "en/../../x", "a\\b", "..", "", "a\0b", "a\n", "x" * 300]
 SYSTEM = {"recipe": "tiny/mlm"}
@@ -154,8 +159,17 @@ def test_a_link_in_place_of_a_file_that_grows_is_not_followed(tmp_path, monkeypa
     assert [path.read_text() for path in tmp_path.iterdir() if path != folder] == ["kept"] * exists
 
 
-def test_a_card_holds_no_html_of_a_recipe(tmp_path):
-    evil = "<script>alert(1)</script>`<img src=x>"
+EVIL = (
+    "<script>alert(1)</script>`<img src=x>",
+    "x\n\n# Heading\n\n![x](https://example.org/x.png)",
+    "[x](javascript:alert(1)) | \\| \\<script> ![x](x) **bold** `code`",
+    "x\n---\n\n- item\n\n    code\n\n```\nfence",
+)
+HEADINGS = "License|How to load it|Data|Vocabulary|Objectives|Training|Scores|Software".split("|")
+
+
+def evil_card(tmp_path, evil):
+    """The card of a run whose records all say `evil`."""
     recipe = {
         "name": evil,
         "about": evil,
@@ -176,7 +190,89 @@ def test_a_card_holds_no_html_of_a_recipe(tmp_path):
     (tmp_path / "metrics.jsonl").write_text(json.dumps(metrics) + "\n")
     card = write_card(tmp_path)
     assert card is not None
-    text = card.read_text(encoding="utf-8")
+    return card.read_text(encoding="utf-8")
+
+
+def test_a_card_holds_no_html_of_a_recipe(tmp_path):
+    text = evil_card(tmp_path, EVIL[0])
     assert "<script" not in text
     assert "<img" not in text
-    assert text.count("&lt;script&gt;") >= 15
+    assert text.count("&lt;script>") >= 15
+
+
+@pytest.mark.parametrize("evil", EVIL)
+def test_a_card_holds_no_markdown_of_a_recipe(tmp_path, evil):
+    _, front, body = evil_card(tmp_path, evil).split("---\n", 2)
+    assert yaml.safe_load(front)["library_name"] == "transformers"
+    tokens = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).parse(body)
+    headings = [inner.content for outer, inner in pairwise(tokens) if outer.type == "heading_open"]
+    assert headings[1:] == HEADINGS  # after the name
+    kinds = {token.type for token in tokens} | {child.type for token in tokens for child in token.children or ()}
+    assert not {"html_block", "hr", "code_block", "blockquote_open", "bullet_list_open", "ordered_list_open"} & kinds
+    html = [child.content for token in tokens for child in token.children or () if child.type == "html_inline"]
+    assert not {"image", "link_open", "strong_open", "s_open"} & kinds
+    assert set(html) <= {"<br>"}
+    assert sum(token.type == "fence" for token in tokens) == 1
+    rows = "".join(
+        "|" if token.type in {"th_open", "td_open"} else "\n" * (token.type == "tr_close") for token in tokens
+    )
+    assert rows.split() == ["|" * 5] * 2 + ["|" * 5] * 2 + ["|" * 2] * 9 + ["|" * 4] * 2
+
+
+@pytest.mark.parametrize("identifier", ["mit\n# Heading", "[x](javascript:alert(1))", "MIT License"])
+def test_a_license_is_an_identifier(tmp_path, identifier):
+    with pytest.raises(SettingsError, match=r"export\.license"):
+        Recipe.read({"name": "x", "export": {"license": identifier}}, "r.toml")
+    with pytest.raises(SettingsError, match="--license"):
+        push_to_hub(run_of(tmp_path / "run"), "me/tags", license_id=identifier)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "vocab b\udcff.en -o v",
+        "vocab a.en -o v\udcff",
+        "align a.en b\udcff.en -o x",
+        "check b\udcff.en",
+        "report r\udcff",
+    ],
+)
+def test_names_that_are_not_utf_8_are_an_error_that_says_so(tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.en", "b\udcff.en"):
+        write_lines(tmp_path / name, ["the house is big"] * 9)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(DataError, match=r"\\udcff\S*: not UTF-8"):
+        CliRunner().invoke(application(), arguments.split(), catch_exceptions=False)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_folder_whose_name_is_not_utf_8_is_an_error_that_says_so(tmp_path, monkeypatch):
+    (tmp_path / "d\udcff").mkdir()
+    write_lines(tmp_path / "d\udcff" / "a.en", ["the house is big"] * 9)
+    monkeypatch.chdir(tmp_path / "d\udcff")
+    with pytest.raises(DataError, match=r"d\\udcff\S*: not UTF-8"):
+        CliRunner().invoke(application(), ["vocab", "a.en", "-o", "v"], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("name", ["x" * 255, "x" * 252 + ".gz", "é" * 120 + ".json", "x." + "y" * 253])
+def test_a_file_with_a_long_name_is_written(tmp_path, name):
+    with files.atomic(tmp_path / name) as partial:
+        assert len(partial.name.encode()) <= 255
+        partial.write_text("text")
+    with files.atomic_folder(tmp_path / f"d{name[1:]}"):
+        pass
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, f"d{name[1:]}"])
+
+
+@pytest.mark.parametrize(
+    "arguments", ["align {} a -o x", "align a a -o {}", "lexicon a a {}", "derive {} -o x", "vocab a -o {}"]
+)
+def test_a_name_without_room_for_suffixes_is_an_error_before_work_begins(tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a", "x" * 241):
+        write_lines(tmp_path / name, ["the house is big"])
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(DataError, match="a name of 241 bytes; expected at most 240"):
+        CliRunner().invoke(application(), arguments.format("x" * 241).split(), catch_exceptions=False)
+    assert sorted(tmp_path.iterdir()) == before

@@ -1,13 +1,12 @@
 """The model card: `model/README.md`, written from a run's own records through `huggingface_hub` and a Jinja template.
 
-Paths of the machine are reduced to file names, and text from recipes and files is escaped.
+Paths of the machine are reduced to file names, and text from recipes and files is escaped for Markdown.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from html import escape
 from pathlib import Path
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from typing_extensions import TypedDict
 
 from interlace.core.files import atomic
 from interlace.core.json_files import checked, json_record, read_json
+from interlace.core.markup import code_span, markdown_text
 from interlace.core.store import leaves
 from interlace.experiments.recipe import Recipe, directions, tokenizer_of
 from interlace.experiments.records import DIGEST
@@ -61,10 +61,10 @@ def card_text(into: Path, about: dict[str, Any], place: str = PLACE, license_id:
     """
     from huggingface_hub import ModelCard
 
-    about = plain(checked(about, _Trained, str(into / RUN)))
+    about = checked(about, _Trained, str(into / RUN))
     recipe = Recipe.read(read_json(into / RECIPE, dict[str, Any], {}), RECIPE)
     license_id = license_id or recipe.export.license
-    config = plain(read_json(into / "model" / "config.json", dict[str, Any]))
+    config = read_json(into / "model" / "config.json", dict[str, Any])
     rows = [
         {**row, "task": f"{row['task']}, {setting_name(row)}".removesuffix(f", {ZERO_SHOT}")}
         for row in scores_of_model(into, plain(read_json(into / SCORES, list[ScoreEntry], [])))
@@ -76,7 +76,7 @@ def card_text(into: Path, about: dict[str, Any], place: str = PLACE, license_id:
         **_data(recipe, about),
         **_training(recipe, about),
         **_scores(rows),
-        "versions": [f"{name} {about[name]}" for name in versions if about.get(name)],
+        "versions": [f"{name} {markdown_text(str(about[name]))}" for name in versions if about.get(name)],
         "place": place,
         "license": license_id,
     }
@@ -86,18 +86,18 @@ def card_text(into: Path, about: dict[str, Any], place: str = PLACE, license_id:
 
 
 def plain(data: Any) -> Any:
-    """Return data with all text escaped, also inside lists and mappings: no HTML and no end of a code span."""
+    """Return data with all text escaped for Markdown, also inside lists and mappings."""
     if isinstance(data, str):
-        return escape(data, quote=False).replace("`", "'")
+        return markdown_text(data)
     if isinstance(data, dict):
         return {plain(key): plain(value) for key, value in data.items()}
     return [plain(value) for value in data] if isinstance(data, list | tuple) else data
 
 
 def leaf(value: Any) -> str:
-    """Return a value as text; of a path only the last part."""
+    """Return a value as text, not escaped; of a path only the last part."""
     if isinstance(value, str):
-        return str(plain(value.rstrip("/\\").replace("\\", "/").rpartition("/")[2]))
+        return value.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
     if isinstance(value, list | tuple):
         return ", ".join(map(leaf, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -174,18 +174,18 @@ def _model(recipe: Recipe, config: dict[str, Any], about: dict[str, Any]) -> dic
         "description": plain(recipe.about),
         "recipe_languages": plain(recipe.languages),
         "base": _base(recipe),
-        "start": None if start is None else leaf(start),
+        "start": None if start is None else code_span(leaf(start)),
         "decoder": _decoder(recipe),
         "vectors": about.get("initialization", {}).get("vectors"),
         "auto_class": "AutoModelForCausalLM" if recipe.causal else "AutoModelForMaskedLM",
         "directions": None if learned is None else ["-".join(direction) for direction in learned],
         "example": (learned or [(recipe.languages[0], recipe.languages[-1])])[0],
         "max_new_tokens": min(100, int(decoder.get("max_position_embeddings", 101)) - reserved - 1),
-        "language_rows": sorted(rows.items(), key=lambda pair: pair[1]) if has_languages else [],
+        "language_rows": sorted(plain(rows).items(), key=lambda pair: pair[1]) if has_languages else [],
         "language_argument": "langs" if xlm else "token_type_ids",
         "fold_language": plain(recipe.export.fold_language),
         "vocab": recipe.vocab,
-        "tokenizer": None if tokenizer is None else leaf(tokenizer),
+        "tokenizer": None if tokenizer is None else code_span(leaf(tokenizer)),
         "new_embeddings": "mean of the former tokens of each"
         if recipe.model.new_tokens == "mean"
         else "random, around the mean embedding",
@@ -201,34 +201,39 @@ def _decoder(recipe: Recipe) -> str:
         shared = decoder.embeddings == "shared" and recipe.model.start is not None and recipe.model.take != "none"
         return "random; embeddings shared with the encoder" if shared else "random"
     what = "" if decoder.take == "whole" else "embeddings of "
-    return f"{what}`{leaf(decoder.start)}`" if decoder.start is not None else ""
+    return f"{what}{code_span(leaf(decoder.start))}" if decoder.start is not None else ""
 
 
 def _data(recipe: Recipe, about: dict[str, Any]) -> dict[str, Any]:
     entries = about.get("data", [])
     rows = []
     for entry in entries:
-        files = [f"`{file['name']}` ({file['bytes']:,} bytes, {file['digest']})" for file in entry["files"]]
+        files = [
+            f"{code_span(file['name'])} ({file['bytes']:,} bytes, {markdown_text(file['digest'])})"
+            for file in entry["files"]
+        ]
+        split = "held-out" if entry["split"] == "dev" else "training"
+        left_out = [f"{markdown_text(what)}: {count:,}" for what, count in entry["left_out"].items()]
         rows.append(
             [
-                f"{'-'.join(entry['languages'])} ({'held-out' if entry['split'] == 'dev' else 'training'})",
+                markdown_text(f"{'-'.join(entry['languages'])} ({split})"),
                 f"{entry['rows']:,}",
                 f"{entry['subwords']:,}",
-                ", ".join(f"{what}: {count:,}" for what, count in entry["left_out"].items()) or "none",
+                ", ".join(left_out) or "none",
                 "<br>".join(files) or "interlace's toy corpus",
             ]
         )
     return {
         "digest": DIGEST,
         "data": rows,
-        "filters": [f"`{plain(name)}`{_settings(values)}" for name, values in recipe.filters.items()],
-        "aligners": list(dict.fromkeys(entry["aligner"] for entry in entries if "aligner" in entry)),
+        "filters": [f"{code_span(name)}{_settings(values)}" for name, values in recipe.filters.items()],
+        "aligners": list(dict.fromkeys(code_span(entry["aligner"]) for entry in entries if "aligner" in entry)),
         "aligner_settings": "" if recipe.align is None else _settings(recipe.align.settings),
     }
 
 
 def _settings(values: dict[str, Any]) -> str:
-    text = ", ".join(f"{plain(key)} = {leaf(value)}" for key, value in leaves(values))
+    text = ", ".join(markdown_text(f"{key} = {leaf(value)}") for key, value in leaves(values))
     return f" ({text})" if text else ""
 
 
@@ -236,12 +241,12 @@ def _training(recipe: Recipe, about: dict[str, Any]) -> dict[str, Any]:
     train, optimizer = recipe.train, recipe.train.optimizer
     warmup = optimizer.warmup_steps(train.steps)
     facts = {
-        "steps": f"{about['steps']:,}" + (f" ({about['stopped']})" if about.get("stopped") else ""),
+        "steps": f"{about['steps']:,}" + (f" ({markdown_text(about['stopped'])})" if about.get("stopped") else ""),
         "tokens": f"{about['tokens']:,}",
         "tokens per update, with padding": f"{train.tokens_per_update:,}",
         "optimizer": f"AdamW, betas {', '.join(map(str, optimizer.betas))}, weight decay {optimizer.weight_decay}",
         "learning rate": f"{optimizer.learning_rate:g}, {optimizer.schedule}, {warmup:,} steps of warm-up",
-        "precision": about.get("precision") or train.precision,
+        "precision": markdown_text(str(about.get("precision") or train.precision)),
         "seed": str(recipe.seed),
         "parameters, with training heads": f"{about['parameters']:,}",
     }
@@ -253,9 +258,9 @@ def _training(recipe: Recipe, about: dict[str, Any]) -> dict[str, Any]:
         default = dict(leaves(type(objective)().dump()))
         own = {key: value for key, value in leaves(objective.dump()) if value != default.get(key)}
         own |= {"corpora": ", ".join(entry.corpora)} if entry.corpora else {}
-        settings = ", ".join(f"{plain(key)} = {leaf(value)}" for key, value in own.items()) or "default"
-        summary = (type(objective).__doc__ or "").strip().partition("\n")[0]
-        rows.append([f"`{name}`", summary, entry.weight, f"{100 * tokens.get(name, 0) / total:.1f} %", settings])
+        settings = ", ".join(markdown_text(f"{key} = {leaf(value)}") for key, value in own.items()) or "default"
+        summary = markdown_text((type(objective).__doc__ or "").strip().partition("\n")[0])
+        rows.append([code_span(name), summary, entry.weight, f"{100 * tokens.get(name, 0) / total:.1f} %", settings])
     return {"training": list(facts.items()), "objectives": rows}
 
 

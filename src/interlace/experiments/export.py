@@ -21,7 +21,7 @@ from interlace.core.hub import failure, is_reachable
 from interlace.core.json_files import write_json
 from interlace.data.vocab import Vocab
 from interlace.experiments.card import CARD, card_text, write_card
-from interlace.experiments.recipe import Recipe
+from interlace.experiments.recipe import LICENSE, Recipe
 from interlace.experiments.records import finished_recipe, save_model
 from interlace.models.build import load
 from interlace.models.checkpoint_files import iter_weights
@@ -82,6 +82,8 @@ def push_to_hub(run: Path, name: str, *, private: bool = False, license_id: str 
     from huggingface_hub import CommitOperationAdd, HfApi, constants
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalTokenNotFoundError
 
+    if not re.fullmatch(LICENSE, license_id):
+        raise SettingsError(f"--license {license_id!r}: expected the hub's identifier, such as apache-2.0")
     _finished(run)
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
         raise SettingsError(f"{name!r}: expected OWNER/NAME of the hub")

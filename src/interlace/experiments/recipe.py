@@ -85,12 +85,15 @@ def _task(name: str, settings: dict[str, Any]) -> Task:
     return TASKS.build({"name": settings.get("task", name), **own}, f"evaluate.tasks.{name}")
 
 
+LICENSE = r"^[a-z0-9.-]*$"
+
+
 class ExportSettings(Settings):
     """Export of the finished model."""
 
     fold_language: str | None = Field(None, description="Language whose embedding inputs without language ids get.")
     license: str = Field(
-        "", pattern=r"[a-z0-9.-]*", description="License on the card, the hub's identifier such as apache-2.0."
+        "", pattern=LICENSE, description="License on the card, the hub's identifier such as apache-2.0."
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from interlace.core.files import atomic
+from interlace.core.markup import latex_label, latex_text, markdown_text
 from interlace.core.names import file_in
 from interlace.report.text import render
 from interlace.scores import COLLAPSED
@@ -22,23 +23,6 @@ if TYPE_CHECKING:
 SIGNIFICANT = "\N{DAGGER}"
 LOWER = " \N{DOWNWARDS ARROW}"  # behind the name of a metric of which lower is better
 _NEGATIVE = re.compile(r"(?<![\w.-])-(\d[\d.]*)")  # not the hyphen of 1e-05 or of a range of years
-_LATEX = str.maketrans(
-    {
-        **{char: f"\\{char}" for char in "&%$#_{}"},
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "\\": r"\textbackslash{}",
-        "±": r"$\pm$",
-        SIGNIFICANT: r"$^\dagger$",
-        COLLAPSED: r"$^\ddagger$",
-        "↓": r"$\downarrow$",
-        "°": r"$^\circ$",
-        "–": "--",
-        "−": "$-$",  # pdflatex has no letter for it
-        "<": r"$<$",
-        ">": r"$>$",
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -117,21 +101,16 @@ def write_tables(folder: Path, tables: Sequence[Table]) -> list[Path]:
 
 def markdown(table: Table) -> str:
     """Return a pipe table with its caption below."""
-
-    def plain(text: str) -> str:
-        return re.sub(r"<(?=[a-zA-Z/!?])", r"\<", text)  # no HTML tags
-
-    def cell(text: str) -> str:
-        return plain(text).replace("|", "\\|")
-
     heads = [" ".join(filter(None, [column.group, column.name])) for column in table.columns]
-    lines = [[table.head, *heads], ["---", *("---" if column.is_text else "---:" for column in table.columns)]]
+    lines = [[markdown_text(head) for head in (table.head, *heads)]]
+    lines.append(["---", *("---" if column.is_text else "---:" for column in table.columns)])
     for line in table.lines:
-        texts = ["–" if entry is None else cell(str(entry)) for entry in line.entries]
-        label = f"*{cell(line.label)}*" if line.theirs else cell(line.label)
+        texts = ["–" if entry is None else markdown_text(str(entry)) for entry in line.entries]
+        label = markdown_text(line.label)
+        label = f"*{label}*" if line.theirs else label
         lines.append([label, *_emphasized(line, texts, "**{}**")])
     body = "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
-    return f"## {plain(table.title)}\n\n{body}\n\n{plain(table.caption)}\n"
+    return f"## {markdown_text(table.title)}\n\n{body}\n\n{markdown_text(table.caption)}\n"
 
 
 def _emphasized(line: Line, texts: Sequence[str], bold: str) -> list[str]:
@@ -142,17 +121,15 @@ def latex(table: Table) -> str:
     """Return a `table` for the package booktabs."""
     heads, rules, place = [""], [], 2
     for group, span in table.groups:
-        heads.append(f"\\multicolumn{{{span}}}{{c}}{{{group.translate(_LATEX)}}}" if group else "&".join([""] * span))
+        heads.append(f"\\multicolumn{{{span}}}{{c}}{{{latex_text(group)}}}" if group else "&".join([""] * span))
         rules += [f"\\cmidrule(lr){{{place}-{place + span - 1}}}"] if group else []
         place += span
     body: list[str] = []
     for theirs, block in groupby(table.lines, key=lambda line: line.theirs):
         body += ["\\midrule"] * theirs
         for line in block:
-            label = line.label.translate(_LATEX)
-            texts = [
-                "--" if one is None else _NEGATIVE.sub(r"$-\1$", str(one).translate(_LATEX)) for one in line.entries
-            ]
+            label = latex_text(line.label)
+            texts = ["--" if one is None else _NEGATIVE.sub(r"$-\1$", latex_text(str(one))) for one in line.entries]
             cells = [f"\\textit{{{label}}}" if theirs else label, *_emphasized(line, texts, r"\textbf{{{}}}")]
             body.append(" & ".join(cells) + r" \\")
     lines = [
@@ -162,13 +139,13 @@ def latex(table: Table) -> str:
         f"\\begin{{tabular}}{{l{''.join('l' if column.is_text else 'r' for column in table.columns)}}}",
         "\\toprule",
         *([" & ".join(heads) + r" \\", " ".join(rules)] if rules else []),
-        " & ".join([table.head, *(column.name.translate(_LATEX) for column in table.columns)]) + r" \\",
+        " & ".join(latex_text(head) for head in (table.head, *(column.name for column in table.columns))) + r" \\",
         "\\midrule",
         *body,
         "\\bottomrule",
         "\\end{tabular}",
-        f"\\caption{{{f'{table.title}. {table.caption}'.translate(_LATEX)}}}",
-        f"\\label{{tab:{table.name}}}",
+        f"\\caption{{{latex_text(f'{table.title}. {table.caption}')}}}",
+        f"\\label{{tab:{latex_label(table.name)}}}",
         "\\end{table}",
     ]
     return "\n".join(lines) + "\n"

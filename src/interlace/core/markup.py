@@ -1,0 +1,71 @@
+"""Escape text for Markdown and LaTeX: it shows as it is, on one line, and starts no markup, link, picture or HTML."""
+
+import re
+
+from interlace.core.display import visible
+
+_SPACE = re.compile(r"[\t-\r\x1c-\x1e\x85\u2028\u2029 ]+")  # spaces and ends of lines; no-break spaces stay
+_BACKSLASHED = re.compile(
+    r"[\\`*\[\]|~$]"
+    r"|(?<![^\W_])_|_(?![^\W_])"  # not between letters, as in `word_alignment`
+    r"|(?<!\S)[#>]|^=|^[+-](?=[ -]|$)"  # headings, quotes, lists
+)
+_ITEM = re.compile(r"^(\d{1,9})([.)](?= |$))")  # of a numbered list
+_TAG, _ENTITY = re.compile("<(?=[a-zA-Z/!?])"), re.compile(r"&(?=#?\w+;)")
+_LATEX = str.maketrans(
+    {
+        **{char: f"\\{char}" for char in "&%$#_{}"},
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "\\": r"\textbackslash{}",
+        "±": r"$\pm$",
+        "\N{DAGGER}": r"$^\dagger$",
+        "\N{DOUBLE DAGGER}": r"$^\ddagger$",
+        "↓": r"$\downarrow$",
+        "°": r"$^\circ$",
+        "–": "--",
+        "−": "$-$",  # pdflatex has no letter for it
+        "<": r"$<$",
+        ">": r"$>$",
+    }
+)
+
+
+def one_line(text: str) -> str:
+    """Return text as one line, without spaces at its ends, its control characters visible."""
+    return visible(_SPACE.sub(" ", text).strip())
+
+
+def markdown_text(text: str) -> str:
+    r"""Escape text for a paragraph, a heading or a table cell of Markdown.
+
+    >>> markdown_text("a|b \\<script> ![x](y)")
+    'a\\|b \\\\&lt;script> !\\[x\\](y)'
+    """
+    escaped = _ITEM.sub(r"\1\\\2", _BACKSLASHED.sub(r"\\\g<0>", one_line(text)))
+    return _TAG.sub("&lt;", _ENTITY.sub("&amp;", escaped))
+
+
+def code_span(text: str) -> str:
+    r"""Return text as a code span of Markdown, also in a table; backticks become quotation marks.
+
+    >>> print(code_span("a`|<b>"))
+    `a'\|&lt;b>`
+    """
+    escaped = one_line(text).replace("`", "'").replace("|", r"\|")
+    return f"`{_TAG.sub('&lt;', escaped)}`" if escaped else ""
+
+
+def latex_text(text: str) -> str:
+    r"""Escape text for a LaTeX table or caption; no cell begins with what `\\` or `\midrule` take for an option.
+
+    >>> latex_text("[50 % & more]")
+    '{}[50 \\% \\& more]'
+    """
+    line = one_line(text)
+    return ("{}" if line.startswith(("[", "*")) else "") + line.translate(_LATEX)
+
+
+def latex_label(name: str) -> str:
+    """Return a name as a label of LaTeX: letters, digits and punctuation that LaTeX takes."""
+    return re.sub(r"[^\w.:+-]", "-", name)
