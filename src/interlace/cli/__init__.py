@@ -18,12 +18,14 @@ from rich.logging import RichHandler
 from typer.core import TyperGroup
 
 from interlace.cli.common.visible import VisibleConsole, VisibleRecord, visible_usage_errors
+from interlace.core.display import is_utf8
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.registry import Registry
 from interlace.core.settings import MAX_INTEGER
 
 COMMANDS: Registry[Any] = Registry(__name__, "command")
 
+_MAX_NAME = 240  # bytes of the name of a file; file systems take 255, and suffixes such as `.alignments` follow
 _HELP = {"help_option_names": ["-h", "--help"]}
 _main = os.environ.get("RANK", "0") == "0"  # only the first of torchrun's processes prints
 notes = VisibleConsole(stderr=True, quiet=not _main)
@@ -46,10 +48,23 @@ def checked(command: Callable[..., Any]) -> Callable[..., Any]:
             if isinstance(value, int) and abs(value) > MAX_INTEGER:
                 option = f"--{name.replace('_', '-')}"
                 raise SettingsError(f"{option}: expected at most {MAX_INTEGER}, found {len(str(value))} digits")
+        _check_names(params)
         _check_outputs(params)
         return command(**params)
 
     return run
+
+
+def _check_names(params: dict[str, Any]) -> None:
+    """Reject names that are not UTF-8, in which records are written, and those without room for suffixes."""
+    for value in params.values():
+        for one in value if isinstance(value, list | tuple) else [value]:
+            text = str(one.absolute() if isinstance(one, Path) else one)
+            if not is_utf8(text):
+                raise DataError(f"{text}: not UTF-8, as the names in records of files must be; rename it")
+            if isinstance(one, Path) and (length := len(one.name.encode())) > _MAX_NAME:
+                message = f"a name of {length} bytes; expected at most {_MAX_NAME}, since others are made of it"
+                raise DataError(f"{one}: {message}")
 
 
 def _check_outputs(params: dict[str, Any]) -> None:

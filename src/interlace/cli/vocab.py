@@ -12,7 +12,8 @@ from interlace.cli.common import options
 
 def vocab(
     files: Annotated[
-        list[str], typer.Argument(help="Text files; CODE:FILE names the language of a file for sampling.")
+        list[str],
+        typer.Argument(help="Text files; CODE:FILE names the language of a file, unless a file has this whole name."),
     ],
     into: Annotated[Path, options.output("Folder for the tokenizer.")],
     size: Annotated[int, typer.Option("--size", min=300, help="Vocabulary size, including special tokens.")] = 8000,
@@ -38,9 +39,10 @@ def vocab(
 
     by_language: dict[str, list[Path]] = {}
     for entry in files:
-        code, separator, name = entry.partition(":")
-        path = Path(name if separator else entry)
-        by_language.setdefault(code if separator else str(path), []).append(path)
+        code, colon, name = entry.partition(":")
+        if not colon or Path(entry).exists():  # a name with a colon
+            code, name = "", entry
+        by_language.setdefault(code or str(Path(name)), []).append(Path(name))
     lines = {code: (line for path in paths for line in lines_of(code, path)) for code, paths in by_language.items()}
     settings = VocabSettings.read({"size": size, "alpha": alpha, "kind": kind, "seed": seed})
     Vocab.learn(lines, size=settings.size, alpha=settings.alpha, kind=settings.kind, seed=settings.seed).save(into)

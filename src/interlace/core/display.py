@@ -49,6 +49,11 @@ def _escape(match: re.Match[str]) -> str:
     return f"\\x{code:02x}" if code < 0x20 else f"\\u{code:04x}"
 
 
+def is_utf8(text: str) -> bool:
+    """Return whether text, such as the name of a file, can be written as UTF-8."""
+    return not any("\ud800" <= char <= "\udfff" for char in text)
+
+
 def without_secrets(text: str) -> str:
     """Return text without tokens of the hub, and without users and passwords of addresses.
 

@@ -22,6 +22,8 @@ from interlace.core.errors import DataError, InterlaceError, did_you_mean
 log = logging.getLogger(__name__)
 
 NO_LINK = getattr(os, "O_NOFOLLOW", 0)  # flag of `os.open`: do not follow a symbolic link
+LONGEST_NAME = 255  # bytes of the name of a file
+_LONGEST_SUFFIX = 20
 SILENT_WAIT = 5.0  # seconds before a process says which other one it waits for
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 
@@ -193,7 +195,10 @@ def _beside(path: Path) -> Path:
                 shutil.rmtree(each, ignore_errors=True)
             else:
                 each.unlink(missing_ok=True)
-    return path.parent / f".{path.name}.{os.getpid()}-{_HOST}-{secrets.token_hex(4)}.partial{path.suffix}"
+    suffix = path.suffix if len(path.suffix) <= _LONGEST_SUFFIX else ""
+    end = f".{os.getpid()}-{_HOST}-{secrets.token_hex(4)}.partial{suffix}"
+    room = LONGEST_NAME - len(os.fsencode(f".{end}"))
+    return path.parent / f".{os.fsencode(path.name)[:room].decode('utf-8', 'ignore')}{end}"
 
 
 def _is_alive(process: int) -> bool:
