@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from unittest.mock import MagicMock
 
 import pytest
@@ -161,6 +162,20 @@ def test_scores_of_files_that_change_meanwhile_are_not_stored(mine, made, tmp_pa
     with pytest.raises(RunError, match="pos: its files changed while it was scored"):
         run(mine, ["pos"], seeds=1)
     assert not (mine.into / "scores.json").exists()
+
+
+def test_the_recipe_that_a_run_was_scored_by_is_stored(target, made, monkeypatch):
+    monkeypatch.setattr(evaluate, "_contamination", lambda *_: {})
+    other = change_recipe(target.recipe, {"evaluate.tasks.pos.tuning.learning_rate": "0.25"})
+    run(replace(target, recipe=other, trained=target.recipe), ["pos"], seeds=1)
+    assert json.loads((target.into / "evaluate.json").read_text()) == other.dump()
+
+
+def test_batches_that_processes_cannot_share_are_rejected_before_anything_is_scored(target, made, monkeypatch):
+    monkeypatch.setattr(evaluate, "accelerator_for", lambda *_: SimpleNamespace(num_processes=2, is_main_process=True))
+    with pytest.raises(SettingsError, match=r"tuning\.micro_batches = 1: a batch cannot be shared by 2 processes"):
+        run(target, ["retrieval", "pos"], seeds=1)
+    assert not made
 
 
 @pytest.mark.parametrize(

@@ -363,6 +363,15 @@ def test_commands_for_checkpoints(tmp_path):
     assert commands(unknown) == ["# b: unknown checkpoint", "interlace report b --output again/report.html"]
 
 
+def test_settings_are_those_that_a_run_was_scored_by(make_run):
+    runs = [make_run("mlm", gain=0), make_run("mlm+tlm", gain=1, tlm=True)]
+    recipe = json.loads((runs[0] / "recipe.json").read_text())
+    used = {**recipe, "evaluate": {**recipe["evaluate"], "source": "de"}}
+    (runs[0] / "evaluate.json").write_text(json.dumps(used))
+    assert "evaluate.source de en" in text_of(section("setup", runs, RECIPE))
+    assert commands(runs[0])[1].startswith("interlace evaluate again/mlm --recipe mlm/evaluate.json --tasks ")
+
+
 def test_commands_for_runs(make_run, tmp_path):
     folder = make_run("mlm+tlm", gain=0.0)
     change(folder, "recipe.json", lambda recipe: {**recipe, "about": "für Wörter"})

@@ -2,7 +2,7 @@
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -125,6 +125,7 @@ def evaluate(
     bound = {name: _task(target, name) for name in names}
     train = target.recipe.train
     accelerator = accelerator_for(train.precision, train.threads, train.trackers, target.into)
+    _check_processes(bound.values(), accelerator.num_processes)
     vectors = _static_vectors(target.model, bound)
     vocab: Any = Vocab.load(target.model) if vectors is None else None
     model = model_key(target.model)
@@ -172,6 +173,13 @@ def _track(target: Target, accelerator: Accelerator, rows: Sequence[Score]) -> N
     accelerator.log({name: fmean(scores) for name, scores in found.items()}, step=step)
     for tracker in accelerator.trackers:
         tracker.finish()
+
+
+def _check_processes(tasks: Iterable[Task], count: int) -> None:
+    """Raise a SettingsError if several processes cannot share the batches of a task's fine-tuning."""
+    for task in tasks:
+        if isinstance(task, FineTuneTask):
+            task.tuning.check_processes(count)
 
 
 def _static_vectors(folder: str, tasks: Mapping[str, Task]) -> dict[str, WordVectors] | None:
@@ -333,8 +341,7 @@ def _contamination(target: Target, names: list[str], reported: list[str]) -> dic
 def _write_records(target: Target) -> None:
     if Path(target.model) == target.into / "model":
         write_card(target.into)
-    if target.trained is None:
-        write_json(target.into / EVALUATION, target.recipe.dump())
+    write_json(target.into / EVALUATION, target.recipe.dump())
 
 
 def _job(target: Target, name: str, task: Task, vocab: Vocab, accelerator: Accelerator) -> EvaluationJob:

@@ -284,6 +284,9 @@ def outcomes_path(row: Score, root: Path = Path()) -> Path:
 def _read_run(folder: Path) -> Run:
     _check_folder(folder)
     recipe: dict[str, Any] = read_json(folder / run_folder.RECIPE, _Recipe, None) or {}
+    evaluation: dict[str, Any] = read_json(folder / run_folder.EVALUATION, _Recipe, None) or {}
+    if recipe and "evaluate" in evaluation:  # what the scores were computed with
+        recipe = {**recipe, "evaluate": evaluation["evaluate"]}
     metrics = _read_metrics(folder / run_folder.METRICS)
     entries = read_json(folder / run_folder.SCORES, list[dict[str, Any]], None) or []
     entries = scores_of_model(folder, entries)

@@ -139,7 +139,8 @@ def _commands(runs: Sequence[Run]) -> list[str]:
         if run.recipe:
             lines.append(["pretrain", str(found / RECIPE), "--output", str(again)])
             if run.scores:
-                lines.append(["evaluate", str(again), *_evaluated(run.scores)])
+                used = ["--recipe", str(found / EVALUATION)] if (run.folder / EVALUATION).is_file() else []
+                lines.append(["evaluate", str(again), *used, *_evaluated(run.scores)])
         for model in run.models:
             scored = ScoreTable(row for row in run.scores if shown_model(row.model) == model)
             how = ["--recipe", str(found / EVALUATION), *_evaluated(scored), "--output", str(again)]
