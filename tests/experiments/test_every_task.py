@@ -22,10 +22,11 @@ from interlace.core.errors import CheckpointError, DataError, RunError, Settings
 from interlace.experiments.prepare import data_root
 from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
-from interlace.experiments.score_store import outcomes_key
+from interlace.experiments.score_store import folder_key, outcomes_key
 from interlace.tasks import TASKS, FineTuneTask
 from interlace.tasks.common.dictionaries import read_entries
 from interlace.training.predictions import outcomes_file, read_outcomes
+from interlace.training.run_folder import read_run
 from plain_bert import save_plain_bert
 from toy_settings import EVERY_TEST_SET, TINY_RUN
 
@@ -262,6 +263,8 @@ def spoiled(run, folder, spoil):
     weights = load_file(path)
     spoil(weights)
     save_file(weights, path, {"format": "pt"})
+    about = {**read_run(folder), "model_key": folder_key(folder / "model")}  # as if it had been exported so
+    (folder / "run.json").write_text(json.dumps(about))
     return folder
 
 

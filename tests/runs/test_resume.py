@@ -11,7 +11,10 @@ import pytest
 import torch
 
 from interlace.core.errors import RunError
+from interlace.data.cache import content_key
 from interlace.experiments import pretrain as experiment
+from interlace.experiments.evaluate import target_of
+from interlace.experiments.export import export_model
 from interlace.experiments.recipe import read_recipe
 from run_records import StoppedError, about, stop_at, weights
 
@@ -130,6 +133,54 @@ def test_a_resumed_run_notices_changed_text(small, tmp_path):
     (tmp_path / "train.en").write_text("a new line\n" + (tmp_path / "train.en").read_text())
     with pytest.raises(RunError, match=r"the text of en \(train\) has changed since the run began; restore it"):
         experiment.pretrain(read_recipe(str(small)), tmp_path / "run")
+
+
+def test_totals_of_a_resumed_run_need_no_metrics(small, tmp_path):
+    experiment.pretrain(read_recipe(str(small)), tmp_path / "whole")
+    with pytest.raises(StoppedError):
+        experiment.pretrain(read_recipe(str(small)), tmp_path / "run", stop_at(5))
+    (tmp_path / "run" / "metrics.jsonl").unlink()
+    experiment.pretrain(read_recipe(str(small)), tmp_path / "run")
+    resumed, whole = about(tmp_path / "run"), about(tmp_path / "whole")
+    assert {name: resumed[name] for name in SAME} == {name: whole[name] for name in SAME}
+    assert resumed["seconds"]["steps"] > 0
+
+
+SAME = ("steps", "tokens", "shares", "mixture", "data", "model_key")
+
+
+def test_a_run_names_the_text_that_was_trained_on(small, tmp_path):
+    before = content_key(tmp_path / "train.en")
+
+    def change(step):
+        if step.index == 5:
+            (tmp_path / "train.en").write_text("a new line\n" + (tmp_path / "train.en").read_text())
+
+    experiment.pretrain(read_recipe(str(small)), tmp_path / "run", change)
+    files = {file["name"]: file["digest"] for row in about(tmp_path / "run")["data"] for file in row["files"]}
+    assert files["train.en"] == before != content_key(tmp_path / "train.en")
+
+
+@pytest.mark.parametrize("damage", ["changed", "missing"])
+def test_a_finished_run_whose_model_is_not_what_was_exported(small, tmp_path, damage):
+    run, recipe = tmp_path / "run", read_recipe(str(small), {"train.steps": "2"})
+    experiment.pretrain(recipe, run)
+    path = run / "model" / "model.safetensors"
+    exported = path.read_bytes()
+    if damage == "changed":
+        path.write_bytes(exported[:-1] + bytes([exported[-1] ^ 1]))
+    else:
+        shutil.rmtree(path.parent)
+    for use in (
+        lambda: experiment.pretrain(recipe, run),
+        lambda: target_of(str(run)),
+        lambda: export_model(run, tmp_path / "exported"),
+    ):
+        with pytest.raises(RunError, match=rf"{run}/model: {damage}.* remove {run}/run.json .* the last checkpoint"):
+            use()
+    (run / "run.json").unlink()
+    experiment.pretrain(recipe, run)
+    assert path.read_bytes() == exported
 
 
 EARLY = {"train.evaluate_every": "2", "train.patience": "2", "train.checkpoint_every": "4", "train.keep": "1"}

@@ -13,10 +13,10 @@ import torch
 from torch import nn
 
 from interlace.core.errors import CheckpointError, RunError
-from interlace.experiments.records import speed_of
 from interlace.training import checkpoint
 from interlace.training.callbacks import CheckpointCallback, CopyingWarning, HeldOutEvaluation, MetricsWriter
 from interlace.training.loop import Progress, TrainingStep
+from interlace.training.totals import TrainingTotals
 
 
 def evaluation(values, every=2, patience=2, last=10):
@@ -153,10 +153,21 @@ def test_records_speed_and_skipped_updates(tmp_path):
     assert one == {"tflops": 6, "peak_share": 0.4, "memory": 1000, "skipped": None}
     assert two == {"tflops": None, "peak_share": None, "memory": 0, "skipped": True}
     assert (rows[1]["losses"], "gradient_norm" in rows[1]) == ({}, False)
-    assert speed_of(rows) == {"tokens_per_second": 200, "waited_share": 0.5, "memory": 1000, "skipped": 1}
-    rows[1] |= {"tflops": 2, "peak_share": 0.2}
-    found = speed_of(rows)
-    assert (found["tflops"], found["peak_share"]) == (4, 0.3)
+
+
+def test_totals_of_a_run_have_speed_and_skipped_updates():
+    step = TrainingStep(1, "mlm", "en", {"mlm": 2.0}, {"mlm": 5}, 100, 0.1, 0.5, seconds=0.5, waited=0.25, flops=3e12)
+    first = replace(step, peak_share=0.4, memory=1000)
+    totals = TrainingTotals()
+    totals.add(first)
+    totals.add(replace(step, index=2, corpus="para:en-de", losses={"mlm": math.nan}, gradient_norm=math.inf, flops=0))
+    assert totals.speed == {"tokens_per_second": 200, "waited_share": 0.5, "memory": 1000, "skipped": 1}
+    assert totals.mixture["tokens"] == {"mlm/en": 100, "mlm/para:en-de": 100}
+    assert (totals.mixture["languages"], totals.mixture["objectives"]) == ({"de": 50, "en": 150}, {"mlm": 200})
+    measured = TrainingTotals()
+    measured.add(first)
+    measured.add(replace(first, index=2, flops=1e12, peak_share=0.2))
+    assert (measured.speed["tflops"], measured.speed["peak_share"]) == (4, 0.3)
 
 
 @pytest.fixture

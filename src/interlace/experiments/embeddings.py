@@ -32,7 +32,8 @@ from interlace.experiments.inputs import check_inputs
 from interlace.experiments.mixing import write_dictionaries
 from interlace.experiments.prepare import data_root, prepare
 from interlace.experiments.recipe import Recipe
-from interlace.experiments.records import claim_folder, environment, is_finished
+from interlace.experiments.records import check_export, claim_folder, environment, is_finished
+from interlace.experiments.score_store import folder_key
 from interlace.experiments.sections import EmbeddingSettings
 from interlace.objectives.common.dictionaries import DictionaryPart, DictionarySplit, split_dictionary
 from interlace.text.lines import read_lines, writing
@@ -52,6 +53,7 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress | None = None) 
     with locked(into):
         claim_folder(recipe, into)
         if is_finished(into):
+            check_export(into, into / VECTORS)
             log.info("%s is finished; nothing to do", into)
             return into / VECTORS
         start = time.perf_counter()
@@ -76,6 +78,7 @@ def learn_vectors(recipe: Recipe, into: Path, progress: Progress | None = None) 
             "words": {own.language: len(own) for own in vectors},
             "width": vectors[0].width,
             "embeddings": learned.about,
+            "model_key": folder_key(into / VECTORS),
             "seconds": {stage: round(spent, 3) for stage, spent in seconds.items()},
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         }

@@ -21,7 +21,7 @@ from interlace.experiments.card import write_card
 from interlace.experiments.checking import stored_contamination
 from interlace.experiments.prepare import data_root
 from interlace.experiments.recipe import Recipe, with_learned_directions
-from interlace.experiments.records import ModelMetadata, finished_recipe
+from interlace.experiments.records import ModelMetadata, check_export, finished_recipe
 from interlace.experiments.score_store import (
     Place,
     ScoreIdentity,
@@ -43,7 +43,7 @@ from interlace.training.fine_tuned import FINE_TUNED, is_saved
 from interlace.training.fine_tuning import fine_tune_runs, readable, remove_other_sweeps, remove_sweep, score_run
 from interlace.training.loop import TrainingStep
 from interlace.training.predictions import safe_file_name
-from interlace.training.run_folder import EVALUATION, RECIPE, RUN, SCORES, VECTORS, locked
+from interlace.training.run_folder import EVALUATION, RECIPE, SCORES, VECTORS, locked
 from interlace.training.selection import FineTuneRun
 
 log = logging.getLogger(__name__)
@@ -72,11 +72,7 @@ def target_of(path: str, recipe: Recipe | None = None, into: Path | None = None)
     folder = Path(path)
     if (trained := finished_recipe(folder)) is not None:
         kept = folder / (VECTORS if trained.embeddings else "model")
-        if not kept.exists():
-            raise RunError(
-                f"{kept}: missing, although the run is finished; remove {folder / RUN} and resume with "
-                "`interlace pretrain` from the last checkpoint"
-            )
+        check_export(folder, kept)
         return Target(str(kept), recipe or trained, into or folder, trained)
     if folder.suffix == ".toml":
         raise DataError(f"{path}: a recipe, not a model; name a model, and the recipe with --recipe {path}")

@@ -22,7 +22,8 @@ from interlace.core.json_files import write_json
 from interlace.data.vocab import Vocab
 from interlace.experiments.card import CARD, card_text, write_card
 from interlace.experiments.recipe import LICENSE, Recipe
-from interlace.experiments.records import finished_recipe, save_model
+from interlace.experiments.records import check_export, finished_recipe, save_model
+from interlace.experiments.score_store import folder_key
 from interlace.models.build import load
 from interlace.models.checkpoint_files import iter_weights
 from interlace.tasks.common.dictionaries import DICTIONARIES
@@ -65,7 +66,8 @@ def average_checkpoints(run: Path, into: Path, last: int = 5) -> Path:
         write_json(partial / RECIPE, {**recipe.dump(), "name": f"{recipe.name}-mean-of-{len(steps)}", "about": about})
         if (run / DICTIONARIES).is_dir():
             shutil.copytree(run / DICTIONARIES, partial / DICTIONARIES)
-        write_json(partial / RUN, {**read_run(run), "averaged": steps})
+        key = folder_key(partial / "model")
+        write_json(partial / RUN, {**read_run(run), "averaged": steps, "model_key": key})
         write_card(partial)
         write_json(partial / AVERAGED, {"run": recipe.name, "folder": run.name, "steps": steps})
     return into
@@ -144,6 +146,7 @@ def _finished(run: Path) -> Recipe:
         raise DataError(f"{run}: {what}; expected the folder of a finished run")
     if recipe.embeddings:
         raise SettingsError(f"{run}: holds word vectors, not a model")
+    check_export(run, run / "model")
     return recipe
 
 

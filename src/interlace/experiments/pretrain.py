@@ -15,7 +15,7 @@ from accelerate import Accelerator, DistributedType
 from numpy.typing import NDArray
 
 from interlace.core.errors import CheckpointError, RunError, SettingsError
-from interlace.core.json_files import checked, write_json
+from interlace.core.json_files import write_json
 from interlace.core.store import leaves
 from interlace.experiments import monitoring, records
 from interlace.experiments.card import write_card
@@ -24,6 +24,7 @@ from interlace.experiments.inputs import check_inputs
 from interlace.experiments.mixing import build_mixture, store_dictionaries, with_limited_lengths
 from interlace.experiments.prepare import Materials, prepare, prepare_vocab
 from interlace.experiments.recipe import STOPPING_TASKS, Recipe
+from interlace.experiments.score_store import folder_key
 from interlace.models.backbone import Backbone
 from interlace.models.blocks import wrap_blocks
 from interlace.models.build import build_model, merge_adapters
@@ -65,6 +66,7 @@ def pretrain(recipe: Recipe, into: Path, callback: Callable[[TrainingStep], None
         records.claim_folder(recipe, into)
         accelerator.wait_for_everyone()
         if records.is_finished(into):
+            records.check_export(into, into / "model")
             log.info("%s is finished; nothing to do", into)
             return into / "model"
         return _run(recipe, into, accelerator, callback)
@@ -83,10 +85,11 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callabl
     with accelerator.main_process_first():
         materials = prepare(recipe, vocab)
     prepared = time.perf_counter()
+    data = records.data_of(recipe, materials) if main else []  # now: a file may change while the model is trained
     if main:
         precision = {"no": "float32"}.get(accelerator.mixed_precision, accelerator.mixed_precision)
         log.info("training on %s in %s (train.precision)", accelerator.device.type, precision)
-        records.check_run_state(recipe, into, materials, backbone)
+        records.check_run_state(into, materials.vocab, data, backbone)
     for note in backbone.notes:
         log.info("%s", note)
     words = monitoring.concepts(recipe, materials.root)
@@ -119,7 +122,8 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callabl
     _check_last_updates(training, progress)
     if main:
         seconds = {"data": prepared - begun, "training": time.perf_counter() - prepared}
-        _finish(recipe, into, training, progress, materials, seconds, words, before)
+        about = {"data": data, "seconds": seconds}
+        _finish(recipe, into, training, progress, materials, about, words, before)
     accelerator.wait_for_everyone()
     return into / "model"
 
@@ -266,7 +270,7 @@ def _finish(
     training: Training,
     progress: Progress,
     materials: Materials,
-    seconds: dict[str, float],
+    about: dict[str, Any],
     words: list[dict[str, str]],
     before: NDArray[np.float32],
 ) -> None:
@@ -274,7 +278,8 @@ def _finish(
 
     With early stopping the best checkpoint is exported instead of the last.
 
-    seconds: spent on data and training. words: of the embedding plot. before: their vectors before training.
+    about: `data` of `run.json`, as files were when training began, and `seconds` spent on data and training.
+    words: of the embedding plot. before: their vectors before training.
     """
     begun, folder = time.perf_counter(), into / "checkpoints"
     model: TrainingModel = training.copy or training.accelerator.unwrap_model(training.model)
@@ -295,10 +300,8 @@ def _finish(
     )
     if alignments := monitoring.sample_alignments(materials.train):
         write_json(into / run_folder.ALIGNMENTS, alignments)
-    metrics, place = into / run_folder.METRICS, str(into / run_folder.METRICS)
-    logged = [row for row in run_folder.read_metrics(metrics) if row.get("kind") == "step"]
-    rows = checked(logged, list[run_folder.StepRow], place)
-    spent = {name: round(each, 3) for name, each in (seconds | {"export": time.perf_counter() - begun}).items()}
-    about = records.run_record(recipe, training, progress, spent, rows) | {"data": records.data_of(recipe, materials)}
+    stages = about["seconds"] | {"export": time.perf_counter() - begun}
+    spent = {name: round(each, 3) for name, each in stages.items()}
+    about = {**about, **records.run_record(recipe, training, progress, spent), "model_key": folder_key(into / "model")}
     write_card(into, about)
     write_json(into / run_folder.RUN, about)

@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import platform
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -32,6 +31,7 @@ from interlace.data.vocab import Vocab
 from interlace.experiments.corpora import needs
 from interlace.experiments.prepare import Materials
 from interlace.experiments.recipe import Recipe, max_source_lengths
+from interlace.experiments.score_store import folder_key
 from interlace.experiments.sections import AlignSettings
 from interlace.models.backbone import Backbone
 from interlace.readers import is_hub
@@ -75,6 +75,17 @@ def finished_recipe(run: Path) -> Recipe | None:
     except SettingsError as error:
         own = [f"--code {path}" for path in sorted((run / CODE).glob("*.py")) if path.name not in plugin_files()]
         raise SettingsError(f"{error}; it was trained with {' '.join(own)}: add this" if own else str(error)) from error
+
+
+def check_export(run: Path, exported: Path) -> None:
+    """Raise a RunError if the model or the vectors of a finished run are missing, or not those that were exported."""
+    key = read_run(run).get("model_key")
+    if exported.is_dir() and (key is None or folder_key(exported) == key):
+        return
+    what = "changed since the run finished" if exported.is_dir() else "missing, although the run is finished"
+    again = "exports the last checkpoint again" if checkpoint.steps_in(run / "checkpoints") else "trains it again"
+    cure = f"restore it, or remove {run / RUN} and rerun `interlace pretrain`, which {again}"
+    raise RunError(f"{exported}: {what}; {cure}")
 
 
 def claim_folder(recipe: Recipe, into: Path) -> None:
@@ -139,13 +150,14 @@ def _extension(into: Path, steps: int, recipe: Recipe) -> str | None:
     return None
 
 
-def check_run_state(recipe: Recipe, into: Path, materials: Materials, backbone: Backbone) -> None:
+def check_run_state(into: Path, vocab: Vocab, data: Sequence[dict[str, Any]], backbone: Backbone) -> None:
     """Store the vocabulary, initialization and text of a new run; raise a RunError if those of a resumed one differ.
 
     Rows of the checkpoints would belong to other tokens. A resumed run takes the stored record of its initialization.
+
+    data: the rows of `data_of`.
     """
-    vocab, rows = materials.vocab, data_of(recipe, materials)
-    text = {f"{row['corpus']} ({row['split']})": [file["digest"] for file in row["files"]] for row in rows}
+    text = {f"{row['corpus']} ({row['split']})": [file["digest"] for file in row["files"]] for row in data}
     found: RunState | None = read_json(into / RUN_STATE, RunState, None, remedy="choose another folder for the run")
     if found is None or not checkpoint.steps_in(into / "checkpoints"):
         state = {"vocabulary": vocab.fingerprint, "initialization": backbone.initialization, "text": text}
@@ -169,14 +181,11 @@ def run_id(recipe: Recipe, into: Path) -> str:
     return blake2b(content.encode(), digest_size=16).hexdigest()
 
 
-def run_record(
-    recipe: Recipe, training: Training, progress: Progress, seconds: dict[str, float], steps: Sequence[dict[str, Any]]
-) -> dict[str, Any]:
-    """Return the content of `run.json`, except its `data`; `steps` are rows of `metrics.jsonl`."""
-    mixture = mixture_of(steps)
-    tokens = mixture["tokens"]
-    total = sum(tokens.values())
-    seconds = {**seconds, "steps": round(sum(row["seconds"] for row in steps), 3)}
+def run_record(recipe: Recipe, training: Training, progress: Progress, seconds: dict[str, float]) -> dict[str, Any]:
+    """Return the content of `run.json`, except its `data` and its `model_key`."""
+    totals = progress.totals
+    total = sum(totals.tokens.values())
+    seconds = {**seconds, "steps": round(totals.seconds, 3)}
     model = training.accelerator.unwrap_model(training.model)
     backbone = model.backbone
     architecture = "seq2seq" if hasattr(backbone, "decode") else "causal" if backbone.causal else "masked"
@@ -190,52 +199,14 @@ def run_record(
         "steps": progress.done,
         "stopped": progress.reason,
         "tokens": total,
-        "shares": {name: round(count / max(total, 1), 4) for name, count in sorted(tokens.items())},
-        "mixture": mixture,
+        "shares": {name: round(count / max(total, 1), 4) for name, count in sorted(totals.tokens.items())},
+        "mixture": totals.mixture,
         "seconds": seconds,
         "perplexity_unit": _UNIT[architecture],
-        "waited": round(sum(row["waited"] for row in steps), 3),
-        "speed": speed_of(steps),
+        "waited": round(totals.waited, 3),
+        "speed": totals.speed,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-
-
-def speed_of(steps: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return means over the records of steps: tokens/s, TFLOP/s, shares of the peak and of time spent waiting for data.
-
-    `memory` is the peak of the first process in bytes. `tflops` and `peak_share` are those of runs whose steps all have
-    them. `skipped` counts updates whose gradient was not finite.
-    """
-    seconds = max(sum(row["seconds"] for row in steps), 1e-9)
-
-    def mean(name: str) -> float:
-        return float(sum(row[name] * row["seconds"] for row in steps) / seconds)
-
-    return {
-        "tokens_per_second": round(sum(row["tokens"] for row in steps) / seconds, 1),
-        **{name: round(mean(name), 4) for name in ("tflops", "peak_share") if all(name in row for row in steps)},
-        "waited_share": round(sum(row["waited"] for row in steps) / seconds, 4),
-        "memory": max((row.get("memory", 0) for row in steps), default=0),
-        "skipped": sum(row.get("skipped", False) for row in steps),
-    }
-
-
-def mixture_of(steps: Sequence[dict[str, Any]]) -> dict[str, dict[str, int]]:
-    """Return what training read, from the records of its steps.
-
-    `tokens`, `rows` and `steps` by objective and corpus, and tokens by `objectives` and by `languages`. If an objective
-    does not report the languages of its tokens, the languages of the corpus share them evenly.
-    """
-    found = {name: Counter[str]() for name in ("tokens", "rows", "steps", "objectives", "languages")}
-    for row in steps:
-        name, tokens = f"{row['objective']}/{row['corpus']}", row["tokens"]
-        found["tokens"][name] += tokens
-        found["rows"][name] += row.get("rows", 0)
-        found["steps"][name] += 1
-        found["objectives"][row["objective"]] += tokens
-        languages = row["corpus"].rpartition(":")[2].split("-")
-        found["languages"].update(row.get("languages") or dict.fromkeys(languages, tokens // len(languages)))
-    return {name: dict(sorted(counts.items())) for name, counts in found.items()}
 
 
 def data_of(recipe: Recipe, materials: Materials) -> list[dict[str, Any]]:

@@ -35,7 +35,7 @@ Place = tuple[Any, ...]  # task, seed, setting, language
 
 _MODEL_FILES = (
     *("*.safetensors", "*/model.safetensors", "config.json", "*/config.json"),
-    *("tokenizer*.json", "*.model", "vocab.*"),
+    *("tokenizer*.json", "*.model", "vocab.*", "*.words"),
 )
 _COLUMNS = {
     "model_key": "model content",

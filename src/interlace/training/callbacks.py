@@ -19,6 +19,7 @@ from interlace.objectives.back_translation import COPIED, LENGTH
 from interlace.training import checkpoint
 from interlace.training.run_folder import append_line
 from interlace.training.selection import early_stopping_cost
+from interlace.training.totals import TrainingTotals
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -135,6 +136,7 @@ class _LoopState(TypedDict):
     stop: bool
     reason: str
     skipped: int
+    totals: dict[str, Any]  # a `TrainingTotals`
     evaluation: _StoppingState | None
     loss_scale: NotRequired[dict[str, int | float] | None]
 
@@ -168,6 +170,7 @@ class CheckpointCallback:
                 "stop": self.progress.stop,
                 "reason": self.progress.reason,
                 "skipped": self.progress.skipped,
+                "totals": vars(self.progress.totals),
                 "evaluation": self.evaluation.state() if self.evaluation else None,
                 "loss_scale": self.training.loss_scale.state_dict() if self.training.loss_scale else None,
             }
@@ -186,10 +189,12 @@ class CheckpointCallback:
         accelerator = self.training.accelerator
         path, model = checkpoint.path_of(self.folder, found), accelerator.unwrap_model(self.training.model)
         loaded = checkpoint.load(path, model, self.training.optimizer)
-        state: _LoopState = checked(loaded, _LoopState, str(path / checkpoint.STATE))
+        place = str(path / checkpoint.STATE)
+        state: _LoopState = checked(loaded, _LoopState, place)
         self.progress.done, self.progress.drawn = state["step"], tuple(state["drawn"])
         self.progress.stop, self.progress.reason = state["stop"], state["reason"]
         self.progress.skipped = state["skipped"]
+        self.progress.totals = checked(state["totals"], TrainingTotals, place)
         if self.evaluation is not None and state["evaluation"] is not None:
             self.evaluation.restore(state["evaluation"])
         if self.training.loss_scale is not None and (scale := state.get("loss_scale")) is not None:

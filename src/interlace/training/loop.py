@@ -34,6 +34,7 @@ from interlace.core.randomness import Purpose, torch_seed
 from interlace.core.schedules import value_at
 from interlace.training.device import peak_flops, peak_memory, training_flops
 from interlace.training.mixture import MixtureDraw
+from interlace.training.totals import TrainingTotals
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -105,6 +106,7 @@ class Progress:
     stop: set by a callback to end the loop after this step; reason: the reason, for the user.
     ending: set by anyone in one process to end the loop soon, as if it was killed; ended: it yields its last step.
     skipped: number of updates without effect before this one, without interruption.
+    totals: of all updates, those before an interruption included.
     """
 
     done: int = 0
@@ -114,6 +116,7 @@ class Progress:
     ending: bool = False
     ended: bool = False
     skipped: int = 0
+    totals: TrainingTotals = field(default_factory=TrainingTotals)
 
 
 class TrainingModel(nn.Module):
@@ -226,7 +229,10 @@ def steps(
                 progress.done, progress.drawn = update.draw.step, update.draw.drawn
                 progress.ended = update is pending[-1] and ending
                 share = step.flops / seconds / peak if peak and step.flops else None
-                yield replace(step, seconds=seconds, peak_share=share, memory=peak_memory(training.accelerator.device))
+                memory = peak_memory(training.accelerator.device)
+                timed = replace(step, seconds=seconds, peak_share=share, memory=memory)
+                progress.totals.add(timed)
+                yield timed
             pending.clear()
             if progress.stop or progress.ended:
                 background.shutdown(wait=False, cancel_futures=True)

@@ -61,6 +61,7 @@ class RunRecord(TypedDict, total=False):
 
     name: str
     finished: str | bool
+    model_key: str
     stopped: str
     steps: int
     tokens: int
@@ -79,23 +80,6 @@ class MetricsRow(TypedDict, total=False):
     kind: str
     step: Required[int]
     scores: dict[str, float | None]
-
-
-@json_record
-class StepRow(TypedDict, total=False):
-    """A training step in `metrics.jsonl`."""
-
-    objective: Required[str]
-    corpus: Required[str]
-    tokens: Required[int]
-    seconds: Required[float]
-    waited: Required[float]
-    rows: int
-    languages: dict[str, int]
-    tflops: float
-    peak_share: float
-    memory: int
-    skipped: bool
 
 
 def check_folder(folder: Path, *marks: str) -> None:
