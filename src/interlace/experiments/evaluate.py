@@ -117,7 +117,8 @@ def evaluate(
     settings = target.recipe.evaluate
     names = list(tasks) or list(settings.tasks)
     if not names:
-        raise DataError(f"{target.model}: no finished run whose recipe has tasks; choose some with --tasks")
+        known = "" if Path(target.model).exists() else " (there is no such folder)"
+        raise DataError(f"{target.model}: no finished run whose recipe has tasks{known}; choose some with --tasks")
     bound = {name: _task(target, name) for name in names}
     train = target.recipe.train
     accelerator = accelerator_for(train.precision, train.threads, train.trackers, target.into)
@@ -288,10 +289,12 @@ def _score_missing(
     else:
         log.info("%s", _announcement(job, run))
         _check_unchanged(target.model, identity.model)
-        saving = ".models" if job.models else ""  # a sweep without them cannot be resumed by one that saves them
-        name = f"{job.key}.{identity.files}.{job.seed}{saving}"
-        sweep = _sweeps(target, job.name) / name if run.train_languages else None
-        rows = score_within_memory(replace(job, sweep=sweep, identity=identity.columns), run)
+        sweep = None
+        if run.train_languages:  # a probe keeps its job, which holds the loaded model
+            saving = ".models" if job.models else ""  # a sweep without them cannot be resumed by one that saves them
+            sweep = _sweeps(target, job.name) / f"{job.key}.{identity.files}.{job.seed}{saving}"
+            job = replace(job, sweep=sweep, identity=identity.columns)
+        rows = score_within_memory(job, run)
         _check_unchanged(target.model, identity.model)
         if with_files(identity, job, run) != identity:
             raise RunError(f"{job.name}: its files changed while it was scored, which is not stored; evaluate it again")
