@@ -28,7 +28,9 @@ def test_rejects_a_recipe_as_the_model(tmp_path, folder):
 
 def test_languages_are_those_to_score(tmp_path, monkeypatch):
     found = []
-    monkeypatch.setattr("interlace.experiments.evaluate.evaluate", lambda target, *_, **__: found.append(target.recipe) or [])
+    monkeypatch.setattr(
+        "interlace.experiments.evaluate.evaluate", lambda target, *_, **__: found.append(target.recipe) or []
+    )
     for recipe in (None, "evaluation/public"):
         evaluate(str(tmp_path), on=["retrieval"], languages="de, sw", recipe=recipe, into=tmp_path / "scores")
     assert [one.evaluate.targets for one in found] == [["de", "sw"]] * 2

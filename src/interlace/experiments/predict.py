@@ -225,7 +225,7 @@ def _columns(lines: Sequence[str], first: int, names: tuple[str, str]) -> list[l
     for number, row in enumerate(rows, first):
         if len(row) != 2:
             columns = "1 column" if len(row) == 1 else f"{len(row)} columns"
-            raise DataError(f"input, line {number}: {columns}, expected {names[0]}, tab, {names[1]}")
+            raise DataError(f"line {number} of the input: {columns}, expected {names[0]}, tab, {names[1]}")
     return rows
 
 

@@ -428,7 +428,7 @@ class FineTuner:
         width, updates = model.backbone.width, self.training.last
         ideas = []
         if updates < _FEW_UPDATES:
-            ideas.append(f"more than {updates} updates (tuning.epochs, or a lower tuning.tokens_per_batch)")
+            ideas.append(f"more updates than {updates} (tuning.epochs, or a lower tuning.tokens_per_batch)")
         if width < _SMALL_WIDTH and rate < _SMALL_MODEL_RATE / 2:
             ideas.append(
                 f"a higher learning rate: models as small as this one (width {width}) need about {_SMALL_MODEL_RATE}"
