@@ -169,7 +169,11 @@ def test_a_copied_model_is_opened_by_itself(run, tmp_path):
     [
         (["--task", "nre"], "a\n", r"no fine-tuned model of 'nre' is saved; saved tasks: .*; did you mean 'ner'"),
         ([], "a\n", r"--task is missing; saved tasks: "),
-        (["--task", "xnli"], "a\tb\na\n", r"line 2 of the input: 1 column, expected first sentence, tab, second sentence"),
+        (
+            ["--task", "xnli"],
+            "a\tb\na\n",
+            r"line 2 of the input: 1 column, expected first sentence, tab, second sentence",
+        ),
         (["--task", "mlqa"], "a\tb\tc\n", r"line 1 of the input: 3 columns, expected question, tab, passage"),
         (["--task", "ner", "--seed", "4"], "a\n", r"no saved model of 'ner' has .*--seed; saved: ner\.zero-shot\.0"),
         (["--task", "xnli", "--word-tokenizer", "whitespace"], "a\tb\n", "'xnli' does not tag words"),
