@@ -1,5 +1,6 @@
 """Terminal escapes in names, data, logs and warnings are printed as text."""
 
+import io
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from rich.text import Text
 from typer.testing import CliRunner
 
 from interlace.cli import application, print_json, print_line
-from interlace.cli.common.output import print_rows
+from interlace.cli.common.output import lines_to, print_rows
 from interlace.cli.common.visible import VisibleConsole
 
 ESCAPES = "\x1b[2J\x1b]0;title\x07\x9b31m\u202egnp.exe\u2069\r"
@@ -96,3 +97,16 @@ def test_log_lines_and_warnings_of_libraries_show_escapes_as_text():
     assert "strange \\x1b[2J" in third
     assert printed.count("\n    12:00:00 finished\n") == 3  # indented: no line of the log
     assert not RAW & {*printed}
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_text_for_standard_output_is_escaped_on_a_terminal_alone(monkeypatch, is_terminal):
+    stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    monkeypatch.setattr(stdout, "isatty", lambda: is_terminal, raising=False)
+    monkeypatch.setattr(sys, "stdout", stdout)
+    with lines_to(None) as write:
+        write([f"a{ESCAPES}"])
+    written = stdout.buffer.getvalue().decode()
+    assert written == (
+        "a\\x1b[2J\\x1b]0;title\\x07\\u009b31m\\u202egnp.exe\\u2069\\x0d\n" if is_terminal else f"a{ESCAPES}\n"
+    )

@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 
-from fuzzing import COMMANDS, Command, arguments_of, draw, invoke, write_material
+from fuzzing import COMMANDS, ESCAPES, Case, Command, Done, arguments_of, draw, faults_of, invoke, write_material
 from interlace.cli import COMMANDS as REGISTRY
 
 CASES, FIRST = (int(os.environ.get(f"INTERLACE_FUZZ_{name}", value)) for name, value in (("CASES", 200), ("SEED", 0)))
@@ -95,3 +95,9 @@ def test_a_full_or_read_only_disk_is_named(disk, tmp_path, monkeypatch, what, si
         if left or done.code not in {0, 2} or (done.code and not NAMED.search(done.text)):
             faults[line] = [done.code, done.text[-300:], done.trace[-1500:], left]
     assert faults == {}
+
+
+def test_raw_control_characters_in_what_is_printed_are_a_fault(tmp_path):
+    (tmp_path / "in").mkdir()
+    for text, count in ((f"error: {ESCAPES}", 1), ("error: \\x1b[2J\n", 0)):
+        assert len(faults_of(Case([], "", Done(2, text)), tmp_path, {})) == count

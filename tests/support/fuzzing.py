@@ -7,6 +7,8 @@ import hashlib
 import http.server
 import io
 import json
+import logging
+import re
 import shutil
 import signal
 import threading
@@ -19,6 +21,7 @@ from typer.testing import CliRunner
 
 from interlace.__main__ import exit_code
 from interlace.cli import application
+from interlace.cli.common.visible import VisibleRecord
 from interlace.text.lines import write_lines
 from little_translators import little_run, little_vocab
 
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+ESCAPES = "\x1b[2J\x1b]0;title\x07\x9b31m\u202egnp\r"
+RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")  # not to be printed
 WORDS = "the cat dog sees house big reads two books in".split()
 TREE = "1\tcat\tcat\tNOUN\tNN\t_\t2\tnsubj\t_\t_\n2\tsees\tsee\tVERB\tVB\t_\t0\troot\t_\t_\n\n"
 ANSWERS = [{"text": "cat", "answer_start": 4}]
@@ -257,22 +262,40 @@ def time_limit(seconds: int) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+@contextlib.contextmanager
+def logged() -> Iterator[io.StringIO]:
+    """Yield what is logged, as the command line logs it."""
+    before, lines = logging.getLogRecordFactory(), io.StringIO()
+    handler, ours = logging.StreamHandler(lines), logging.getLogger("interlace")
+    logging.setLogRecordFactory(VisibleRecord)
+    logging.root.addHandler(handler)
+    level = ours.level
+    ours.setLevel(logging.INFO)
+    try:
+        yield lines
+    finally:
+        ours.setLevel(level)
+        logging.root.removeHandler(handler)
+        logging.setLogRecordFactory(before)
+
+
 def invoke(arguments: list[str], seconds: int = 20) -> Done:
     """Run a command in this process, as `interlace.__main__` does."""
-    try:
-        with time_limit(seconds):
-            done = CliRunner().invoke(application(), arguments)
-    except TooSlowError:
-        return Done(None, f"more than {seconds} s")
-    error = done.exception
+    with logged() as lines:
+        try:
+            with time_limit(seconds):
+                done = CliRunner().invoke(application(), arguments)
+        except TooSlowError:
+            return Done(None, f"more than {seconds} s")
+    error, text = done.exception, lines.getvalue() + done.output
     if error is None or isinstance(error, SystemExit):
-        return Done(done.exit_code, done.output)
-    text = "".join(traceback.format_exception(error))
+        return Done(done.exit_code, text)
+    trace = "".join(traceback.format_exception(error))
     if isinstance(error, TooSlowError):
-        return Done(None, f"more than {seconds} s", text)
+        return Done(None, f"more than {seconds} s", trace)
     with contextlib.redirect_stderr(io.StringIO()) as printed:
         code = exit_code(error)
-    return Done(code, printed.getvalue() or f"{type(error).__name__}: {error}", text)
+    return Done(code, text + (printed.getvalue() or f"{type(error).__name__}: {error}"), trace)
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -284,9 +307,11 @@ def digests(folder: Path) -> dict[str, str]:
     }
 
 
+NAMES = (ESCAPES, f"{ESCAPES}.en", "x" * 255, "\udcff.en", "en:a.en", "a\nb.json", "[bold]", "é" * 120)
 NUMBERS = ("0", "-1", "1e309", "nan", str(10**9), str(10**20), "9" * 5000, "0.5", "1e-320", "4294967290")
 ODD: tuple[Any, ...] = (
     *(None, True, -1, 0, 10**9, 10**20, 1e308, 0.5, "", "x" * 2000, "../../x", "/etc/passwd", "\ud800", "\0", "é"),
+    *(ESCAPES, f"<b>|\n# {ESCAPES}", {ESCAPES: ESCAPES}),
     *([], {}, [[]], [None], {"": None}, {"a": {"b": 1}}, "__import__('os')", "{language:>100000}", "nan"),
 )
 KEYS = (
@@ -324,6 +349,7 @@ BYTES: tuple[Callable[[bytes, Any], bytes], ...] = (
     lambda data, rng: rng.choice([b"null", b"3", b'"x"', b"[]", b"{}", b"[1, 2]", b'{"a": 1}', b"1e999", b"NaN"]),
     lambda data, rng: b"x" * 100_000 + b"\n",
     lambda data, rng: data * rng.choice([2, 50]),
+    lambda data, rng: data.replace(rng.choice([b" ", b"\n", b"e", b"=", b'"', b"-"]), ESCAPES.encode(), 3),
 )
 
 
@@ -350,7 +376,7 @@ def corrupt_value(text: str, rng: random.Random) -> str:
     elif what == 0:
         del inner[key]
     elif what == 1 and isinstance(inner, dict):
-        inner[rng.choice(["", "x", f"{key}s", "\0", "../x"])] = inner.pop(key)
+        inner[rng.choice(["", "x", f"{key}s", "\0", "../x", ESCAPES])] = inner.pop(key)
     else:
         inner[key] = rng.choice(ODD if key != "steps" else ODD[1:])
     return json.dumps(data)
@@ -406,7 +432,7 @@ def draw(rng: random.Random, material: Path, folder: Path) -> Case:
     files = [name for name in command.files if (given / name).exists()]
     if command.options and (not files or rng.random() < 0.3):
         option = rng.choice(command.options)
-        value = rng.choice([*NUMBERS, "", "x", "\udcff", "\0", "../x", "en"])
+        value = rng.choice([*NUMBERS, "", "x", "\udcff", "\0", "../x", "en", ESCAPES])
         if option == "--set=":
             value = f"{rng.choice(KEYS)}={rng.choice([*NUMBERS, '[' * 5000, '[]', '{}', 'x', '', 'true'])}"
         arguments.append(option + value)
@@ -416,20 +442,31 @@ def draw(rng: random.Random, material: Path, folder: Path) -> Case:
         if command.name != "check" and rng.random() < 0.1 and "run/run.json" in files:
             (given / "run" / "run.json").unlink()  # an unfinished run
         what = f"{name}: {corrupt_file(given / name, rng) if (given / name).exists() else 'missing'}"
+        if rng.random() < 0.05:
+            rename_input(arguments, given / name, rng.choice(NAMES))
     else:
         what = "nothing"
     before = digests(given)
     case = Case(arguments, what, invoke(arguments))
     writes_input = "-o" in arguments and arguments[arguments.index("-o") + 1].startswith(str(given))
     writes_input |= arguments == ["evaluate", f"{given}/run"]
-    case.faults = _faults(case, folder, {} if writes_input else before)
+    case.faults = faults_of(case, folder, {} if writes_input else before)
     return case
 
 
-def _faults(case: Case, folder: Path, before: dict[str, str]) -> list[str]:
+def rename_input(arguments: list[str], path: Path, name: str) -> None:
+    """Give an odd name to a file that is an argument."""
+    if str(path) in arguments and path.exists():
+        arguments[arguments.index(str(path))] = str(path.rename(path.with_name(name)))
+
+
+def faults_of(case: Case, folder: Path, before: dict[str, str]) -> list[str]:
+    """Return what is wrong with how a command ended, what it printed and what it changed; before: files to compare."""
     found = []
     if case.done.code not in {0, 2} or "INTERLACE_TRACEBACK=1" in case.done.text:
         found.append(f"exit code {case.done.code}: {case.done.text[-300:]}")
+    if raw := RAW.search(case.done.text):
+        found.append(f"prints {raw[0]!r} in {case.done.text[max(raw.start() - 100, 0) : raw.end() + 100]!r}")
     after = digests(folder / "in") if before else {}
     found += [f"changed {name}" for name in before if after.get(name) != before[name]]
     found += [f"added {name}" for name in after if name not in before]
