@@ -131,6 +131,19 @@ def test_a_configuration_takes_no_more_memory_than_its_files(tmp_path, family):
         load(folder, vocab)
 
 
+@pytest.mark.parametrize("kind", ["bert", "modernbert"])
+@pytest.mark.parametrize("planted", [{"num_labels": 10**9}, {"id2label": {"a": 1}}, {"chunk_size_feed_forward": "x"}])
+def test_keys_of_a_configuration_that_are_not_used_do_not_reach_transformers(tmp_path, kind, planted):
+    vocab = little_vocab()
+    folder = little_model(kind, vocab).save_pretrained(tmp_path / "model", vocab)
+    for path in folder.rglob("config.json"):
+        config = json.loads(path.read_text())
+        for side in (config, config.get("encoder"), config.get("decoder")):
+            (side or {}).update(planted)
+        path.write_text(json.dumps(config))
+    assert load(folder, vocab).vocab_size == vocab.size
+
+
 def test_a_prompt_fails():
     with no_prompts(), pytest.raises(EOFError):
         input("Run it?")

@@ -11,6 +11,7 @@ from interlace.core.errors import CheckpointError, DataError
 from interlace.data.vocab import Vocab
 from interlace.models.build import load
 from little_checkpoints import save
+from little_translators import little_vocab
 
 NAME = "somebody/little"
 
@@ -31,6 +32,42 @@ def test_uses_a_downloaded_tokenizer(downloads):
     (repository / "refs" / "main").write_text("abc")
     vocab = Vocab.load(NAME)
     assert load(NAME, vocab).vocab_size == vocab.size
+
+
+def changed_tokenizer(folder, **parts):
+    little_vocab().save(folder)
+    state = json.loads((folder / "tokenizer.json").read_text())
+    (folder / "tokenizer.json").write_text(json.dumps(state | parts))
+    return folder
+
+
+@pytest.mark.parametrize("strategy", [{"Fixed": 2_000_000_000}, "BatchLongest"])
+def test_padding_and_truncation_are_removed_before_the_first_use(tmp_path, strategy):
+    padding = {"strategy": strategy, "direction": "Right", "pad_to_multiple_of": 1 << 31, "pad_id": 0}
+    padding |= {"pad_type_id": 0, "pad_token": "<pad>"}
+    truncation = {"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 3}
+    vocab = Vocab.load(changed_tokenizer(tmp_path / "t", padding=padding, truncation=truncation))
+    assert (
+        vocab.encode(["a b c d e f g h"]).ids.flat.tolist()
+        == little_vocab().encode(["a b c d e f g h"]).ids.flat.tolist()
+    )
+
+
+DOUBLE = {"type": "Replace", "pattern": {"Regex": "."}, "content": "xx"}
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [DOUBLE] * 60,
+        [{"type": "Sequence", "normalizers": [{**DOUBLE, "pattern": {"String": "e"}, "content": "e" * 10_000}]}] * 9,
+        [{"type": "NFC"}, *[{**DOUBLE, "pattern": {"String": "x"}}] * 40],
+    ],
+)
+def test_a_normalizer_that_lengthens_text_without_bound_is_named(tmp_path, steps):
+    normalizer = {"type": "Sequence", "normalizers": steps}
+    with pytest.raises(DataError, match=r"tokenizer\.json: its normalizer makes [\d,]+ characters of 65; expected"):
+        Vocab.load(changed_tokenizer(tmp_path / "t", normalizer=normalizer))
 
 
 @pytest.mark.usefixtures("downloads")

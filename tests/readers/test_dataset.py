@@ -1,7 +1,9 @@
 """Data sets as the hub lays them out, written to a folder in place of a repository, and read through `datasets`."""
 
 import json
+import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from interlace.core.errors import DataError, MissingDependencyError
 from interlace.readers import READERS, find_files
 from interlace.readers.dataset import HubAddress
 from interlace.text import Text, TextPairs
+from interlace.text.lines import MAX_LINE
 
 datasets = pytest.importorskip("datasets")
 import pyarrow as pa  # noqa: E402
@@ -307,6 +310,50 @@ def test_parquet_and_arrow_files_and_folders_of_datasets(tmp_path, monkeypatch):
         damaged.write_bytes(paths[0].read_bytes()[:-20])
         with pytest.raises(DataError, match=rf"{damaged.name}: damaged {paths[0].suffix[1:]} file"):
             list(reader.read_chunks([damaged], ["en"]))
+
+
+def repeated(text, rows):
+    return pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array([text]))
+
+
+def write_arrow(table, path):
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+
+
+READ = """
+import resource, sys
+from pathlib import Path
+from interlace.core.errors import DataError
+from interlace.readers import READERS
+result = 0
+try:
+    for chunk in READERS.build("dataset").read_chunks([Path(sys.argv[1])], ["en"]):
+        result += len(chunk)
+except DataError as error:
+    result = error
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, result)
+"""
+
+
+@pytest.mark.parametrize("length", [1_000_000, 12_000_000])
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("a.parquet", partial(pq.write_table, compression="zstd")),
+        ("a.arrow", write_arrow),
+    ],
+)
+def test_a_text_that_is_stored_once_for_many_rows_takes_bounded_memory(tmp_path, name, write, length):
+    rows = 2000
+    write(pa.table({"text": repeated("a" * length, rows)}), tmp_path / name)
+    done = subprocess.run([sys.executable, "-c", READ, tmp_path / name], capture_output=True, text=True, check=True)
+    memory, _, result = done.stdout.strip().partition(" ")
+    assert int(memory) < 2000, memory
+    if length > MAX_LINE:
+        assert f"{name}: a row of more than 8 MB" in result
+    else:
+        assert int(result) == rows
 
 
 @pytest.mark.parametrize("metadata", ["{", '{"info": null}', '{"info": {"features": {"text": {"names": 3}}}}', "[]"])

@@ -1,5 +1,6 @@
 """Readers of lines and tables: lines, joined, gold, tsv, nli."""
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -249,3 +250,21 @@ def test_lines_rejects_files_of_other_formats(read):
     for name, reader in (("a.jsonl.gz", "dataset"), ("a.tmx", "tmx"), ("a.xml", "wikipedia")):
         with pytest.raises(DataError, match=f"{name}: is not plain text; set the reader: '{reader}'"):
             read("lines", {name: ["x"]}, ["en"])
+
+
+@pytest.mark.parametrize("sides", [1, 2])
+def test_chunks_of_long_lines_have_few_of_them(tmp_path, sides):
+    line = "a " * 1_000_000
+    paths = [tmp_path / f"a.{side}.gz" for side in range(sides)]
+    for path in paths:
+        write_lines(path, ["short"] * 150 + [line] * 9)
+    chunks = list(READERS.build("lines").read_chunks(paths, ["en", "de"][:sides]))
+    assert [len(chunk) for chunk in chunks] == [100, *[1] * 59]
+    assert sum(map(len, chunks)) == 159
+
+
+@pytest.mark.parametrize(("name", "row"), [("iob", "a\tO\n"), ("conllu", "1\ta\t_\tX\t_\t_\t_\t_\t_\t_\n")])
+def test_a_sentence_without_an_end_is_named(tmp_path, name, row):
+    (tmp_path / "a.gz").write_bytes(gzip.compress(row.encode() * 200_000))
+    with pytest.raises(DataError, match=r"a\.gz, line 100001: a sentence of more than 100,000 tokens"):
+        list(READERS.build(name).read_chunks([tmp_path / "a.gz"], ["en"]))

@@ -45,6 +45,13 @@ def test_tmx_of_any_depth(tmp_path):
     assert text.lines == ["a b c"]
 
 
+@pytest.mark.parametrize("begin", ["<tmx>\n<tu><tuv><seg>", "<tmx>\n<tu><tuv><seg a='", "<tmx>\n<header a='"])
+def test_an_element_that_would_fill_the_memory_is_named(tmp_path, begin):
+    (tmp_path / "a.tmx.bz2").write_bytes(bz2.compress(begin.encode() + b"a" * 40_000_000))
+    with pytest.raises(DataError, match=r"a\.tmx\.bz2, line 2: an element of more than 8 MB"):
+        read("tmx", tmp_path / "a.tmx.bz2", "en")
+
+
 @pytest.mark.parametrize("doctype", ['<!DOCTYPE t SYSTEM "t.dtd">', "<!DOCTYPE t [%more;]>", ""])
 @pytest.mark.parametrize(("name", "suffix"), [("tmx", ".tmx"), ("wikipedia", ".xml.bz2")])
 def test_an_entity_that_is_not_declared_is_named(tmp_path, doctype, name, suffix):

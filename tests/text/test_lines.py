@@ -20,7 +20,8 @@ from safetensors.numpy import save_file
 from interlace.core import files
 from interlace.core.errors import DataError
 from interlace.core.files import atomic, atomic_folder, disk_errors
-from interlace.text.lines import count_lines, cut_file, lines_of, read_lines, write_lines
+from interlace.data.inspection import inspect_file
+from interlace.text.lines import MAX_LINE, count_lines, cut_file, lines_of, read_lines, write_lines
 
 
 @pytest.mark.parametrize(
@@ -142,6 +143,20 @@ def test_what_follows_a_whole_stream_is_never_dropped(tmp_path, suffix, spoil):
     place = "" if suffix in {"gz", "zst"} else f"the stream at byte ({len(first)}|{len(first + bytes(8))})\\b"
     with pytest.raises(DataError, match=rf"a\.{suffix}: damaged \w+ file: {place}"):
         list(read_lines(tmp_path / f"a.{suffix}"))
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("end", ["", "\nthe end\n"])
+def test_a_line_of_a_small_archive_that_would_fill_the_memory_is_named(tmp_path, suffix, end):
+    path = tmp_path / f"a{suffix}"
+    write_lines(path, ["one", "a" * (MAX_LINE - 10), "a" * (4 * MAX_LINE) + end.replace("\n", " ")])
+    with pytest.raises(DataError, match=rf"a{suffix}, line 3: a line of more than 8 MB"):
+        list(read_lines(path))
+    (finding,) = [found for found in inspect_file(path).findings if found.level == "error"]
+    assert "line 3: a line of more than 8 MB" in finding.about
+    if not suffix:
+        with path.open("rb") as file, pytest.raises(DataError, match=r"^a pipe, line 3: a line of more than 8 MB"):
+            list(lines_of(file, "a pipe"))
 
 
 def test_a_line_feed_inside_a_line_is_refused_and_nothing_is_written(tmp_path):

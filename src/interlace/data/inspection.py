@@ -24,7 +24,7 @@ from interlace.data.filters import FILTERS, Chunk, Filter, Keep, characters, sid
 from interlace.data.shifts import find_shift
 from interlace.readers import Reader, reader_for
 from interlace.text import Text, TextPairs
-from interlace.text.lines import binary_format, read_blocks, read_lines
+from interlace.text.lines import binary_format, check_length, read_blocks, read_lines
 from interlace.text.scripts import UNSPACED, is_unspaced
 from interlace.text.word_tokenizers import WordTokenizer
 from interlace.text.word_tokenizers.common.characters import CharacterClasses
@@ -167,7 +167,7 @@ def inspect_file(path: Path | str, progress: Progress = no_progress) -> Inspecti
     seen = _Bytes()
     report = InspectionReport(str(path))
     try:
-        for lines in _whole_lines(path):
+        for lines in _whole_lines(path, seen):
             seen.add(lines, path.name)
             progress(f"bytes of {path.name}", seen.size, 0)
     except DataError as error:
@@ -271,8 +271,8 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def _whole_lines(path: Path) -> Iterator[bytes]:
-    """Yield the file in pieces that end at line ends; the last one may have no line feed."""
+def _whole_lines(path: Path, seen: _Bytes) -> Iterator[bytes]:
+    """Yield the file in pieces that end at line ends; the last one may have no line feed. `seen` counts them."""
     parts: list[bytes] = []
     for block in read_blocks(path):
         head, feed, tail = block.rpartition(b"\n")
@@ -280,6 +280,7 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
             yield b"".join([*parts, head, feed])
             parts = []
         parts.append(tail)
+        check_length(sum(map(len, parts)), f"{path}, line {seen.lines + 1}")
     if rest := b"".join(parts):
         yield rest
 

@@ -1,6 +1,7 @@
 """Tokenizers from a folder, a file or the Hugging Face hub, with their special tokens."""
 
 import builtins
+import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -140,12 +141,34 @@ def _open_folder(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
 def _read_tokenizer(path: Path) -> Tokenizer:
     try:
         tokenizer = Tokenizer.from_file(str(path))
+        tokenizer.no_padding()  # its length may be any
+        tokenizer.no_truncation()
+        _check_growth(tokenizer.normalizer, path)
         tokenizer.encode("a", "b")  # by its template, which may name a token that it lacks
-    except (KeyboardInterrupt, SystemExit):
+    except (KeyboardInterrupt, SystemExit, DataError):
         raise
     except BaseException as error:  # the Rust library raises plain Exception, and where it panics a BaseException
         raise DataError(f"{path}: not a tokenizer that this version of `tokenizers` reads: {error}") from error
     return tokenizer
+
+
+_SAMPLE = "The cat's 2 dogs: naïve ÉTÉ, q vw xyz jk; Москва 日本語 हिन्दी عربي "
+_MAX_GROWTH = 8
+
+
+def _check_growth(normalizer: Any, path: Path) -> None:
+    """Raise a DataError if a step of a normalizer makes a short text much longer: each of 60 may double it."""
+    steps = [] if normalizer is None else [json.loads(normalizer.__getstate__())]
+    probe, text = json.loads(Tokenizer(models.BPE()).to_str()), _SAMPLE
+    while steps:
+        step = steps.pop(0)
+        if step["type"] == "Sequence":
+            steps = step["normalizers"] + steps
+            continue
+        text = Tokenizer.from_str(json.dumps(probe | {"normalizer": step})).normalizer.normalize_str(text)
+        if len(text) > _MAX_GROWTH * len(_SAMPLE):
+            found = f"its normalizer makes {len(text):,} characters of {len(_SAMPLE)}"
+            raise DataError(f"{path}: {found}; expected at most {_MAX_GROWTH} times as many")
 
 
 def _read_config(folder: Path) -> dict[str, Any]:

@@ -77,7 +77,18 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise CheckpointError(f"{path}: its weights are quantised; start from the original checkpoint")
     if kind not in MODEL_TYPES and kind not in SEQ2SEQ:
         raise CheckpointError(f"{path}: a {kind!r} model cannot be a backbone{did_you_mean(kind, MODEL_TYPES)}")
-    return dict(without_code(config))
+    return dict(without_unused(without_code(config)))
+
+
+# Keys of a configuration that shape what transformers builds around an encoder, which is not read here.
+_UNUSED = {"num_labels", "id2label", "label2id", "problem_type", "classifier_dropout", "chunk_size_feed_forward"}
+
+
+def without_unused(config: Any) -> Any:
+    """Return a copy of a configuration, those of both sides included, without keys that no encoder here uses."""
+    if not isinstance(config, dict):
+        return config
+    return {key: without_unused(value) for key, value in config.items() if key not in _UNUSED}
 
 
 def write_config(path: Path, config: Mapping[str, Any]) -> None:

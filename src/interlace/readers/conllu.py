@@ -19,7 +19,7 @@ from pydantic import Field
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.readers import Reader
-from interlace.readers.common.text import chunks_with_notes, expect, tagged_text
+from interlace.readers.common.text import check_sentence, chunks_with_notes, expect, tagged_text
 from interlace.text import Text
 from interlace.text.lines import read_lines
 
@@ -93,6 +93,7 @@ class Conllu(Reader):
                 stated = match[1] if match else stated
             elif line.strip():
                 tokens += self._tokens(path, number, line)
+                check_sentence(tokens, path, number)
             elif tokens:
                 sentence = _sentence(tokens, notes)
                 if stated is not None and stated.strip() != sentence.line:

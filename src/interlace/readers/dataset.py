@@ -7,6 +7,7 @@ data set is ever run. A folder of `save_to_disk` is read by its Arrow files.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -28,7 +29,7 @@ from interlace.readers import HUB, Reader, is_hub
 from interlace.readers.common import text as common
 from interlace.readers.common.questions import AnsweredQuestion, JsonNode, question_pairs, read_question
 from interlace.text import Text, TextPairs
-from interlace.text.lines import plain_name, read_lines
+from interlace.text.lines import MAX_LINE, check_length, plain_name, read_lines
 
 SYNTAX = "hub:OWNER/NAME/CONFIGURATION/SPLIT[@REVISION]; CONFIGURATION is 'default' for a data set without any"
 _PARQUET = "refs/convert/parquet"  # the branch with tables that the hub makes of data sets with a loading script
@@ -194,7 +195,12 @@ class DatasetRows:
         def contents(names: list[str]) -> Iterator[Mapping[str, Any]]:
             with _damage(path):
                 for batch in batches(names):
-                    yield from batch.to_pylist()
+                    for part in _small_parts(batch):
+                        rows = part.to_pylist()
+                        if part.nbytes > MAX_LINE:
+                            for row in rows:
+                                check_length(_length(row), str(path), "a row")
+                        yield from rows
 
         try:
             labels = dict(_label_names(schema))
@@ -209,11 +215,70 @@ class DatasetRows:
             yield JsonNode(self.path, f"row {self.count}", values)
 
 
+_BATCH_ROWS = 1000
+_BATCH_BYTES = 1 << 30  # that a batch may have if all rows hold the longest value
+_PART_BYTES = 1 << 26  # the same of rows that are converted to Python together
+
+
+def _small_parts(batch: Any) -> Iterator[Any]:
+    """Yield parts of a batch or table whose rows are small in Python even if all have the longest value."""
+    size = max((column.get_total_buffer_size() for column in batch.columns), default=0)
+    repeats = any(_REPEATS.search(str(kind)) for kind in batch.schema.types)
+    longest = size if repeats else size // max(len(batch), 1)
+    rows = min(max(_PART_BYTES // max(longest, 1), 1), _BATCH_ROWS)
+    for start in range(0, len(batch), rows):
+        yield batch.slice(start, rows)
+
+
+_REPEATS = re.compile(
+    "dictionary|run_end_encoded|view|null"
+)  # types of columns that may store a value once for all rows
+
+
+def _length(value: Any) -> int:
+    """Return the number of characters and of values of a row, at any depth."""
+    if isinstance(value, dict | list):
+        return len(value) + sum(map(_length, value.values() if isinstance(value, dict) else value))
+    return len(value) if isinstance(value, str) else 1
+
+
 def _parquet(path: Path) -> tuple[Any, Callable[[list[str]], Iterable[Any]]]:
+    """Open a Parquet file; the more a value can hold that is stored once, the fewer rows are decoded together."""
     from pyarrow import parquet
 
     file = parquet.ParquetFile(path)
-    return file.schema_arrow, lambda names: file.iter_batches(1000, columns=names)
+
+    def batches(names: list[str]) -> Iterable[Any]:
+        rows = _BATCH_ROWS
+        for group in range(file.metadata.num_row_groups):
+            columns = (file.metadata.row_group(group).column(number) for number in range(file.metadata.num_columns))
+            for column in columns:
+                if column.path_in_schema.partition(".")[0] in names and (size := _longest_value(path, column)):
+                    rows = min(rows, max(_BATCH_BYTES // size, 1))
+        found: Iterable[Any] = file.iter_batches(rows, columns=names)
+        return found
+
+    return file.schema_arrow, batches
+
+
+def _longest_value(path: Path, column: Any) -> int:
+    """Return the size that the longest repeated value of a column chunk can have in bytes; 0 if no value repeats.
+
+    That is the size of the dictionary, which begins with its Thrift header: type, uncompressed and compressed size.
+    """
+    if "DELTA_BYTE_ARRAY" in column.encodings:
+        return int(column.total_uncompressed_size)
+    if not any("DICTIONARY" in encoding for encoding in column.encodings):
+        return 0
+    with path.open("rb") as file:  # old files do not tell the place of the dictionary, which comes first
+        file.seek(column.dictionary_page_offset if column.has_dictionary_page else column.data_page_offset)
+        header = file.read(16)
+    position, size = header.find(b"\x15", 1) + 1, 0
+    for shift, byte in enumerate(header[position : position + 5]):
+        size |= (byte & 0x7F) << 7 * shift
+        if byte < 0x80:
+            break
+    return size >> 1  # zigzag
 
 
 def _arrow(path: Path) -> tuple[Any, Callable[[list[str]], Iterable[Any]]]:

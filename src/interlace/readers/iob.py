@@ -43,6 +43,7 @@ class Iob(Reader):
                 if token:
                     tokens.append(token)
                     tags.append(tag)
+                    common.check_sentence(tokens, path, number)
                 else:
                     notes["tokens of white space left out"] += 1
             elif tokens:

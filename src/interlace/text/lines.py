@@ -22,6 +22,9 @@ from interlace.core.files import atomic, must_exist
 
 _BLOCK = 1 << 20  # bytes read at a time
 _COMPRESSED_BLOCK = 1 << 16  # the same of bzip2 and xz: a file may have many small streams
+MAX_LINE = (
+    8 << 20
+)  # bytes of a line, of a row of a table and of an XML element: its subwords take some 300 times as many
 _BOM = b"\xef\xbb\xbf"
 _ZEROS = bytes(64)  # what a crash of the machine leaves in a file
 COMPRESSED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}  # suffixes that are read and written
@@ -61,8 +64,11 @@ def cut_file(path: Path, lines: int) -> list[FileLines]:
     return parts[:-1] if len(parts) > 1 and parts[-1].start == position else parts
 
 
-def read_lines(path: Path | str | FileLines) -> Iterator[str]:
-    """Iterate over the lines of a UTF-8 file or of a part, without byte order mark; a DataError names a bad file."""
+def read_lines(path: Path | str | FileLines, max_line: int = MAX_LINE) -> Iterator[str]:
+    """Iterate over the lines of a UTF-8 file or of a part, without byte order mark; a DataError names a bad file.
+
+    max_line: bytes of a line; more are an error.
+    """
     part = path if isinstance(path, FileLines) else FileLines(Path(path))
     path, first, rest = part.path, part.line, list[bytes]()  # number of the next line; an unfinished line
     seen = False
@@ -77,6 +83,7 @@ def read_lines(path: Path | str | FileLines) -> Iterator[str]:
         head, feed, tail = data.rpartition(b"\n")
         if not feed:
             rest.append(data)
+            check_length(sum(map(len, rest)), f"{path}, line {first}", max_bytes=max_line)
             continue
         lines = _decoded(b"".join([*rest, head]), path, first)
         yield from lines
@@ -90,9 +97,16 @@ def read_lines(path: Path | str | FileLines) -> Iterator[str]:
 
 def lines_of(file: BinaryIO, name: str) -> Iterator[str]:
     """Iterate over the lines of an open UTF-8 file as they arrive; errors name the file `name`."""
-    for number, data in enumerate(iter(file.readline, b""), 1):
+    for number, data in enumerate(iter(lambda: file.readline(MAX_LINE + 1), b""), 1):
+        check_length(len(data), f"{name}, line {number}")
         raw = data.removeprefix(_BOM) if number == 1 else data
         yield from _decoded(raw.removesuffix(b"\n"), name, number)
+
+
+def check_length(size: int, place: str, what: str = "a line", max_bytes: int = MAX_LINE) -> None:
+    """Raise a DataError that names the place if there are more bytes than the limit: a small archive may hold them."""
+    if size > max_bytes:
+        raise DataError(f"{place}: {what} of more than {max_bytes >> 20} MB; expected sentences or documents")
 
 
 def read_blocks(path: Path | str, start: int = 0, end: int | None = None) -> Iterator[bytes]:

@@ -14,8 +14,9 @@ from interlace.core.errors import DataError, did_you_mean
 from interlace.core.json_files import parse_json
 from interlace.readers.common.text import one_line, plain
 from interlace.text import TextPairs
-from interlace.text.lines import read_lines
+from interlace.text.lines import check_length, read_lines
 
+_MAX_JSON = 1 << 28  # bytes of a JSON file
 NOT_FOUND = (-1, -1)  # the span of an answer that does not occur in the passage
 _SURROGATES = re.compile("[\ud800-\udfff]")  # JSON can escape half of a surrogate pair, UTF-8 cannot encode it
 _TYPE_NAMES = {dict: "an object", list: "a list", str: "a string", int: "an integer", bool: "a boolean"}
@@ -83,8 +84,13 @@ class JsonNode:
 
 def read_json(path: Path) -> JsonNode:
     """Return a JSON file, plain or gzip; raise a DataError with the line if it is missing or damaged."""
+    lines, size = [], 0
+    for line in read_lines(path, _MAX_JSON):
+        size += len(line)
+        check_length(size, str(path), "JSON", _MAX_JSON)
+        lines.append(line)
     try:
-        return JsonNode(path, "", parse_json("\n".join(read_lines(path)), surrogates=True))
+        return JsonNode(path, "", parse_json("\n".join(lines), surrogates=True))
     except json.JSONDecodeError as error:
         raise DataError(f"{path}, line {error.lineno}: invalid JSON: {error.msg}") from error
     except ValueError as error:

@@ -13,7 +13,7 @@ from interlace import readers
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.ragged import Ragged
 from interlace.text import Text, TextPairs
-from interlace.text.lines import read_blocks, read_lines
+from interlace.text.lines import check_length, read_blocks, read_lines
 from interlace.text.scripts import is_unspaced
 
 T = TypeVar("T")
@@ -21,6 +21,9 @@ T = TypeVar("T")
 TaggedLine = tuple[str, list[tuple[int, int]], list[str]]  # a line, the spans of its words, their tags
 Join = Literal["auto", "space", "none"]
 _OUTSIDE = "O"
+_STEP = 100  # items whose length is taken together
+_CHUNK_CHARACTERS = 1 << 22  # of a chunk of long lines
+_MAX_TOKENS = 100_000  # of a sentence
 
 
 def expect(reader: str, takes: str, paths: Sequence[Path], languages: Sequence[str], *, fits: bool) -> None:
@@ -33,15 +36,39 @@ def expect(reader: str, takes: str, paths: Sequence[Path], languages: Sequence[s
 
 
 def chunks_of(items: Iterable[T], empty: str = "") -> Iterator[list[T]]:
-    """Yield lists of at most `CHUNK` items, one read ahead; raise a DataError, `empty` if given, if there is none."""
-    items = iter(items)
-    ahead = list(islice(items, 1))
-    if empty and not ahead:
-        raise DataError(empty)
-    while ahead:
-        chunk = [*ahead, *islice(items, readers.CHUNK - 1)]
-        ahead = list(islice(items, 1))
+    """Yield lists of at most `CHUNK` items, and of few that are long; raise a DataError, `empty` if given, for none."""
+    items, step = iter(items), min(_STEP, readers.CHUNK)
+    chunk, size = list[T](), 0
+    while part := list(islice(items, step)):
+        length = _characters(part)
+        if chunk and (len(chunk) + len(part) > readers.CHUNK or size + length > _CHUNK_CHARACTERS):
+            yield chunk
+            chunk, size, empty = [], 0, ""
+        if length > _CHUNK_CHARACTERS:
+            yield from ([item] for item in part)
+            empty = ""
+        else:
+            chunk += part
+            size += length
+    if chunk:
         yield chunk
+    elif empty:
+        raise DataError(empty)
+
+
+def _characters(items: Sequence[Any]) -> int:
+    """Return the length of all text in items that are texts, several texts each, or objects of texts."""
+    if isinstance(items[0], str):
+        return sum(map(len, items))
+    if not isinstance(items[0], tuple | list):
+        items = [vars(item).values() for item in items]
+    return sum(map(len, chain.from_iterable(items)))
+
+
+def check_sentence(tokens: Sequence[Any], path: Path, line: int) -> None:
+    """Raise a DataError if a sentence of a file with a token a line does not end."""
+    if len(tokens) > _MAX_TOKENS:
+        raise DataError(f"{path}, line {line}: a sentence of more than {_MAX_TOKENS:,} tokens; an empty line ends one")
 
 
 def chunks_with_notes(
@@ -180,15 +207,19 @@ def read_elements(path: Path, *tags: str) -> Iterator[tuple[int, Element]]:
     parser = ParserCreate()
     parser.buffer_text = True
     whole: list[tuple[int, Element]] = []
+    size, start = 0, -1  # of what was read; of the element that is read
 
     def begin(tag: str, attributes: dict[str, str]) -> None:
         if tag not in tags:
             return
-        builder, line = TreeBuilder(), parser.CurrentLineNumber
+        nonlocal start
+        builder, line, start = TreeBuilder(), parser.CurrentLineNumber, parser.CurrentByteIndex
 
         def end(inner: str) -> None:
+            nonlocal start
             builder.end(inner)
             if inner == tag:
+                start = -1
                 whole.append((line, builder.close()))
                 parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = begin, None, None
 
@@ -211,6 +242,9 @@ def read_elements(path: Path, *tags: str) -> Iterator[tuple[int, Element]]:
             if not block and parser.CurrentByteIndex < 1:
                 raise DataError(f"{path}: the file is empty")
             parser.Parse(block, not block)
+            size += len(block)
+            unfinished = size - (parser.CurrentByteIndex if start < 0 else start)  # an element, or else a tag
+            check_length(unfinished, f"{path}, line {parser.CurrentLineNumber}", "an element")
             yield from whole
             whole.clear()
     except ExpatError as error:
