@@ -185,6 +185,8 @@ _cleaned: set[str] = set()  # folders whose leftovers this process removed
 
 def _beside(path: Path) -> Path:
     """Return a temporary name in the same folder, after removing (once) what killed processes of this host left."""
+    if len(os.fsencode(path.name)) > LONGEST_NAME:  # the temporary name would fit, so that only renaming failed
+        raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), str(path))
     folder = str(path.parent.absolute())
     if folder not in _cleaned and path.parent.is_dir():
         _cleaned.add(folder)
