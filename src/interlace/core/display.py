@@ -22,7 +22,8 @@ _CONTROL = re.compile(
 )
 _USER_OF_ADDRESS = re.compile(r"(?<=://)[^\s/?#]+@")
 _PASSWORD = re.compile(r"://[^\s/?#:]*:([^\s/?#]+)@")
-_TOKEN = re.compile(r"(?<=bearer )[^\s'\"]+|\bhf_\w{8,}", re.IGNORECASE)
+# tokens of the hub have some 34 letters and digits; a name such as `hf_checkpoints` is none
+_TOKEN = re.compile(r"(?<=bearer )[^\s'\"]+|\bhf_[a-z0-9]{20,}", re.IGNORECASE)
 
 
 def message(text: str) -> str:
