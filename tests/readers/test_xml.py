@@ -1,6 +1,7 @@
 """Translation memories and Wikipedia dumps."""
 
 import bz2
+import time
 from itertools import chain
 
 import pytest
@@ -175,6 +176,14 @@ def test_wikipedia_language_variants(tmp_path, language, line):
     )
     assert wikipedia_lines(tmp_path, markup, language) == [line]
     assert wikipedia_lines(tmp_path, "-{sr-ec:Аа; sr-el:Aa}-", "sr-Latn") == ["Aa"]
+    assert wikipedia_lines(tmp_path, "-{zh-Hans:计;zh-Hant:電}--{zh-Hant|A}-", "zh-Hant") == ["電A"]
+
+
+def test_wikipedia_language_variants_that_are_nested_too_deeply_cost_no_time(tmp_path):
+    start = time.perf_counter()
+    assert wikipedia_lines(tmp_path, "-{" * 12 + "a" + "}-" * 12, "zh") == ["-{-{a}-}-"]
+    assert wikipedia_lines(tmp_path, "-{" * 20_000 + "a" + "}-" * 20_000, "zh")
+    assert time.perf_counter() - start < 10  # 28 s on two cores without a limit
 
 
 def test_real_dumps_give_text_without_markup(real_data):

@@ -39,7 +39,9 @@ _MARK = "\1"  # around apostrophes that are bold or italics
 _STYLE = re.compile(f"{_MARK}('+){_MARK}")
 _CONVERTED = set("ban crh gan iu kk ku sh shi sr tg uz zh".split())  # languages whose text MediaWiki converts
 _VARIANT = re.compile(r"-\{([^{}]*)\}-")
-_CHOICE = re.compile(rf"(?:^|;|=>)\s*((?:{'|'.join(_CONVERTED)}|wuu)(?:-[a-z]+)?)\s*:([^;]*)")
+_CHOICE = re.compile(rf"(?:^|;|=>)\s*((?:{'|'.join(_CONVERTED)}|wuu)(?:-[a-z]+)?)\s*:([^;]*)", re.IGNORECASE)
+_NOT_SHOWN = {"-", "H", "T"}  # flags of rules of the page's title, or for words elsewhere
+_MAX_NESTED = 10  # variants in variants, MediaWiki's own limit
 _SAME_SCRIPT = [{"hans", "cn", "sg", "my"}, {"hant", "tw", "hk", "mo"}, {"cyrl", "ec"}, {"latn", "el"}]
 
 
@@ -114,17 +116,20 @@ def _in_variant(text: str, language: str) -> str:
     same = [scripts for scripts in _SAME_SCRIPT if scripts & wanted]
 
     def distance(variant: tuple[str, str]) -> int:
-        subtag = variant[0].partition("-")[2]
+        subtag = variant[0].lower().partition("-")[2]
         return 0 if subtag in wanted else 1 if any(subtag in scripts for scripts in same) else 2
 
     def choose(match: re.Match[str]) -> str:
         flags, bar, rules = match[1].partition("|")
-        if bar and (flags.strip() == "-" or set(flags) & set("HT")):
-            return ""  # of the page's title, or for words elsewhere
+        if bar and _NOT_SHOWN & {flag.strip() for flag in flags.split(";")}:
+            return ""
         content = rules if bar else flags
         return min(_CHOICE.findall(content), key=distance, default=("", content))[1].strip()
 
-    while (chosen := _VARIANT.sub(choose, text)) != text:  # they may be nested
+    for _ in range(_MAX_NESTED):
+        chosen = _VARIANT.sub(choose, text)
+        if chosen == text:
+            break
         text = chosen
     return text
 
