@@ -157,6 +157,17 @@ def test_questions_with_passages_are_answered_line_by_line(run):
     assert second == ""
 
 
+def test_an_id_cannot_break_the_table_of_answers(run, tmp_path):
+    question = {"question": "who reads ?", "id": "a\tb\nc"}  # a file without answers, as one has of new questions
+    paragraph = {"context": "the doctor reads a letter", "qas": [question]}
+    (tmp_path / "new.json").write_text(json.dumps({"data": [{"paragraphs": [paragraph]}]}))
+    done = invoke("predict", run, "--task", "mlqa", "--input", tmp_path / "new.json")
+    (line,) = done.stdout.splitlines()
+    key, answer = line.split("\t")
+    assert key == "a b c"
+    assert answer in paragraph["context"]
+
+
 def test_a_copied_model_is_opened_by_itself(run, tmp_path):
     shutil.copytree(run / "fine-tuned/xnli.zero-shot.0", tmp_path / "mine")
     done = invoke("predict", tmp_path / "mine", "-o", tmp_path / "out", text="a\tb\n")

@@ -152,7 +152,7 @@ class Predictor:
         for chunk in Squad().read_chunks([path], [self.language]):
             found = self._answers(chunk)
             ids = chunk.ids or [""] * len(chunk)
-            lines = [f"{key}\t{answer}" for key, answer in zip(ids, found.lines, strict=True)]
+            lines = [f"{' '.join(key.split())}\t{answer}" for key, answer in zip(ids, found.lines, strict=True)]
             yield Predictions(lines, found.count, found.notes)
 
     def _predict(self, lines: list[str], first: int) -> Predictions:
