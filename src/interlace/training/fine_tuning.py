@@ -414,10 +414,11 @@ class FineTuner:
         last = self.training.last
         collapsed_late: bool = check["collapsed"] and check["step"] >= _LATE * last
         if collapsed_late or (check["step"] == last and loss > _LITTLE_LEARNED * self.baseline > 0):
+            what = "collapsed: " if collapsed_late else ""
             log.warning(
                 "%s, seed %d, learning rate %g: %sat update %d of %d the training loss is %.3f nats, and %.3f if only "
                 "label frequencies are known; try %s",
-                self.job.name, self.job.seed, check["learning_rate"], "collapsed: " * collapsed_late, check["step"],
+                self.job.name, self.job.seed, check["learning_rate"], what, check["step"],
                 last, loss, self.baseline, self._advice(check["learning_rate"]),
             )  # fmt: skip
         return collapsed_late
