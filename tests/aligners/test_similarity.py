@@ -174,6 +174,14 @@ def test_the_layer_with_most_mutually_nearest_subwords_is_chosen(start, monkeypa
     assert Similarity(start=start(), layer=1).fit(REAL).encoder.layer == 1
 
 
+def test_the_choice_of_a_layer_does_not_depend_on_batches(start):
+    pairs = word_pairs(LINES["en"] * 3, LINES["zh"] * 3, ("en", "zh"))
+    settings = {"start": start(), "layer": 1, "standardize": False}
+    one, many = (Similarity(**settings, tokens_per_batch=tokens).fit(pairs) for tokens in (8192, 32))
+    assert len([*one._batches(pairs)]) < len([*many._batches(pairs)])
+    np.testing.assert_allclose(one.mutual_shares(pairs), many.mutual_shares(pairs), atol=0.02)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("layer", [0, 2, -1, None])
 def test_vectors_are_those_of_the_asked_layer(start, vocab, family, layer):

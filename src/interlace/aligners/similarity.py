@@ -178,16 +178,33 @@ class FittedSimilarity(FittedAligner):
     def mutual_shares(self, pairs: WordPairs) -> list[float]:
         """Return by layer the share of the subwords of the shorter side whose nearest subword is nearest to them, too.
 
-        Vectors are standardized. This cycle consistency needs no gold alignments.
+        Vectors are standardized. This cycle consistency needs no gold alignments. Each batch is encoded twice: vectors
+        of all layers of all batches would take gigabytes.
         """
         import torch
 
         with torch.inference_mode():
-            batches = [tuple(map(self.encoder.layers, batch[:2])) for batch in self._batches(pairs)]
-            return [
-                _mutual_share([(source[layer], target[layer]) for source, target in batches])
-                for layer in range(len(batches[0][0]) if batches else 1)
-            ]
+            batches = [(source, target) for source, target, _ in self._batches(pairs)]
+            standards = self._layer_standards(batches)
+            mutual, possible = np.zeros(len(standards), np.int64), 0
+            for source, target in batches:
+                layers = zip(standards, self.encoder.layers(source), self.encoder.layers(target), strict=True)
+                for layer, ((of_source, of_target), source_units, target_units) in enumerate(layers):
+                    mutual[layer] += _mutual_count(of_source.of(source_units), of_target.of(target_units))
+                possible += int(source_units.real.sum(1).minimum(target_units.real.sum(1)).sum())
+        shares: list[float] = (mutual / max(possible, 1)).tolist()
+        return shares
+
+    def _layer_standards(self, batches: Sequence[tuple[Sentences, Sentences]]) -> list[tuple[Standard, Standard]]:
+        """Return by layer the mean and deviation of the vectors of each side."""
+        width, count = self.encoder.backbone.width, int(self.encoder.backbone.model.config.num_hidden_layers) + 1
+        sums = [(Moments(width), Moments(width)) for _ in range(count)]
+        for source, target in batches:
+            for layer, units in enumerate(self.encoder.layers(source)):
+                sums[layer][0].add(units.vectors[units.real])
+            for layer, units in enumerate(self.encoder.layers(target)):
+                sums[layer][1].add(units.vectors[units.real])
+        return [(source.standard(), target.standard()) for source, target in sums]
 
     def align(self, pairs: WordPairs) -> Alignments:
         """Align every pair; words beyond the maximum length get no links, with a warning."""
@@ -257,23 +274,10 @@ class FittedSimilarity(FittedAligner):
         return (argmax if settings.method == "argmax" else match)(alike, real), alike
 
 
-def _mutual_share(batches: Sequence[tuple[Units, Units]]) -> float:
-    """Return the share of mutually nearest units, of those of the shorter sides."""
-    standards = [_standard_of(side) for side in zip(*batches, strict=True)]
-    mutual = possible = 0
-    for batch in batches:
-        source, target = (standard.of(units) for standard, units in zip(standards, batch, strict=True))
-        real = source.real[:, :, None] & target.real[:, None, :]
-        mutual += int(argmax(_cosines(source.vectors, target.vectors), real).sum())
-        possible += int(source.real.sum(1).minimum(target.real.sum(1)).sum())
-    return mutual / max(possible, 1)
-
-
-def _standard_of(batches: Sequence[Units]) -> Standard:
-    moments = Moments(batches[0].vectors.shape[2])
-    for units in batches:
-        moments.add(units.vectors[units.real])
-    return moments.standard()
+def _mutual_count(source: Units, target: Units) -> int:
+    """Return the number of standardized units whose nearest one is nearest to them, too."""
+    real = source.real[:, :, None] & target.real[:, None, :]
+    return int(argmax(_cosines(source.vectors, target.vectors), real).sum())
 
 
 def _alignments(places: NDArray[np.int64], confidence: NDArray[np.float32], rows: int) -> Alignments:
