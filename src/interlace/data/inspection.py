@@ -1,7 +1,7 @@
 """Inspection of text before training: encoding of files, statistics of corpora, and findings with examples.
 
 `Inspector` reads each file's bytes, then the rows of its reader. Everything is read in chunks: memory holds a chunk,
-and eight bytes per line to find duplicates, and as many for each side to find shifts.
+eight bytes per line to find duplicates and as many to find shifts, and at the end some 70 bytes per pair for these.
 """
 
 from __future__ import annotations
