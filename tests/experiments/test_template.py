@@ -50,5 +50,6 @@ def test_a_template_for_own_text_names_its_languages_and_no_toy_data(name, tmp_p
     assert recipe.toy is None
     assert recipe.data_root == str(tmp_path / "data")
     assert recipe.languages == ["hi", "en", "de"]
+    assert recipe.word_tokenizer == "auto"
     assert (recipe.evaluate.source, recipe.evaluate.targets, recipe.evaluate.tasks) == ("hi", ["en", "de"], {})
     assert all(pair.startswith("hi-") for group in recipe.corpora.values() for pair in group.pairs)

@@ -117,8 +117,8 @@ def evaluate(
     settings = target.recipe.evaluate
     names = list(tasks) or list(settings.tasks)
     if not names:
-        known = "" if Path(target.model).exists() else " (there is no such folder)"
-        raise DataError(f"{target.model}: no finished run whose recipe has tasks{known}; choose some with --tasks")
+        why = "its recipe has no tasks" if Path(target.model).exists() else "there is no such folder"
+        raise DataError(f"{target.model}: {why}; choose tasks with --tasks, such as --tasks ner")
     bound = {name: _task(target, name) for name in names}
     train = target.recipe.train
     accelerator = accelerator_for(train.precision, train.threads, train.trackers, target.into)

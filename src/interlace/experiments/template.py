@@ -49,7 +49,7 @@ def recipe_template(name: str, languages: Sequence[str] = ()) -> str:
 def _for_own_text(data: Mapping[str, Any], languages: Sequence[str]) -> dict[str, Any]:
     """Return a recipe's settings for text in other languages, the first of which is the source."""
     source, *targets = languages
-    dropped = {"toy", "derived", "published", "changes"}
+    dropped = {"toy", "derived", "published", "changes", "word_tokenizer"}
     own = {key: value for key, value in data.items() if key not in dropped}
     own["data_root"] = "data"
     own["evaluate"] = {"source": source, "targets": targets}
