@@ -34,32 +34,32 @@ def fitting(found):
 
 
 def test_what_fits_depends_on_pairs_dictionary_and_checkpoint(files, tmp_path):
-    both = recommend(text_files(files, ["en", "de", "en"]), measure=False)
+    both = recommend(text_files(files, ["en", "de", "en"]))
     assert [(a.path.name, b.path.name) for a, b in both.pairs] == [("train.en", "train.de")]
     assert fitting(both) == {"mlm", "tlm", "alm", "weam", "align_mlm", "dict_mlm"}
-    alone = recommend(text_files(files[:1], ["en"]), measure=False)
+    alone = recommend(text_files(files[:1], ["en"]))
     assert fitting(alone) == {"mlm"}
     (tmp_path / "dict.txt").write_text("house Haus\ndog Hund\n")
-    with_dictionary = recommend(text_files(files[:1], ["en"]), dictionary=tmp_path / "dict.txt", measure=False)
+    with_dictionary = recommend(text_files(files[:1], ["en"]), dictionary=tmp_path / "dict.txt")
     assert fitting(with_dictionary) == {"mlm", "align_mlm", "dict_mlm"}
     with pytest.raises(SettingsError, match=r"languages.*found '\('"):
-        recommend(text_files(files[:2], ["en", "("]), measure=False)
+        recommend(text_files(files[:2], ["en", "("]))
     with pytest.raises(SettingsError, match="no translations"):
         write_study(alone, tmp_path / "study")
     for language in ("en", "de"):  # a second corpus of the pair: both have held-out lines in one file
         (tmp_path / f"b.{language}").write_text(files[0].read_text())
     two = text_files([*files[:2], tmp_path / "b.en", tmp_path / "b.de"], ["en", "de"] * 2)
-    write_study(recommend(two, measure=False), tmp_path / "two")
+    write_study(recommend(two), tmp_path / "two")
     assert read_recipe(f"{tmp_path / 'two' / 'recipe.toml'}:tlm").evaluate.targets == ["de"]
     assert len((tmp_path / "two" / "heldout.en-de.de").read_text().splitlines()) == 2 * two[0].held_out
     for language in ("en", "de"):
         (tmp_path / f"few.{language}").write_text("a b\n" * 400)
     few = text_files([tmp_path / "few.en", tmp_path / "few.de"], ["en", "de"])
     with pytest.raises(SettingsError, match=r"few\.en and few\.de: 400 pairs; .* at least 2,000"):
-        write_study(recommend(few, measure=False), tmp_path / "study")
+        write_study(recommend(few), tmp_path / "study")
     (tmp_path / "few.de").write_text("a b\n" * 399)
     with pytest.raises(DataError, match=r"few\.en has 400 lines, .*few\.de 399"):
-        recommend(text_files([tmp_path / "few.en", tmp_path / "few.de"], ["en", "de"]), measure=False)
+        recommend(text_files([tmp_path / "few.en", tmp_path / "few.de"], ["en", "de"]))
     with pytest.raises(DataError, match=r"none\.en"):
         text_files([tmp_path / "none.en"], ["en"])
     with pytest.raises(SettingsError, match=r"more: the language is unknown"):
@@ -68,7 +68,7 @@ def test_what_fits_depends_on_pairs_dictionary_and_checkpoint(files, tmp_path):
 
 def test_lengths_fit_checkpoints_with_few_positions(files, tmp_path):
     start = save("xlm-r", tmp_path / "start")
-    recipe = recommend(text_files(files[:2], ["en", "de"]), start=str(start), measure=False).recipes["tlm"]
+    recipe = recommend(text_files(files[:2], ["en", "de"]), start=str(start)).recipes["tlm"]
     limited = with_limited_lengths(Recipe.read(recipe), SimpleNamespace(max_length=LONGEST))
     assert [limited.objective(name).max_length for name in ("mlm", "tlm")] == [LONGEST, LONGEST]
 
@@ -79,7 +79,7 @@ def test_writes_a_study_that_runs_on_text_it_does_not_test_on(files, tmp_path, m
     into = tmp_path / "study"
     call = ["recommend", *map(str, files[:2]), "--steps", "2", "-o", str(into)]
     done = CliRunner().invoke(application(), call, catch_exceptions=False)
-    assert "tlm: reads pairs without alignments; a run takes" in done.stdout
+    assert "tlm: reads pairs without alignments" in done.stdout
     german = files[1].read_text().splitlines()
     held, kept = ((into / name).read_text().splitlines() for name in ("heldout.en-de.de", "text1.de"))
     assert len(held) == 105

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def pretrain(
     recipe: Annotated[str, typer.Argument(help="A TOML file, or a shipped recipe such as tiny/mlm.")],
     into: Annotated[Path | None, options.output("Folder of the run. Optional with --dry-run.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate tokens, memory and time.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only prepare data; estimate memory and time.")] = False,
     changes: Changes = [],
     code: Code = [],
     as_json: Annotated[bool, typer.Option("--json", help="Print the dry run as JSON.")] = False,
@@ -68,6 +68,7 @@ def show(found: Estimate, *, as_json: bool) -> None:
 
 
 def _facts(found: Estimate) -> Iterator[tuple[str, str]]:
+    from interlace.data.cache import cache_folder
     from interlace.report.text import duration
 
     yield "recipe", found.recipe
@@ -76,22 +77,23 @@ def _facts(found: Estimate) -> Iterator[tuple[str, str]]:
     else:
         present = f"{text.files - len(text.missing):,} of {text.files:,} files"
         yield "text", f"{present}, {text.bytes / 1e6:,.2f} MB on disk"
-    steps = f"{found.steps:,} steps of {found.tokens_per_step:,}"
-    yield "tokens", f"{found.tokens:,}: {steps}, padding included, on one process"
-    if text is not None and text.bytes and not text.missing:
-        passes = found.tokens / text.tokens
-        few = ": not all of it is read" if passes < 1 else ""
-        yield "passes", f"some {passes:.2g} over the text{few}"
+    if (size := found.model) is not None:
+        decoder = f", {size.decoder:,} in the decoder" if size.decoder else ""
+        frozen = f"; {size.trainable:,} are trained" if size.trainable < size.parameters else ""
+        table = f"{size.table:,} of them in the input embeddings"
+        yield "model", f"{size.parameters:,} parameters, {table}{decoder}{frozen}"
+    updates = f"{found.steps:,} updates of {found.tokens_per_step:,} with padding"
     if (cost := found.cost) is None:
+        yield "tokens", updates
+        yield "not known", "speed, memory and time, which are measured once the training files are there"
         return
-    decoder = f", {cost.decoder:,} in the decoder" if cost.decoder else ""
-    frozen = f"; {cost.trainable:,} are trained" if cost.trainable < cost.parameters else ""
-    yield "model", f"{cost.parameters:,} parameters, {cost.table:,} of them in the input embeddings{decoder}{frozen}"
-    parts = "weights, gradients, optimizer state and activations of a micro-batch"
-    held = f"; {cost.process / 1e9:,.2f} GB of Python, torch and the tokenizer" if cost.process else ""
-    yield "memory", f"{(cost.memory + cost.process) / 1e9:,.2f} GB: {parts}{held}"
-    share = "" if cost.peak_share is None else f" ({cost.peak_share:.0%} of the peak)"
-    operations = f", {cost.tflops:.3g} TFLOP/s{share}" if cost.tflops else ""
-    yield "speed", f"{cost.speed:,.0f} tokens/s{operations}, measured on {cost.device}"
-    first = f", {cost.translating:.0%} of it for back-translation" if cost.translating else ""
-    yield "time", f"{duration(3600 * cost.hours)} for one process on this machine{first}; without evaluation"
+    yield "data", f"prepared in {cache_folder()} and kept there for the run"
+    yield "tokens", f"{cost.tokens:,} in {updates}"
+    passes = ", ".join(f"{name} {count:.2g}" for name, count in cost.passes.items())
+    few = "; less than one does not read all" if min(cost.passes.values()) < 1 else ""
+    yield "passes", f"over the text of each objective: {passes}{few}"
+    held = "of the process, with Python, torch and data" if cost.device.startswith("a CPU") else "of the GPU"
+    yield "memory", f"{cost.memory / 1e9:,.2f} GB {held}"
+    yield "speed", f"{cost.speed:,.0f} tokens/s without padding, measured on {cost.device}"
+    times = " to ".join(dict.fromkeys(map(duration, cost.seconds)))
+    yield "time", f"{times} for the updates of one process on this machine; without evaluation"

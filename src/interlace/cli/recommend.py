@@ -29,12 +29,11 @@ def recommend(
     code: Code = [],
     as_json: Json = False,
 ) -> None:
-    """Print which objectives fit your data, with reasons, results and cost, and write a study that compares them."""
+    """Print which objectives fit your data, with reasons and results, and write a study that compares them."""
     load_plugins(code)
     from interlace.cli.common.output import print_rows
     from interlace.experiments.recommend import SEEDS, STUDY, text_files, write_study
     from interlace.experiments.recommend import recommend as recommend_for
-    from interlace.report.text import duration
 
     if into is not None:
         must_be_replaceable(into, STUDY, "study")
@@ -54,13 +53,9 @@ def recommend(
     for title, fits in (("fits", True), ("does not fit", False)):
         print_line(f"\n{title}:")
         for each in (each for each in found.advice if each.fits == fits):
-            cost = "" if each.hours is None else f"; a run takes {duration(3600 * each.hours)} here"
-            print_line(f"  {each.objective}: {each.why}{cost}")
+            print_line(f"  {each.objective}: {each.why}")
             for line in each.evidence if fits else ():
                 print_line(f"    {line}")
-    print_line(
-        f"\n{found.steps:,} steps a run; {SEEDS} seeds of all that fit: {duration(3600 * found.hours)}, "
-        "without preparation, evaluation and heads"
-    )
+    print_line(f"\n{found.steps:,} steps a run; {SEEDS} seeds of all that fit")
     if study is not None:
         print_line(f"interlace study {study} -o {into}-runs")

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -77,6 +78,55 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callabl
     main, train = accelerator.is_main_process, recipe.train
     with accelerator.main_process_first():
         check_inputs(recipe)
+    run = prepare_run(recipe, accelerator)
+    recipe, materials, backbone, training = run.recipe, run.materials, run.backbone, run.training
+    prepared = time.perf_counter()
+    data = records.data_of(recipe, materials) if main else []  # now: a file may change while the model is trained
+    if main:
+        precision = {"no": "float32"}.get(accelerator.mixed_precision, accelerator.mixed_precision)
+        log.info("training on %s in %s (train.precision)", accelerator.device.type, precision)
+        records.check_run_state(into, materials.vocab, data, backbone)
+        store_dictionaries(training.mixture, recipe, into)
+        sources = training.mixture.sources
+        for note in (note for each in sources for note in each.learner.notes(each.plan.examples(0), each.prepared)):
+            log.info("%s", note)
+    for note in backbone.notes:
+        log.info("%s", note)
+    progress = Progress()
+    if train.trackers:
+        start_trackers(accelerator, into, recipe.name, dict(leaves(recipe.dump())))
+    _train(training, progress, [*_callbacks(run, into, progress), callback], into)
+    for tracker in accelerator.trackers:
+        tracker.finish()
+    _check_last_updates(training, progress)
+    if main:
+        seconds = {"data": prepared - begun, "training": time.perf_counter() - prepared}
+        _finish(run, into, progress, {"data": data, "seconds": seconds})
+    accelerator.wait_for_everyone()
+    return into / "model"
+
+
+@dataclass(frozen=True)
+class PreparedRun:
+    """A run before its first update.
+
+    recipe: with the lengths that its model can read. held_out: text for perplexity.
+    words: of the plot of embeddings; before: their vectors now.
+    """
+
+    recipe: Recipe
+    materials: Materials
+    backbone: Backbone
+    training: Training
+    held_out: list[HeldOutBatches]
+    words: list[dict[str, str]]
+    before: NDArray[np.float32]
+
+
+def prepare_run(recipe: Recipe, accelerator: Accelerator) -> PreparedRun:
+    """Return a run before its first update; its data are built into the cache, and nothing else is written."""
+    train = recipe.train
+    with accelerator.main_process_first():
         vocab = prepare_vocab(recipe)
     backbone = build_model(
         recipe.model, vocab, recipe.languages, recipe.seed, causal=recipe.causal, seq2seq=recipe.seq2seq
@@ -84,22 +134,9 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callabl
     recipe = with_limited_lengths(recipe, backbone.traits)  # before text is encoded and aligned
     with accelerator.main_process_first():
         materials = prepare(recipe, vocab)
-    prepared = time.perf_counter()
-    data = records.data_of(recipe, materials) if main else []  # now: a file may change while the model is trained
-    if main:
-        precision = {"no": "float32"}.get(accelerator.mixed_precision, accelerator.mixed_precision)
-        log.info("training on %s in %s (train.precision)", accelerator.device.type, precision)
-        records.check_run_state(into, materials.vocab, data, backbone)
-    for note in backbone.notes:
-        log.info("%s", note)
     words = monitoring.concepts(recipe, materials.root)
     before = monitoring.concept_vectors(backbone, vocab, words)
     mixture = build_mixture(recipe, materials, backbone.traits)
-    if main:
-        store_dictionaries(mixture, recipe, into)
-        for source in mixture.sources:
-            for note in source.learner.notes(source.plan.examples(0), source.prepared):
-                log.info("%s", note)
     objectives = {source.objective: source.learner for source in mixture.sources}
     whole = TrainingModel(backbone, objectives, recipe.seed)
     copy = sharding.copy_of(whole) if train.shard and accelerator.num_processes > 1 else None
@@ -112,20 +149,9 @@ def _run(recipe: Recipe, into: Path, accelerator: Accelerator, callback: Callabl
     training = Training(
         model, mixture, settings.build(model), settings, accelerator, train.steps, train.micro_batches, copy=copy
     )
-    progress, rows = Progress(), monitoring.held_out(recipe, materials, backbone.traits)
+    rows = monitoring.held_out(recipe, materials, backbone.traits)
     _check_settings(recipe, backbone, rows)
-    if train.trackers:
-        start_trackers(accelerator, into, recipe.name, dict(leaves(recipe.dump())))
-    _train(training, progress, [*_callbacks(recipe, into, training, progress, rows, materials), callback], into)
-    for tracker in accelerator.trackers:
-        tracker.finish()
-    _check_last_updates(training, progress)
-    if main:
-        seconds = {"data": prepared - begun, "training": time.perf_counter() - prepared}
-        about = {"data": data, "seconds": seconds}
-        _finish(recipe, into, training, progress, materials, about, words, before)
-    accelerator.wait_for_everyone()
-    return into / "model"
+    return PreparedRun(recipe, materials, backbone, training, rows, words, before)
 
 
 def _check_last_updates(training: Training, progress: Progress) -> None:
@@ -151,9 +177,8 @@ def _check_settings(recipe: Recipe, backbone: Backbone, rows: list[HeldOutBatche
     records.sentence_vectors(recipe, backbone)
 
 
-def _callbacks(
-    recipe: Recipe, into: Path, training: Training, progress: Progress, rows: list[HeldOutBatches], materials: Materials
-) -> list[Callable[[TrainingStep], None]]:
+def _callbacks(run: PreparedRun, into: Path, progress: Progress) -> list[Callable[[TrainingStep], None]]:
+    recipe, materials, training, rows = run.recipe, run.materials, run.training, run.held_out
     accelerator, train = training.accelerator, recipe.train
 
     def record(row: dict[str, Any]) -> None:
@@ -264,23 +289,14 @@ def _load_best(path: Path, model: TrainingModel) -> None:
         ) from error
 
 
-def _finish(
-    recipe: Recipe,
-    into: Path,
-    training: Training,
-    progress: Progress,
-    materials: Materials,
-    about: dict[str, Any],
-    words: list[dict[str, str]],
-    before: NDArray[np.float32],
-) -> None:
+def _finish(run: PreparedRun, into: Path, progress: Progress, about: dict[str, Any]) -> None:
     """Export the model and write the records for reports; `run.json` is last and marks the run as finished.
 
     With early stopping the best checkpoint is exported instead of the last.
 
     about: `data` of `run.json`, as files were when training began, and `seconds` spent on data and training.
-    words: of the embedding plot. before: their vectors before training.
     """
+    recipe, materials, training = run.recipe, run.materials, run.training
     begun, folder = time.perf_counter(), into / "checkpoints"
     model: TrainingModel = training.copy or training.accelerator.unwrap_model(training.model)
     last = checkpoint.path_of(folder, progress.done)
@@ -295,9 +311,8 @@ def _finish(
     shutil.rmtree(into / "model", ignore_errors=True)
     records.save_model(backbone, materials.vocab, recipe, into / "model")
     write_json(into / run_folder.SAMPLES, training_samples(training.mixture, materials.vocab))
-    monitoring.write_words(
-        into / run_folder.WORDS, words, before, monitoring.concept_vectors(backbone, materials.vocab, words)
-    )
+    after = monitoring.concept_vectors(backbone, materials.vocab, run.words)
+    monitoring.write_words(into / run_folder.WORDS, run.words, run.before, after)
     if alignments := monitoring.sample_alignments(materials.train):
         write_json(into / run_folder.ALIGNMENTS, alignments)
     stages = about["seconds"] | {"export": time.perf_counter() - begun}

@@ -1,4 +1,4 @@
-"""Recommend objectives for a user's data, with reasons, results and cost, and write a study that compares them.
+"""Recommend objectives for a user's data, with reasons and results, and write a study that compares them.
 
 The study continues a checkpoint, or trains a small model from scratch, with MLM and each objective that fits, on the
 same text and for the same steps, and compares sentence retrieval on pairs that it holds out, over five seeds.
@@ -24,7 +24,6 @@ from interlace.core.randomness import Purpose, generator
 from interlace.data import Pairs
 from interlace.data.inspection import inspect_file, word_tokenizer_for
 from interlace.data.vocab import Vocab
-from interlace.experiments.estimate import estimate
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.template import toml_value
 from interlace.objectives import OBJECTIVES
@@ -85,13 +84,12 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Advice:
-    """Whether an objective fits. evidence: of papers and own runs. hours: of one run; None: not measured."""
+    """Whether an objective fits. evidence: of papers and own runs."""
 
     objective: str
     fits: bool
     why: str
     evidence: list[str] = field(default_factory=list)
-    hours: float | None = None
 
 
 @dataclass(frozen=True)
@@ -107,15 +105,10 @@ class Recommendation:
     steps: int
     recipes: dict[str, dict[str, Any]]
 
-    @property
-    def hours(self) -> float:
-        """The time of the study on this machine, without evaluation and preparation."""
-        return SEEDS * sum(each.hours or 0.0 for each in self.advice)
-
     def dump(self) -> dict[str, Any]:
         """Return plain data for JSON."""
         found = {key: value for key, value in asdict(self).items() if key != "recipes"}
-        return json.loads(json.dumps({**found, "hours": self.hours}, default=str))  # type: ignore[no-any-return]
+        return json.loads(json.dumps(found, default=str))  # type: ignore[no-any-return]
 
 
 def recommend(
@@ -124,7 +117,6 @@ def recommend(
     start: str | None = None,
     dictionary: Path | None = None,
     steps: int | None = None,
-    measure: bool = True,
 ) -> Recommendation:
     """Examine files and a checkpoint, and return what fits them.
 
@@ -132,7 +124,6 @@ def recommend(
 
     files: of `text_files`. start: a checkpoint to continue; default: a small model from scratch.
     dictionary: in MUSE's format, for objectives with a lexicon. steps: default: three passes, at most 20,000.
-    measure: whether updates are timed to find the cost, some seconds per objective.
     """
     pairs = _pairs(files)
     entries = 0 if dictionary is None else len(Lexicon.read(must_exist(dictionary, "dictionary")))
@@ -146,13 +137,10 @@ def recommend(
     advice, recipes = [], {}
     for name in sorted(OBJECTIVES.names(), key=lambda name: name != _BASELINE):  # the baseline is the first recipe
         why, fits = _fit(name, pairs, start, entries)
-        hours = None
         if fits:
             recipes[name] = _with_objective(base, name, dictionary)
-            read = Recipe.read(recipes[name], name)
-            cost = estimate(read).cost if measure else None
-            hours = None if cost is None else cost.hours
-        advice.append(Advice(name, fits, why, list(_evidence(name)), hours))
+            Recipe.read(recipes[name], name)  # for its errors
+        advice.append(Advice(name, fits, why, list(_evidence(name))))
     advice.sort(key=lambda each: not each.fits)
     return Recommendation(
         list(files), pairs, tokenizer, coverage, advice, list(_notes(files, pairs, coverage)), steps, recipes
@@ -384,7 +372,7 @@ def _study_lines(found: Recommendation, into: Path) -> Iterator[str]:
     systems = list(found.recipes)
     targets = found.recipes[_BASELINE]["evaluate"]["targets"]
     yield f"# Written by `interlace recommend`: {len(systems)} systems, {SEEDS} seeds, {found.steps:,} steps each."
-    yield f"# Price: about {found.hours:.1f} hours on this machine, without preparation and evaluation."
+    yield f"# Cost of a run: interlace pretrain {into / RECIPE_FILE}:{_BASELINE} --dry-run"
     yield f"#   interlace study {into / STUDY} -o {into}-runs"
     slug = "".join(char if char.isalnum() or char in "-_." else "-" for char in into.resolve().name).lstrip("-_.")
     yield f'name = "{slug or "recommended"}"'

@@ -191,7 +191,6 @@ class Objective(RegistryEntry, ABC):
     generates: ClassVar[bool] = False  # the model also generates text in a loss
     drops_long: ClassVar[bool] = False  # examples longer than max_length are dropped, not truncated
     term: ClassVar[str] = "loss"  # name of the default loss term
-    vocabulary_passes: ClassVar[int] = 1  # of the vocabulary head in a loss; each holds a gradient of the table
     # Data required with its pairs: "links", "phrases", "known" (translations from the phrase table); or "lexicon",
     # together with a field `dictionary: Dictionary`.
     needs: ClassVar[frozenset[str]] = frozenset()

@@ -66,7 +66,6 @@ class Weam(Objective):
     reads = Pairs
     term: ClassVar[str] = "multilingual"
     needs: ClassVar[frozenset[str]] = frozenset({"links"})
-    vocabulary_passes: ClassVar[int] = 2
 
     masking: Masking = Field(
         default_factory=lambda: Masking(rate=RATE),

@@ -192,7 +192,7 @@ class Mixture:
         """Return (sources,) shares with which each corpus is read `max_passes` times; None: no limit."""
         if self.max_passes is None:
             return None
-        batches = self._batches_by_objective(last, slots)
+        batches = self.batches_by_objective(last, slots)
         limits = np.empty(len(self.sources))
         for name, group in self._groups.items():
             available = self.max_passes * np.array([len(self.sources[number].plan) for number in group])
@@ -205,7 +205,7 @@ class Mixture:
             limits[group] = available / max(batches[name], 1e-9)
         return limits
 
-    def _batches_by_objective(self, last: int, slots: int) -> dict[str, float]:
+    def batches_by_objective(self, last: int, slots: int) -> dict[str, float]:
         """Return the expected batches of each objective during the run."""
         steps = np.unique(np.linspace(1, max(last, 1), _SAMPLED_STEPS, dtype=np.int64)).tolist()
         found = dict.fromkeys(self._groups, 0.0)
