@@ -167,7 +167,9 @@ class ModelSettings(Settings):
     def model_post_init(self, _context: object) -> None:
         """Check that the settings do not contradict each other."""
         if self.start is not None and self.shape is not None:
-            raise ValueError("give either 'start' or 'shape', not both: a checkpoint has its own shape; remove [model.shape]")
+            raise ValueError(
+                "give either 'start' or 'shape', not both: a checkpoint has its own shape; remove [model.shape]"
+            )
         if self.start is None and self.take != "whole":
             raise ValueError(f"take = {self.take!r} needs a 'start'")
         decoder = self.decoder or DecoderSettings()
