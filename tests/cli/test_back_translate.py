@@ -60,7 +60,7 @@ def test_options_are_settings_and_a_summary_is_printed(called, tmp_path):
     [
         (["--set", "serach.beam=2"], "did you mean 'search'"),
         (["--tag", "y", "--set", "tag=x"], "--set tag: --tag"),
-        (["--tag", "\udcff"], "one word of printable characters"),
+        (["--tag", "\x07"], "one word of printable characters"),
     ],
 )
 def test_a_wrong_setting_is_named(called, tmp_path, options, message):

@@ -322,7 +322,7 @@ def write_arrow(table, path):
 
 
 READ = """
-import resource, sys
+import sys
 from pathlib import Path
 from interlace.core.errors import DataError
 from interlace.readers import READERS
@@ -332,7 +332,8 @@ try:
         result += len(chunk)
 except DataError as error:
     result = error
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, result)
+peak = Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]  # without that of the parent process
+print(int(peak) // 1024, result)
 """
 
 
