@@ -69,11 +69,22 @@ def did_you_mean(word: str, options: Iterable[str]) -> str:
     >>> did_you_mean("tiny/unknown", ["tiny/mlm", "xlm/mlm"])
     '; there are: tiny/mlm'
     """
-    options, word = sorted(options), word[:_MAX_COMPARED]
-    if close := get_close_matches(word, [option for option in options if len(option) <= _MAX_COMPARED], n=1):
-        return f"; did you mean {close[0]!r}?"
-    options = _beginning_alike(word, options)
+    options = sorted(options)
+    if hint := nearest(word, options):
+        return hint
+    options = _beginning_alike(word[:_MAX_COMPARED], options)
     return f"; there are: {listed(options)}" if options else "; there are none"
+
+
+def nearest(word: str, options: Iterable[str]) -> str:
+    """Return `"; did you mean 'mlm'?"` if an option is similar, else an empty string.
+
+    >>> nearest("zebra", ["mlm", "tlm"])
+    ''
+    """
+    comparable = sorted(option for option in options if len(option) <= _MAX_COMPARED)
+    close = get_close_matches(word[:_MAX_COMPARED], comparable, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def _beginning_alike(word: str, options: list[str]) -> list[str]:

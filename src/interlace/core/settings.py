@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
-from interlace.core.errors import SettingsError, did_you_mean
+from interlace.core.errors import SettingsError, did_you_mean, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -151,8 +151,8 @@ def _one(item: Any, model: type) -> str:
     shown = isinstance(item["input"], dict) or f"found {item['input']!r}" in message
     found = "" if shown else f" (found {item['input']!r})"
     choices = re.findall(r"'([^']*)'", str(item.get("ctx", {}).get("expected", "")))  # of a literal
-    if item["type"] == "literal_error" and "did you mean" in (near := did_you_mean(str(item["input"]), choices)):
-        found += near
+    if item["type"] == "literal_error":
+        found += nearest(str(item["input"]), choices)
     if item["type"] == "list_type" and isinstance(item["input"], str):
         found += f'; write ["{item["input"]}"]'
     return f"{path}: {message[:1].lower()}{message[1:]}{found}" if path else message

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from interlace.core.errors import DataError, MissingDependencyError, did_you_mean
+from interlace.core.errors import DataError, MissingDependencyError, nearest
 from interlace.core.files import must_exist
 from interlace.core.hub import failure, hub_or_cache
 from interlace.core.json_files import read_json
@@ -70,8 +70,8 @@ def download(name: str, patterns: list[str], what: str = "folder") -> Path:
     except ImportError as error:
         raise MissingDependencyError(f"{name!r} of the Hugging Face hub", "huggingface_hub") from error
     root = Path(path.parts[0]) if path.parts else path
-    nearest = did_you_mean(root.name, [folder.name for folder in Path().iterdir() if folder.is_dir()])
-    hint = nearest if "did you mean" in nearest and not root.exists() else ""
+    folders = [folder.name for folder in Path().iterdir() if folder.is_dir()]
+    hint = "" if root.exists() else nearest(root.name, folders)
     missing = f"{name!r}: no such folder{hint}, and the Hugging Face hub refuses it"
     try:
         with hub_or_cache():

@@ -18,7 +18,7 @@ from tokenizers import Tokenizer, normalizers
 from typing_extensions import TypedDict
 
 from interlace.core.display import listed
-from interlace.core.errors import DataError, did_you_mean
+from interlace.core.errors import DataError, nearest
 from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.json_files import json_record, read_json
 from interlace.core.ragged import Ragged
@@ -242,9 +242,8 @@ class Vocab(Encoder):
         """Return a language's target token; raise a DataError that names those that have one."""
         if language not in self.targets:
             known = f"it has them for {listed(self.targets)}" if self.targets else "it has none"
-            hint = did_you_mean(language, self.targets)
-            near = hint if "did you mean" in hint else ""  # the other hint would repeat the list
-            raise DataError(f"the vocabulary has no target-language token for {language!r}; {known}{near}")
+            hint = nearest(language, self.targets)
+            raise DataError(f"the vocabulary has no target-language token for {language!r}; {known}{hint}")
         return self.targets[language]
 
     @cached_property

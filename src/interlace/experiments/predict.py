@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.errors import DataError, SettingsError, nearest
 from interlace.core.json_files import read_json
 from interlace.core.ragged import Ragged
 from interlace.data import LabeledExamples, Pairs
@@ -85,7 +85,7 @@ def choose_model(folder: Path, task: str, language: str = "", setting: str = "",
         task = tasks[0]
     if task not in tasks:
         what = f"no fine-tuned model of {task!r} is saved" if task else "--task is missing"
-        raise SettingsError(f"{folder}: {what}; saved tasks: {', '.join(tasks)}{_near(task, tasks)}")
+        raise SettingsError(f"{folder}: {what}; saved tasks: {', '.join(tasks)}{nearest(task, tasks)}")
     fitting = [
         model
         for model in models
@@ -95,11 +95,6 @@ def choose_model(folder: Path, task: str, language: str = "", setting: str = "",
         saved = ", ".join(model.folder.name for model in models if model.record["name"] == task)
         raise SettingsError(f"{folder}: no saved model of {task!r} has this --setting and --seed; saved: {saved}")
     return min(fitting, key=lambda model: (not model.scores_language(language), model.record["seed"]))
-
-
-def _near(name: str, known: Sequence[str]) -> str:
-    hint = did_you_mean(name, known)
-    return hint if name and "did you mean" in hint else ""
 
 
 @dataclass(frozen=True)
