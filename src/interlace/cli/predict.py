@@ -6,7 +6,6 @@ import logging
 import sys
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,16 +13,14 @@ import typer
 
 from interlace.cli import Code, load_plugins, print_line
 from interlace.cli.common import options
-from interlace.cli.common.output import lines_to
-from interlace.cli.common.progress import watching
-from interlace.core.files import must_exist, must_take_a_file
+from interlace.cli.common.windows import check_output, window_size, windows_to
+from interlace.core.files import must_exist
 from interlace.text.lines import lines_of, plain_name, read_lines
 
 if TYPE_CHECKING:
     from interlace.experiments.predict import Predictions
 
 log = logging.getLogger(__name__)
-_WINDOW = 2000
 
 
 def predict(
@@ -74,8 +71,7 @@ def predict(
     load_plugins(code)
     if input_ is not None:
         must_exist(input_)
-    if into is not None:
-        must_take_a_file(into)
+    check_output(into, input_)
     from interlace.experiments.predict import Predictor, choose_model
 
     chosen = choose_model(run, task, language, setting, seed)
@@ -85,7 +81,7 @@ def predict(
         parts = predictor.answers(input_)
     else:
         lines = lines_of(sys.stdin.buffer, "standard input") if input_ is None else read_lines(input_)
-        parts = predictor.windows(lines, window or (1 if input_ is None and sys.stdin.isatty() else _WINDOW))
+        parts = predictor.windows(lines, window_size(window, input_))
     _write(predictor.head_line, parts, into)
     if into is not None:
         print_line(into)
@@ -94,18 +90,13 @@ def predict(
 def _write(head_line: str, parts: Iterable[Predictions], into: Path | None) -> None:
     """Write all predictions, with progress, and warn of what was not predicted."""
     done, notes = 0, Counter[str]()
-    seen = into is not None or not sys.stdout.isatty()  # a bar would be drawn between lines on a terminal
-    with lines_to(into) as write, watching() if seen else nullcontext(None) as watch:
+    with windows_to(into, "predicting") as write:
         if head_line:
-            write([head_line])
+            write([head_line], done)
         for part in parts:
-            write(part.lines)
-            if into is None:
-                sys.stdout.buffer.flush()
             done += part.count
             notes.update(part.notes)
-            if watch is not None:
-                watch("predicting", done, 0)
+            write(part.lines, done)
     for note, count in notes.items():
         if count:
             log.warning("%s: %s", note, f"{count:,}")

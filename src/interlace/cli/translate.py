@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,10 +14,8 @@ import typer
 from interlace.cli import Code, load_plugins, print_line
 from interlace.cli.common import options
 from interlace.cli.common.options import Batch, Force, Precision, ShardOfText, Tokens, parse_changes
-from interlace.cli.common.output import lines_to
-from interlace.cli.common.progress import watching
-from interlace.core.errors import DataError, SettingsError
-from interlace.core.files import must_take_a_file
+from interlace.cli.common.windows import check_output, window_size, windows_to
+from interlace.core.errors import SettingsError
 from interlace.text.lines import lines_of
 
 if TYPE_CHECKING:
@@ -27,7 +23,6 @@ if TYPE_CHECKING:
     from interlace.models.settings import SearchSettings
 
 log = logging.getLogger(__name__)
-WINDOW = 2000
 
 
 def translate(
@@ -75,27 +70,20 @@ def translate(
     search = _search({"beam": beam, "length_penalty": length_penalty}, sets)
     check_direction(run, source, target)
     text = None if input_ is None else taken.lines_of(input_)
-    if into is not None:
-        must_take_a_file(into)
-        if input_ is None and _is_standard_input(into):
-            raise DataError(f"{into}: is also the input; write to another file")
+    check_output(into, input_)
     interpreter = LineTranslator(
         run, source, target, search, force=force, rows=batch, tokens=tokens, precision=precision
     )
-    size = window or (1 if input_ is None and sys.stdin.isatty() else WINDOW)
+    size = window_size(window, input_)
     lines: Iterable[str] = lines_of(sys.stdin.buffer, "standard input") if text is None else text
     first, total = (0, 0) if text is None else (text.first, len(text))
     done, counts = 0, dict[str, int]()
-    seen = into is not None or not sys.stdout.isatty()  # a bar would be drawn between lines on a terminal
-    with kept_windows(into) as keep, lines_to(into) as write, watching() if seen else nullcontext(None) as watch:
+    with kept_windows(into) as keep, windows_to(into, "translating") as write:
         for translated in interpreter.windows(lines, size, first, keep):
-            write(_rows(translated) if as_json else [one.text for one in translated.translations])
-            if into is None:
-                sys.stdout.buffer.flush()
             counts = {key: counts.get(key, 0) + count for key, count in translated.counts().items()}
             done += len(translated)
-            if watch is not None:
-                watch("translating", done, total)
+            texts = _rows(translated) if as_json else [one.text for one in translated.translations]
+            write(texts, done, total)
     _warn(done, counts, interpreter.translator.max_target)
     if into is not None:
         print_line(into)
@@ -130,10 +118,3 @@ def _warn(lines: int, counts: Mapping[str, int], max_target: int) -> None:
     if full := counts.get("full", 0):
         message = "%s of %s translations reached the maximum length and may be cut: see --set max_ratio=3%s"
         log.warning(message, f"{full:,}", f"{lines:,}", f" (the model generates at most {max_target:,} tokens)")
-
-
-def _is_standard_input(path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(sys.stdin.fileno()), path.stat())
-    except (OSError, ValueError):  # no such file, or standard input has no descriptor
-        return False

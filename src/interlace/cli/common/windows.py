@@ -1,0 +1,56 @@
+"""Commands that read lines and write results window by window, so that both may be endless."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from interlace.cli.common.output import lines_to
+from interlace.cli.common.progress import watching
+from interlace.core.errors import DataError
+from interlace.core.files import must_take_a_file
+
+LINES = 2000  # of a window
+
+
+def window_size(window: int | None, input_: Path | None) -> int:
+    """Return the lines of a window: as asked for, or else 1 where they are typed at a terminal."""
+    if window:
+        return window
+    is_typed = input_ is None and sys.stdin.isatty()
+    return 1 if is_typed else LINES
+
+
+def check_output(into: Path | None, input_: Path | None) -> None:
+    """Reject an output that is no file, or that is standard input."""
+    if into is None:
+        return
+    must_take_a_file(into)
+    if input_ is None and _is_standard_input(into):
+        raise DataError(f"{into}: is also the input; write to another file")
+
+
+@contextmanager
+def windows_to(into: Path | None, what: str) -> Iterator[Callable[..., None]]:
+    """Yield a function that writes a window's lines at once, and shows how many lines of all are done (0: unknown)."""
+    is_shown = into is not None or not sys.stdout.isatty()  # a bar would be drawn between lines on a terminal
+    with lines_to(into) as write, watching() if is_shown else nullcontext(None) as show:
+
+        def write_window(lines: Iterable[str], done: int, total: int = 0) -> None:
+            write(lines)
+            if into is None:
+                sys.stdout.buffer.flush()
+            if show is not None:
+                show(what, done, total)
+
+        yield write_window
+
+
+def _is_standard_input(path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(sys.stdin.fileno()), path.stat())
+    except (OSError, ValueError):  # no such file, or standard input has no descriptor
+        return False
