@@ -14,7 +14,7 @@ both units exist.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -167,13 +167,9 @@ class FittedSimilarity(FittedAligner):
         """Return the mean and deviation of the vectors of each side."""
         import torch
 
-        sums = [Moments(self.encoder.backbone.width), Moments(self.encoder.backbone.width)]  # without keeping vectors
         with torch.inference_mode():
-            for source, target, _ in self._batches(pairs):
-                for moments, side in zip(sums, (source, target), strict=True):
-                    units = self.encoder.units(side)
-                    moments.add(units.vectors[units.real])
-        return sums[0].standard(), sums[1].standard()
+            batches = ((source, target) for source, target, _ in self._batches(pairs))
+            return self._standards(batches, lambda side: [self.encoder.units(side)], 1)[0]
 
     def mutual_shares(self, pairs: WordPairs) -> list[float]:
         """Return by layer the share of the subwords of the shorter side whose nearest subword is nearest to them, too.
@@ -185,25 +181,31 @@ class FittedSimilarity(FittedAligner):
 
         with torch.inference_mode():
             batches = [(source, target) for source, target, _ in self._batches(pairs)]
-            standards = self._layer_standards(batches)
+            layers = int(self.encoder.backbone.model.config.num_hidden_layers) + 1  # with the embeddings
+            standards = self._standards(batches, self.encoder.layers, layers)
             mutual, possible = np.zeros(len(standards), np.int64), 0
             for source, target in batches:
-                layers = zip(standards, self.encoder.layers(source), self.encoder.layers(target), strict=True)
-                for layer, ((of_source, of_target), source_units, target_units) in enumerate(layers):
+                sides = zip(self.encoder.layers(source), self.encoder.layers(target), strict=True)
+                for layer, (source_units, target_units) in enumerate(sides):
+                    of_source, of_target = standards[layer]
                     mutual[layer] += _mutual_count(of_source.of(source_units), of_target.of(target_units))
                 possible += int(source_units.real.sum(1).minimum(target_units.real.sum(1)).sum())
         shares: list[float] = (mutual / max(possible, 1)).tolist()
         return shares
 
-    def _layer_standards(self, batches: Sequence[tuple[Sentences, Sentences]]) -> list[tuple[Standard, Standard]]:
-        """Return by layer the mean and deviation of the vectors of each side."""
-        width, count = self.encoder.backbone.width, int(self.encoder.backbone.model.config.num_hidden_layers) + 1
+    def _standards(
+        self,
+        batches: Iterable[tuple[Sentences, Sentences]],
+        layers_of: Callable[[Sentences], list[Units]],
+        count: int,
+    ) -> list[tuple[Standard, Standard]]:
+        """Return by layer, `count` of them, the mean and deviation of the vectors of each side."""
+        width = self.encoder.backbone.width
         sums = [(Moments(width), Moments(width)) for _ in range(count)]
-        for source, target in batches:
-            for layer, units in enumerate(self.encoder.layers(source)):
-                sums[layer][0].add(units.vectors[units.real])
-            for layer, units in enumerate(self.encoder.layers(target)):
-                sums[layer][1].add(units.vectors[units.real])
+        for batch in batches:
+            for side, sentences in enumerate(batch):
+                for moments, units in zip(sums, layers_of(sentences), strict=True):
+                    moments[side].add(units.vectors[units.real])
         return [(source.standard(), target.standard()) for source, target in sums]
 
     def align(self, pairs: WordPairs) -> Alignments:

@@ -58,13 +58,13 @@ def checked(command: Callable[..., Any]) -> Callable[..., Any]:
 def _check_names(params: dict[str, Any]) -> None:
     """Reject names that are not UTF-8, in which records are written, and those without room for suffixes."""
     for value in params.values():
-        for one in value if isinstance(value, list | tuple) else [value]:
-            text = str(one.absolute() if isinstance(one, Path) else one)
+        for entry in value if isinstance(value, list | tuple) else [value]:
+            text = str(entry.absolute() if isinstance(entry, Path) else entry)
             if not is_utf8(text):
                 raise DataError(f"{text}: not UTF-8, as the names in records of files must be; rename it")
-            if isinstance(one, Path) and (length := len(one.name.encode())) > _MAX_NAME:
+            if isinstance(entry, Path) and (length := len(entry.name.encode())) > _MAX_NAME:
                 message = f"a name of {length} bytes; expected at most {_MAX_NAME}, since others are made of it"
-                raise DataError(f"{one}: {message}")
+                raise DataError(f"{entry}: {message}")
 
 
 def _check_outputs(params: dict[str, Any]) -> None:

@@ -230,9 +230,8 @@ def _small_parts(batch: Any) -> Iterator[Any]:
         yield batch.slice(start, rows)
 
 
-_REPEATS = re.compile(
-    "dictionary|run_end_encoded|view|null"
-)  # types of columns that may store a value once for all rows
+# types of columns that may store a value once for all rows
+_REPEATS = re.compile("dictionary|run_end_encoded|view|null")
 
 
 def _length(value: Any) -> int:

@@ -22,9 +22,7 @@ from interlace.core.files import atomic, must_exist
 
 _BLOCK = 1 << 20  # bytes read at a time
 _COMPRESSED_BLOCK = 1 << 16  # the same of bzip2 and xz: a file may have many small streams
-MAX_LINE = (
-    8 << 20
-)  # bytes of a line, of a row of a table and of an XML element: its subwords take some 300 times as many
+MAX_LINE = 8 << 20  # bytes of a line, a row of a table, an XML element; their subwords take some 300 times as many
 _BOM = b"\xef\xbb\xbf"
 _ZEROS = bytes(64)  # what a crash of the machine leaves in a file
 COMPRESSED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}  # suffixes that are read and written
