@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from interlace.cli.common import progress as _progress
-from interlace.training.loop import TrainingStep
+from interlace.training.steps import TrainingStep
 
 
 def test_progress_is_logged_at_intervals(monkeypatch, caplog):

@@ -16,7 +16,7 @@ from interlace.experiments.estimate import estimate
 from interlace.experiments.pretrain import prepare_run, pretrain
 from interlace.experiments.recipe import read_recipe
 from interlace.training.device import accelerator_for
-from interlace.training.loop import TrainingStep
+from interlace.training.steps import TrainingStep
 from run_records import about, records, weights
 from toy_settings import TOY, under
 

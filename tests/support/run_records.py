@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-    from interlace.training.loop import TrainingStep
+    from interlace.training.steps import TrainingStep
 
 
 ABOUT = {

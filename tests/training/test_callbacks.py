@@ -15,8 +15,8 @@ from torch import nn
 from interlace.core.errors import CheckpointError, RunError
 from interlace.training import checkpoint
 from interlace.training.callbacks import CheckpointCallback, CopyingWarning, HeldOutEvaluation, MetricsWriter
-from interlace.training.loop import Progress, TrainingStep
-from interlace.training.totals import TrainingTotals
+from interlace.training.loop import Progress
+from interlace.training.steps import TrainingStep, TrainingTotals
 
 
 def evaluation(values, every=2, patience=2, last=10):

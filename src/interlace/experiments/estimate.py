@@ -24,8 +24,9 @@ from interlace.experiments.recipe import Recipe, tokenizer_of
 from interlace.models.backbone import Backbone
 from interlace.models.build import build_model
 from interlace.training.device import accelerator_for, peak_memory
-from interlace.training.loop import Progress, TrainingStep, steps
+from interlace.training.loop import Progress, steps
 from interlace.training.mixture import Mixture
+from interlace.training.steps import TrainingStep
 
 if TYPE_CHECKING:
     from interlace.training.loop import Training

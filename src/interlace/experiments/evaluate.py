@@ -41,10 +41,10 @@ from interlace.training.device import accelerator_for, start_trackers
 from interlace.training.evaluation_job import EvaluationJob, Score
 from interlace.training.fine_tuned import FINE_TUNED, is_saved
 from interlace.training.fine_tuning import fine_tune_runs, readable, remove_other_sweeps, remove_sweep, score_run
-from interlace.training.loop import TrainingStep
 from interlace.training.predictions import safe_file_name
 from interlace.training.run_folder import EVALUATION, RECIPE, SCORES, VECTORS, locked
 from interlace.training.selection import FineTuneRun
+from interlace.training.steps import TrainingStep
 
 log = logging.getLogger(__name__)
 

@@ -42,8 +42,9 @@ from interlace.training.callbacks import (
 )
 from interlace.training.device import accelerator_for, naming_lost_processes, start_trackers
 from interlace.training.diagnostics import DiagnosticsCallback, perplexities
-from interlace.training.loop import Progress, Training, TrainingModel, TrainingStep, steps, uses_all_parameters
+from interlace.training.loop import Progress, Training, TrainingModel, steps, uses_all_parameters
 from interlace.training.preview import training_samples
+from interlace.training.steps import TrainingStep
 
 log = logging.getLogger(__name__)
 

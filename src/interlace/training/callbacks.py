@@ -19,12 +19,13 @@ from interlace.objectives.back_translation import COPIED, LENGTH
 from interlace.training import checkpoint
 from interlace.training.run_folder import append_line
 from interlace.training.selection import early_stopping_cost
-from interlace.training.totals import TrainingTotals
+from interlace.training.steps import TrainingTotals
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
 
-    from interlace.training.loop import Progress, Training, TrainingStep
+    from interlace.training.loop import Progress, Training
+    from interlace.training.steps import TrainingStep
 
 log = logging.getLogger(__name__)
 

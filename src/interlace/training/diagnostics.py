@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from interlace.data import Pairs
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
-    from interlace.training.loop import TrainingStep
+    from interlace.training.steps import TrainingStep
 
 KIND = "diagnosis"  # of a line in `metrics.jsonl`
 PAIR_MEASURES = ("retrieval", "gap", "cka")

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from interlace.data.vocab import Vocab
     from interlace.embeddings import WordVectors
     from interlace.models.backbone import Backbone
-    from interlace.training.loop import TrainingStep
     from interlace.training.selection import Item
+    from interlace.training.steps import TrainingStep
 
 Score = dict[str, Any]
 Measurement = tuple[Scores, int, float]

@@ -34,7 +34,7 @@ from interlace.core.randomness import Purpose, torch_seed
 from interlace.core.schedules import value_at
 from interlace.training.device import peak_flops, peak_memory, training_flops
 from interlace.training.mixture import MixtureDraw
-from interlace.training.totals import TrainingTotals
+from interlace.training.steps import TrainingStep, TrainingTotals
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -57,45 +57,6 @@ MAX_SKIPPED, MAX_SKIPPED_FP16 = 3, 27  # updates in a row whose gradient is not 
 _LANGUAGE = "tokens in "  # prefix of a language among the counts of a step
 _DIFFERS, _ENDING = "differs", "ending"
 _NO_TERMS = {"tokens", "rows", _DIFFERS, _ENDING}
-
-
-@dataclass(frozen=True)
-class TrainingStep:
-    """The record of one update; all counts are sums over all processes.
-
-    index: number of updates so far, this one included.
-    losses: mean loss a prediction, by term, over the whole step.
-    counts: predictions by term; tokens: real tokens; rows: sequences of the batches.
-    languages: real tokens by language, where the objective counts them.
-    seconds: wall-clock time of the step, or the mean of the updates that were read together; waited: part of it spent
-        waiting for data.
-    flops: floating-point operations of the matrix products, without what gradient checkpointing repeats; 0: unknown.
-    peak_share: of the peak that the processes' GPUs reach in a large matrix product; None on a CPU.
-    memory: peak of this process so far, in bytes: of the GPU's, else resident.
-    last: number of the last update of the training; 0: unknown.
-    """
-
-    index: int
-    objective: str
-    corpus: str
-    losses: dict[str, float]
-    counts: Counts
-    tokens: int
-    learning_rate: float
-    gradient_norm: float
-    seconds: float
-    waited: float
-    rows: int = 0
-    languages: dict[str, int] = field(default_factory=dict)
-    flops: float = 0.0
-    peak_share: float | None = None
-    memory: int = 0
-    last: int = 0
-
-    @property
-    def skipped(self) -> bool:
-        """Whether the gradient was not finite, so that the weights stayed as they were."""
-        return not math.isfinite(self.gradient_norm)
 
 
 @dataclass

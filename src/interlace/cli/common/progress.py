@@ -17,7 +17,7 @@ from rich.table import Column
 from interlace.cli import notes, print_line
 
 if TYPE_CHECKING:
-    from interlace.training.loop import TrainingStep
+    from interlace.training.steps import TrainingStep
 
 log = logging.getLogger(__name__)
 BAR_WIDTH = 16  # so that 80 columns hold step, remaining time, speed and a loss

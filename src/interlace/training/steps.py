@@ -1,21 +1,58 @@
-"""What a training run has read and spent so far, over all its updates; checkpoints store it."""
+"""What an update has read and spent, and the totals over all updates of a run, which checkpoints store."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from interlace.training.loop import TrainingStep
+
+@dataclass(frozen=True)
+class TrainingStep:
+    """The record of one update; all counts are sums over all processes.
+
+    index: number of updates so far, this one included.
+    losses: mean loss a prediction, by term, over the whole step.
+    counts: predictions by term; tokens: real tokens; rows: sequences of the batches.
+    languages: real tokens by language, where the objective counts them.
+    seconds: wall-clock time of the step, or the mean of the updates that were read together; waited: part of it spent
+        waiting for data.
+    flops: floating-point operations of the matrix products, without what gradient checkpointing repeats; 0: unknown.
+    peak_share: of the peak that the processes' GPUs reach in a large matrix product; None on a CPU.
+    memory: peak of this process so far, in bytes: of the GPU's, else resident.
+    last: number of the last update of the training; 0: unknown.
+    """
+
+    index: int
+    objective: str
+    corpus: str
+    losses: dict[str, float]
+    counts: dict[str, float]
+    tokens: int
+    learning_rate: float
+    gradient_norm: float
+    seconds: float
+    waited: float
+    rows: int = 0
+    languages: dict[str, int] = field(default_factory=dict)
+    flops: float = 0.0
+    peak_share: float | None = None
+    memory: int = 0
+    last: int = 0
+
+    @property
+    def skipped(self) -> bool:
+        """Whether the gradient was not finite, so that the weights stayed as they were."""
+        return not math.isfinite(self.gradient_norm)
 
 
 @dataclass
 class TrainingTotals:
     """Sums over the updates of a run.
 
-    tokens, rows, steps: by objective and corpus, such as `mlm/en`. objectives, languages: tokens. If an objective does
-    not report the languages of its tokens, the languages of the corpus share them evenly.
+    tokens, rows, steps: by objective and corpus, such as `mlm/en`. languages: tokens; if an objective does not report
+    the languages of its tokens, the languages of the corpus share them evenly.
 
     seconds, waited: of all updates. tflop: 10^12 floating-point operations; unmeasured: updates without this number.
     peak_seconds: seconds times the share of the peak; without_peak: updates without this share. memory: the peak of the
@@ -25,7 +62,6 @@ class TrainingTotals:
     tokens: Counter[str] = field(default_factory=Counter)
     rows: Counter[str] = field(default_factory=Counter)
     steps: Counter[str] = field(default_factory=Counter)
-    objectives: Counter[str] = field(default_factory=Counter)
     languages: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
     waited: float = 0.0
@@ -42,7 +78,6 @@ class TrainingTotals:
         self.tokens[name] += step.tokens
         self.rows[name] += step.rows
         self.steps[name] += 1
-        self.objectives[step.objective] += step.tokens
         self.languages.update(step.languages or dict.fromkeys(languages, step.tokens // len(languages)))
         self.seconds += step.seconds
         self.waited += step.waited
@@ -56,8 +91,12 @@ class TrainingTotals:
     @property
     def mixture(self) -> dict[str, dict[str, int]]:
         """What training read: `tokens`, `rows`, `steps`, `objectives` and `languages`, each sorted by name."""
-        names = ("tokens", "rows", "steps", "objectives", "languages")
-        return {name: dict(sorted(getattr(self, name).items())) for name in names}
+        objectives = Counter[str]()
+        for name, tokens in self.tokens.items():
+            objectives[name.partition("/")[0]] += tokens
+        counts = {"tokens": self.tokens, "rows": self.rows, "steps": self.steps}
+        counts |= {"objectives": objectives, "languages": self.languages}
+        return {name: dict(sorted(count.items())) for name, count in counts.items()}
 
     @property
     def speed(self) -> dict[str, Any]:
