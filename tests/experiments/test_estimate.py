@@ -109,7 +109,8 @@ def test_cost_follows_the_shares_of_objectives_and_the_spread_of_updates(monkeyp
 
 def test_rejects_invalid_recipes():
     """A file that is not there may still come; a model that cannot be will not."""
-    narrow = read_recipe("tiny/mt", {"model.decoder": '{ shape = { family = "modernbert", width = 32, heads = 2 } }'})
+    decoder = '{ shape = { family = "modernbert", width = 32, heads = 2 } }'
+    narrow = read_recipe("tiny/mt", TOY | {"vocab.size": "500", "model.decoder": decoder})
     with pytest.raises(SettingsError, match=r"the decoder 32; give model\.decoder a start or a shape"):
         estimate(narrow)
     recipe = read_recipe("tiny/mlm", SMALL).model_copy(update={"toy": None})
