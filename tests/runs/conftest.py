@@ -1,5 +1,7 @@
 """A run small enough for seconds: two made-up languages, a one-layer model."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -38,6 +40,24 @@ threads = 1
 [train.optimizer]
 warmup = 2
 """
+
+
+@pytest.fixture
+def torchrun(python, tmp_path):
+    """A function that returns the command by which processes train together; they need not import torch again.
+
+    With `unlike_sets`, the second one is an interpreter of its own, which orders its sets differently.
+    """
+    unlike = tmp_path / "unlike"
+    unlike.write_text(f'#!/bin/sh\n[ "$RANK" = 1 ] && exec {sys.executable} "$@"\nexec {python} "$@"\n')
+    unlike.chmod(0o755)
+
+    def command(processes, *arguments, unlike_sets=False):
+        together = ["--standalone", "--nproc-per-node", str(processes), "--no-python"]
+        program = str(unlike) if unlike_sets else python
+        return [python, "-m", "torch.distributed.run", *together, program, *arguments]
+
+    return command
 
 
 def _sentences(rng, words, count):

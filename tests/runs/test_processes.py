@@ -41,7 +41,6 @@ class Headed(Base):
 
 
 TAGS = ("NOUN", "VERB", "DET", "ADJ")
-TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]  # of interpreters of their own
 SHARDED = ["--set", "train.shard=true"]
 NAMES = [
     name for name in OBJECTIVES.names() if OBJECTIVES.get(name).architecture != "seq2seq"
@@ -60,7 +59,7 @@ EVERYTHING = [
 
 @pytest.mark.slow
 @pytest.mark.distributed
-def test_two_processes_equal_two_micro_batches(python, small, tmp_path):
+def test_two_processes_equal_two_micro_batches(python, torchrun, small, tmp_path):
     (tmp_path / "headed.py").write_text(GUEST)
     before, _, after = small.read_text().partition("[objectives.mlm]")
     _, _, after = after.partition("[train]")
@@ -70,8 +69,9 @@ def test_two_processes_equal_two_micro_batches(python, small, tmp_path):
     write_lines(tmp_path / "words.txt", map("\t".join, zip(*sides, strict=False)))
     arguments = ["-m", "interlace", "pretrain", str(small), "--code", str(tmp_path / "headed.py"), "--output"]
     subprocess.run([python, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
-    subprocess.run([python, *TORCHRUN, *arguments, str(tmp_path / "two")], check=True, capture_output=True)
-    sharded = [python, *TORCHRUN, *arguments, str(tmp_path / "sharded"), *SHARDED]
+    two = torchrun(2, *arguments, str(tmp_path / "two"), unlike_sets=True)
+    subprocess.run(two, check=True, capture_output=True)
+    sharded = torchrun(2, *arguments, str(tmp_path / "sharded"), *SHARDED)
     subprocess.run(sharded, check=True, capture_output=True)
     mixtures = [about(tmp_path / run)["mixture"] for run in ("one", "two")]
     assert mixtures[0] == mixtures[1]
@@ -91,7 +91,7 @@ def test_two_processes_equal_two_micro_batches(python, small, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.distributed
-def test_two_processes_score_like_one(python, small, tmp_path):
+def test_two_processes_score_like_one(python, torchrun, small, tmp_path):
     """They share batches and predictions, and the languages of a probe; an update is the same, and only one writes."""
     subprocess.run(
         [python, "-m", "interlace", "pretrain", str(small), "--output", str(tmp_path / "run")],
@@ -107,11 +107,11 @@ def test_two_processes_score_like_one(python, small, tmp_path):
     arguments = ["-m", "interlace", "evaluate", str(tmp_path / "run" / "model"), "--recipe", str(small), "--seeds", "1"]
     arguments += ["--set", "evaluate.tasks.pos.files={split}.{language}.conllu", "--set", 'evaluate.targets=["xx"]']
     arguments += ["--set", "evaluate.tasks.perplexity.files=train.{language}"]
-    together = [python, *TORCHRUN, "--no-python", python, *arguments, "--output", str(tmp_path / "two"), "--tasks"]
+    together = torchrun(2, *arguments, "--output", str(tmp_path / "two"), "--tasks")
     refused = subprocess.run([*together, "pos"], check=False, capture_output=True, text=True)
     assert "tuning.micro_batches = 1: a batch cannot be shared by 2 processes; set 2" in refused.stderr
     arguments += ["--set", "evaluate.tasks.pos.tuning={micro_batches = 2, learning_rate = 1e-2, tokens_per_batch = 64}"]
-    together = [python, *TORCHRUN, "--no-python", python, *arguments, "--output", str(tmp_path / "two"), "--tasks"]
+    together = torchrun(2, *arguments, "--output", str(tmp_path / "two"), "--tasks")
     subprocess.run([*together, "pos"], check=True, capture_output=True)
     rows = json.loads((tmp_path / "two" / "scores.json").read_text())
     assert [(row["language"], row["n"], row["scores"]["unread"]) for row in rows] == [("en", 31, 0), ("xx", 7, 0)]
@@ -139,7 +139,7 @@ def losses(run):
 
 @pytest.mark.slow
 @pytest.mark.distributed
-def test_sharded_training_resumes_with_another_number_of_processes(python, small, tmp_path):
+def test_sharded_training_resumes_with_another_number_of_processes(python, torchrun, small, tmp_path):
     """Four processes, then one, then two; none of them writes a pickle."""
     text = small.read_text().replace("_micro_batch = 256", "_micro_batch = 128\ngradient_checkpointing = true")
     small.write_text(text.replace("warmup = 2", 'warmup = 0\nschedule = "constant"'))
@@ -147,8 +147,8 @@ def test_sharded_training_resumes_with_another_number_of_processes(python, small
     subprocess.run([python, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
     run = tmp_path / "run"
     for processes, steps in ((4, 4), (1, 8), (2, 12)):
-        command = [*TORCHRUN[:-1], str(processes), *arguments] if processes > 1 else arguments
-        subprocess.run([python, *command, str(run), "--set", f"train.steps={steps}"], check=True, capture_output=True)
+        command = torchrun(processes, *arguments) if processes > 1 else [python, *arguments]
+        subprocess.run([*command, str(run), "--set", f"train.steps={steps}"], check=True, capture_output=True)
         names = {path.name for path in (run / "checkpoints" / f"step-{steps:08}").iterdir()}
         parts = {f"shard-{rank + 1:05}-model-00001-of-00001.safetensors" for rank in range(processes)}
         assert names == {"state.json", *(parts if processes > 1 else {"model.safetensors", "optimizer.safetensors"})}
@@ -188,14 +188,11 @@ main()
 @pytest.mark.slow
 @pytest.mark.distributed
 @pytest.mark.parametrize(("precision", "more"), [("fp16", SHARDED), ("no", []), ("fp16", [])])
-def test_all_processes_skip_updates_that_are_not_finite_in_one(python, small, tmp_path, precision, more):
-    driver = tmp_path / "driver.py"
-    driver.write_text(SPOILED)
+def test_all_processes_skip_updates_that_are_not_finite_in_one(python, torchrun, small, tmp_path, precision, more):
     sets = ["--set", f"train.precision={precision}", "--set", "train.diagnostics.every=5", *more]
-    arguments = ["pretrain", str(small), *sets, "--output"]
-    subprocess.run([python, "-c", SPOILED, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
-    two = [python, *TORCHRUN, str(driver), *arguments, str(tmp_path / "two")]
-    subprocess.run(two, check=True, capture_output=True)
+    arguments = ["-c", SPOILED, "pretrain", str(small), *sets, "--output"]
+    subprocess.run([python, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
+    subprocess.run(torchrun(2, *arguments, str(tmp_path / "two")), check=True, capture_output=True)
     skipped = [[row["step"] for row in records(tmp_path / run, "step") if "skipped" in row] for run in ("one", "two")]
     assert skipped == [[5], [5]]
     for found, expected in zip(losses(tmp_path / "two"), losses(tmp_path / "one"), strict=True):
@@ -226,14 +223,14 @@ main()
 @pytest.mark.slow
 @pytest.mark.distributed
 @pytest.mark.parametrize("more", [[], SHARDED])
-def test_a_killed_process_ends_the_other_and_the_run_resumes_as_if_undisturbed(python, small, tmp_path, more):
+def test_a_killed_process_ends_the_other_and_the_run_resumes_as_if_undisturbed(python, torchrun, small, tmp_path, more):
     """The driver starts both without torchrun, which would end the second one itself."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     common = {**os.environ, "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
     arguments = ["pretrain", str(small), *more, "--output"]
-    whole = [python, *TORCHRUN, "-m", "interlace", *arguments, str(tmp_path / "whole")]
+    whole = torchrun(2, "-m", "interlace", *arguments, str(tmp_path / "whole"))
     subprocess.run(whole, check=True, capture_output=True)
     for dies, where in ((1, "between two checkpoints"), (0, "while it writes a checkpoint")):
         run = tmp_path / f"killed-{dies}"
@@ -249,7 +246,7 @@ def test_a_killed_process_ends_the_other_and_the_run_resumes_as_if_undisturbed(p
         assert (codes[dies], codes[1 - dies]) == (-signal.SIGKILL, 2), messages
         assert f"process {1 - dies} of 2 has lost another one" in messages[1 - dies]
         assert "Traceback" not in messages[1 - dies]
-        again = [python, *TORCHRUN, "-m", "interlace", *arguments, str(run)]
+        again = torchrun(2, "-m", "interlace", *arguments, str(run))
         resumed = subprocess.run(again, check=True, capture_output=True, text=True)
         assert "resuming from step 4" in resumed.stderr
         assert (run / "model" / "model.safetensors").read_bytes() == (

@@ -210,16 +210,16 @@ def test_rejects_stopping_by_what_is_not_translated(small):
 
 @pytest.mark.slow
 @pytest.mark.distributed
-def test_two_processes_end_with_the_model_of_one(python, unsupervised, tmp_path):
+def test_two_processes_end_with_the_model_of_one(python, torchrun, unsupervised, tmp_path):
     arguments = ["-m", "interlace", "pretrain", str(unsupervised), "--output"]
     subprocess.run([python, *arguments, str(tmp_path / "one")], check=True, capture_output=True)
-    torchrun = [python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     judged = ["train.stop_by=round-trip", "evaluate.tasks.round_trip.files=dev.{language}", "train.patience=9"]
     sets = [part for change in judged for part in ("--set", change)]
     one = weights(tmp_path / "one", 8)
     for shard in ("false", "true"):
         run = tmp_path / shard
-        two = [*torchrun, *arguments, str(run), *sets, "--set", f"train.shard={shard}"]
+        changes = [*sets, "--set", f"train.shard={shard}"]
+        two = torchrun(2, *arguments, str(run), *changes, unlike_sets=shard == "false")
         subprocess.run(two, check=True, capture_output=True)
         other = StoredWeights(run / "checkpoints" / "step-00000008")
         assert set(one) == {name for name in other.shapes if ":" not in name}
