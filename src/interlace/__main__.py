@@ -89,9 +89,7 @@ def exit_code(error: BaseException) -> int | None:
         return 141
     package = type(error).__module__.partition(".")[0].removesuffix("_rust")
     if isinstance(error, InterlaceError):
-        from interlace.experiments.download import download_hint
-
-        text = f"{error}{download_hint(str(error))}"
+        text = str(error)
     elif isinstance(error, OSError) and error.errno is not None:  # disk full or folder not writable
         full = (
             f"; is standard output's disk or {gettempdir()} full?"

@@ -4,7 +4,6 @@
 """
 
 import contextlib
-import http.server
 import json
 import os
 import random
@@ -13,9 +12,8 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
-from functools import cache, partial
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
@@ -62,7 +60,6 @@ COMMANDS = {  # what is to be made is {out}, other names are files of the fixtur
     "pretrain, two processes": [*TORCHRUN, "pretrain", "tiny/mlm-tlm", "--output", "{out}", *SETS],
     "evaluate": [*INTERLACE, "evaluate", "{trained}", "--tasks", "pos", "--output", "{out}"],
     "study": [*INTERLACE, "study", "{study}", "--jobs", "2", "--output", "{out}"],
-    "download": [*INTERLACE, "download", "multi30k:cs", "--mirror", "{mirror}", "--output", "{out}"],
 }  # fmt: skip
 DATE = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*")  # in a model card
 TIMES = re.compile(r"seconds|waited|tflops|peak_share|memory|speed|finished|started|^run$|^processes$")  # keys
@@ -81,10 +78,6 @@ def inputs(tmp_path_factory):
     write_lines(folder / "en", english)
     write_lines(folder / "de", [line.replace("w", "v") for line in english])
     write_lines(folder / "lines", [f"{one} {other}" for one in LINES for other in LINES])
-    public = folder / "public/raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
-    public.mkdir(parents=True)
-    for name in ("train", "val", "test_2016_flickr"):
-        write_lines(public / f"{name}.cs.gz", [" ".join(rng.choices(words, k=12)) for _ in range(100_000)])
     changes = "\n".join(f"set.{change}" for change in TINY if not change.startswith("evaluate"))
     (folder / "study.toml").write_text(STUDY.format(changes=changes))
     little_run(folder / "run", little_vocab())
@@ -93,15 +86,8 @@ def inputs(tmp_path_factory):
         check=True,
         env=environment(folder),
     )
-    handler = partial(http.server.SimpleHTTPRequestHandler, directory=str(folder / "public"))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield {
-            **{name: folder / name for name in ("en", "de", "lines", "run", "trained")},
-            "study": folder / "study.toml",
-            "mirror": f"http://127.0.0.1:{server.server_port}",
-        }
-        server.shutdown()
+    named = {name: folder / name for name in ("en", "de", "lines", "run", "trained")}
+    return {**named, "study": folder / "study.toml"}
 
 
 def environment(folder):

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import http.server
 import io
 import json
 import logging
 import re
 import shutil
 import signal
-import threading
 import tomllib
 import traceback
 from dataclasses import dataclass, field
@@ -22,7 +20,6 @@ from typer.testing import CliRunner
 from interlace.__main__ import exit_code
 from interlace.cli import application
 from interlace.cli.common.visible import VisibleRecord
-from interlace.text.lines import write_lines
 from little_translators import little_run, little_vocab
 
 if TYPE_CHECKING:
@@ -113,10 +110,6 @@ FINE_TUNED = tuple(
 )
 TEXT = ("pairs.en", "pairs.xx")
 RECIPES = ("small.toml", "small.json", "train.en", "dev.xx", "pairs.xx")
-DOWNLOADS = tuple(
-    f"public/raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw/{name}.cs.gz"
-    for name in ("train", "val", "test_2016_flickr")
-)
 COMMANDS = (
     Command("align {in}/pairs.en {in}/pairs.xx -o {out}/links", TEXT, 3, ("--set=iterations=", "--set=seed=")),
     Command("align {in}/pairs.en {in}/pairs.xx --load-model {in}/aligner -o {out}/links", (*TEXT,
@@ -161,36 +154,10 @@ COMMANDS = (
     Command("back-translate {in}/nmt {in}/dev.en --from en --to de -o {out}/back", (*TRANSLATOR, "dev.en"), 4,
             ("--tag=", "--batch=", "--tokens=", "--shard=", "--set=search.beam=", "--set=filters.ratio.max_ratio=")),
     Command("prepare {in}/small.toml --workers 1", RECIPES, 2, ("--set=", "--workers=0")),
-    Command("download multi30k:cs --mirror {mirror}/public -o {out}/data", DOWNLOADS, 2, ("multi30k:", "multi30k@",
-            "")),
-    Command("download multi30k:cs --mirror {mirror}/public -o {in}/data", ("data/downloads.json",), 2),
     Command("toy --languages en,de --pairs 20 -o {out}/toy", (), 2, ("--languages=", "--seed=", "--habits=")),
     Command("init", (), 1),
     Command("list objectives mlm", (), 1),
 )  # fmt: skip
-
-
-class Mirror(http.server.SimpleHTTPRequestHandler):
-    """Serves the folder of the last call of `address` on the loopback interface."""
-
-    folder, running = "", None
-
-    @classmethod
-    def address(cls, folder: Path) -> str:
-        """Return the address of a folder."""
-        cls.folder = str(folder)
-        if cls.running is None:
-            cls.running = http.server.ThreadingHTTPServer(("127.0.0.1", 0), cls)
-            threading.Thread(target=cls.running.serve_forever, daemon=True).start()
-        return f"http://127.0.0.1:{cls.running.server_port}"
-
-    def translate_path(self, path: str) -> str:
-        """Return the path of a file."""
-        self.directory = self.folder
-        return super().translate_path(path)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
 
 
 def write_material(folder: Path) -> None:
@@ -213,8 +180,6 @@ def write_material(folder: Path) -> None:
     (folder / "study.toml").write_text(STUDY)
     start = RECIPE.format(root=folder).partition("[model]")[0].replace("[vocab]\nsize = 300\n", "")
     start += f'[model]\nstart = "{folder}/run/model"\n[objectives.mlm]' + RECIPE.partition("[objectives.mlm]")[2]
-    for name in DOWNLOADS:
-        write_lines(folder / name, pairs)
     (folder / "small-start.toml").write_text(start.replace("{{", "{").replace("}}", "}"))
     little_run(folder / "nmt", little_vocab())
     for line in (
@@ -223,9 +188,8 @@ def write_material(folder: Path) -> None:
         "evaluate {in}/run --tasks ner --seeds 1 --save-models --set evaluate.tasks.ner.files=names.{{split}}",
         "align {in}/pairs.en {in}/pairs.xx --save-model {in}/aligner -o {in}/aligned",
         "derive {in}/train.en --transformations invert -o {in}/derived",
-        "download multi30k:cs --mirror {mirror}/public -o {in}/data",
     ):
-        done = invoke(line.format_map({"in": folder, "mirror": Mirror.address(folder)}).split(), 120)
+        done = invoke(line.format_map({"in": folder}).split(), 120)
         if done.code != 0:
             raise RuntimeError(f"{line}: {done.text}")
 
@@ -414,7 +378,7 @@ class Case:
 def arguments_of(command: Command, folder: Path) -> list[str]:
     """Return the words of a command that reads `folder/in` and writes `folder/out`."""
     given = folder / "in"
-    places = {"in": given, "out": folder / "out", "mirror": Mirror.address(given)}
+    places = {"in": given, "out": folder / "out"}
     return [part.format_map(places) for part in command.line.split()]
 
 
@@ -423,7 +387,7 @@ def draw(rng: random.Random, material: Path, folder: Path) -> Case:
     shutil.rmtree(folder, ignore_errors=True)
     given = folder / "in"
     command = rng.choices(COMMANDS, [each.weight for each in COMMANDS])[0]
-    large = ("run", "nmt", "aligner", "derived", "aligned", "public", "data")
+    large = ("run", "nmt", "aligner", "derived", "aligned")
     skipped = {name for name in large if f"/{name}" not in command.line}
     shutil.copytree(material, given, ignore=lambda where, _: skipped if where == str(material) else set())
     for path in (*given.glob("small.*"), *given.glob("*/recipe.json"), *given.glob("study/cells/*/*.json")):

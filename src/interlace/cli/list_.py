@@ -47,7 +47,6 @@ def _shortened(row: dict[str, Any]) -> dict[str, Any]:
 def _find(kind: str, name: str) -> list[dict[str, Any]]:
     """Return the rows of the table; recipes are only read, so those that need missing packages are listed too."""
     from interlace.core.errors import SettingsError, did_you_mean
-    from interlace.experiments.download import download_index, find_download
     from interlace.experiments.recipe import RECIPES, Recipe, read_recipe
     from interlace.experiments.studies import STUDIES, Study, read_study
     from interlace.scores.published import papers
@@ -56,7 +55,6 @@ def _find(kind: str, name: str) -> list[dict[str, Any]]:
     match kind, name:
         case "", _:
             files = {"recipes": RECIPES.names(), "published": papers(), "studies": STUDIES.names()}
-            files["downloads"] = list(download_index())
             entries = {key: registry.names() for key, registry in known.items()} | files
             return [{"kind": key, "entries": names} for key, names in entries.items()]
         case "recipes", "":
@@ -78,10 +76,8 @@ def _find(kind: str, name: str) -> list[dict[str, Any]]:
             return list(settings_rows(model, "value", outer=outer))
         case "published", _:
             return list(_published_rows(name)) if name else list(_published_tables())
-        case "downloads", _:
-            return [find_download(name).row()] if name else [entry.row() for entry in download_index().values()]
     if kind not in known:
-        hint = did_you_mean(kind, [*known, "recipes", "published", "studies", "downloads"])
+        hint = did_you_mean(kind, [*known, "recipes", "published", "studies"])
         raise SettingsError(f"there is no kind {kind!r}{hint}")
     if name and hasattr(entry := known[kind].get(name), "model_fields"):
         return list(settings_rows(entry))
