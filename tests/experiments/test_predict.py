@@ -150,6 +150,11 @@ def test_words_of_raw_text_are_found_by_language_and_nothing_is_lost(run):
     assert [line for line in lines if line.startswith("letter")][-1] == "letter\tO"
 
 
+def test_lines_of_words_with_their_tags_are_reported(run, caplog):
+    assert invoke("predict", run, "--task", "ner", text="He\tO\nsees\tO\n").exit_code == 0
+    assert "a line is a sentence, not a word and its tag: 2" in caplog.text
+
+
 def test_questions_with_passages_are_answered_line_by_line(run):
     done = invoke("predict", run, "--task", "mlqa", text="who reads ?\tthe doctor reads a letter\nwho ?\t\n")
     first, second = done.stdout.splitlines()

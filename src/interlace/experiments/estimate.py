@@ -16,7 +16,6 @@ import torch
 from interlace.core.errors import InterlaceError, SettingsError
 from interlace.data.tokenizer_training import ROLES, word_level_tokenizer
 from interlace.data.vocab import Vocab
-from interlace.experiments.corpora import word_tokenizer_note
 from interlace.experiments.inputs import missing_inputs
 from interlace.experiments.prepare import corpus_files
 from interlace.experiments.pretrain import PreparedRun, prepare_run
@@ -101,12 +100,12 @@ def estimate(recipe: Recipe) -> Estimate:
     else:
         accelerator = accelerator_for(recipe.train.precision, recipe.train.threads)
         run = prepare_run(recipe, accelerator)
-        backbone, cost, notes = run.backbone, _cost(run), [word_tokenizer_note(recipe, run.materials.root)]
+        backbone, cost, notes = run.backbone, _cost(run), []
     notes += [*(backbone.notes if backbone else ()), *missing.training, *missing.evaluation]
     notes += [f"no plot of word vectors: {message}" for message in missing.skipped]
     size = None if backbone is None else _size(backbone)
     train, text = recipe.train, training_files(recipe)
-    return Estimate(recipe.name, train.steps, train.tokens_per_update, text, size, cost, list(filter(None, notes)))
+    return Estimate(recipe.name, train.steps, train.tokens_per_update, text, size, cost, notes)
 
 
 def training_files(recipe: Recipe) -> TextFiles | None:

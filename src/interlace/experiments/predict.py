@@ -175,8 +175,11 @@ class Predictor:
             out += [f"{word}\t{names[number]}" for word, number in zip(row, numbers, strict=True)]
             out.append("")
         missing = int((predicted.flat < 0).sum())
-        note = "words without a tag: beyond the maximum length, or without subwords"
-        return Predictions(out, len(lines), {note: missing})
+        notes = {
+            "words without a tag: beyond the maximum length, or without subwords": missing,
+            "lines with a tab, though a line is a sentence, not a word and its tag": sum("\t" in line for line in lines),
+        }
+        return Predictions(out, len(lines), notes)
 
     def _labels(self, task: ClassificationTask, lines: list[str], first: int) -> Predictions:
         """Return a line for each input line: the label and the probability of every class."""
