@@ -1,6 +1,7 @@
 """Data sets as the hub lays them out, written to a folder in place of a repository, and read through `datasets`."""
 
 import json
+import struct
 import subprocess
 import sys
 from functools import partial
@@ -355,6 +356,38 @@ def test_a_text_that_is_stored_once_for_many_rows_takes_bounded_memory(tmp_path,
         assert f"{name}: a row of more than 8 MB" in result
     else:
         assert int(result) == rows
+
+
+SHORT = [f"{number:04d}" for number in range(100)]
+
+
+@pytest.mark.parametrize(
+    ("column", "offsets", "damaged"),
+    [
+        (pa.array(SHORT), struct.pack("<2i", 40, 44), struct.pack("<2i", 40, 1 << 30)),  # SIGBUS without the check
+        (pa.array(SHORT), struct.pack("<3i", 0, 4, 8), struct.pack("<3i", -(1 << 20), 4, 8)),  # SIGSEGV
+        (pa.array(SHORT), struct.pack("<2i", 396, 400), struct.pack("<2i", 396, 3400)),  # reads foreign memory
+        (pa.array(SHORT, pa.large_string()), struct.pack("<2q", 40, 44), struct.pack("<2q", 40, 1 << 50)),
+        (pa.array([["a", "b"]] * 50), struct.pack("<3i", 0, 2, 4), struct.pack("<3i", 0, 1 << 30, 4)),
+    ],
+)
+@pytest.mark.parametrize("new_file", [pa.ipc.new_stream, pa.ipc.new_file])
+def test_offsets_outside_of_the_values_of_an_arrow_file_are_an_error(tmp_path, column, offsets, damaged, new_file):
+    batch, path = pa.record_batch([column], names=["text"]), tmp_path / "a.arrow"
+    with new_file(str(path), batch.schema) as writer:
+        writer.write_batch(batch)
+    assert path.read_bytes().count(offsets) == 1
+    path.write_bytes(path.read_bytes().replace(offsets, damaged))
+    done = subprocess.run([sys.executable, "-c", READ, path], capture_output=True, text=True, check=True)
+    assert "a.arrow: damaged arrow file" in done.stdout
+    assert "ffset" in done.stdout
+
+
+def test_arrow_files_are_not_read_by_datasets_which_does_not_check_them(tmp_path):
+    (tmp_path / "set").mkdir()
+    write_arrow(pa.table({"text": ["a"]}), tmp_path / "set" / "train.arrow")
+    with pytest.raises(DataError, match="of kind 'arrow', not tables"):
+        read(f"hub:{tmp_path}/set/default/train")
 
 
 @pytest.mark.parametrize("metadata", ["{", '{"info": null}', '{"info": {"features": {"text": {"names": 3}}}}', "[]"])
