@@ -186,6 +186,29 @@ def test_wikipedia_language_variants_that_are_nested_too_deeply_cost_no_time(tmp
     assert time.perf_counter() - start < 10  # 28 s on two cores without a limit
 
 
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "== " * 100_000,  # crashes the parser
+        "{{a|" * 6000,  # takes over 10 s, as the next two
+        "<a b=" * 4000,
+        "\n{|\n|a" * 10_000,
+    ],
+)
+def test_a_page_that_the_parser_cannot_read_is_left_out_and_counted(tmp_path, markup):
+    pages = [page("before"), page(markup), page("after")]
+    (tmp_path / "a.xml").write_text(DUMP.format("".join(pages)))
+    (text,) = read("wikipedia", tmp_path / "a.xml", "en")
+    assert text.lines == ["before", "after"]
+    assert text.notes == {"pages left out on whose markup the parser crashed or took too long": 1}
+
+
+def test_a_dump_whose_pages_are_all_left_out_is_named(tmp_path):
+    (tmp_path / "a.xml").write_text(DUMP.format(page("== " * 100_000)))
+    with pytest.raises(DataError, match=r"a\.xml: pages left out .*all 1"):
+        read("wikipedia", tmp_path / "a.xml", "en")
+
+
 def test_real_dumps_give_text_without_markup(real_data):
     lines = []
     for path in sorted((real_data / "mono/wikidump").iterdir()):

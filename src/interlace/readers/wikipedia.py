@@ -2,7 +2,9 @@
 
 import html
 import re
+from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +12,13 @@ from pydantic import Field
 
 from interlace.core.display import listed
 from interlace.core.errors import DataError, MissingDependencyError
+from interlace.core.guarded import GuardedFunction, LostCallError
 from interlace.readers import Reader
-from interlace.readers.common.text import chunks_of, expect, plain, read_elements
+from interlace.readers.common.text import chunks_with_notes, expect, plain, read_elements
 from interlace.text import Text
 from interlace.text.codes import base_language
 
+_LOST = "pages left out on whose markup the parser crashed or took too long"
 _ARTICLES = "0"  # the namespace of articles
 _HIDDEN = {"6", "14"}  # namespaces of files and categories: links to these are not text
 # of files, which are also linked by older names of their namespace, such as [[Bild:x.jpg]], that no dump lists
@@ -50,6 +54,7 @@ class Wikipedia(Reader):
 
     Redirects and pages outside the main namespace are left out; so are headings, lists, templates, tables, references,
     formulas, files and categories. Of language variants (`-{zh-hans:..;zh-hant:..}-`) that of the language is read.
+    Pages on which the parser crashes or takes too long are left out and counted.
     """
 
     min_characters: int = Field(1, ge=1, description="Minimum length of a paragraph, in characters.")
@@ -58,33 +63,49 @@ class Wikipedia(Reader):
     def read_chunks(self, paths: list[Path], languages: list[str]) -> Iterator[Text]:
         """Read one dump after another; a file without any article is rejected."""
         expect("wikipedia", "dumps of one language", paths, languages, fits=bool(paths) and len(languages) == 1)
-        empty = f"{listed(paths)}: no paragraph of {self.min_characters} characters"
-        for lines in chunks_of((line for path in paths for line in self._paragraphs(path, languages[0])), empty):
-            yield plain([lines], languages, self.word_tokenizer)
-
-    def _paragraphs(self, path: Path, language: str) -> Iterator[str]:
         try:
-            import mwparserfromhell
+            import mwparserfromhell  # noqa: F401
         except ModuleNotFoundError as error:
             raise MissingDependencyError("the reader 'wikipedia'", "mwparserfromhell", "wikipedia") from error
+        empty = f"{listed(paths)}: no paragraph of {self.min_characters} characters"
+        with GuardedFunction(page_paragraphs) as parse:
+            rows = partial(self._paragraphs, languages[0], parse)
+            for lines, notes in chunks_with_notes(paths, rows, empty):
+                yield plain([lines], languages, self.word_tokenizer, notes=notes)
+
+    def _paragraphs(self, language: str, parse: GuardedFunction, path: Path, notes: Counter[str]) -> Iterator[str]:
         hidden = {"file", "image", "category"}
-        empty = True
+        articles, lost = 0, 0
         for _, element in read_elements(path, "namespace", "page"):
             if element.tag == "namespace":
                 if element.get("key") in _HIDDEN and element.text:
                     hidden.add(element.text.lower())
             elif element.findtext("ns") == _ARTICLES and element.find("redirect") is None:
-                empty = False
-                # the parser does not end bold and italics with the line, and so would miss <ref>, links and tables
-                code = mwparserfromhell.parse(element.findtext("revision/text") or "", skip_style_tags=True)
-                lines = _paragraphs(code, hidden, language)
+                articles += 1
+                try:
+                    lines = parse(element.findtext("revision/text") or "", sorted(hidden), language)
+                except LostCallError:
+                    notes[_LOST] += 1
+                    lost += 1
+                    continue
                 yield from (line for line in lines if len(line) >= self.min_characters)
-        if empty:
+        if not articles:
             raise DataError(f"{path}: no article; expected a MediaWiki dump with <page> elements in namespace 0")
+        if lost == articles:
+            raise DataError(f"{path}: {_LOST}: all {articles:,}")
+
+
+def page_paragraphs(markup: str, hidden: list[str], language: str) -> list[str]:
+    """Return the paragraphs of a page; hidden: namespaces whose links are not text."""
+    import mwparserfromhell
+
+    # the parser does not end bold and italics with the line, and so would miss <ref>, links and tables
+    code = mwparserfromhell.parse(markup, skip_style_tags=True)
+    return list(_paragraphs(code, set(hidden), language))
 
 
 def _paragraphs(code: Any, hidden: set[str], language: str) -> Iterator[str]:
-    """Yield the paragraphs of a page."""
+    """Yield the paragraphs of a parsed page."""
     text = "\n".join(_without_style(line) for line in _text(code, hidden).split("\n"))
     text = _MAGIC.sub("", _LIST_LINE.sub("\n", text))
     if base_language(language) in _CONVERTED:
@@ -103,7 +124,7 @@ def _without_style(line: str) -> str:
     both = sum(length >= 5 for length in lengths)
     if (len(bold) + both) % 2 and (lengths.count(2) + both) % 2 and bold:
         # ''Iliad'''s has an apostrophe and italics; of several such places, one as in l'''Iliad'', none after a space
-        likely = [line[: marks[number].start()][-2:] for number in bold]
+        likely = [line[max(marks[number].start() - 2, 0) : marks[number].start()] for number in bold]
         ranks = [2 if before.endswith(" ") else 0 if before.startswith(" ") else 1 for before in likely]
         apostrophes[bold[ranks.index(min(ranks))]] += 1
     kept = iter(apostrophes)
