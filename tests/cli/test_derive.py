@@ -46,7 +46,7 @@ def test_the_record_of_transformations(files, tmp_path):
     path = files / "a.en.txt"
     settings = ["--set", "transliterate.keep_digits=true", "--seed", 3, "--json"]
     done = run(path, "--transformations", "invert,transliterate", "-o", tmp_path / "out", *settings)
-    about = json.loads((tmp_path / "out" / "meta.json").read_text())
+    about = json.loads((tmp_path / "out" / "derived.json").read_text())
     assert json.loads(done.stdout) == about
     assert [change["name"] for change in about["transformations"]] == ["invert", "transliterate"]
     assert about["transformations"][1]["keep_digits"] is True
@@ -66,7 +66,7 @@ def test_derived_files_are_restored(files, tmp_path):
     made = [there / path.name for path in sorted(files.iterdir())]
     done = run(*made, "--undo", there, "-o", back)
     assert (done.exit_code, done.stdout) == (0, f"{back}\n")
-    assert sorted(path.name for path in back.iterdir()) == sorted(["meta.json", *(path.name for path in made)])
+    assert sorted(path.name for path in back.iterdir()) == sorted(["derived.json", *(path.name for path in made)])
     for path in [path for path in made if path.suffix in {".txt", ".tsv"}]:
         before, after, between = (list(read_lines(folder / path.name)) for folder in (files, back, there))
         assert ["".join(line.split()) for line in after] == ["".join(line.split()) for line in before]
@@ -74,7 +74,7 @@ def test_derived_files_are_restored(files, tmp_path):
     (tree,) = READERS.build({"name": "conllu", "trees": True}).read_chunks([back / "a.conllu"], ["en"])
     assert tree.tokens(0) == ["Old", "dogs", "bark", "."]
     assert tree.tags["pos"] == [["ADJ", "NOUN", "VERB", "PUNCT"]]
-    about = json.loads((back / "meta.json").read_text())
+    about = json.loads((back / "derived.json").read_text())
     assert (about["language"], about["undone"], len(about["files"])) == ("en", "en_x", len(made))
     assert run(*made, "--undo", there, "-o", back).exit_code == 0  # what is there is replaced
 
@@ -97,13 +97,13 @@ def test_undo_errors(files, tmp_path, changes, name, more, message):
 
 
 def test_undo_needs_a_record(files, tmp_path):
-    with pytest.raises(DataError, match=r"meta\.json: no such record of a derived language"):
+    with pytest.raises(DataError, match=r"derived\.json: no such record of a derived language"):
         run(files / "a.en.txt", "--undo", files, "-o", tmp_path / "back")
-    (files / "meta.json").write_text('{"language": "en"}')
-    with pytest.raises(DataError, match=r"meta\.json: damaged: .* not written by"):
+    (files / "derived.json").write_text('{"language": "en"}')
+    with pytest.raises(DataError, match=r"derived\.json: damaged: .* not written by"):
         run(files / "a.en.txt", "--undo", files, "-o", tmp_path / "back")
     run(files / "a.en.txt", "--transformations", "invert", "-o", tmp_path / "out")
-    with pytest.raises(SettingsError, match=r"--output .*: contains the input files"):
+    with pytest.raises(DataError, match="contains the input"):
         run(tmp_path / "out" / "a.en.txt", "--undo", tmp_path / "out", "-o", tmp_path / "out")
     assert (tmp_path / "out" / "a.en.txt").is_file()
 
@@ -123,11 +123,11 @@ def test_other_files_in_the_folder_are_not_deleted(files, tmp_path):
     with pytest.raises(DataError, match=r"out: contains NOTES"):
         derive("a.en.txt", "qa.json")
     assert (into / "NOTES").read_text() == "mine"
-    with pytest.raises(SettingsError, match="contains the input files"):
+    with pytest.raises(DataError, match="contains the input"):
         run(into / "a.en.txt", "--transformations", "invert", "-o", into)
     (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "meta.json").write_text('{"a": 1}')
-    with pytest.raises(DataError, match=r"its meta\.json is of something else"):
+    (tmp_path / "other" / "derived.json").write_text('{"a": 1}')
+    with pytest.raises(DataError, match=r"its derived\.json is of something else"):
         derive("a.en.txt", folder=tmp_path / "other")
 
 
@@ -184,7 +184,7 @@ def test_files_are_checked_before_writing(files, tmp_path):
     write_lines(files / "other.tsv", ["x\ty"])
     with pytest.raises(DataError, match="set --reader"):
         run(files / "other.tsv", "--transformations", "invert", "-o", tmp_path / "out")
-    with pytest.raises(SettingsError, match="contains the input files"):
+    with pytest.raises(DataError, match="contains the input"):
         run(files / "a.en.txt", "--transformations", "invert", "-o", files)
 
 
@@ -192,7 +192,7 @@ def test_files_are_checked_before_writing(files, tmp_path):
     ("names", "clash"),
     [
         (["dictionary.en-en_x.txt"], "the dictionary and .*dictionary.en-en_x.txt would both"),
-        (["meta.json"], "meta.json and the record"),
+        (["derived.json"], "derived.json and the record"),
         (["b.txt", "b.txt.alignments"], "b.txt.alignments and the alignments of .*b.txt would both"),
     ],
 )

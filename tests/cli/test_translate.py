@@ -3,7 +3,6 @@
 import gzip
 import json
 import logging
-import os
 import shutil
 import subprocess
 from contextlib import suppress
@@ -287,11 +286,6 @@ def test_rejects_a_folder_that_is_no_run_and_names_runs_inside(run_folder, sourc
     assert str(run_folder) in str(error.value)
     with pytest.raises(DataError, match=r"a\.en: expected the folder of a run"):
         translate(source, *DIRECTION)
-    pipe = source.with_name("pipe")
-    os.mkfifo(pipe)
-    with pytest.raises(DataError, match="a pipe or a device where a file is to be written"):
-        translate(run_folder, *DIRECTION, "--input", source, "--output", pipe)
-    assert pipe.is_fifo()
 
 
 def test_rejects_output_to_the_redirected_input(python, run_folder, source):

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -13,7 +14,7 @@ from typer.testing import CliRunner
 from interlace.cli import application
 from interlace.core import hub
 from interlace.core.errors import DataError, SettingsError
-from interlace.experiments.export import push_to_hub
+from interlace.experiments.export import export_model, push_to_hub
 from run_records import run_of
 
 
@@ -147,3 +148,24 @@ def test_export_needs_a_place(run):
     for options, message in (([], "--output"), (["-o", "x", "--private"], "--push-to-hub")):
         done = CliRunner().invoke(application(), ["export", str(run), *options])
         assert message in str(done.exception)
+
+
+SPECIAL = {
+    "a link to a file outside": lambda path: path.symlink_to("/etc/passwd"),
+    "a link to a device": lambda path: path.symlink_to("/dev/zero"),
+    "a link to nothing": lambda path: path.symlink_to("missing"),
+    "a pipe": os.mkfifo,
+}
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "config.json", "model.safetensors"])
+@pytest.mark.parametrize("kind", SPECIAL)
+def test_only_regular_files_of_the_folder_are_exported_and_published(stand, run, tmp_path, kind, name):
+    path = run / "model" / name
+    path.unlink(missing_ok=True)
+    SPECIAL[kind](path)
+    with pytest.raises(DataError, match=f"model/{name}: "):
+        push_to_hub(run, "me/tags")
+    with pytest.raises(DataError, match=f"model/{name}: "):
+        export_model(run, tmp_path / "out")
+    assert (stand.created, stand.files, (tmp_path / "out").exists()) == ([], {}, False)

@@ -17,11 +17,14 @@ TINY = Shape(layers=1, width=8, heads=2, max_length=16)
 def test_an_old_folder_is_replaced_whole(vocab, tmp_path):
     folder = tmp_path / "model"
     folder.mkdir()
-    (folder / "leftover").write_text("old")
+    (folder / "leftover.safetensors").write_text("old")
     (folder / "config.json").write_text("{}")
     from_shape(TINY, vocab).save_pretrained(folder, vocab)
     assert sorted(path.name for path in folder.iterdir()) == ["config.json", "model.safetensors", "tokenizer.json"]
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(DataError, match=r"notes\.txt: .* would be deleted"):
+        from_shape(TINY, vocab).save_pretrained(folder, vocab)
 
 
 def test_a_failed_export_leaves_the_old_folder(vocab, tmp_path):
@@ -35,6 +38,9 @@ def test_a_failed_export_leaves_the_old_folder(vocab, tmp_path):
     with pytest.raises(DataError, match="no space left on the disk"):
         from_shape(TINY, vocab, seed=2).save_pretrained(folder, Full())
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(DataError, match=r"notes\.txt: .* would be deleted"):
+        from_shape(TINY, vocab).save_pretrained(folder, vocab)
     assert torch.equal(load(folder).input_embeddings, first.input_embeddings)
 
 

@@ -130,8 +130,8 @@ def test_replaces_an_old_page_and_its_figures(two_runs, tmp_path):
     first = write_report(two_runs, page).read_text(encoding="utf-8")
     second = write_report(two_runs[:1], page).read_text(encoding="utf-8")
     assert first != second
-    assert {path.name for path in page.parent.iterdir()} == {"report", "report.html"}
-    assert len(list((page.parent / "report").glob("transfer-gap-*.svg"))) == 1  # one run, and not the two of before
+    assert {path.name for path in page.parent.iterdir()} == {"report-figures", "report.html"}
+    assert len(list((page.parent / "report-figures").glob("transfer-gap-*.svg"))) == 1
 
 
 def test_rejects_a_folder_and_damaged_runs(two_runs, tmp_path):

@@ -29,6 +29,7 @@ from interlace.text.lines import read_lines, write_lines
 
 DEFAULT_ALIGNER = "gibbs"
 ALIGNER_FILE = "aligner.json"  # marks a folder as a saved aligner
+CONTENTS = ("model.safetensors", "source.words", "target.words")
 FORMAT = 1  # of saved aligners; raised when an older interlace could no longer read them
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -116,7 +117,7 @@ class FittedAligner(ABC):
         from safetensors.numpy import save_file
 
         arrays = {name: np.ascontiguousarray(array) for name, array in self.arrays().items()}
-        must_be_replaceable(folder, ALIGNER_FILE, "aligner")
+        must_be_replaceable(folder, ALIGNER_FILE, "aligner", CONTENTS)
         with atomic_folder(folder) as partial:
             metadata = {"format": FORMAT, "aligner": self.aligner.name, "settings": self.aligner.dump()}
             trained_on = self.trained_on if pairs is None else TrainingText(pairs.languages, pairs.word_tokenizer)

@@ -7,19 +7,22 @@ when the command runs, so that each starts as fast as its own imports allow.
 import json
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 from rich.console import Console
 from rich.logging import RichHandler
 from typer.core import TyperGroup
+from typer.models import ArgumentInfo
 
+from interlace.cli.common.options import OutputPath
 from interlace.cli.common.visible import VisibleConsole, VisibleRecord, visible_usage_errors
 from interlace.core.display import is_utf8
 from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.outputs import Output, check_outputs, is_standard_output, target_of
 from interlace.core.registry import Registry
 from interlace.core.settings import MAX_INTEGER
 
@@ -49,7 +52,7 @@ def checked(command: Callable[..., Any]) -> Callable[..., Any]:
                 option = f"--{name.replace('_', '-')}"
                 raise SettingsError(f"{option}: expected at most {MAX_INTEGER}, found {len(str(value))} digits")
         _check_names(params)
-        _check_outputs(params)
+        _check_outputs(command, params)
         return command(**params)
 
     return run
@@ -67,21 +70,34 @@ def _check_names(params: dict[str, Any]) -> None:
                 raise DataError(f"{entry}: {message}")
 
 
-def _check_outputs(params: dict[str, Any]) -> None:
-    """Reject a file to write (a parameter `into` or `.._into`) that is also read."""
-    outputs: list[Path | None] = []
-    inputs: list[Any] = []
-    for name, value in params.items():
-        if name.endswith("into"):
-            outputs.append(value)
-        else:
-            inputs.extend(value if isinstance(value, list | tuple) else [value])
-    existing_inputs = [path for path in inputs if isinstance(path, Path) and path.exists()]
-    for output_path in outputs:
-        if output_path is None or not output_path.is_file():
-            continue
-        if any(path.samefile(output_path) for path in existing_inputs):
-            raise DataError(f"{output_path}: is also the input; write to another file")
+def _check_outputs(command: Callable[..., Any], params: dict[str, Any]) -> None:
+    """Check what is written against what is read; an output that is standard output, or a link to a folder, is set."""
+    outputs: list[Output] = []
+    inputs: list[Path] = []
+    for name, hint in get_type_hints(command, include_extras=True).items():
+        (info,) = get_args(hint)[1:] or [None]
+        value = params.get(name)
+        reader = getattr(info, "parser", None)
+        if not isinstance(reader, OutputPath):
+            inputs += _input_paths(value, is_argument=isinstance(info, ArgumentInfo))
+        elif value is not None and reader.default_is_standard and is_standard_output(value):
+            params[name] = None
+        elif value is not None:
+            outputs += reader.outputs(value)
+            if reader.kind != "file" and value.is_symlink():
+                params[name] = target_of(value)
+    if outputs:
+        check_outputs(outputs, inputs)
+
+
+def _input_paths(value: Any, *, is_argument: bool) -> Iterator[Path]:
+    """Yield the paths that a parameter names; text of an argument is a path, a part of it behind a colon may be one."""
+    for entry in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(entry, Path):
+            yield entry
+        elif is_argument and isinstance(entry, str):
+            yield Path(entry)
+            yield Path(entry.partition(":")[2])
 
 
 class _Commands(TyperGroup):

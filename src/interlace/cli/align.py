@@ -12,7 +12,16 @@ from typing import Annotated, Any
 
 import typer
 
-from interlace.aligners import ALIGNER_FILE, ALIGNERS, DEFAULT_ALIGNER, Aligner, Alignments, FittedAligner, load_aligner
+from interlace.aligners import (
+    ALIGNER_FILE,
+    ALIGNERS,
+    CONTENTS,
+    DEFAULT_ALIGNER,
+    Aligner,
+    Alignments,
+    FittedAligner,
+    load_aligner,
+)
 from interlace.alignment import WordPairs
 from interlace.alignment.agreement import Agreement, agreement
 from interlace.alignment.formats import GoldAlignments, read_alignments
@@ -20,13 +29,14 @@ from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.pharaoh import pharaoh_lines
 from interlace.cli import Code, load_plugins, notes, print_line
 from interlace.cli.common import options
-from interlace.cli.common.alignment import Source, numbered, record_path
+from interlace.cli.common.alignment import Source, numbered, record_of, record_path
 from interlace.cli.common.options import parse_changes
-from interlace.cli.common.output import check_json_output, lines_to, print_summary
+from interlace.cli.common.output import check_json_output, file_to, lines_to, print_summary
 from interlace.cli.common.progress import watching
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import SettingsError
 from interlace.core.files import must_be_replaceable, must_exist
 from interlace.core.json_files import write_json
+from interlace.core.outputs import is_stream
 from interlace.core.progress import Progress, no_progress
 from interlace.core.store import change
 from interlace.data.inspection import AUTO
@@ -76,18 +86,21 @@ def align(
         Path | None, typer.Option("--load-model", help="Align with this saved model, without training.")
     ] = None,
     save_model: Annotated[
-        Path | None, typer.Option("--save-model", help="Save the trained aligner in this folder.")
+        Path | None,
+        options.output("Save the trained aligner in this folder.", option="--save-model", kind="folder"),
     ] = None,
     gold: Annotated[
         Path | None, typer.Option("--gold", help="Gold alignments: prints precision, recall, F1 and AER.")
     ] = None,
     confidence_into: Annotated[
         Path | None,
-        typer.Option("--confidence", help="Output file for the confidence of each link, one line per pair."),
+        options.output("Output file for the confidence of each link, one line per pair.", option="--confidence"),
     ] = None,
-    figure: Annotated[Path | None, typer.Option("--figure", help="SVG file for a drawing of one pair.")] = None,
+    figure: Annotated[Path | None, options.output("SVG file for a drawing of one pair.", option="--figure")] = None,
     pair: Annotated[int, typer.Option("--pair", min=1, help="Line number of the drawn pair, from 1.")] = 1,
-    into: options.OutputFile = None,
+    into: Annotated[
+        Path | None, options.output(options.OUTPUT_FILE, default_is_standard=True, beside=record_of)
+    ] = None,
     code: Code = [],
     as_json: options.JsonSummary = False,
 ) -> None:
@@ -117,7 +130,7 @@ def align(
         outputs.write(_aligned(own, fitted, progress, trained_here=saved is None))
     about = {"aligner": aligner.name, "settings": aligner.dump(), "pairs": rows}
     about |= {"languages": text.languages, "word_tokenizer": text.word_tokenizer}
-    if into is not None and into.is_file():
+    if into is not None and not is_stream(into):
         write_json(record_path(into), about)
     outputs.print_summary({**about, "extra": len(words) - rows, "seconds": round(time.perf_counter() - start, 3)})
 
@@ -157,7 +170,7 @@ def _aligner(name: str, changes: list[str], symmetrization: str, folder: Path | 
     if folder is not None:
         if not aligner.can_save:
             raise SettingsError(f"--save-model: the aligner {name!r} has no model to save")
-        must_be_replaceable(folder, ALIGNER_FILE, "aligner")
+        must_be_replaceable(folder, ALIGNER_FILE, "aligner", CONTENTS)
     return aligner
 
 
@@ -181,8 +194,6 @@ class _Outputs:
     def __post_init__(self) -> None:
         """Check the options before anything is read."""
         check_json_output(self.into, self.as_json)
-        if self.into is not None and self.into.is_dir():
-            raise DataError(f"{self.into}: a folder where a file is to be written")
         if self.pair != 1 and self.figure is None:
             raise SettingsError("--pair names the pair that --figure draws; add --figure FILE.svg")
         if self.gold_file is not None:
@@ -227,7 +238,8 @@ class _Outputs:
             from interlace.report.figures import alignment_matrix
             from interlace.report.svg import write_figure
 
-            write_figure(alignment_matrix(matrix), self.figure)
+            with file_to(self.figure) as partial:
+                write_figure(alignment_matrix(matrix), partial)
 
     def print_summary(self, about: dict[str, Any]) -> None:
         """Print scores to standard error, or everything as JSON."""

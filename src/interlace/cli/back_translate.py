@@ -14,7 +14,7 @@ from interlace.core.errors import SettingsError
 def back_translate(
     run: Annotated[str, typer.Argument(help="A finished run, or a model folder.")],
     text: Annotated[Path, typer.Argument(help="Monolingual text, one sentence per line; may end in .gz.")],
-    into: Annotated[Path, options.output("Folder for both sides: train.LANGUAGE.")],
+    into: Annotated[Path, options.output("Folder for both sides: train.LANGUAGE.", kind="folder")],
     source: Annotated[str, typer.Option("--from", metavar="LANGUAGE", help="Language of the text.")] = "",
     target: Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="Target language.")] = "",
     tag: Annotated[str, typer.Option("--tag", help="A word before each translated sentence, such as <BT>.")] = "",

@@ -14,6 +14,7 @@ import typer
 from interlace.cli import Code, load_plugins, notes, print_line
 from interlace.cli.common import options
 from interlace.core.errors import DataError
+from interlace.core.outputs import is_stream
 
 log = logging.getLogger(__name__)
 
@@ -109,7 +110,7 @@ def _print_notes(summary: dict[str, Any], copies: int) -> None:
 
 def _check_space(text: Source, copies: int, into: Path | None) -> None:
     """Announce the size of the output, and raise a DataError if the disk has less space."""
-    if into is None:
+    if into is None or is_stream(into):
         return
     size = copies * sum(path.stat().st_size for path in text.files)
     free = shutil.disk_usage(next(folder for folder in into.resolve().parents if folder.is_dir())).free

@@ -14,7 +14,7 @@ TASKS = ("pos", "retrieval", "embedding_alignment")  # fine-tuning XNLI takes as
 
 
 def demo(
-    into: Annotated[Path, options.output("Folder for the runs.")] = Path("runs/demo"),
+    into: Annotated[Path, options.output("Folder for the runs.", kind="run")] = Path("runs/demo"),
     changes: Changes = [],
 ) -> None:
     """Compare MLM, ALM (translations) and ALIGN-MLM (dictionary) on the toy corpus, in minutes."""

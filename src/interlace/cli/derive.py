@@ -21,7 +21,7 @@ _DEFAULT_LANGUAGE, _DEFAULT_WORD_TOKENIZER = "en", "unicode"
 
 def derive(
     files: Annotated[list[Path], typer.Argument(help="Lines, CoNLL-U, IOB2, tables of labelled pairs, SQuAD; or .gz.")],
-    into: Annotated[Path, options.output("New folder, or one written from the same files.")],
+    into: Annotated[Path, options.output("New folder, or one written from the same files.", kind="folder")],
     transformations: Annotated[
         str,
         typer.Option(
@@ -72,7 +72,7 @@ def derive(
     wanted = [folders.derived_file(path, reader, align=undo is None) for path in files]
     folders.check_outputs([*wanted, *more])
     outputs = {output for file in (*wanted, *more) for output in file.outputs}
-    folders.check_folder(into, outputs, files if record is None else [*files, record])
+    folders.check_folder(into, outputs)
     if reason and not as_json:
         print_line(f"language {own!r}, {reason}; set --language to change it", notes)
     with atomic_folder(into) as made:

@@ -32,7 +32,8 @@ def evaluate(
         Path | None,
         options.output(
             "Folder for scores. Default: the run's folder; of a checkpoint, evaluations/NAME, or evaluations/NAME-HASH "
-            "if it is local."
+            "if it is local.",
+            kind="run",
         ),
     ] = None,
     data: Annotated[

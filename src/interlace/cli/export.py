@@ -12,7 +12,7 @@ from interlace.core.json_files import read_json
 
 def export(
     run: Annotated[Path, typer.Argument(help="A finished run's folder.")],
-    into: Annotated[Path | None, options.output("Folder to write; optional with --push-to-hub.")] = None,
+    into: Annotated[Path | None, options.output("Folder to write; optional with --push-to-hub.", kind="folder")] = None,
     average: Annotated[
         int | None, typer.Option("--average", min=1, help="Average this many last checkpoints and write a run.")
     ] = None,

@@ -12,7 +12,7 @@ from interlace.cli.common.options import comma_separated
 
 def init(
     recipe: Annotated[str, typer.Argument(help="A recipe to start from: see `interlace list recipes`.")] = "tiny/mlm",
-    into: Annotated[Path | None, options.output("File. Default: standard output.")] = None,
+    into: Annotated[Path | None, options.output("File. Default: standard output.", default_is_standard=True)] = None,
     languages: Annotated[
         str,
         typer.Option(
@@ -27,7 +27,7 @@ def init(
     from interlace.core.errors import DataError
     from interlace.experiments.template import recipe_template
 
-    if into is not None and into.exists():
+    if into is not None and into.is_file():
         raise DataError(f"{into}: exists already; name another file")
     text = recipe_template(recipe, comma_separated(languages))
     with lines_to(into) as write:

@@ -13,7 +13,7 @@ import typer
 
 from interlace.cli import Code, load_plugins, print_line
 from interlace.cli.common import options
-from interlace.cli.common.windows import check_output, window_size, windows_to
+from interlace.cli.common.windows import window_size, windows_to
 from interlace.core.files import must_exist
 from interlace.text.lines import lines_of, plain_name, read_lines
 
@@ -71,7 +71,6 @@ def predict(
     load_plugins(code)
     if input_ is not None:
         must_exist(input_)
-    check_output(into, input_)
     from interlace.experiments.predict import Predictor, choose_model
 
     chosen = choose_model(run, task, language, setting, seed)

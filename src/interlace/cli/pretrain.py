@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def pretrain(
     recipe: Annotated[str, typer.Argument(help="A TOML file, or a shipped recipe such as tiny/mlm.")],
-    into: Annotated[Path | None, options.output("Folder of the run. Optional with --dry-run.")] = None,
+    into: Annotated[Path | None, options.output("Folder of the run. Optional with --dry-run.", kind="run")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only prepare data; estimate memory and time.")] = False,
     changes: Changes = [],
     code: Code = [],

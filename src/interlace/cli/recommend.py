@@ -25,18 +25,18 @@ def recommend(
     steps: Annotated[
         int | None, typer.Option("--steps", min=1, help="Updates of a run. Default: three passes, at most 20,000.")
     ] = None,
-    into: Annotated[Path | None, options.output("Folder for a study that compares what fits.")] = None,
+    into: Annotated[Path | None, options.output("Folder for a study that compares what fits.", kind="folder")] = None,
     code: Code = [],
     as_json: Json = False,
 ) -> None:
     """Print which objectives fit your data, with reasons and results, and write a study that compares them."""
     load_plugins(code)
     from interlace.cli.common.output import print_rows
-    from interlace.experiments.recommend import SEEDS, STUDY, text_files, write_study
+    from interlace.experiments.recommend import CONTENTS, SEEDS, STUDY, text_files, write_study
     from interlace.experiments.recommend import recommend as recommend_for
 
     if into is not None:
-        must_be_replaceable(into, STUDY, "study")
+        must_be_replaceable(into, STUDY, "study", CONTENTS)
     codes = comma_separated(languages) or list(map(language_of, files))
     found = recommend_for(text_files(files, codes), start=start, dictionary=dictionary, steps=steps)
     study = None if into is None else write_study(found, into)

@@ -7,11 +7,18 @@ import typer
 
 from interlace.cli import notes, print_line
 from interlace.cli.common import options
+from interlace.core.outputs import is_stream
+
+
+def _is_report(path: Path) -> bool:
+    from interlace.report.page import is_report
+
+    return is_report(path)
 
 
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs.")],
-    into: Annotated[Path, options.output("HTML file.")] = Path("report.html"),
+    into: Annotated[Path, options.output("HTML file.", is_earlier=_is_report)] = Path("report.html"),
     baseline: Annotated[
         str,
         typer.Option(
@@ -26,4 +33,5 @@ def report(
 
     with notes.status(f"writing the report of {len(runs)} runs"):
         page = write_report(runs, into, baseline)
-    print_line(page)
+    if not is_stream(page):
+        print_line(page)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def study(
     name: Annotated[str, typer.Argument(metavar="STUDY", help="A TOML file, or a shipped study such as tiny/quick.")],
-    into: Annotated[Path | None, options.output("Folder of the study. Optional with --dry-run.")] = None,
+    into: Annotated[Path | None, options.output("Folder of the study. Optional with --dry-run.", kind="run")] = None,
     jobs: Annotated[
         int | None,
         typer.Option("--jobs", min=1, help="Parallel cells. Default: one per GPU, or by the number of cores."),

@@ -11,7 +11,7 @@ from interlace.cli.common.options import comma_separated
 
 
 def toy(
-    into: Annotated[Path, options.output("The folder to write.")],
+    into: Annotated[Path, options.output("The folder to write.", kind="folder")],
     languages: Annotated[
         str, typer.Option("--languages", help="Language codes, separated by commas. Default: all.")
     ] = "",

@@ -14,7 +14,7 @@ import typer
 from interlace.cli import Code, load_plugins, print_line
 from interlace.cli.common import options
 from interlace.cli.common.options import Batch, Force, Precision, ShardOfText, Tokens, parse_changes
-from interlace.cli.common.windows import check_output, window_size, windows_to
+from interlace.cli.common.windows import window_size, windows_to
 from interlace.core.errors import SettingsError
 from interlace.text.lines import lines_of
 
@@ -32,7 +32,7 @@ def translate(
     input_: Annotated[
         Path | None, typer.Option("--input", help="Input file, gzip by suffix. Default: standard input.")
     ] = None,
-    into: Annotated[Path | None, options.output("Output file, gzip by suffix.")] = None,
+    into: Annotated[Path | None, options.output(options.OUTPUT_FILE, default_is_standard=True)] = None,
     beam: Annotated[int | None, typer.Option("--beam", min=1, help="Beam size (5); 1: greedy.")] = None,
     length_penalty: Annotated[
         float | None,
@@ -70,7 +70,6 @@ def translate(
     search = _search({"beam": beam, "length_penalty": length_penalty}, sets)
     check_direction(run, source, target)
     text = None if input_ is None else taken.lines_of(input_)
-    check_output(into, input_)
     interpreter = LineTranslator(
         run, source, target, search, force=force, rows=batch, tokens=tokens, precision=precision
     )

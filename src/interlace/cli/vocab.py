@@ -15,7 +15,7 @@ def vocab(
         list[str],
         typer.Argument(help="Text files; CODE:FILE names the language of a file, unless a file has this whole name."),
     ],
-    into: Annotated[Path, options.output("Folder for the tokenizer.")],
+    into: Annotated[Path, options.output("Folder for the tokenizer.", kind="folder")],
     size: Annotated[int, typer.Option("--size", min=300, help="Vocabulary size, including special tokens.")] = 8000,
     kind: Annotated[str, typer.Option("--kind", help="byte-bpe, bpe, wordpiece or unigram.")] = "byte-bpe",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the sampling.")] = 0,

@@ -9,8 +9,9 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -49,12 +50,17 @@ def must_exist(path: Path | str, what: str = "file") -> Path:
 
 
 @contextmanager
-def atomic(path: Path | str) -> Iterator[Path]:
-    """Yield a temporary path next to `path`, which its file replaces on success; after an error nothing remains."""
+def atomic(path: Path | str, suffix: str | None = None) -> Iterator[Path]:
+    """Yield a temporary path next to `path`, which its file replaces on success; after an error nothing remains.
+
+    A link at `path` is replaced, not followed: see `core.outputs` for paths that users name.
+
+    suffix: of the temporary name, by which a format may be chosen; default: that of `path`.
+    """
     path = Path(path)
     with disk_errors(path):
         must_take_a_file(path)
-        partial = _beside(path)
+        partial = _beside(path, path.suffix if suffix is None else suffix)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK, 0o666))
@@ -67,11 +73,25 @@ def atomic(path: Path | str) -> Iterator[Path]:
             partial.unlink(missing_ok=True)
 
 
-def must_be_replaceable(path: Path | str, mark: str, what: str) -> None:
-    """Reject an output path, which writing would replace, unless it is an older `what`: a folder with a `mark`."""
+def must_be_replaceable(path: Path | str, mark: str, what: str, contents: Iterable[str]) -> None:
+    """Reject an output path, which writing would replace, unless it is an older `what`: a folder with a `mark`.
+
+    contents: patterns of the other files that such a folder has; any other file, which would be deleted, is an error.
+    """
     path = Path(path)
     if path.exists() and not (path.is_dir() and ((path / mark).is_file() or not any(path.iterdir()))):
         raise DataError(f"{path}: holds something that is no {what} (no {mark}); choose a new folder")
+    check_contents(path, [mark, *contents], what)
+
+
+def check_contents(folder: Path, patterns: Sequence[str], what: str) -> None:
+    """Reject a folder, which is to be deleted, if a file in it matches none of the patterns of names in a `what`."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            file = Path(place, name)
+            inner = file.relative_to(folder).as_posix()
+            if not any(fnmatchcase(inner, pattern) for pattern in patterns):
+                raise DataError(f"{file}: is not of the {what}, and would be deleted; choose a new folder")
 
 
 @contextmanager
@@ -83,7 +103,7 @@ def atomic_folder(path: Path | str) -> Iterator[Path]:
     """
     path = Path(path)
     with disk_errors(path):
-        partial = _beside(path)
+        partial = _beside(path, path.suffix)
         try:
             partial.mkdir(parents=True)
             mode = partial.stat().st_mode & 0o666
@@ -92,7 +112,7 @@ def atomic_folder(path: Path | str) -> Iterator[Path]:
                 for name in files:
                     _sync(Path(folder, name), mode)
                 _sync(Path(folder))
-            old = _beside(path)
+            old = _beside(path, path.suffix)
             with contextlib.suppress(FileNotFoundError):
                 path.rename(old)
             partial.rename(path)
@@ -183,7 +203,7 @@ _LEFT = re.compile(rf"\..+\.(\d+)-{_HOST}-[0-9a-f]+\.partial.*")
 _cleaned: set[str] = set()  # folders whose leftovers this process removed
 
 
-def _beside(path: Path) -> Path:
+def _beside(path: Path, suffix: str) -> Path:
     """Return a temporary name in the same folder, after removing (once) what killed processes of this host left."""
     if len(os.fsencode(path.name)) > LONGEST_NAME:  # the temporary name would fit, so that only renaming failed
         raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), str(path))
@@ -197,7 +217,7 @@ def _beside(path: Path) -> Path:
                 shutil.rmtree(each, ignore_errors=True)
             else:
                 each.unlink(missing_ok=True)
-    suffix = path.suffix if len(path.suffix) <= _LONGEST_SUFFIX else ""
+    suffix = suffix if len(suffix) <= _LONGEST_SUFFIX else ""
     end = f".{os.getpid()}-{_HOST}-{secrets.token_hex(4)}.partial{suffix}"
     room = LONGEST_NAME - len(os.fsencode(f".{end}"))
     return path.parent / f".{os.fsencode(path.name)[:room].decode('utf-8', 'ignore')}{end}"

@@ -178,7 +178,7 @@ class Vocab(Encoder):
 
     def save(self, folder: Path | str) -> None:
         """Write a folder that `Vocab.load` and `AutoTokenizer` open with the same ids; it must hold nothing else."""
-        must_be_replaceable(folder, "tokenizer.json", "tokenizer")
+        must_be_replaceable(folder, "tokenizer.json", "tokenizer", ["tokenizer_config.json", Extension.FILE])
         with atomic_folder(folder) as partial:
             self.save_files(partial)
 

@@ -7,7 +7,6 @@ Heads of objectives are dropped. An averaged run keeps the recipe and the dictio
 
 import logging
 import re
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,13 +18,14 @@ from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.finite import check_finite_weights
 from interlace.core.hub import failure, is_reachable
 from interlace.core.json_files import write_json
+from interlace.core.outputs import copy_files, regular_files
 from interlace.data.vocab import Vocab
 from interlace.experiments.card import CARD, card_text, write_card
 from interlace.experiments.recipe import LICENSE, Recipe
 from interlace.experiments.records import check_export, finished_recipe, save_model
 from interlace.experiments.score_store import folder_key
 from interlace.models.build import load
-from interlace.models.checkpoint_files import iter_weights
+from interlace.models.checkpoint_files import CHECKPOINT_FILES, CONFIG, iter_weights
 from interlace.tasks.common.dictionaries import DICTIONARIES
 from interlace.training import checkpoint
 from interlace.training.run_folder import RECIPE, RUN, read_run
@@ -40,11 +40,11 @@ def export_model(run: Path, into: Path) -> Path:
     Raise a DataError if the folder holds other files, a RunError if the run is not finished, a CheckpointError if a
     weight is not finite.
     """
-    must_be_replaceable(into, "config.json", "model")
+    must_be_replaceable(into, CONFIG, "model", CHECKPOINT_FILES)
     _finished(run)
     check_finite_weights(iter_weights(run / "model"), str(run / "model"))
     with atomic_folder(into) as partial:
-        shutil.copytree(run / "model", partial, dirs_exist_ok=True)
+        copy_files(run / "model", partial)
     return into
 
 
@@ -54,7 +54,7 @@ def average_checkpoints(run: Path, into: Path, last: int = 5) -> Path:
     Memory holds the model and one weight at a time. `averaged.json` records the run and the steps. The recipe gets
     another name, so that reports show both runs. An averaged run that is already at `into` is replaced.
     """
-    must_be_replaceable(into, AVERAGED, "averaged run")
+    must_be_replaceable(into, AVERAGED, "averaged run", [RECIPE, RUN, f"{DICTIONARIES}/*", "model/*"])
     recipe, stored, steps = _last_checkpoints(run, last)
     vocab = Vocab.load(run / "model")
     backbone = load(run / "model")
@@ -64,8 +64,7 @@ def average_checkpoints(run: Path, into: Path, last: int = 5) -> Path:
     with atomic_folder(into) as partial:
         save_model(backbone, vocab, recipe, partial / "model")
         write_json(partial / RECIPE, {**recipe.dump(), "name": f"{recipe.name}-mean-of-{len(steps)}", "about": about})
-        if (run / DICTIONARIES).is_dir():
-            shutil.copytree(run / DICTIONARIES, partial / DICTIONARIES)
+        copy_files(run / DICTIONARIES, partial / DICTIONARIES)
         key = folder_key(partial / "model")
         write_json(partial / RUN, {**read_run(run), "averaged": steps, "model_key": key})
         write_card(partial)
@@ -94,7 +93,7 @@ def push_to_hub(run: Path, name: str, *, private: bool = False, license_id: str 
         raise DataError(f"{constants.ENDPOINT} cannot be reached; {run / 'model'} is what would be pushed: {later}")
     api, folder = HfApi(), run / "model"
     card = card_text(run, read_run(run), name, license_id)
-    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path != folder / CARD]
+    files = [path for path in regular_files(folder) if path != folder / CARD]
     operations = [CommitOperationAdd(path.relative_to(folder).as_posix(), path) for path in files]
     operations.append(CommitOperationAdd(CARD, card.encode()))
     try:
@@ -146,6 +145,7 @@ def _finished(run: Path) -> Recipe:
         raise DataError(f"{run}: {what}; expected the folder of a finished run")
     if recipe.embeddings:
         raise SettingsError(f"{run}: holds word vectors, not a model")
+    regular_files(run / "model")  # before one is opened: a pipe would wait for ever
     check_export(run, run / "model")
     return recipe
 

@@ -34,6 +34,7 @@ from interlace.text.lines import read_lines, write_lines, writing
 
 log = logging.getLogger(__name__)
 STUDY, RECIPE_FILE = "study.toml", "recipe.toml"
+CONTENTS = (RECIPE_FILE, "text*.*", "heldout.*")  # of a folder with a study, beside STUDY
 _TRAIN = "text{number}.{language}"
 _HELD_OUT = "heldout.{source}-{target}.{language}"
 SEEDS = 5  # an exact permutation test of fewer runs cannot find p < 0.05 after correction
@@ -171,7 +172,7 @@ def write_study(found: Recommendation, into: Path) -> Path:
         if source.held_out < _MIN_HELD_OUT:
             name, needed = f"{source.path.name} and {target.path.name}", int(_MIN_HELD_OUT / _HELD_OUT_SHARE)
             raise SettingsError(f"{name}: {source.lines:,} pairs; a study holds out 5 %, and needs at least {needed:,}")
-    must_be_replaceable(into, STUDY, "study")
+    must_be_replaceable(into, STUDY, "study", CONTENTS)
     with atomic_folder(into) as partial:
         _write_text(found, partial)
         (partial / RECIPE_FILE).write_text("\n".join(_recipe_lines(found)) + "\n", encoding="utf-8")

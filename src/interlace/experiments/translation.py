@@ -25,9 +25,10 @@ import numpy as np
 from pydantic import Field, field_validator
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
-from interlace.core.files import atomic_folder, must_be_replaceable
+from interlace.core.files import atomic_folder, check_contents, must_be_replaceable
 from interlace.core.json_files import read_json, write_json
 from interlace.core.names import file_in
+from interlace.core.outputs import is_stream
 from interlace.core.progress import Progress, no_progress
 from interlace.core.settings import Settings
 from interlace.data.cache import content_key
@@ -151,14 +152,18 @@ def _kept(path: Path | None, lines: int) -> list[LineTranslation]:
 def kept_windows(output: Path | None) -> Iterator[Path | None]:
     """Yield the folder beside an output in which translated windows are kept until the output is finished.
 
-    So the same command resumes after an interruption. Without an output there is none.
+    So the same command resumes after an interruption. Without an output, or if it is a pipe or a device, there is none.
+    Raise a DataError if the folder holds other files.
     """
-    folder = None if output is None else output.with_name(f".{output.name}.windows")
-    if folder is not None and folder.is_dir():
+    if output is None or is_stream(output):
+        yield None
+        return
+    folder = output.with_name(f".{output.name}.windows")
+    if folder.is_dir():
+        check_contents(folder, ["*.json"], "translations of an interrupted command")
         log.info("%s: using the translations of an interrupted command", output)
     yield folder
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(frozen=True)
@@ -267,7 +272,7 @@ def back_translate(
     settings: of translation and filters. progress: called with a description, the number of lines done and the total.
     Raise a DataError if no pair is left, or the folder holds other files.
     """
-    must_be_replaceable(into, BACK_TRANSLATED, "corpus of back-translations")
+    must_be_replaceable(into, BACK_TRANSLATED, "corpus of back-translations", ["train.*"])
     source, target = translator.translator.source, translator.translator.target
     counts: Counter[str] = Counter(pairs=0)
     chain = FilterChain(build_filters(settings.filters))

@@ -17,7 +17,7 @@ from interlace.core.json_files import read_json
 from interlace.data.tokenizer_files import without_code
 from interlace.data.vocab import Vocab
 from interlace.models.attention import attention_arguments
-from interlace.models.checkpoint_files import CONFIG, quiet, write_config
+from interlace.models.checkpoint_files import CHECKPOINT_FILES, CONFIG, quiet, write_config
 from interlace.models.families import Traits, VocabularyHead, family_of, traits_of
 from interlace.models.languages import FOLDED_KEY, fold_weights
 
@@ -128,7 +128,7 @@ class Backbone(nn.Module):
         fold_language: the language that callers without language ids get. It must have an embedding.
         dtype: data type of the floating-point weights on disk.
         """
-        must_be_replaceable(folder, CONFIG, "checkpoint")
+        must_be_replaceable(folder, CONFIG, "checkpoint", CHECKPOINT_FILES)
         try:
             with atomic_folder(folder) as partial:
                 self._write(partial, vocab, fold_language, dtype)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
+CHECKPOINT_FILES = ("*.json", "*.safetensors", "README.md")  # patterns of all that we write into a checkpoint's folder
 
 
 def find_checkpoint(start: str | Path) -> Path:

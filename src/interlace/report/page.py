@@ -12,7 +12,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from interlace.core.errors import DataError
-from interlace.core.files import atomic
+from interlace.core.outputs import is_stream, output_file
 from interlace.report import svg
 from interlace.report.runs import Run, all_scores, first_of_each, read_runs
 from interlace.report.score_tables import TaskScores, summary_table, task_scores, verdict
@@ -22,6 +22,7 @@ from interlace.report.text import BLEU, language_name, language_names, render, s
 from interlace.scores import ScoreTable
 
 log = logging.getLogger(__name__)
+_GENERATOR = b'<meta name="generator" content="interlace">'  # of the page's template
 
 
 def read_scores(runs: Sequence[Path | str]) -> ScoreTable:
@@ -32,21 +33,31 @@ def read_scores(runs: Sequence[Path | str]) -> ScoreTable:
 def write_report(runs: Sequence[Path], into: Path, baseline: str = "") -> Path:
     """Write an HTML page about run folders to the file `into`, and return it; `baseline` as in `read_runs`.
 
-    The figures are also written as SVG to a folder with the name of the page (`report/` for `report.html`).
+    The figures are also written as SVG to a folder beside the page (`report-figures/` for `report.html`), unless the
+    page is written to a pipe or a device.
     Raise a DataError if one is no run folder or damaged, or the page cannot be written.
     """
     read = read_runs(runs, baseline)
     sections = sections_of(read)
     if into.is_dir():
         raise DataError(f"{into}: is a folder; name the file of the report, for instance {into / 'report.html'}")
-    folder = into.with_suffix("") if into.suffix else into.with_name(f"{into.name}-figures")
+    folder = into.with_name(f"{into.stem}-figures")
+    figures = {section.anchor: section.figures for section in sections if section.figures}
     try:
-        with atomic(into) as partial:
+        svg.check_figures_folder(folder)
+        with output_file(into) as partial:
             partial.write_text(_page(read, sections), encoding="utf-8")
-        svg.write_figures({section.anchor: section.figures for section in sections if section.figures}, folder)
+        if not is_stream(into):
+            svg.write_figures(figures, folder)
     except OSError as error:
         raise DataError(f"{error.filename or into}: cannot be written: {error.strerror or error}") from None
     return into
+
+
+def is_report(path: Path) -> bool:
+    """Return whether a file is a report page, which another one may replace."""
+    with path.open("rb") as file:
+        return _GENERATOR in file.read(1000)
 
 
 def _page(runs: Sequence[Run], sections: Sequence[Section]) -> str:

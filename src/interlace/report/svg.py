@@ -16,7 +16,7 @@ from pathlib import Path
 from markupsafe import Markup, escape
 
 from interlace.core.errors import SettingsError
-from interlace.core.files import atomic
+from interlace.core.files import atomic, atomic_folder, must_be_replaceable
 
 STYLES = 8  # colours, markers and dashes before they repeat
 _DASHES = ("5 3", "", "1.5 3", "9 3 2 3", "3 2", "12 4", "2 2 6 2", "7 7")
@@ -32,6 +32,7 @@ _SHAPES = (  # outlines within [-1, 1], and whether they are filled: neighbours 
 )
 _FONTS = '"Noto Sans", "DejaVu Sans", "Segoe UI", Helvetica, Arial, sans-serif'
 _MARGIN = 12.0  # of a file
+_MARK = "figures.txt"  # of a folder of figures
 
 
 def element(name: str, *children: object, **attributes: object) -> Markup:
@@ -145,18 +146,22 @@ def write_figure(drawing: Drawing, path: Path) -> None:
 
 
 def write_figures(figures: Mapping[str, Sequence[Drawing]], folder: Path) -> list[Path]:
-    """Write figures as `NAME-NUMBER.svg`, in place of those there."""
-    folder.mkdir(parents=True, exist_ok=True)
-    ours = re.compile(f"(?:{'|'.join(map(re.escape, figures))})-\\d+\\.svg")
-    for path in folder.iterdir():
-        if ours.fullmatch(path.name):
-            path.unlink()
+    """Write figures as `NAME-NUMBER.svg` into a folder, in place of an older folder of figures."""
+    check_figures_folder(folder)
     written = []
-    for name, drawings in figures.items():
-        for place, drawing in enumerate(drawings, 1):
-            written.append(folder / f"{name}-{place}.svg")
-            write_figure(drawing, written[-1])
+    with atomic_folder(folder) as partial:
+        (partial / _MARK).write_text("Figures of a report, written by interlace.\n", encoding="utf-8")
+        for name, drawings in figures.items():
+            for place, drawing in enumerate(drawings, 1):
+                file_name = f"{name}-{place}.svg"
+                write_figure(drawing, partial / file_name)
+                written.append(folder / file_name)
     return written
+
+
+def check_figures_folder(folder: Path) -> None:
+    """Reject a folder to write that is there and holds anything but figures of an older report."""
+    must_be_replaceable(folder, _MARK, "folder of figures", ["*-*.svg"])
 
 
 def text(x: float, y: float, words: object, class_: str = "", anchor: str | None = None) -> Markup:

@@ -9,7 +9,7 @@ import gzip
 import lzma
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -204,10 +204,15 @@ def write_lines(path: Path | str, lines: Iterable[str]) -> None:
 
 
 @contextmanager
-def writing(path: Path | str) -> Iterator[Callable[[Iterable[str]], None]]:
-    """Yield a function that writes a batch of lines; otherwise as `write_lines`, also its errors."""
+def writing(
+    path: Path | str, temporary: Callable[[Path], AbstractContextManager[Path]] = atomic
+) -> Iterator[Callable[[Iterable[str]], None]]:
+    """Yield a function that writes a batch of lines; otherwise as `write_lines`, also its errors.
+
+    temporary: yields the path to write, whose file becomes `path` on success.
+    """
     count = 0
-    with atomic(path) as partial, _opened(partial, "wb") as file:
+    with temporary(Path(path)) as partial, _opened(partial, "wb") as file:
 
         def write(lines: Iterable[str]) -> None:
             nonlocal count

@@ -14,9 +14,11 @@ from itertools import chain, combinations
 from pathlib import Path
 
 from pydantic import Field, field_validator
+from typing_extensions import TypedDict
 
 from interlace.core.errors import did_you_mean
 from interlace.core.files import atomic_folder, must_be_replaceable
+from interlace.core.json_files import json_record, read_json
 from interlace.core.settings import Settings
 from interlace.toy.concepts import CONCEPTS, NOUNS
 from interlace.toy.languages import LANGUAGES, PIVOT, language, links, realize
@@ -82,12 +84,20 @@ class ToyCorpus(Settings):
         return count
 
 
+@json_record
+class _Record(TypedDict):
+    """What is read of `toy.json`; counts: by the name of the file."""
+
+    counts: dict[str, int]
+
+
 def write_toy(toy: ToyCorpus, into: Path) -> None:
     """Write the files of a toy corpus into the folder `into`, which appears whole or not at all.
 
     The bytes are a pure function of the settings and `toy_version()`. Only an older toy corpus at `into` is replaced.
     """
-    must_be_replaceable(into, META, "toy corpus")
+    older: _Record = read_json(into / META, _Record, {"counts": {}})
+    must_be_replaceable(into, META, "toy corpus", older["counts"])
     with atomic_folder(into) as folder:
         writer = CorpusWriter(toy, folder)
         writer.write_all()

@@ -108,7 +108,7 @@ def save_fine_tuned(
 ) -> None:
     """Write a fine-tuned model, atomically; raise a CheckpointError if a weight is not finite."""
     check_finite_weights([*backbone.named_parameters(), *modules.named_parameters()], f"the model to write to {folder}")
-    must_be_replaceable(folder, RECORD, "fine-tuned model")
+    must_be_replaceable(folder, RECORD, "fine-tuned model", ["*"])
     traits = backbone.traits
     language = record["languages"][0]
     fold = language if prepared.language_ids and language in traits.languages else None

@@ -28,6 +28,7 @@ from interlace.cli.common.progress import watching
 from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import must_exist
 from interlace.core.json_files import json_record, read_json
+from interlace.core.outputs import Output
 from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
 from interlace.data.inspection import AUTO, reader_of_words
@@ -163,6 +164,19 @@ def linked(
 def record_path(alignments: Path) -> Path:
     """Return the file beside alignments in which `align` records how they were made."""
     return alignments.with_name(f"{alignments.name}.json")
+
+
+def record_of(alignments: Path) -> Output:
+    """Return the record beside alignments as an output, which replaces an older record only."""
+
+    def is_record(path: Path) -> bool:
+        try:
+            read_json(path, _Record)
+        except DataError:
+            return False
+        return True
+
+    return Output("--output", record_path(alignments), is_earlier=is_record, is_beside=True)
 
 
 @json_record

@@ -1,22 +1,50 @@
 """Options that several commands share, and how they are read."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from interlace.core.errors import SettingsError
+from interlace.core.outputs import Output, is_stream
 
 
-def _output_path(text: str) -> Path:
-    if not text:
-        raise typer.BadParameter("expected a path, found an empty one")
-    return Path(text)
+@dataclass(frozen=True)
+class OutputPath:
+    """Reads the path of an option that names an output, and says what `core.outputs` has to know of it.
+
+    default_is_standard: whether the output is standard output by default. beside: the other output that is written for
+    a path, under a name that is derived from it. option, kind, is_earlier: see `Output`.
+    """
+
+    option: str = "--output"
+    kind: Literal["file", "folder", "run"] = "file"
+    default_is_standard: bool = False
+    is_earlier: Callable[[Path], bool] | None = None
+    beside: Callable[[Path], Output] | None = None
+    __name__ = "path"  # of a type, in help and errors
+
+    def __call__(self, text: str) -> Path:
+        """Return the path; reject an empty one, which would be this folder."""
+        if not text:
+            raise typer.BadParameter("expected a path, found an empty one")
+        return Path(text)
+
+    def outputs(self, path: Path) -> list[Output]:
+        """Return what is written for a path."""
+        outputs = [Output(self.option, path, self.kind, self.is_earlier)]
+        if self.beside is not None and not is_stream(path):
+            outputs.append(self.beside(path))
+        return outputs
 
 
-def output(about: str) -> Any:
-    """Return the option `--output`, with its help; an empty path, which would be this folder, is an error."""
-    return typer.Option("--output", "-o", parser=_output_path, metavar="PATH", help=about)
+def output(about: str, **settings: Any) -> Any:
+    """Return an option that names an output, `--output` if no other is given; settings: of `OutputPath`."""
+    reader = OutputPath(**settings)
+    names = ["--output", "-o"] if reader.option == "--output" else [reader.option]
+    return typer.Option(*names, parser=reader, metavar="PATH", help=about)
 
 
 Changes = Annotated[
@@ -101,7 +129,8 @@ ReaderName = Annotated[
         "--reader", help="Reader, such as gold or tsv. Default: lines of two files, or `|||` in one.", metavar="NAME"
     ),
 ]
-OutputFile = Annotated[Path | None, output("Output file, gzip by suffix. Default: standard output.")]
+OUTPUT_FILE = "Output file, gzip by suffix. Default: standard output."
+OutputFile = Annotated[Path | None, output(OUTPUT_FILE, default_is_standard=True)]
 JsonSummary = Annotated[bool, typer.Option("--json", help="Print counts and scores as JSON; requires --output.")]
 ConfidenceInput = Annotated[
     Path | None,

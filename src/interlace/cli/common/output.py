@@ -18,8 +18,8 @@ from rich.markup import escape
 from interlace.cli import output, print_json, print_line
 from interlace.core.display import visible
 from interlace.core.errors import SettingsError
-from interlace.core.files import atomic
-from interlace.text.lines import writing
+from interlace.core.outputs import is_stream, open_stream, output_file
+from interlace.text.lines import plain_name, writing
 
 if TYPE_CHECKING:
     from interlace.report.tables import Table
@@ -67,13 +67,13 @@ def print_summary(into: Path | None, as_json: bool, summary: dict[str, Any]) -> 
 
 @contextmanager
 def lines_to(path: Path | None) -> Iterator[Callable[[Iterable[str]], None]]:
-    """Yield a function that writes lines to a file or standard output."""
-    if path is not None:
-        with writing(path) as write:
+    """Yield a function that writes lines to a file, a pipe or a device, or standard output."""
+    if path is not None and not (is_stream(path) and plain_name(path) == path):
+        with writing(path, output_file) as write:
             yield write
         return
-    shown = visible if sys.stdout.isatty() else str
-    with _standard_output() as file:
+    shown = visible if path is None and sys.stdout.isatty() else str
+    with _standard_output() if path is None else open_stream(path) as file:
         yield lambda lines: file.writelines(shown(line).encode("utf-8") + b"\n" for line in lines)
 
 
@@ -81,7 +81,7 @@ def lines_to(path: Path | None) -> Iterator[Callable[[Iterable[str]], None]]:
 def file_to(path: Path | None) -> Iterator[Path]:
     """Yield a path to write to; without `path`, the content is copied to standard output."""
     if path is not None:
-        with atomic(path) as partial:
+        with output_file(path) as partial:
             yield partial
         return
     with TemporaryDirectory() as folder:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -10,8 +9,6 @@ from pathlib import Path
 
 from interlace.cli.common.output import lines_to
 from interlace.cli.common.progress import watching
-from interlace.core.errors import DataError
-from interlace.core.files import must_take_a_file
 
 LINES = 2000  # of a window
 
@@ -22,15 +19,6 @@ def window_size(window: int | None, input_: Path | None) -> int:
         return window
     is_typed = input_ is None and sys.stdin.isatty()
     return 1 if is_typed else LINES
-
-
-def check_output(into: Path | None, input_: Path | None) -> None:
-    """Reject an output that is no file, or that is standard input."""
-    if into is None:
-        return
-    must_take_a_file(into)
-    if input_ is None and _is_standard_input(into):
-        raise DataError(f"{into}: is also the input; write to another file")
 
 
 @contextmanager
@@ -47,10 +35,3 @@ def windows_to(into: Path | None, what: str) -> Iterator[Callable[..., None]]:
                 show(what, done, total)
 
         yield write_window
-
-
-def _is_standard_input(path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(sys.stdin.fileno()), path.stat())
-    except (OSError, ValueError):  # no such file, or standard input has no descriptor
-        return False

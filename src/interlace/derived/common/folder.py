@@ -39,7 +39,7 @@ from interlace.text.normalization import Normalization
 from interlace.text.scripts import scripts_of
 from interlace.text.word_tokenizers import WORD_TOKENIZERS
 
-META = "meta.json"
+META = "derived.json"
 
 
 # ---- what to write ----
@@ -125,7 +125,7 @@ class Derivation:
 
 
 def write_folder(derivation: Derivation, files: Sequence[FolderFile], into: Path) -> dict[str, Any]:
-    """Write files of a derived language, and `meta.json` with the transformations; return its content."""
+    """Write files of a derived language, and `derived.json` with the transformations; return its content."""
     writer = _FolderWriter(derivation, into)
     about: dict[str, Any] = {
         "language": derivation.name,
@@ -156,7 +156,7 @@ _NOT_OURS = "not written by `interlace derive`"
 
 @json_record
 class _Derived(TypedDict):
-    """What undoing reads of `meta.json`."""
+    """What undoing reads of `derived.json`."""
 
     language: LanguageName
     of: LanguageName
@@ -183,7 +183,7 @@ def read_derivation(folder: Path) -> Derivation:
 
 
 def restore_folder(derivation: Derivation, files: Sequence[DerivedFile], into: Path, by: str) -> dict[str, Any]:
-    """Undo the transformations of files and write `meta.json`; return it. by: where the derivation was read from."""
+    """Undo the transformations of files and write `derived.json`; return it. by: where the derivation was read from."""
     writer = _FolderWriter(derivation, into)
     restored = [writer.restore(file) for file in files]
     about = {"language": derivation.of, "undone": derivation.name, "by": by, "files": restored}
@@ -463,11 +463,9 @@ def check_outputs(files: Iterable[FolderFile]) -> None:
             names[output] = what
 
 
-def check_folder(into: Path, outputs: Collection[str], read: Iterable[Path]) -> None:
-    """Reject an output that has the input, or other files than an earlier run on the same input wrote."""
-    if into.resolve() in {path.resolve().parent for path in read}:
-        raise SettingsError(f"--output {into}: contains the input files; give another folder")
-    must_be_replaceable(into, META, "folder of a derived language")
+def check_folder(into: Path, outputs: Collection[str]) -> None:
+    """Reject an output that has other files than an earlier run on the same input wrote."""
+    must_be_replaceable(into, META, "folder of a derived language", ["*"])  # as below
     there = {path.name for path in into.iterdir()} if into.is_dir() else set()
     if META in there:
         read_json(into / META, _Written, remedy=f"its {META} is of something else; give a new folder")

@@ -1,0 +1,198 @@
+"""What commands write: never over another output, an input, or a file of a run; through links; to pipes and devices."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import pytest
+
+from fuzzing import digests, invoke
+from interlace.cli import COMMANDS
+from interlace.cli.common.options import OutputPath
+from interlace.derived.common import folder as derived_folder
+from interlace.experiments import translation
+from interlace.text.lines import read_lines
+from interlace.toy import corpus as toy_corpus
+from interlace.training import run_folder
+
+
+@pytest.fixture
+def text(tmp_path, monkeypatch):
+    """A folder, which is the current one, with parallel text and its alignments."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "en").write_text("a cat\nthe dog\n")
+    (tmp_path / "de").write_text("eine Katze\nder Hund\n")
+    (tmp_path / "links").write_text("0-0 1-1\n0-0 1-1\n")
+    return tmp_path
+
+
+def fake_run(folder):
+    """Files that mark a run, and one of its model."""
+    (folder / "model").mkdir(parents=True)
+    for name in (run_folder.RECIPE, run_folder.RUN, run_folder.SCORES, "model/config.json"):
+        (folder / name).write_text("{}")
+    return folder
+
+
+def test_every_option_that_names_an_output_is_checked():
+    unchecked, checked = [], 0
+    for name in COMMANDS.names():
+        for hint in get_type_hints(COMMANDS.get(name), include_extras=True).values():
+            (info,) = get_args(hint)[1:] or [None]
+            options = {getattr(info, "default", None), *(getattr(info, "param_decls", None) or ())}
+            outputs = {"--output", "--save-model", "--figure"} | ({"--confidence"} if name == "align" else set())
+            if not options.isdisjoint(outputs):
+                unchecked += [] if isinstance(info.parser, OutputPath) else [(name, options)]
+                checked += 1
+    assert unchecked == []
+    assert checked > 15
+
+
+REJECTED = {
+    "two outputs of one name": ("align en de -o out --confidence out", "--confidence and --output"),
+    "an output below another": ("align en de -o out/links --save-model out", "--save-model and --output"),
+    "a side file of another output": ("align en de -o out --confidence out.json", "--confidence and --output"),
+    "two names of one file": ("align en de -o out --figure ./sub/../out", "same file"),
+    "a side file that is the input": ("align a.json de -o a", "a.json: is also the input"),
+    "a side file of something else": ("align en de -o mine", "mine.json: exists"),
+    "the input": ("lexicon en de links -o de", "de: is also the input"),
+    "an input behind a link": ("phrases en de links -o link-to-de", "link-to-de: is also the input"),
+    "a file of a run": ("align en de -o run/scores.json", "run (a run)"),
+    "a file of a model of a run": ("phrases en de links -o run/model/config.json", "run (a run)"),
+    "a file of a run behind a link": ("align en de -o link-to-scores", "run (a run)"),
+    "the run of a report": ("report run -o run/scores.json", "run (a run)"),
+    "the folder of a model of a run": ("toy --languages en,de --pairs 5 -o run/model", "run (a run)"),
+    "a file of a corpus": ("align en de -o toy/train.en", "toy (a toy corpus)"),
+    "a tokenizer in place of the model": ("vocab en --size 300 -o run/model", "run (a run)"),
+    "a folder": ("code-switch en de links -o run", "a folder where a file"),
+    "a file in place of a folder": ("vocab en --size 300 -o de", "a file where a folder"),
+    "a link to itself": ("project en en de links -o circle", "symbolic link to itself"),
+    "a device in place of a folder": ("vocab en --size 300 -o /dev/null", "where a folder"),
+}
+
+
+@pytest.mark.parametrize("case", REJECTED)
+def test_an_output_that_would_overwrite_something_is_rejected(text, case):
+    line, part = REJECTED[case]
+    fake_run(text / "run")
+    (text / "toy").mkdir()
+    (text / "sub").mkdir()
+    for name, content in (("toy/toy.json", "{}"), ("toy/train.en", "a\n"), ("mine.json", '{"my": "notes"}')):
+        (text / name).write_text(content)
+    (text / "a.json").write_text("a cat\nthe dog\n")
+    for name, target in (("link-to-de", "de"), ("link-to-scores", "run/scores.json"), ("circle", "circle")):
+        (text / name).symlink_to(target)
+    before = digests(text)
+    done = invoke(line.split())
+    assert (done.code, part in done.text) == (2, True), done.text + done.trace
+    assert digests(text) == before
+
+
+def test_the_files_that_mark_our_folders_are_those_that_are_written():
+    from interlace.core import outputs
+
+    marks = {name for names in (*outputs._RUNS, *outputs._CORPORA) for name in names}
+    assert marks >= {run_folder.RECIPE, run_folder.RUN, run_folder.RUN_STATE, run_folder.EVALUATION}
+    assert marks >= {toy_corpus.META, derived_folder.META, translation.BACK_TRANSLATED}
+
+
+def test_an_output_and_its_side_file_are_replaced_by_the_same_command(text):
+    for _ in range(2):
+        assert invoke("align en de -o out --confidence sure".split()).code == 0
+    assert json.loads((text / "out.json").read_text())["pairs"] == 2
+
+
+@pytest.mark.parametrize("name", ["out", "out.gz"])
+def test_an_output_that_is_a_link_keeps_the_link(text, name):
+    (text / "disk").mkdir()
+    (text / name).symlink_to("disk/target")
+    for _ in range(2):  # at first, nothing is there
+        assert invoke(f"phrases en de links -o {name}".split()).code == 0
+    assert (text / name).readlink() == Path("disk/target")
+    expected = invoke("phrases en de links -o plain".split())
+    assert expected.code == 0
+    (text / f"copy-of-{name}").write_bytes((text / "disk" / "target").read_bytes())
+    assert list(read_lines(text / f"copy-of-{name}")) == list(read_lines(text / "plain"))
+    assert {path.name for path in (text / "disk").iterdir()} == {"target"}
+
+
+def test_a_folder_that_is_a_link_keeps_the_link(text):
+    (text / "disk").mkdir()
+    (text / "vocab").symlink_to("disk/vocab")
+    for _ in range(2):
+        assert invoke("vocab en --size 300 -o vocab".split()).code == 0
+    assert (text / "vocab").is_symlink()
+    assert (text / "disk" / "vocab" / "tokenizer.json").is_file()
+
+
+COMMAND = [sys.executable, "-m", "interlace", "lexicon", "en", "de", "links"]
+ENTRIES = "Katze"
+
+
+@pytest.mark.parametrize("name", ["stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_standard_output_by_its_other_names_is_written_at_its_position(text, name):
+    (text / "stdout").symlink_to("/proc/self/fd/1")  # as /dev/stdout is, which a fault would replace
+    (text / "result").write_text("before\n")
+    with (text / "result").open("a") as result:
+        subprocess.run([*COMMAND, "-o", name], stdout=result, check=True)
+    first, *entries = (text / "result").read_text().splitlines()
+    assert (first, len(entries)) == ("before", 4)
+    assert (text / "stdout").readlink() == Path("/proc/self/fd/1")
+
+
+def test_a_pipe_and_standard_error_are_written_to(text):
+    os.mkfifo(text / "pipe")
+    received = []
+    reader = threading.Thread(target=lambda: received.append((text / "pipe").read_text()), daemon=True)
+    reader.start()
+    assert invoke("lexicon en de links -o pipe".split()).code == 0
+    reader.join(20)
+    assert ENTRIES in received[0]
+    assert (text / "pipe").is_fifo()
+    (text / "stderr").symlink_to("/proc/self/fd/2")  # as /dev/stderr is
+    done = subprocess.run([*COMMAND, "-o", "stderr"], capture_output=True, text=True, check=True)
+    assert ENTRIES in done.stderr
+    assert (text / "stderr").is_symlink()
+
+
+@pytest.mark.parametrize("name", ["/dev/null", "/dev/fd/77"])
+def test_a_device_is_written_to_and_a_closed_file_named(text, name):
+    done = invoke(["align", "en", "de", "-o", name, "--confidence", name])
+    if name == "/dev/null":
+        assert done.code == 0
+        assert Path(name).is_char_device()
+    else:
+        assert (done.code, name in done.text) == (2, True)
+    assert not Path(f"{name}.json").exists()
+
+
+def test_standard_output_that_is_an_input_or_another_output_is_rejected(text):
+    with (text / "both").open("w") as both:
+        command = [*COMMAND[:3], "align", "en", "de", "--confidence", "both"]
+        done = subprocess.run(command, stdout=both, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, "both: is also standard output" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("command", "mark"),
+    [
+        ("vocab en --size 300", "tokenizer.json"),
+        ("toy --languages en,de --pairs 5", "toy.json"),
+        ("derive en --transformations invert", "derived.json"),
+        ("align en de --save-model", "aligner.json"),
+    ],
+)
+def test_a_folder_with_files_of_others_is_not_replaced(text, command, mark):
+    line = [*command.split(), "out"] if command.endswith("model") else [*command.split(), "-o", "out"]
+    assert invoke(line).code == 0
+    assert invoke(line).code == 0
+    assert (text / "out" / mark).is_file()
+    (text / "out" / "notes").mkdir()
+    (text / "out" / "notes" / "mine.en").write_text("kept")
+    done = invoke(line)
+    assert (done.code, "deleted" in done.text) == (2, True), done.text
+    assert (text / "out" / "notes" / "mine.en").read_text() == "kept"

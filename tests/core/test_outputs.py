@@ -1,0 +1,45 @@
+"""Regular files of a folder: what may be copied or published."""
+
+import os
+
+import pytest
+
+from interlace.core.errors import DataError
+from interlace.core.outputs import copy_files, regular_files
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "model" / "decoder").mkdir(parents=True)
+    (tmp_path / "model" / "config.json").write_text("{}")
+    (tmp_path / "model" / "decoder" / "config.json").symlink_to("../config.json")
+    (tmp_path / "secret").write_text("x")
+    return tmp_path / "model"
+
+
+def test_files_and_links_inside_of_the_folder_are_copied(folder, tmp_path):
+    (tmp_path / "link").symlink_to(folder)
+    assert [str(path.relative_to(folder)) for path in regular_files(folder)] == ["config.json", "decoder/config.json"]
+    copy_files(tmp_path / "link", tmp_path / "copy")
+    assert (tmp_path / "copy" / "decoder" / "config.json").read_text() == "{}"
+    assert not (tmp_path / "copy" / "decoder" / "config.json").is_symlink()
+    assert regular_files(tmp_path / "missing") == []
+
+
+SPECIAL = {
+    "a link to a file outside": lambda path: path.symlink_to("../../secret"),
+    "a link by an absolute path": lambda path: path.symlink_to("/etc/passwd"),
+    "a link to a device": lambda path: path.symlink_to("/dev/zero"),
+    "a link to a folder outside": lambda path: path.symlink_to("../.."),
+    "a link to a folder inside": lambda path: path.symlink_to("../decoder"),
+    "a link to nothing": lambda path: path.symlink_to("missing"),
+    "a link to itself": lambda path: path.symlink_to(path.name),
+    "a pipe": os.mkfifo,
+}
+
+
+@pytest.mark.parametrize("kind", SPECIAL)
+def test_what_is_no_file_of_the_folder_is_named(folder, kind):
+    SPECIAL[kind](folder / "decoder" / "strange")
+    with pytest.raises(DataError, match=f"{folder}/decoder/strange: "):
+        regular_files(folder)
