@@ -115,6 +115,7 @@ def exit_code(error: BaseException) -> int | None:
 _FIRST = 5.0  # seconds in which the first process can report an error of all processes, and finish what it writes
 _NO_MEMORY = re.compile("MemoryError|OutOfMemory|out of memory|not enough memory|can't allocate memory|bad_alloc")
 _LIBRARIES = {"json", "tomllib", "pyarrow", "safetensors", "tokenizers", "transformers", "huggingface_hub", "zipfile"}
+_LIBRARIES |= {"pyo3_runtime"}  # where a library in Rust panics
 
 
 def _first(error: BaseException) -> str:

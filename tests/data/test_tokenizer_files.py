@@ -53,6 +53,26 @@ def test_padding_and_truncation_are_removed_before_the_first_use(tmp_path, strat
     )
 
 
+BACKTRACKING = {"Regex": "(a+)+$"}
+SPLIT = {"type": "Split", "pattern": BACKTRACKING, "behavior": "Isolated", "invert": False}
+REPLACE = {"type": "Replace", "pattern": BACKTRACKING, "content": "b"}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"pre_tokenizer": SPLIT},
+        {"normalizer": REPLACE},
+        {"decoder": {"type": "Sequence", "decoders": [{"type": "Fuse"}, REPLACE]}},
+    ],
+)
+def test_a_regular_expression_that_the_library_gives_up_is_an_error(tmp_path, parts):
+    vocab = Vocab.load(changed_tokenizer(tmp_path / "t", **parts))
+    long = [vocab.tokenizer.token_to_id("a")] * 100 + [vocab.tokenizer.token_to_id("t")]
+    with pytest.raises(DataError, match=r"fails on this text: Onig: .*; see the regular expressions"):
+        vocab.decode(long) if "decoder" in parts else vocab.encode(["b", f"{'a' * 100}!"])
+
+
 DOUBLE = {"type": "Replace", "pattern": {"Regex": "."}, "content": "xx"}
 
 

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from interlace.core.ragged import Ragged
 from interlace.data import Sentences
+from interlace.data.tokenizer_files import tokenizer_errors
 from interlace.text import Text, check_lines
 from interlace.text.scripts import is_unspaced
 from interlace.text.word_tokenizers import WORD_TOKENIZERS, WordTokenizer
@@ -144,7 +145,8 @@ class Encoder:
     def _encodings(self, lines: Sequence[str], *, offsets: bool) -> tuple[list[Encoding], Ragged]:
         """Return the encodings of lines and their ids; without `offsets`, those are undefined, which is faster."""
         encode = self.tokenizer.encode_batch if offsets else self.tokenizer.encode_batch_fast
-        encodings = encode(lines, add_special_tokens=False)
+        with tokenizer_errors():
+            encodings = encode(lines, add_special_tokens=False)
         ids = _ids(encodings)
         if not self._matching_ids:
             return encodings, ids

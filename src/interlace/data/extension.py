@@ -31,6 +31,7 @@ from tokenizers import Encoding, Tokenizer
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
 from interlace.data.encoding import BYTES
+from interlace.data.tokenizer_files import tokenizer_errors
 from interlace.data.tokenizer_training import sample_lines
 from interlace.data.vocab import Extension, Vocab
 
@@ -117,7 +118,8 @@ def _encoded(tokenizer: Tokenizer, words: Counter[str]) -> Iterator[tuple[str, i
     every = list(words)
     for first in range(0, len(every), _ENCODED_AT_ONCE):
         chunk = every[first : first + _ENCODED_AT_ONCE]
-        found = tokenizer.encode_batch([_CONTEXT + word for word in chunk], add_special_tokens=False)
+        with tokenizer_errors():
+            found = tokenizer.encode_batch([_CONTEXT + word for word in chunk], add_special_tokens=False)
         for word, encoding in zip(chunk, found, strict=True):
             yield word, words[word], encoding
 

@@ -152,6 +152,19 @@ def _read_tokenizer(path: Path) -> Tokenizer:
     return tokenizer
 
 
+@contextmanager
+def tokenizer_errors() -> Iterator[None]:
+    """Convert what the Rust library raises for text: plain Exception, and where it panics a BaseException."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error) is not Exception and type(error).__name__ != "PanicException":
+            raise
+        reason = str(error).partition("\n")[0]
+        message = f"the tokenizer fails on this text: {reason}; see the regular expressions of its {_FILE}"
+        raise DataError(message) from error
+
+
 _SAMPLE = "The cat's 2 dogs: naïve ÉTÉ, q vw xyz jk; Москва 日本語 हिन्दी عربي "
 _MAX_GROWTH = 8
 

@@ -24,7 +24,7 @@ from interlace.core.json_files import json_record, read_json
 from interlace.core.ragged import Ragged
 from interlace.data import PairLayout
 from interlace.data.encoding import BYTES, Encoder
-from interlace.data.tokenizer_files import find_tokenizer, role_config, special_tokens
+from interlace.data.tokenizer_files import find_tokenizer, role_config, special_tokens, tokenizer_errors
 from interlace.data.tokenizer_training import ROLES, TokenizerKind, normalization_steps, sample_lines, train_tokenizer
 from interlace.text.normalization import Normalization
 
@@ -274,7 +274,8 @@ class Vocab(Encoder):
 
     def decode(self, ids: Iterable[int] | NDArray[Any]) -> str:
         """Return the text of subwords without special tokens."""
-        text: str = self.tokenizer.decode([int(number) for number in ids], skip_special_tokens=True)
+        with tokenizer_errors():
+            text: str = self.tokenizer.decode([int(number) for number in ids], skip_special_tokens=True)
         return text
 
     def _id(self, role: str) -> int:

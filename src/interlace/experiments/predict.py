@@ -177,7 +177,9 @@ class Predictor:
         missing = int((predicted.flat < 0).sum())
         notes = {
             "words without a tag: beyond the maximum length, or without subwords": missing,
-            "lines with a tab, though a line is a sentence, not a word and its tag": sum("\t" in line for line in lines),
+            "lines with a tab, though a line is a sentence, not a word and its tag": sum(
+                "\t" in line for line in lines
+            ),
         }
         return Predictions(out, len(lines), notes)
 

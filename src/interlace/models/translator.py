@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from interlace.core.errors import SettingsError
 from interlace.core.ragged import Ragged
+from interlace.data.tokenizer_files import tokenizer_errors
 from interlace.data.vocab import Vocab
 from interlace.models import search as beam_search
 from interlace.models.seq2seq import Seq2Seq
@@ -172,7 +173,8 @@ class Translator:
         """Yield the best hypothesis of each piece as text."""
         skip = not self.settings.allow_unk  # the only special token that can occur
         ids = [row.tolist() for row in found.ranked()]
-        texts = self.vocab.tokenizer.decode_batch(ids, skip_special_tokens=skip)
+        with tokenizer_errors():
+            texts = self.vocab.tokenizer.decode_batch(ids, skip_special_tokens=skip)
         for text, row, logprob, limit in zip(texts, ids, found.logprobs[:, 0].tolist(), limits.tolist(), strict=True):
             line, length = " ".join(text.split("\n")).strip(), len(row) + 1
             score = logprob / length**self.settings.length_penalty
