@@ -11,11 +11,13 @@ A file that describes several rows of a table holds what they share, and one tab
 `FILE:short` then names the first row. Sections of a variant merge into the file key by key.
 """
 
+import copy
 import os
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +86,7 @@ class ConfigStore:
         by `":NAME"`. Its sections are merged key by key, except those in `whole`, which are replaced.
         Raise a SettingsError if it is no valid TOML or extends itself.
         """
-        return self._read(self.find(name, folder), ())
+        return copy.deepcopy(self._read(self.find(name, folder), ()))
 
     def _read(self, file: ConfigFile, chain: tuple[str, ...]) -> dict[str, Any]:
         label = str(ConfigFile(file.path.resolve(), file.variant))
@@ -92,7 +94,7 @@ class ConfigStore:
             circle = " > ".join(re.sub(r".*/", "", entry) for entry in (*chain, label))
             raise SettingsError(f"{file}: 'extends' is circular: {circle}")
         data = self._load(file.path)
-        variants = data.pop("variants", {})
+        variants = data.get("variants", {})
         if file.variant:
             own = dict(variants[file.variant])
             sibling = own.pop("extends", "")
@@ -103,14 +105,15 @@ class ConfigStore:
                 file.path.relative_to(self.folder) if file.path.is_relative_to(self.folder) else Path(file.path.name)
             )
             return self._merged(base, {"name": "-".join([*shipped.with_suffix("").parts, file.variant]), **own})
+        settings = {key: value for key, value in data.items() if key not in {"variants", "extends"}}
         if "extends" not in data:
-            return data
-        extended = data.pop("extends")
+            return settings
+        extended = data["extends"]
         if not isinstance(extended, str):
             raise SettingsError(f"{file}: extends: expected the name of a {self.kind}, found {extended!r}")
         if "name" not in data and not variants:
             raise SettingsError(f"{file}: a {self.kind} that extends another needs its own name")
-        return self._merged(self._read(self.find(extended, file.path.parent, shared=True), (*chain, label)), data)
+        return self._merged(self._read(self.find(extended, file.path.parent, shared=True), (*chain, label)), settings)
 
     def _merged(self, base: dict[str, Any], data: dict[str, Any]) -> dict[str, Any]:
         return merged({key: value for key, value in base.items() if key not in self.whole or key not in data}, data)
@@ -131,7 +134,8 @@ class ConfigStore:
         return [name for name in data.get("variants", {}) if not name.startswith("_")]
 
     def _load(self, path: Path) -> dict[str, Any]:
-        parse = parse_json if path.suffix == ".json" else parse_toml
+        """Return the settings of a file, which callers must not change: parsed files are shared."""
+        parse = parse_json if path.suffix == ".json" else _parse_toml
         data = read_limited(path, parse, SettingsError, f"not a valid {self.kind}")
         if not isinstance(data, dict):
             raise SettingsError(f"{path}: not a valid {self.kind}: expected a table of settings")
@@ -161,6 +165,12 @@ class ConfigStore:
         if any(key.endswith(f".{end}") for end in self.checkpoints) and Path(path).exists():
             return path
         return value
+
+
+@lru_cache(maxsize=256)
+def _parse_toml(content: bytes) -> dict[str, Any]:
+    """Return the parsed TOML; cached, because the shipped files are read again for each recipe that extends them."""
+    return parse_toml(content)
 
 
 _KEY = re.compile(r'"([^"]*)"|([^."]+)')  # the parts of `a.b."c.d"`

@@ -197,8 +197,12 @@ def paper(name: str) -> PublishedPaper:
 
 def rows(task: str = "", system: str = "") -> list[PublishedRow]:
     """Return the rows of all papers, or those of a task and of a system."""
-    every = (row for name in papers() for row in paper(name).rows())
-    return [row for row in every if task in {"", row.table.task} and system in {"", row.system}]
+    return [row for row in _all_rows() if task in {"", row.table.task} and system in {"", row.system}]
+
+
+@cache
+def _all_rows() -> tuple[PublishedRow, ...]:
+    return tuple(row for name in papers() for row in paper(name).rows())
 
 
 def find_rows(
