@@ -297,9 +297,9 @@ def test_a_dry_run_reports_unused_languages_existing_files_and_unset_variables(r
     write_lines(root / "text/train.en_x.txt", ["by hand"])
     assert ["train.en_x.txt exists already" in told for told in problems(recipe(root))] == [True]
     syntax = {"derived.en_x.settings.syntax": "{}"}
-    asked = read_recipe("derived/toy:mlm", {"derived.en_x.of": "fr"} | syntax)
+    asked = read_recipe("derived/toy:mlm", TOY | {"derived.en_x.of": "fr"} | syntax)
     assert problems(asked) == ["derived.en_x.of: the toy corpus has en, es, not 'fr'"]
-    asked = read_recipe("derived/toy:mlm", {"derived.en_x.transformations": "syntax"} | syntax)
+    asked = read_recipe("derived/toy:mlm", TOY | {"derived.en_x.transformations": "syntax"} | syntax)
     assert ["needs a treebank" in told for told in problems(asked)] == [True]
     monkeypatch.delenv("SOME_DATA", raising=False)
     asked = recipe(root).model_copy(update={"data_root": "$SOME_DATA"})

@@ -45,10 +45,9 @@ class Registry(Generic[T]):
 
     def own_names(self) -> set[str]:
         """Return the names of the entries in the package itself."""
-        folder = importlib.util.find_spec(self.package)
-        paths = list(folder.submodule_search_locations or []) if folder else []
-        modules = (module.name for module in pkgutil.iter_modules(paths))
-        return {name for name in modules if name != SHARED and not name.startswith("_")}
+        spec = importlib.util.find_spec(self.package)
+        folders = tuple(spec.submodule_search_locations or []) if spec else ()
+        return {name for name in _module_names(folders) if name != SHARED and not name.startswith("_")}
 
     def get(self, name: str) -> Any:
         """Return the class (or function) of an entry; raise a SettingsError if there is no such entry."""
@@ -94,6 +93,12 @@ class Registry(Generic[T]):
 
     def _entry_points(self) -> dict[str, str]:
         return _installed_plugins(f"interlace.{self.name}")
+
+
+@cache
+def _module_names(folders: tuple[str, ...]) -> list[str]:
+    """Return the names of the modules in these folders; cached, because each name in a recipe is looked up there."""
+    return [module.name for module in pkgutil.iter_modules(folders)]
 
 
 @cache
