@@ -1,5 +1,6 @@
 """What all tests share: no network, no writing outside temporary folders, one thread, and where real data stands."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -17,6 +18,12 @@ os.environ["TOKENIZERS_PARALLELISM"] = "false"
 settings.register_profile("steady", deadline=None, derandomize=True, database=None)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile("steady")
+
+
+def pytest_collection_finish():
+    """Keep what lives as long as the tests out of garbage collections, of which `free_memory` of accelerate is one."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
