@@ -6,22 +6,26 @@ import textwrap
 import pytest
 
 from interlace.experiments.studies import running
+from toy_settings import TOY
 
-STUDY = """
+SMALL = "".join(f"set.{key} = {value}\n" for key, value in TOY.items())
+STUDY = f"""
 name = "grid"
 baseline = "a"
 seeds = [0, 1]
 set.train.threads = 1
 set.evaluate.tasks.retrieval.targets = ["en", "de", "es"]
-set.evaluate.tasks.retrieval.files = "text/dev.{language}.txt"  # is there for the source too
+set.evaluate.tasks.retrieval.files = "text/dev.{{language}}.txt"  # is there for the source too
 set.evaluate.tasks.pos.targets = ["de", "es"]
 evaluate.tasks = ["retrieval"]
 evaluate.seeds = 1
 [systems.a]
 recipe = "tiny/mlm"
+{SMALL}
 [systems.b]
 recipe = "tiny/mlm-tlm"
 label = "B"
+{SMALL}
 """
 
 STAND_IN = '''

@@ -54,7 +54,8 @@ def test_changed_files_are_scored_again(evaluations, tmp_path, path):
 
 def test_retrained_shared_model_is_scored_again(grid, tmp_path):
     """Two systems with one pre-training: the second scores the first one's model."""
-    changes = {"seeds": "[0]", "systems.b": '{recipe = "tiny/mlm", set = {evaluate.tasks.retrieval.layer = 1}}'}
+    second = {"systems.b.recipe": "tiny/mlm", "systems.b.set.evaluate.tasks.retrieval.layer": "1"}
+    changes = {"seeds": "[0]", **second}
 
     def call():
         assert run_study(*read_study(str(grid), changes), tmp_path / "out").failed == {}
