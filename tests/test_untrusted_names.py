@@ -22,7 +22,7 @@ from interlace.experiments.mixing import write_dictionaries
 from interlace.experiments.recipe import Recipe
 from interlace.experiments.studies import Study
 from interlace.experiments.studies.folder import StudyFolder
-from interlace.experiments.studies.running import _Runner
+from interlace.experiments.studies.running import run_logged
 from interlace.objectives.common.dictionaries import Dictionary
 from interlace.text.lines import write_lines
 from interlace.training.run_folder import append_line, locked
@@ -140,7 +140,7 @@ def test_a_link_in_place_of_word_vectors_is_replaced(tmp_path):
 GROWING = {
     ".lock": lambda folder: locked(folder).__enter__(),
     "metrics.jsonl": lambda folder: append_line(folder / "metrics.jsonl", {"step": 1}),
-    "log.txt": lambda folder: _Runner._run_command(None, ["list"], folder / "log.txt", 0),
+    "log.txt": lambda folder: run_logged(["list"], folder / "log.txt", print),
     f"thing/.{folder_of('thing', {}).name}.lock": lambda _: cached("thing", {}, lambda into: None),
 }
 

@@ -69,7 +69,7 @@ def test_reports_failed_cells_and_resumes(two, python, monkeypatch):
     monkeypatch.setattr(running.sys, "executable", python)
     for language in ("en", "xx"):
         (two / f"more.{language}").write_bytes(b"\xff\n")
-    command = (two / "two.toml", "--output", two / "out", "--jobs", "2")
+    command = (two / "two.toml", "--output", two / "out")
     done = called(*command)
     assert done.exit_code == 1
     assert "whole" in done.stdout

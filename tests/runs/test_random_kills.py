@@ -59,7 +59,7 @@ COMMANDS = {  # what is to be made is {out}, other names are files of the fixtur
     "pretrain": [*INTERLACE, "pretrain", "tiny/mlm-tlm", "--output", "{out}", *SETS],
     "pretrain, two processes": [*TORCHRUN, "pretrain", "tiny/mlm-tlm", "--output", "{out}", *SETS],
     "evaluate": [*INTERLACE, "evaluate", "{trained}", "--tasks", "pos", "--output", "{out}"],
-    "study": [*INTERLACE, "study", "{study}", "--jobs", "2", "--output", "{out}"],
+    "study": [*INTERLACE, "study", "{study}", "--output", "{out}"],
 }  # fmt: skip
 DATE = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*")  # in a model card
 TIMES = re.compile(r"seconds|waited|tflops|peak_share|memory|speed|finished|started|^run$|^processes$")  # keys

@@ -11,20 +11,15 @@ from interlace.cli import Code, load_plugins, notes, output, print_json, print_l
 from interlace.cli.common import options
 from interlace.cli.common.options import parse_changes
 from interlace.cli.common.output import print_rows, print_table
-from interlace.cli.common.progress import resume_hint, watching
+from interlace.cli.common.progress import resume_hint
 
 if TYPE_CHECKING:
     from interlace.experiments.studies import Study
-    from interlace.experiments.studies.running import StudyProgress
 
 
 def study(
     name: Annotated[str, typer.Argument(metavar="STUDY", help="A TOML file, or a shipped study such as tiny/quick.")],
     into: Annotated[Path | None, options.output("Folder of the study. Optional with --dry-run.", kind="run")] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option("--jobs", min=1, help="Parallel cells. Default: one per GPU, or by the number of cores."),
-    ] = None,
     only: Annotated[str, typer.Option("--only", help="Pattern of cell or system names, such as 'alm*'.")] = "*",
     put_aside: Annotated[
         bool, typer.Option("--archive", help="Move cells that ran with other settings to aside/, and rerun them.")
@@ -39,7 +34,10 @@ def study(
     code: Code = [],
     as_json: Annotated[bool, typer.Option("--json", help="Print the comparisons, or the cells, as JSON.")] = False,
 ) -> None:
-    """Run all unfinished cells (system and seed) of a study and compare its systems; rerun the command to resume."""
+    """Run all unfinished cells (system and seed) of a study and compare its systems; rerun the command to resume.
+
+    Cells run one after the other; several of the same command, on one or several machines, share them.
+    """
     load_plugins(code)
     from interlace.core.errors import SettingsError
     from interlace.experiments.studies import read_study
@@ -50,17 +48,17 @@ def study(
         return
     if into is None:
         raise SettingsError("--output FOLDER is missing; or --dry-run to list the cells")
+    from interlace.experiments.studies.folder import StudyFolder
     from interlace.experiments.studies.running import run_study
 
-    with resume_hint(), watching() as show:
+    def show_output(text: str) -> None:
+        if text:
+            print_line(text.rstrip("\n"), notes)
 
-        def on_progress(now: StudyProgress) -> None:
-            show(read.name, now.done, now.total, describe(now))
-
-        outcome = run_study(
-            read, folder, into, jobs=jobs, only=only, put_aside=put_aside, code=code, on_progress=on_progress
-        )
-    _show(read, folder, into, as_json=as_json)
+    with resume_hint():
+        outcome = run_study(read, folder, into, only=only, put_aside=put_aside, code=code, show_output=show_output)
+        with StudyFolder(into).lock():
+            _show(read, folder, into, as_json=as_json)
     if outcome.failed:
         total = len(outcome.cells)
         print_line(f"{len(outcome.failed)} of {total} cells failed; their logs are in {into / 'cells'}:", notes)
@@ -72,7 +70,7 @@ def study(
 def _list(read: Study, folder: Path, into: Path | None, only: str, *, as_json: bool) -> None:
     from interlace.experiments.studies import cells_of, matching
     from interlace.experiments.studies.folder import StudyFolder
-    from interlace.experiments.studies.running import missing_of_cells, resources_for
+    from interlace.experiments.studies.running import missing_of_cells
 
     cells = matching(cells_of(read, folder), only)
     rows: list[dict[str, Any]] = [
@@ -93,7 +91,7 @@ def _list(read: Study, folder: Path, into: Path | None, only: str, *, as_json: b
         print_json(rows)
     else:
         print_rows(rows, ("cell", "recipe", "model of", "tasks", "fine-tunings", "state"))
-        print_line(f"{len(cells)} cells; by default {resources_for(cells)}", notes)
+        print_line(f"{len(cells)} cells", notes)
     for message, systems in missing.items():
         print_line(f"note: {', '.join(systems)} cannot run: {message}", notes)
 
@@ -125,10 +123,3 @@ def _show(read: Study, folder: Path, into: Path, *, as_json: bool) -> None:
         return
     if not as_json:
         print_line(f"report: {page}")
-
-
-def describe(now: StudyProgress) -> str:
-    """Return the state of a study: `running alm,seed=0; 1 failed`."""
-    parts = [f"running {', '.join(now.running)}"] if now.running else []
-    parts += [f"{len(now.failed)} failed"] if now.failed else []
-    return "; ".join(parts)

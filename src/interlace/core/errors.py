@@ -36,6 +36,10 @@ class RunError(InterlaceError):
     """A run folder cannot be used, for example because another process has locked it."""
 
 
+class LockedError(RunError):
+    """Another process holds a lock."""
+
+
 class LostProcessError(RunError):
     """Another process of a distributed run has ended."""
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from interlace.core.errors import DataError, InterlaceError, did_you_mean
+from interlace.core.errors import DataError, InterlaceError, LockedError, did_you_mean
 
 log = logging.getLogger(__name__)
 
@@ -136,18 +136,22 @@ def open_no_link(path: Path, mode: str, encoding: str | None = None) -> Any:
 
 
 @contextmanager
-def file_lock(path: Path) -> Iterator[None]:
+def file_lock(path: Path, *, wait: bool = True) -> Iterator[None]:
     """Wait for a lock file and hold it, and say after a while which process has it.
 
-    On a file system without locks (some NFS), warn and go on without.
+    wait: False raises a LockedError, which names that process, instead. On a file system without locks (some NFS),
+    warn and go on without.
     """
     lock = FileLock(path)
     holder = path.with_name(f"{path.name}.holder")  # not the lock file itself, which a waiting process empties
-    try:
+    with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+    try:
         try:
-            lock.acquire(timeout=SILENT_WAIT)
+            lock.acquire(timeout=SILENT_WAIT if wait else 0)
         except Timeout:
+            if not wait:
+                raise LockedError(f"{path}: held by {_read_holder(holder)}") from None
             log.warning("%s: waiting for %s, which holds this lock", path, _read_holder(holder))
             lock.acquire()
     except OSError as error:

@@ -36,8 +36,7 @@ command, first, *rest = sys.argv[3:]
 into = pathlib.Path(rest[rest.index("--output") + 1])
 recipe = json.loads(pathlib.Path(first if command == "pretrain" else rest[rest.index("--recipe") + 1]).read_text())
 with (into / "calls.jsonl").open("a") as file:
-    kept = {key: os.environ.get(key) for key in ("OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES")}
-    file.write(json.dumps({"arguments": sys.argv[3:], **kept}) + "\\n")
+    file.write(json.dumps({"arguments": sys.argv[3:], "parent": os.getppid()}) + "\\n")
 if command == "pretrain":
     what = recipe["about"]
     if what == "refuse":
@@ -46,6 +45,8 @@ if command == "pretrain":
         sys.exit(2)
     if what == "die":
         os.kill(os.getpid(), 9)
+    if what == "nap":
+        time.sleep(0.3)
     if what == "sleep":
         (into / "asleep").touch()
         sys.stdin.read()  # closed by the study when it stops
@@ -69,6 +70,7 @@ else:
     known, path = [place(row) for row in rows], into / "scores.json"
     kept = [row for row in (json.loads(path.read_text()) if path.exists() else []) if place(row) not in known]
     path.write_text(json.dumps(kept + rows))
+    print("evaluated")
 '''
 
 

@@ -1,26 +1,30 @@
 """Studies run to their end whatever befalls single cells; `interlace` itself is a stand-in that takes no time."""
 
-import fcntl
 import json
 import os
+import re
 import signal
+import subprocess
 import threading
 import time
 
 import pytest
 
 from interlace.core.errors import RunError, SettingsError
-from interlace.experiments.studies import cells_of, read_study
+from interlace.experiments.studies import read_study, running
 from interlace.experiments.studies.folder import StudyFolder
-from interlace.experiments.studies.running import JobResources, available_gpus, resources_for, run_study
+from interlace.experiments.studies.running import run_study
+from interlace.report.study import summarize
 from toy_settings import TOY, under
 
 pytestmark = pytest.mark.usefixtures("stand_in")
 
 
 @pytest.fixture
-def run(grid, tmp_path):
+def run(grid, tmp_path, monkeypatch):
     """Runs the grid into one folder, with changes to it."""
+
+    monkeypatch.setattr(running, "POLL", 0.02)
 
     def call(changes=None, **options):
         return run_study(*read_study(str(grid), changes or {}), tmp_path / "study", **options)
@@ -46,15 +50,16 @@ def scores(tmp_path):
 
 
 def test_pretrains_and_evaluates_every_cell_once(run, tmp_path):
-    standings = []
+    output = []
     assert [cell.name for cell in run(only="b").cells] == ["b,seed=0", "b,seed=1"]
     assert calls(tmp_path, "a,seed=0") == []
-    assert run(on_progress=standings.append).failed == {}
+    assert run(show_output=output.append).failed == {}
     assert len(calls(tmp_path, "b,seed=0")) == 2  # was done before
     for cell in ("a,seed=0", "b,seed=0", "a,seed=1", "b,seed=1"):
         assert commands(tmp_path, cell) == ["pretrain", "evaluate"]
         assert told(tmp_path, cell)["state"] == "finished"
-    assert (standings[-1].done, standings[-1].total) == (4, 4)
+    assert "".join(output).count("$ interlace pretrain") == 2
+    assert "".join(output).count("evaluated\n") == 2
     run()
     assert len(calls(tmp_path, "a,seed=0")) == 2  # nothing is done twice
 
@@ -78,7 +83,7 @@ def test_results_are_tidy_tables(run, tmp_path):
 def test_failed_cell_is_retried_and_does_not_stop_others(run, tmp_path):
     killed = run({"systems.a.set.about": "die"}, only="a,seed=0").failed
     assert killed["a,seed=0"].startswith("killed by SIGKILL (out of memory?)")
-    outcome = run({"systems.a.set.about": "refuse"}, jobs=2)
+    outcome = run({"systems.a.set.about": "refuse"})
     assert outcome.failed == {f"a,seed={seed}": "error: text.en: no such file" for seed in (0, 1)}
     assert told(tmp_path, "a,seed=0")["error"] == "error: text.en: no such file"
     assert "some lines first" in (tmp_path / "study" / "cells" / "a,seed=0" / "log.txt").read_text()
@@ -88,18 +93,25 @@ def test_failed_cell_is_retried_and_does_not_stop_others(run, tmp_path):
     assert commands(tmp_path, "b,seed=0") == ["pretrain", "evaluate"]
 
 
-def test_interrupts_children_and_resumes(run, tmp_path):
+def wait_for(path):
+    deadline = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize(("number", "ending"), [(signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)])
+def test_a_stopped_study_interrupts_its_child_and_resumes(run, tmp_path, number, ending):
     def interrupt():
-        asleep = tmp_path / "study" / "cells" / "a,seed=0" / "asleep"
-        while not asleep.exists():
-            time.sleep(0.02)
-        os.kill(os.getpid(), signal.SIGTERM)
+        wait_for(tmp_path / "study" / "cells" / "a,seed=0" / "asleep")
+        os.kill(os.getpid(), number)
 
     thread = threading.Thread(target=interrupt)
     thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        run({"systems.a.set.about": "sleep"}, jobs=1)
+    with pytest.raises(ending) as end:
+        run({"systems.a.set.about": "sleep"})
     thread.join()
+    assert getattr(end.value, "code", 143) == 143
     assert (tmp_path / "study" / "cells" / "a,seed=0" / "interrupted").exists()
     assert told(tmp_path, "a,seed=0")["state"] == "stopped"
     assert not (tmp_path / "study" / "cells" / "b,seed=0").exists()
@@ -157,7 +169,7 @@ def test_results_omit_removed_languages_settings_and_systems(run, grid, tmp_path
 
 
 def test_evaluations_share_one_pretraining_run(run, tmp_path):
-    run({"axes.evaluate.tasks.retrieval.layer": "[0, 1]"}, jobs=3)
+    run({"axes.evaluate.tasks.retrieval.layer": "[0, 1]"})
     assert commands(tmp_path, "a,layer=0,seed=0") == ["pretrain", "evaluate"]
     [call] = calls(tmp_path, "a,layer=1,seed=0")
     assert call["arguments"][:2] == ["evaluate", str(tmp_path / "study" / "cells" / "a,layer=0,seed=0")]
@@ -205,32 +217,6 @@ def test_rejects_missing_checkpoints_before_running(run, tmp_path):
     assert not run(changes, only="c").failed  # what is finished needs it no more
 
 
-def test_assigns_threads_and_gpus(run, tmp_path, monkeypatch):
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,6")
-    run(jobs=2, only="*seed=0")
-    found = {calls(tmp_path, f"{system},seed=0")[0]["CUDA_VISIBLE_DEVICES"] for system in "ab"}
-    assert found == {"4", "6"}
-    assert calls(tmp_path, "a,seed=0")[0]["OMP_NUM_THREADS"] == "1"
-
-
-def test_number_of_jobs_depends_on_threads_or_gpus(grid, monkeypatch):
-    cells = cells_of(*read_study(str(grid)))
-    free = cells_of(*read_study(str(grid), {"set.train": "{}"}))
-    monkeypatch.setattr("interlace.experiments.studies.running.available_cores", lambda: 8)
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert available_gpus() == ()
-    monkeypatch.setenv("OMP_NUM_THREADS", "2")
-    assert resources_for(cells) == JobResources(8, 1)
-    assert resources_for(free) == JobResources(4, 2)
-    assert resources_for(free, 3) == JobResources(3, 2)
-    monkeypatch.delenv("OMP_NUM_THREADS")
-    assert resources_for(free) == JobResources(1, 8)
-    assert resources_for(free, 3) == JobResources(3, 2)
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,GPU-5f")
-    assert resources_for(free) == JobResources(2, 4, ("0", "GPU-5f"))
-    assert [resources_for(free).environment(slot)["CUDA_VISIBLE_DEVICES"] for slot in range(3)] == ["0", "GPU-5f", "0"]
-
-
 @pytest.mark.parametrize("name", ["recipe.json", "cells", "results.json"])
 def test_rejects_folders_with_other_files(run, tmp_path, name):
     place = tmp_path / "study" / name
@@ -242,14 +228,10 @@ def test_rejects_folders_with_other_files(run, tmp_path, name):
     assert not (tmp_path / "study" / "study.json").exists()
 
 
-def test_folder_is_locked_to_one_study_and_process(run, tmp_path):
+def test_a_folder_holds_one_study(run):
     run()
     with pytest.raises(RunError, match=r"holds study 'grid', not 'other'; choose another folder"):
         run({"name": "other"})
-    with (tmp_path / "study" / ".lock").open("a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(RunError, match="in use by another process"):
-            run()
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", '{"seconds": 3, "training": 1'])
@@ -270,5 +252,93 @@ def test_unwritable_cell_does_not_stop_others(run, tmp_path, monkeypatch, fault)
         keep(self, cell, state)
 
     monkeypatch.setattr(StudyFolder, "write_state", fail_in_one)
-    assert run(jobs=2).failed == {"a,seed=0": str(fault)}
+    assert run().failed == {"a,seed=0": str(fault)}
     assert {row.cell for row in scores(tmp_path)} == {"b,seed=0", "a,seed=1", "b,seed=1"}
+
+
+PROCESS = """
+import sys
+from pathlib import Path
+from interlace.experiments.studies import read_study, running
+from interlace.report.study import summarize
+
+_, grid, into, about, sys.executable = sys.argv
+running.POLL = 0.02
+study, folder = read_study(grid, {"set.about": about})
+outcome = running.run_study(study, folder, Path(into))
+with running.StudyFolder(Path(into)).lock():
+    summarize(study, folder, Path(into))
+sys.exit(len(outcome.failed))
+"""
+
+
+@pytest.fixture
+def start(python, grid, tmp_path):
+    """Starts a process that runs and summarizes the grid."""
+
+    def call(about):
+        return subprocess.Popen([python, "-c", PROCESS, grid, tmp_path / "study", about, running.sys.executable])
+
+    return call
+
+
+def written_results(folder):
+    """Return the tables and comparisons, and the scores without times."""
+    texts = {path.name: path.read_text() for path in [*folder.glob("tables/*"), folder / "comparisons.json"]}
+    rows = json.loads((folder / "results.json").read_text())
+    for row in rows:
+        del row["finished"], row["evaluation_seconds"]
+    return texts, rows
+
+
+def test_two_processes_share_the_cells_and_write_the_same_results(start, grid, tmp_path):
+    processes = [start("nap"), start("nap")]
+    assert [process.wait() for process in processes] == [0, 0]
+    parents = set()
+    for cell in ("a,seed=0", "b,seed=0", "a,seed=1", "b,seed=1"):
+        assert commands(tmp_path, cell) == ["pretrain", "evaluate"]
+        parents.update(call["parent"] for call in calls(tmp_path, cell))
+    assert len(parents) == 2
+    study, folder = read_study(str(grid))
+    run_study(study, folder, tmp_path / "alone")
+    summarize(study, folder, tmp_path / "alone")
+    assert written_results(tmp_path / "study") == written_results(tmp_path / "alone")
+
+
+def test_a_cell_of_another_process_is_done_last_or_taken_over(run, start, tmp_path, caplog):
+    other = start("sleep")
+    wait_for(tmp_path / "study" / "cells" / "a,seed=0" / "asleep")
+
+    def kill():
+        wait_for(tmp_path / "study" / "cells" / "b,seed=1" / "scores.json")
+        other.kill()
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    with caplog.at_level("INFO"):
+        assert run().failed == {}
+    thread.join()
+    other.wait()
+    assert re.search(r"a,seed=0 is left to another process: .*cell.lock: held by process \d+ of ", caplog.text)
+    assert commands(tmp_path, "a,seed=0") == ["pretrain", "pretrain", "evaluate"]
+    assert commands(tmp_path, "b,seed=0") == ["pretrain", "evaluate"]
+    assert {row.cell for row in scores(tmp_path)} == {"a,seed=0", "b,seed=0", "a,seed=1", "b,seed=1"}
+
+
+def test_a_cell_that_fails_in_another_process_is_not_repeated(run, tmp_path):
+    def fail_elsewhere(_output):
+        cell = tmp_path / "study" / "cells" / "b,seed=0"
+        cell.mkdir(exist_ok=True)
+        (cell / "cell.json").write_text(json.dumps({"state": "failed", "error": "error: out of memory"}))
+
+    assert run(only="*seed=0", show_output=fail_elsewhere).failed == {"b,seed=0": "error: out of memory"}
+    assert calls(tmp_path, "b,seed=0") == []
+    assert run().failed == {}
+
+
+def test_does_not_archive_a_cell_that_another_process_runs(run, tmp_path):
+    run()
+    lock = StudyFolder(tmp_path / "study").cell_lock("b,seed=0")
+    with lock, pytest.raises(RunError, match=r"b,seed=0/\.cell\.lock: held by process"):
+        run({"systems.b.set.train.steps": "9"}, put_aside=True)
+    assert not (tmp_path / "study" / "aside").exists()

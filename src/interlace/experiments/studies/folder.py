@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from interlace import __version__
 from interlace.core.errors import DataError, RunError, SettingsError
-from interlace.core.files import atomic, must_exist
+from interlace.core.files import atomic, file_lock, must_exist
 from interlace.core.json_files import read_json, write_json
 from interlace.core.names import file_in
 from interlace.experiments.recipe import Recipe
@@ -52,6 +53,14 @@ class StudyFolder:
     def cell(self, name: str) -> Path:
         """Return a cell's run folder."""
         return file_in(self.path / CELLS, name)
+
+    def lock(self) -> AbstractContextManager[None]:
+        """Return the lock under which what all cells share is written: results, tables and the report."""
+        return file_lock(self.path / ".lock")
+
+    def cell_lock(self, name: str) -> AbstractContextManager[None]:
+        """Return the lock of a cell; to hold it is a LockedError while another process works on the cell."""
+        return file_lock(self.cell(name) / ".cell.lock", wait=False)
 
     def state(self, cell: GridCell) -> CellState:
         """Read the state of a cell; raise RunError if its file is damaged."""

@@ -1,4 +1,7 @@
-"""Run the unfinished cells of a study, several at a time, as child processes; a failed cell stops no other."""
+"""Run the unfinished cells of a study one after the other, each by child processes; a failed cell stops no other.
+
+The same command may run several times, also on several machines: a lock for each cell divides the cells among them.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,8 @@ import shlex
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -19,30 +20,20 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from filelock import FileLock
-
-from interlace.core.errors import InterlaceError, RunError, SettingsError
-from interlace.core.files import open_no_link
+from interlace.core.errors import InterlaceError, LockedError, RunError, SettingsError
+from interlace.core.files import file_lock, open_no_link
 from interlace.core.json_files import read_json, write_json
 from interlace.experiments.inputs import missing_inputs
 from interlace.experiments.studies import GridCell, Study, cells_of, matching
-from interlace.experiments.studies.folder import LOG, STUDY, TRAINING, StudyFolder
-from interlace.training.run_folder import EVALUATION, locked
+from interlace.experiments.studies.folder import LOG, STUDY, TRAINING, CellState, StudyFolder
+from interlace.training.run_folder import EVALUATION, check_folder
 
 log = logging.getLogger(__name__)
 
-GRACE = 60.0  # seconds that a child has to write a checkpoint
+POLL = 2.0  # seconds between attempts to lock cells that other processes work on
+_SHOW_EVERY = 0.5  # seconds after which the output of a child is shown
 _FAULTS = (InterlaceError, OSError)  # errors that fail a single cell
-
-
-@dataclass(frozen=True)
-class StudyProgress:
-    """How far a study is."""
-
-    done: int
-    total: int
-    running: tuple[str, ...]
-    failed: tuple[str, ...]
+ShowOutput = Callable[[str], None]
 
 
 @dataclass
@@ -58,68 +49,61 @@ def run_study(
     folder: Path,
     into: Path,
     *,
-    jobs: int | None = None,
     only: str = "*",
     put_aside: bool = False,
     code: Sequence[Path] = (),
-    on_progress: Callable[[StudyProgress], None] = lambda _: None,
+    show_output: ShowOutput = lambda _: None,
 ) -> StudyOutcome:
-    """Run the cells that are not finished; the same call resumes a stopped study.
+    """Run the cells that are not finished; the same call resumes a stopped study, or shares the cells of a running one.
+
+    It returns when all cells are finished or failed, whichever process ran them.
 
     study, folder: the grid, and the folder of its file, where its recipes may be too. into: the study's folder:
-    `cells/NAME/` are run folders, `results.parquet` and `results.json` their scores. jobs: cells at a time; default:
-    one a GPU, or as many as there are cores for their threads. only: a shell pattern of cells' or systems' names.
-    put_aside: move cells that began with other settings to `aside/` and run them again; else they are a RunError. code:
-    files with objectives, tasks or readers that the cells need. on_progress: called about once a second.
+    `cells/NAME/` are run folders, `results.parquet` and `results.json` their scores. only: a shell pattern of cells' or
+    systems' names. put_aside: move cells that began with other settings to `aside/` and run them again; else they are a
+    RunError. code: files with objectives, tasks or readers that the cells need. show_output: called with what the
+    child processes print.
     """
-    every = cells_of(study, folder)
-    cells = matching(every, only)
-    place = StudyFolder(into)
-    _check_inputs(cells, place)
-    with locked(into, STUDY):
-        _check_study(study, place)
-        _check_settings(cells, place, put_aside=put_aside)
-        outcome = StudyOutcome(cells)
+    every_cell = cells_of(study, folder)
+    cells = matching(every_cell, only)
+    study_folder = StudyFolder(into)
+    _check_inputs([cell for cell in cells if not study_folder.is_finished(cell)], study_folder)
+    check_folder(into, STUDY)
+    with study_folder.lock():
+        _check_study(study, study_folder)
+        _check_settings(cells, study_folder, put_aside=put_aside)
+    outcome = StudyOutcome(cells)
 
-        def write() -> None:
-            try:
-                place.write_scores(place.collect(study, [cell for cell in every if cell.name not in outcome.failed]))
-            except OSError as error:
-                reason = error.strerror or error
-                raise RunError(f"{place.path}: results cannot be written: {reason}") from error
+    def write_scores() -> None:
+        readable = [cell for cell in every_cell if cell.name not in outcome.failed]
+        with study_folder.lock():
+            study_folder.write_scores(study_folder.collect(study, readable))
 
-        def try_to_write() -> None:
-            try:
-                write()
-            except InterlaceError as error:  # written again after the next cell
-                log.warning("results are not written yet: %s", error)
-
-        place.write_scores(place.collect(study, every))
-        with _signals_as_interrupts():
-            _Runner(place, resources_for(cells, jobs), code, outcome, on_progress).run(try_to_write)
-        write()
+    with _exiting_at_sigterm():
+        _Runner(study_folder, outcome, code, show_output).run(write_scores)
+    write_scores()
     return outcome
 
 
-def _check_inputs(cells: Sequence[GridCell], place: StudyFolder) -> None:
-    """Raise one SettingsError for all unfinished cells that lack files."""
-    faults = missing_of_cells([cell for cell in cells if not place.is_finished(cell)], place, fetch=True)
+def _check_inputs(unfinished: Sequence[GridCell], study_folder: StudyFolder) -> None:
+    """Raise one SettingsError for all cells that lack files."""
+    faults = missing_of_cells(unfinished, study_folder, fetch=True)
     if faults:
         lines = "".join(f"\n  {', '.join(systems)}: {message}" for message, systems in faults.items())
         raise SettingsError(f"systems that cannot run:{lines}\nleave them out with --only, or provide what is missing")
 
 
 def missing_of_cells(
-    cells: Sequence[GridCell], place: StudyFolder | None, *, fetch: bool = False
+    cells: Sequence[GridCell], study_folder: StudyFolder | None, *, fetch: bool = False
 ) -> dict[str, list[str]]:
     """Return a message for each file or checkpoint that cells need and that is missing, with the systems.
 
-    Names of the hub are models. place: where some cells may be trained already; None: nowhere. fetch: download
+    Names of the hub are models. study_folder: where some cells may be trained already; None: nowhere. fetch: download
     checkpoints to start from.
     """
     faults: dict[str, list[str]] = {}
     for cell in cells:
-        trains = not (cell.model or cell.origin or (place is not None and place.is_trained(cell.name)))
+        trains = not (cell.model or cell.origin or (study_folder is not None and study_folder.is_trained(cell.name)))
         missing = missing_inputs(cell.recipe, cell.tasks, training=trains, fetch=fetch)
         messages = [*missing.training, *missing.evaluation]
         model = cell.model or ""
@@ -132,123 +116,127 @@ def missing_of_cells(
     return faults
 
 
-def _check_study(study: Study, place: StudyFolder) -> None:
+def _check_study(study: Study, study_folder: StudyFolder) -> None:
     """Write `study.json`; raise RunError if the folder holds another study."""
-    found = read_json(path := place.path / STUDY, dict[str, Any], None)
-    if found is not None and found.get("name") != study.name:
-        raise RunError(f"{place.path}: holds study {found.get('name')!r}, not {study.name!r}; choose another folder")
+    path = study_folder.path / STUDY
+    stored = read_json(path, dict[str, Any], None)
+    if stored is not None and stored.get("name") != study.name:
+        names = f"holds study {stored.get('name')!r}, not {study.name!r}"
+        raise RunError(f"{study_folder.path}: {names}; choose another folder")
     write_json(path, study.dump())
 
 
-def _check_settings(cells: Sequence[GridCell], place: StudyFolder, *, put_aside: bool) -> None:
+def _check_settings(cells: Sequence[GridCell], study_folder: StudyFolder, *, put_aside: bool) -> None:
     """Raise RunError for cells that began with other settings, or move them aside."""
-    changed = place.changed(cells)
+    changed = study_folder.changed(cells)
     if changed and not put_aside:
         lines = "".join(f"\n  {name}: {'; '.join(how[:3])}" for name, how in list(changed.items())[:10])
         more = f"\n  and {len(changed) - 10} more" if len(changed) > 10 else ""
         raise RunError(
-            f"{place.path}: {len(changed)} of {len(cells)} cells began with other settings:{lines}{more}\n"
+            f"{study_folder.path}: {len(changed)} of {len(cells)} cells began with other settings:{lines}{more}\n"
             "run with --archive to move them away and run them again, or choose another folder"
         )
     for name in changed:
-        log.info("%s began with other settings; moved to %s", name, place.put_aside(name))
+        with study_folder.cell_lock(name):
+            archived_cell = study_folder.put_aside(name)
+        log.info("%s began with other settings; moved to %s", name, archived_cell)
 
 
 class _Runner:
-    """Assigns cells to slots. Each running cell has a thread that waits for one child process at a time."""
+    """Runs one cell at a time; comes back later to those that other processes work on."""
 
     def __init__(
-        self,
-        place: StudyFolder,
-        resources: JobResources,
-        code: Sequence[Path],
-        outcome: StudyOutcome,
-        on_progress: Callable[[StudyProgress], None],
+        self, study_folder: StudyFolder, outcome: StudyOutcome, code: Sequence[Path], show_output: ShowOutput
     ) -> None:
-        self.place, self.resources, self.outcome, self.on_progress = place, resources, outcome, on_progress
+        self.study_folder = study_folder
+        self.outcome = outcome
         self.code = [word for path in code for word in ("--code", str(path))]
-        self.waiting = [cell for cell in outcome.cells if not place.is_finished(cell)]
-        self.done = len(outcome.cells) - len(self.waiting)
-        self.running: dict[Future[str | None], tuple[GridCell, int]] = {}
-        self.stopped = False
-        self._children: set[subprocess.Popen[bytes]] = set()
-        self._lock = threading.Lock()
+        self.show_output = show_output
+        self.waiting = [cell for cell in outcome.cells if not study_folder.is_finished(cell)]
+        self.first_states = {cell.name: study_folder.state(cell) for cell in self.waiting}
+        self.passed_over: set[str] = set()
 
-    def run(self, on_finished: Callable[[], None]) -> None:
-        """Run all waiting cells. on_finished: called after each cell."""
-        if not self.waiting:
-            log.info("all %d cells are finished", self.done)
-            return
-        log.info("%d of %d cells are finished; %s", self.done, len(self.outcome.cells), self.resources)
-        with ThreadPoolExecutor(self.resources.jobs) as pool:
-            try:
-                while self.waiting or self.running:
-                    self._start_ready(pool)
-                    self.on_progress(self._progress())
-                    over, _ = wait(self.running, timeout=1.0, return_when=FIRST_COMPLETED)
-                    for future in over:
-                        self._end(future)
-                    if over:
-                        on_finished()
-            except BaseException:
-                self._stop()
-                raise
-        self.on_progress(self._progress())
+    def run(self, write_scores: Callable[[], None]) -> None:
+        """Run all waiting cells. write_scores: called after each."""
+        self._log_progress()
+        while self.waiting:
+            for cell in list(self.waiting):
+                if self._try(cell):
+                    self.waiting.remove(cell)
+                    self._log_progress()
+                    try:
+                        write_scores()
+                    except _FAULTS as error:  # written again after the next cell
+                        log.warning("results are not written yet: %s", error)
+            if self.waiting:
+                time.sleep(POLL)
 
-    def _start_ready(self, pool: ThreadPoolExecutor) -> None:
-        """Start cells in free slots; a cell that evaluates another's model waits for it, or fails with it."""
-        for cell in list(self.waiting):
-            try:
-                ready = not cell.origin or any(map(self.place.is_trained, (cell.name, cell.origin)))
-            except _FAULTS as error:
-                self.waiting.remove(cell)
-                self._fail(cell, str(error))
-                continue
-            started = [running for running, _ in self.running.values()]
-            if not ready and cell.origin not in {other.name for other in (*self.waiting, *started)}:
-                self.waiting.remove(cell)
-                self._fail(cell, f"{cell.origin}, whose model it evaluates, has none")
-            elif ready and len(self.running) < self.resources.jobs:
-                self.waiting.remove(cell)
-                slot = min(set(range(self.resources.jobs)) - {slot for _, slot in self.running.values()})
-                self.running[pool.submit(self._run_cell, cell, slot)] = cell, slot
+    def _log_progress(self) -> None:
+        total = len(self.outcome.cells)
+        failed = len(self.outcome.failed)
+        log.info("%d of %d cells are finished, %d failed", total - failed - len(self.waiting), total, failed)
 
-    def _end(self, future: Future[str | None]) -> None:
-        cell, _ = self.running.pop(future)
+    def _try(self, cell: GridCell) -> bool:
+        """Run a cell if that is possible now; return whether it is finished or failed."""
         try:
-            error = future.result()
-        except _FAULTS as fault:
-            error = str(fault)
-        if error is None:
-            self.done += 1
-        else:
-            self._fail(cell, error)
+            if not self._is_ready(cell):
+                return False
+            with self.study_folder.cell_lock(cell.name):
+                self._run_cell(cell)
+        except LockedError as error:
+            if cell.name not in self.passed_over:
+                self.passed_over.add(cell.name)
+                log.info("%s is left to another process: %s", cell.name, error)
+            return False
+        except _FAULTS as error:
+            self.outcome.failed[cell.name] = str(error)
+            log.info("%s failed: %s (%s)", cell.name, error, self.study_folder.cell(cell.name) / LOG)
+        return True
 
-    def _fail(self, cell: GridCell, error: str) -> None:
-        self.outcome.failed[cell.name] = error
-        log.info("%s failed: %s (%s)", cell.name, error, self.place.cell(cell.name) / LOG)
+    def _is_ready(self, cell: GridCell) -> bool:
+        """Return whether the model is there that a cell evaluates; raise a RunError if it will not be."""
+        if not cell.origin or self.study_folder.is_trained(cell.name) or self.study_folder.is_trained(cell.origin):
+            return True
+        if any(other.name == cell.origin for other in self.waiting):
+            return False
+        raise RunError(f"{cell.origin}, whose model it evaluates, has none")
 
-    def _run_cell(self, cell: GridCell, slot: int) -> str | None:
-        """Run a cell's stages in turn; return the error of a failed one."""
-        state = self.place.begin(cell)
+    def _run_cell(self, cell: GridCell) -> None:
+        """Run a cell's stages in turn, unless another process has; raise the RunError of a failed one."""
+        if self.study_folder.is_finished(cell):
+            return
+        state = self.study_folder.state(cell)
+        if state.state == "failed" and state != self.first_states[cell.name]:
+            raise RunError(state.error)
+        with file_lock(self.study_folder.cell(cell.name) / ".lock"):
+            pass  # a command of a killed study may still end
+        state = self.study_folder.begin(cell)
+        state.state = "stopped"  # unless one of the following holds
+        try:
+            self._run_stages(cell, state)
+            state.state = "finished"
+        except _FAULTS as error:
+            state.state = "failed"
+            state.error = str(error)
+            raise
+        finally:
+            self.study_folder.write_state(cell, state)
+
+    def _run_stages(self, cell: GridCell, state: CellState) -> None:
         for stage, arguments in self._stages(cell):
             begun = time.monotonic()
-            code, why = self._run_command([*arguments, *self.code], self.place.cell(cell.name) / LOG, slot)
-            state.seconds[stage] = round(state.seconds.get(stage, 0.0) + time.monotonic() - begun, 1)
-            if code != 0:
-                state.state, state.error = ("stopped", "") if code is None else ("failed", why)
-                self.place.write_state(cell, state)
-                return None if code is None else why
-        state.state, state.finished = "finished", datetime.now(UTC).isoformat(timespec="seconds")
-        state.scored = self.place.content_keys(cell)
-        self.place.write_state(cell, state)
-        return None
+            try:
+                run_logged([*arguments, *self.code], self.study_folder.cell(cell.name) / LOG, self.show_output)
+            finally:
+                state.seconds[stage] = round(state.seconds.get(stage, 0.0) + time.monotonic() - begun, 1)
+        state.finished = datetime.now(UTC).isoformat(timespec="seconds")
+        state.scored = self.study_folder.content_keys(cell)
 
     def _stages(self, cell: GridCell) -> list[tuple[str, list[str]]]:
         """Return the commands that are left to run, by stage."""
-        run = self.place.cell(cell.name)
-        trained = self.place.is_trained(cell.name)
-        model = cell.model or str(run if trained or not cell.origin else self.place.cell(cell.origin))
+        run = self.study_folder.cell(cell.name)
+        trained = self.study_folder.is_trained(cell.name)
+        model = cell.model or str(run if trained or not cell.origin else self.study_folder.cell(cell.origin))
         recipe, tasks = ["--recipe", str(run / EVALUATION)], ["--tasks", ",".join(cell.tasks)]
         seeds = ["--seeds", str(cell.fine_tuning_seeds)]
         stages = [("evaluate", ["evaluate", model, *recipe, *tasks, *seeds, "--output", str(run)])]
@@ -256,110 +244,39 @@ class _Runner:
             return stages
         return [("pretrain", ["pretrain", str(run / TRAINING), "--output", str(run)]), *stages]
 
-    def _run_command(self, arguments: Sequence[str], log: Path, slot: int) -> tuple[int | None, str]:
-        """Run `interlace ARGUMENTS`, logged; return the exit code (None: stopped) and the last line of a failure."""
-        with suppress(OSError), FileLock(log.parent / ".lock", timeout=GRACE):
-            pass  # a command of a killed study may still end
-        with open_no_link(log, "ab") as file:
-            begin = file.tell() + file.write(f"$ interlace {shlex.join(arguments)}\n".encode())
-            file.flush()
-            with self._lock:
-                if self.stopped:
-                    return None, ""
-                child = subprocess.Popen(  # noqa: S603 - our own command
-                    [sys.executable, "-m", "interlace", *arguments],
-                    env={**os.environ, **self.resources.environment(slot), "INTERLACE_END_WITH_STDIN": "1"},
-                    stdin=subprocess.PIPE,  # closed when this process ends, however it ends
-                    stdout=file.fileno(),
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,  # Ctrl-C reaches this process alone, which interrupts each child once
-                )
-                self._children.add(child)
-            code = child.wait()
-            if child.stdin is not None:
-                child.stdin.close()
-        with self._lock:
-            self._children.discard(child)
-        if self.stopped:
-            return None, ""
-        return code, "" if code == 0 else _reason(code, log, begin)
 
-    def _stop(self) -> None:
-        """End all children, which save a checkpoint; kill those that do not end within `GRACE` seconds."""
-        with self._lock:
-            self.stopped = True
-            running = list(self._children)
-        for child in running:
-            if child.stdin is not None:
-                child.stdin.close()
-        timer = threading.Timer(GRACE, _kill_all, [running])
-        timer.start()
-        try:
-            for child in running:
-                child.wait()
-        finally:
-            timer.cancel()
+def run_logged(arguments: Sequence[str], log_path: Path, show_output: ShowOutput) -> None:
+    """Run `interlace ARGUMENTS`, logged; raise a RunError with the last line of the output if it fails.
 
-    def _progress(self) -> StudyProgress:
-        running = tuple(cell.name for cell, _ in self.running.values())
-        return StudyProgress(self.done, len(self.outcome.cells), running, tuple(self.outcome.failed))
-
-
-@dataclass(frozen=True)
-class JobResources:
-    """How cells share a machine: `jobs` at a time with `threads` each, on `gpus` in turn."""
-
-    jobs: int
-    threads: int
-    gpus: tuple[str, ...] = ()
-
-    def environment(self, slot: int) -> dict[str, str]:
-        """Return environment variables for a slot; a recipe's `train.threads` takes precedence."""
-        threads = {"OMP_NUM_THREADS": str(self.threads)}
-        return {**threads, "CUDA_VISIBLE_DEVICES": self.gpus[slot % len(self.gpus)]} if self.gpus else threads
-
-    def __str__(self) -> str:
-        gpus = f", on GPUs {', '.join(self.gpus)}" if self.gpus else ""
-        return f"{self.jobs} at a time, {self.threads} thread{'s' * (self.threads > 1)} each{gpus}"
-
-
-def resources_for(cells: Sequence[GridCell], jobs: int | None = None) -> JobResources:
-    """Return how cells share this machine.
-
-    jobs: cells at a time; default: one a GPU; without GPUs, as many as there are cores for the threads of the recipes
-    or of OMP_NUM_THREADS, and one if neither is set, because torch then uses all cores.
+    An interrupt lets the command save a checkpoint; a second one kills it.
     """
-    cores, gpus = available_cores(), available_gpus()
-    threads = max((cell.recipe.train.threads or 0 for cell in cells), default=0)
-    wished = os.environ.get("OMP_NUM_THREADS", "")
-    if not threads and wished.isdecimal():
-        threads = int(wished)
-    jobs = jobs or len(gpus) or max(1, cores // (threads or cores))
-    return JobResources(jobs, threads or max(1, cores // jobs), gpus)
-
-
-def available_cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def available_gpus() -> tuple[str, ...]:
-    """Return the names of GPUs for CUDA_VISIBLE_DEVICES."""
-    if (visible := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
-        return tuple(name for part in visible.split(",") if (name := part.strip()) and name != "-1")
-    try:
-        done = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False, timeout=20)  # noqa: S607
-    except (OSError, subprocess.TimeoutExpired):
-        return ()
-    lines = done.stdout.splitlines() if not done.returncode else []
-    return tuple(str(number) for number, line in enumerate([line for line in lines if line.startswith("GPU ")]))
-
-
-def _kill_all(children: Sequence[subprocess.Popen[bytes]]) -> None:
-    for child in children:
-        if child.poll() is None:
-            with suppress(ProcessLookupError):
-                os.killpg(child.pid, signal.SIGKILL)
+    with open_no_link(log_path, "ab") as file:
+        begin = file.tell()
+        file.write(f"$ interlace {shlex.join(arguments)}\n".encode())
+        file.flush()
+        child = subprocess.Popen(  # noqa: S603 - our own command
+            [sys.executable, "-m", "interlace", *arguments],
+            env={**os.environ, "INTERLACE_END_WITH_STDIN": "1"},
+            stdin=subprocess.PIPE,  # closed when this process ends, however it ends
+            stdout=file.fileno(),
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # Ctrl-C reaches this process alone, which interrupts the child once
+        )
+    with child, log_path.open("rb") as output:
+        output.seek(begin)
+        try:
+            while child.poll() is None:
+                with suppress(subprocess.TimeoutExpired):
+                    child.wait(_SHOW_EVERY)
+                show_output(output.read().decode("utf-8", "replace"))
+        except BaseException:
+            child.communicate()  # closes its standard input, so it saves a checkpoint and ends
+            show_output(output.read().decode("utf-8", "replace"))
+            raise
+        finally:
+            child.kill()
+    if child.returncode != 0:
+        raise RunError(_reason(child.returncode, log_path, begin))
 
 
 def _reason(code: int, log: Path, begin: int) -> str:
@@ -377,18 +294,15 @@ def _reason(code: int, log: Path, begin: int) -> str:
 
 
 @contextmanager
-def _signals_as_interrupts() -> Iterator[None]:
-    """Handle SIGTERM and SIGHUP like Ctrl-C, in the main thread."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+def _exiting_at_sigterm() -> Iterator[None]:
+    """End this process like Ctrl-C at SIGTERM, with the exit code 143; in the main thread."""
 
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
+    def end(number: int, _frame: FrameType | None) -> None:
+        log.info("stopped by SIGTERM; rerun the same command to resume")
+        raise SystemExit(128 + number)
 
-    old = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    previous = signal.signal(signal.SIGTERM, end)
     try:
         yield
     finally:
-        for number, handler in old.items():
-            signal.signal(number, handler)
+        signal.signal(signal.SIGTERM, previous)
