@@ -108,8 +108,11 @@ def test_closed_streams_are_no_error(closed):
 
 
 @pytest.mark.parametrize("leads_group", [True, False])
-@pytest.mark.parametrize("saves", [True, False])
-def test_a_command_of_a_killed_study_ends_and_no_other(tmp_path, leads_group, saves):
+@pytest.mark.parametrize(
+    ("saves", "interrupts"),
+    [(True, ""), (False, "signal.default_int_handler"), (False, "signal.SIG_IGN")],  # of a shell's background job
+)
+def test_a_command_of_a_killed_study_ends_and_no_other(tmp_path, leads_group, saves, interrupts):
     child = f"""
         import os, signal, sys, time, interlace.cli as cli
         from interlace.__main__ import main
@@ -121,6 +124,8 @@ def test_a_command_of_a_killed_study_ends_and_no_other(tmp_path, leads_group, sa
             sys.exit(143)
         if {saves}:
             signal.signal(signal.SIGTERM, save)
+        else:
+            signal.signal(signal.SIGINT, {interrupts or None})
         cli.application = lambda: run
         main()
     """

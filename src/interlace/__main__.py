@@ -57,11 +57,13 @@ def main() -> None:
 def _end_with_stdin() -> None:
     """End this process, and its group if it leads one, when a study closes its standard input or is gone.
 
-    A process that handles SIGTERM, which saves a checkpoint, gets that; others are interrupted.
+    A process that handles SIGTERM, which saves a checkpoint, gets that; others are interrupted, unless they ignore it.
     """
     while os.read(0, 1):
         pass
-    first = signal.SIGTERM if callable(signal.getsignal(signal.SIGTERM)) else signal.SIGINT
+    first = signal.SIGTERM
+    if not callable(signal.getsignal(signal.SIGTERM)) and callable(signal.getsignal(signal.SIGINT)):
+        first = signal.SIGINT
     for number in (first, signal.SIGKILL):  # a library may swallow the first
         if os.getpgrp() == os.getpid():
             os.killpg(0, number)
