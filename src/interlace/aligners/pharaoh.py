@@ -1,7 +1,6 @@
 """Alignments read from files in any format of `interlace.alignment.formats`: Pharaoh, GIZA++, TALP, WPT, JSON lines."""
 
 import logging
-from pathlib import Path
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -15,6 +14,7 @@ from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import reverse_links
 from interlace.alignment.symmetrization import Heuristic, symmetrize
 from interlace.core.errors import SettingsError
+from interlace.core.files import user_path
 from interlace.core.progress import Progress
 from interlace.core.ragged import Ragged
 
@@ -62,7 +62,7 @@ class Pharaoh(Aligner):
 
     def _read(self, file: str, pairs: WordPairs) -> tuple[Ragged, str]:
         """Return the links of a file and its format."""
-        path = Path(file).expanduser()
+        path = user_path(file)
         kind = None if self.format == "auto" else self.format
         found = read_alignments(path, (pairs.source.lengths, pairs.target.lengths), base=self.base, kind=kind)
         for note, count in found.notes.items():

@@ -11,6 +11,7 @@ from interlace.cli import Code, Json, load_plugins, print_json
 from interlace.cli.common import options
 from interlace.cli.common.options import Changes, comma_separated, parse_changes
 from interlace.cli.common.output import print_table
+from interlace.core.display import listed
 from interlace.core.errors import SettingsError
 
 
@@ -69,7 +70,7 @@ def evaluate(
         target = replace(target, recipe=change_recipe(target.recipe, given))
     names = comma_separated(*on)
     if on and not names:
-        raise SettingsError(f"--tasks is empty; the recipe has {', '.join(target.recipe.evaluate.tasks) or 'none'}")
+        raise SettingsError(f"--tasks is empty; the recipe has {listed(target.recipe.evaluate.tasks) or 'none'}")
     failed = None
     with fine_tuning_bar() as watch:
         try:

@@ -12,6 +12,7 @@ from interlace.cli.common import options
 from interlace.cli.common.options import parse_changes
 from interlace.cli.common.output import print_rows, print_table
 from interlace.cli.common.progress import resume_hint
+from interlace.core.display import listed
 
 if TYPE_CHECKING:
     from interlace.experiments.studies import Study
@@ -93,7 +94,7 @@ def _list(read: Study, folder: Path, into: Path | None, only: str, *, as_json: b
         print_rows(rows, ("cell", "recipe", "model of", "tasks", "fine-tunings", "state"))
         print_line(f"{len(cells)} cells", notes)
     for message, systems in missing.items():
-        print_line(f"note: {', '.join(systems)} cannot run: {message}", notes)
+        print_line(f"note: {listed(systems)} cannot run: {message}", notes)
 
 
 def _show(read: Study, folder: Path, into: Path, *, as_json: bool) -> None:

@@ -29,6 +29,15 @@ SILENT_WAIT = 5.0  # seconds before a process says which other one it waits for
 _FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
+def user_path(name: Path | str) -> Path:
+    """Return the path of a name that may begin with `~`, a home folder; raise a DataError if nobody has such a name."""
+    try:
+        return Path(name).expanduser()
+    except RuntimeError as error:
+        message = f"{name}: no home folder is known for {Path(name).parts[0]!r}; write the whole path"
+        raise DataError(message) from error
+
+
 def must_exist(path: Path | str, what: str = "file") -> Path:
     """Return the path if it is a file; otherwise a DataError suggests the nearest file name."""
     path = Path(path)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.core.files import atomic, atomic_folder, file_lock, must_exist
+from interlace.core.files import atomic, atomic_folder, file_lock, must_exist, user_path
 from interlace.core.json_files import read_json
 from interlace.readers import is_hub
 from interlace.readers.dataset import stored_files
@@ -27,7 +27,7 @@ _REMEDY = "remove its folder to build it again"
 def cache_folder() -> Path:
     """Return `INTERLACE_CACHE`, or `interlace` in the platform's cache folder."""
     if named := os.environ.get("INTERLACE_CACHE"):
-        return Path(named).expanduser()
+        return user_path(named)
     try:
         home = Path.home()
     except RuntimeError:  # an unknown user without HOME

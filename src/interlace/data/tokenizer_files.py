@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from interlace.core.errors import DataError, MissingDependencyError, nearest
-from interlace.core.files import must_exist
+from interlace.core.files import must_exist, user_path
 from interlace.core.hub import failure, hub_or_cache
 from interlace.core.json_files import read_json
 from interlace.data.tokenizer_training import row_template
@@ -48,7 +48,7 @@ _TOKENIZER_CLASS = re.compile(r"\w*(Tokenizer(Fast)?|Backend)")
 
 def find_tokenizer(name: str) -> tuple[Tokenizer, dict[str, Any]]:
     """Return a tokenizer and its configuration; raise a DataError if it is missing or damaged, or has no fast form."""
-    path = Path(name).expanduser()
+    path = user_path(name)
     if path.is_file():
         return _read_tokenizer(path), _read_config(path.parent)
     if path.is_dir():
@@ -61,7 +61,7 @@ def download(name: str, patterns: list[str], what: str = "folder") -> Path:
 
     what: says what is missing if `name` can only be a path: its parent exists, or no repository has such a name.
     """
-    path = Path(name).expanduser()
+    path = user_path(name)
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or ("/" in name and path.parent.is_dir()):
         must_exist(path, what)
     try:

@@ -129,7 +129,7 @@ class Vocab(Encoder):
         its lines are held in memory. Little text may give fewer subwords than `size`, which must hold the alphabet.
         """
         sampled = sample_lines(lines_by_language, alpha, max_lines, seed)
-        return cls(train_tokenizer(kind, size, sampled), ROLES, {}, f"{kind} of {', '.join(lines_by_language)}")
+        return cls(train_tokenizer(kind, size, sampled), ROLES, {}, f"{kind} of {listed(lines_by_language)}")
 
     @classmethod
     def load(cls, name: str | Path) -> Vocab:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.derived import DerivedText, Transformation
 from interlace.derived.common.layout import WordSpans, reorder
@@ -41,7 +42,7 @@ class Galactic(Transformation):
             own = SentenceTree.of(text, row)
             found = permuted.get(own.key)
             if found is None:
-                where = ", ".join(map(str, self.permuted))
+                where = listed(self.permuted)
                 raise DataError(f"no sentence with the tree of {line[:80]!r} is in {where}")
             start, stop = words.offsets[row : row + 2]
             order[start:stop] = start + matched(own, found)

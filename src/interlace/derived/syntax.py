@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.derived import DerivedText, Transformation
 from interlace.derived.common.layout import WordSpans, reorder
@@ -194,8 +195,8 @@ def _fitted(files: tuple[FileState, ...], heads: tuple[str, ...], prior: float) 
     for tag in heads:
         found = [family for forest in forests for family in families(forest, tag) if len(family) > 1]
         if not found:
-            names = ", ".join(path for path, _, _ in files)
-            tags = ", ".join(sorted({tag for forest in forests for tag in forest.tags}))
+            names = listed(path for path, _, _ in files)
+            tags = listed(sorted({tag for forest in forests for tag in forest.tags}))
             raise DataError(f"{names}: no {tag} has a dependent; parts of speech in it: {tags}")
         models[tag] = Precedence.fit(found, prior)
     return models

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import TypedDict
 
-from interlace.core.files import atomic
+from interlace.core.files import atomic, user_path
 from interlace.core.json_files import checked, json_record, read_json
 from interlace.core.markup import code_span, markdown_text
 from interlace.core.store import leaves
@@ -156,7 +156,7 @@ def _results(rows: list[dict[str, Any]]) -> Iterator[EvalResult]:
 def _base(recipe: Recipe) -> str | None:
     """Return the hub name of the base model; a local folder is not named."""
     start = recipe.model.start
-    local = start is None or Path(start).expanduser().exists()
+    local = start is None or user_path(start).exists()
     return None if local or not re.fullmatch(r"[\w][\w.-]*(/[\w][\w.-]*)?", str(start)) else start
 
 

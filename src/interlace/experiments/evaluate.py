@@ -13,7 +13,9 @@ from typing import Any
 
 from accelerate import Accelerator
 
+from interlace.core.display import listed
 from interlace.core.errors import DataError, InterlaceError, RunError
+from interlace.core.files import user_path
 from interlace.core.json_files import write_json
 from interlace.data.vocab import Vocab
 from interlace.embeddings import WordVectors, languages_in
@@ -208,7 +210,7 @@ def _task(target: Target, name: str) -> Task:
     if untrained := [direction for direction in wanted if direction not in learned]:
         log.warning(
             "%s: the model was not trained to translate %s; learned directions: %s",
-            name, " and ".join(untrained), ", ".join(learned) or "none",
+            name, " and ".join(untrained), listed(learned) or "none",
         )  # fmt: skip
     return task.with_trained_lengths(learned)
 
@@ -257,7 +259,7 @@ def _sweeps(target: Target, task: str) -> Path:
 
 def _check_unchanged(model: str, key: str) -> None:
     """Raise a RunError if a model no longer has the files that its key names, as when its run was extended."""
-    folder = Path(model).expanduser()  # models of the hub do not change in its cache
+    folder = user_path(model)  # models of the hub do not change in its cache
     if folder.is_dir() and (folder_key(folder) or model) != key:
         raise RunError(f"{model}: changed while it was scored; its scores are not stored; evaluate it again")
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from interlace.core.display import listed
 from interlace.core.errors import DataError, SettingsError, nearest
 from interlace.core.json_files import read_json
 from interlace.core.ragged import Ragged
@@ -85,14 +86,14 @@ def choose_model(folder: Path, task: str, language: str = "", setting: str = "",
         task = tasks[0]
     if task not in tasks:
         what = f"no fine-tuned model of {task!r} is saved" if task else "--task is missing"
-        raise SettingsError(f"{folder}: {what}; saved tasks: {', '.join(tasks)}{nearest(task, tasks)}")
+        raise SettingsError(f"{folder}: {what}; saved tasks: {listed(tasks)}{nearest(task, tasks)}")
     fitting = [
         model
         for model in models
         if model.record["name"] == task and setting in {"", *model.settings} and seed in {None, model.record["seed"]}
     ]
     if not fitting:
-        saved = ", ".join(model.folder.name for model in models if model.record["name"] == task)
+        saved = listed(model.folder.name for model in models if model.record["name"] == task)
         raise SettingsError(f"{folder}: no saved model of {task!r} has this --setting and --seed; saved: {saved}")
     return min(fitting, key=lambda model: (not model.scores_language(language), model.record["seed"]))
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, field_validator
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.files import user_path
 from interlace.core.names import LanguageName, Name
 from interlace.core.schedules import Schedule, values_of, within
 from interlace.core.settings import Settings
@@ -260,7 +261,7 @@ class Recipe(Settings):
     @property
     def root(self) -> Path:
         """The data root with `~` and environment variables expanded; the current folder if the recipe has none."""
-        return Path(os.path.expandvars(self.data_root or ".")).expanduser()
+        return user_path(os.path.expandvars(self.data_root or "."))
 
     def check_data_root(self) -> None:
         """Raise a DataError if the recipe names no data: neither `data_root` nor a toy corpus."""

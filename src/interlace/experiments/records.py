@@ -19,8 +19,9 @@ from safetensors.torch import save_file
 from typing_extensions import TypedDict
 
 from interlace import __version__
+from interlace.core.display import listed
 from interlace.core.errors import InterlaceError, RunError, SettingsError
-from interlace.core.files import atomic
+from interlace.core.files import atomic, user_path
 from interlace.core.finite import check_finite_weights
 from interlace.core.json_files import json_record, read_json, write_json
 from interlace.core.registry import plugin_files
@@ -170,7 +171,7 @@ def check_run_state(into: Path, vocab: Vocab, data: Sequence[dict[str, Any]], ba
         )
     if changed := [name for name, digests in found.get("text", {}).items() if text.get(name) != digests]:
         hint = "restore it, or choose another folder"
-        raise RunError(f"{into}: the text of {', '.join(changed)} has changed since the run began; {hint}")
+        raise RunError(f"{into}: the text of {listed(changed)} has changed since the run began; {hint}")
     backbone.initialization = found["initialization"]
 
 
@@ -305,14 +306,14 @@ def starting_points(recipe: Recipe) -> list[str]:
 
 def run_of(start: str) -> Path:
     """Return the folder of the run that a model or vectors would belong to."""
-    return Path(start).expanduser().resolve().parent
+    return user_path(start).resolve().parent
 
 
 def _recipe_of(start: str) -> Recipe | None:
     """Return the recipe of the run that a model or vectors belong to; None if there is no readable one."""
     path = run_of(start) / RECIPE
     try:
-        found = read_json(path, dict[str, Any], None) if Path(start).expanduser().is_dir() else None
+        found = read_json(path, dict[str, Any], None) if user_path(start).is_dir() else None
         return None if found is None else Recipe.read(found, str(path))
     except InterlaceError:
         return None
@@ -366,7 +367,7 @@ class ModelMetadata:
     def check_direction(self, source: str, target: str) -> None:
         """Raise a SettingsError if the direction was not learned; it names those that were."""
         if f"{source}-{target}" not in self.max_source_lengths:
-            known = ", ".join(self.max_source_lengths)
+            known = listed(self.max_source_lengths)
             trained = f"it learned {known}" if known else "none of its objectives translates"
             raise SettingsError(
                 f"{self.name!r} was not trained to translate {source}-{target}: {trained}; --force translates anyway"

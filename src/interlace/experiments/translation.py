@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field, field_validator
 
+from interlace.core.display import listed
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.files import atomic_folder, check_contents, must_be_replaceable
 from interlace.core.json_files import read_json, write_json
@@ -308,7 +309,7 @@ def check_direction(name: str, source: str, target: str) -> None:
     missing = " and ".join(option for option, value in (("--from", source), ("--to", target)) if not value)
     if missing:
         _, metadata = translation_model(name)
-        known = ", ".join(metadata.max_source_lengths) if metadata is not None else ""
+        known = listed(metadata.max_source_lengths) if metadata is not None else ""
         hint = f"; trained in {known}" if known else ""
         raise SettingsError(f"{missing} LANGUAGE: missing translation direction{hint}")
 

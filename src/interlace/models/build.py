@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import nn
 
+from interlace.core.display import listed
 from interlace.core.errors import CheckpointError, MissingDependencyError, SettingsError, did_you_mean
+from interlace.core.files import user_path
 from interlace.core.finite import check_finite_weights
 from interlace.core.randomness import Purpose, generator, torch_seed
 from interlace.data.vocab import Vocab
@@ -192,7 +194,7 @@ def _is_same_start(start: str | None, encoder_start: str | None) -> bool:
     """Return whether a decoder starts from the encoder's checkpoint: it names none, or the same one."""
     if start is None or encoder_start is None:
         return start is None
-    one, other = (Path(name).expanduser() for name in (start, encoder_start))
+    one, other = (user_path(name) for name in (start, encoder_start))
     return start == encoder_start or (one.is_dir() and other.is_dir() and one.samefile(other))
 
 
@@ -326,7 +328,7 @@ def load(
     family, drawn = MODEL_TYPES[config["model_type"]], sorted(info["missing_keys"])
     if others := [name for name in drawn if not name.startswith(family.head)]:
         raise CheckpointError(f"{folder}: lacks {len(others)} weights of a {family.name} encoder, such as {others[0]}")
-    notes = (f"{folder}: its vocabulary head is incomplete; random weights: {', '.join(drawn)}",) if drawn else ()
+    notes = (f"{folder}: its vocabulary head is incomplete; random weights: {listed(drawn)}",) if drawn else ()
     check_finite_weights(model.named_parameters(), str(folder))
     adapt(model)
     prefix = f"{model.base_model_prefix}."

@@ -13,6 +13,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from interlace.core.errors import CheckpointError, DataError, InterlaceError, did_you_mean
+from interlace.core.files import user_path
 from interlace.core.json_files import json_record, read_json
 from interlace.core.names import file_in
 from interlace.data.tokenizer_files import download, no_prompts, without_code
@@ -28,7 +29,7 @@ CHECKPOINT_FILES = ("*.json", "*.safetensors", "README.md")  # patterns of all t
 
 def find_checkpoint(start: str | Path) -> Path:
     """Return the folder of a checkpoint, downloaded from the Hugging Face hub unless `start` is a local path."""
-    path = Path(start).expanduser()
+    path = user_path(start)
     if path.is_dir():
         return path
     if path.exists():

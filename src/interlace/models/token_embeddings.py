@@ -13,7 +13,6 @@ Legend: R rows of the embeddings, H width, N new tokens, n subwords with a vecto
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -21,7 +20,7 @@ from numpy.typing import NDArray
 
 from interlace.core.display import listed
 from interlace.core.errors import DataError, SettingsError
-from interlace.core.files import must_exist
+from interlace.core.files import must_exist, user_path
 from interlace.core.randomness import Purpose, generator
 from interlace.embeddings import SUBWORDS, WordVectors, is_text_file, languages_in
 from interlace.models.settings import ModelSettings, Shape
@@ -126,7 +125,7 @@ def read_vectors(settings: ModelSettings) -> WordVectors:
     """Return the vectors of `settings.vectors`; raise a SettingsError if they are wider or narrower than the model."""
     check_vectors(settings)
     name = str(settings.vectors)
-    path, width = Path(name).expanduser(), (settings.shape or Shape()).width
+    path, width = user_path(name), (settings.shape or Shape()).width
     vectors = WordVectors.read(path, SUBWORDS) if is_text_file(name) else WordVectors.load(path, SUBWORDS)
     if vectors.width != width:
         raise SettingsError(
@@ -138,7 +137,7 @@ def read_vectors(settings: ModelSettings) -> WordVectors:
 
 def check_vectors(settings: ModelSettings) -> None:
     """Raise a DataError unless `settings.vectors` are those of a recipe or in a text file, without reading them."""
-    folder = Path(str(settings.vectors)).expanduser()
+    folder = user_path(str(settings.vectors))
     if is_text_file(str(settings.vectors)):
         return
     if folder.is_file():

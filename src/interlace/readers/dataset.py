@@ -102,7 +102,7 @@ class DatasetReader(Reader):
             rows = self._selected(table, languages[-1]) if selected else table.rows()
             notes: Counter[str] = Counter()
             items = (form.item(row, notes) for row in form.rows_with_text(rows, notes))
-            names = ", ".join(map(repr, form.text_columns))
+            names = listed(map(repr, form.text_columns))
             for chunk in common.chunks_of(items, f"{table.path}: there is no row with text in {names}"):
                 yield form.text_of(chunk, notes)
                 notes.clear()
@@ -118,7 +118,7 @@ class DatasetReader(Reader):
             else:
                 others[own.partition("-")[0]] += 1
         if others.total() == table.count:
-            known = ", ".join(name for name, _ in others.most_common(12))
+            known = listed(name for name, _ in others.most_common(12))
             raise DataError(
                 f"{table.path}: no row of {wanted!r} in the column {self.language_column!r}, which holds {known}; "
                 "set 'language_names' of the reader"
@@ -198,7 +198,7 @@ class DatasetRows:
                 for batch in batches(names):
                     batch.validate(full=True)  # Arrow trusts offsets, and reads outside of a buffer or crashes
                     for part in _small_parts(batch):
-                        rows = part.to_pylist()
+                        rows = _python_rows(part, path)
                         if part.nbytes > MAX_LINE:
                             for row in rows:
                                 check_length(_length(row), str(path), "a row")
@@ -234,6 +234,16 @@ def _small_parts(batch: Any) -> Iterator[Any]:
 
 # types of columns that may store a value once for all rows
 _REPEATS = re.compile("dictionary|run_end_encoded|view|null")
+
+
+def _python_rows(part: Any, path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a batch; raise a DataError that names the columns if Python has no such value."""
+    try:
+        rows: list[dict[str, Any]] = part.to_pylist()
+    except (ValueError, OverflowError) as error:  # such as a time after the year 9999, or text that is not UTF-8
+        columns = listed(f"{field.name!r} ({field.type})" for field in part.schema)
+        raise DataError(f"{path}: a value in the columns {columns} cannot be read: {error}") from error
+    return rows
 
 
 def _length(value: Any) -> int:

@@ -17,6 +17,7 @@ from typing_extensions import TypedDict
 
 from interlace.core.display import listed
 from interlace.core.errors import DataError, did_you_mean
+from interlace.core.files import user_path
 from interlace.core.json_files import checked, json_record, parse_json, read_json
 from interlace.core.ragged import Ragged
 from interlace.experiments.score_store import outcomes_key, scores_of_model
@@ -263,7 +264,7 @@ def _starts_from(run: Run, start: Run) -> bool:
     if not start.recipe:
         return not set(names).isdisjoint(start.scores.unique("model"))
     folder = start.folder.resolve()
-    paths = [Path(name).expanduser().resolve() for name in names]
+    paths = [user_path(name).resolve() for name in names]
     return any(folder == path or folder in path.parents for path in paths)
 
 

@@ -27,6 +27,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from typing_extensions import TypedDict
 
+from interlace.core.display import listed
 from interlace.core.errors import CheckpointError, DataError
 from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.finite import check_finite_weights
@@ -195,7 +196,7 @@ def _save_as_theirs(folder: Path, backbone: Backbone, head: _TheirHead, classes:
     names = set(model.state_dict())
     tensors = {name: value for name, value in tensors.items() if name in names} | head.weights
     if missing := names - set(tensors):
-        raise CheckpointError(f"{type(model).__name__}: no weights for {', '.join(sorted(missing))}")
+        raise CheckpointError(f"{type(model).__name__}: no weights for {listed(sorted(missing))}")
     with quiet():
         model.save_pretrained(folder, state_dict=cpu_copies(tensors, torch.float32))
     changes: dict[str, Any] = {"dtype": "float32"} | ({FOLDED_KEY: fold} if fold else {})

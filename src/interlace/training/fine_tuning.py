@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import TypedDict
 
+from interlace.core.display import listed
 from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.core.files import atomic_folder
 from interlace.core.json_files import json_record, read_json, write_json
@@ -198,7 +199,7 @@ def _warn_of_unseen_labels(job: EvaluationJob, train: dict[str, Any], tests: dic
         gold = _labels(head.gold(examples))
         unseen = gold[~np.isin(gold, seen)]
         if len(unseen):
-            names = ", ".join(classes[number] for number in np.unique(unseen))
+            names = listed(classes[number] for number in np.unique(unseen))
             log.warning(
                 "%s (%s): %d of %d labels do not occur in the training set and count as wrong: %s",
                 job.name, language, len(unseen), len(gold), names,
@@ -244,7 +245,7 @@ def _read(job: EvaluationJob, wanted: list[tuple[str, Any]]) -> dict[tuple[str, 
 def _listed(errors: dict[str, set[str]]) -> str:
     """Return the first errors, and the languages of the others."""
     more = list(errors.values())[_MAX_REASONS:]
-    others = f"; and {len(more)} more, of {', '.join(sorted(set().union(*more)))}" if more else ""
+    others = f"; and {len(more)} more, of {listed(sorted(set().union(*more)))}" if more else ""
     return "; ".join(list(errors)[:_MAX_REASONS]) + others
 
 

@@ -15,6 +15,7 @@ from unicodedata import category, normalize
 import numpy as np
 from numpy.typing import NDArray
 
+from interlace.core.display import listed
 from interlace.core.errors import DataError
 from interlace.core.files import must_exist
 from interlace.core.ragged import Ragged
@@ -163,7 +164,7 @@ def parsed(text: Text, files: Sequence[Path]) -> Forest:
         rows = treebank.rows(letters[start:stop])
         if rows is None:
             rest = letters[start:stop][treebank.furthest(letters[start:stop]) :]
-            where = ", ".join(map(str, files))
+            where = listed(files)
             raise DataError(f"no tree for {line[:80]!r}: {rest[:30]!r}.. is in none of {where}")
         found.append(rows)
     return _over_words(text, ends[:-1], treebank, Ragged.of(found, np.int64))

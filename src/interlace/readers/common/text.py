@@ -10,10 +10,11 @@ from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers.expat import ExpatError, ParserCreate
 
 from interlace import readers
+from interlace.core.display import listed
 from interlace.core.errors import DataError, did_you_mean
 from interlace.core.ragged import Ragged
 from interlace.text import Text, TextPairs
-from interlace.text.lines import check_length, read_blocks, read_lines
+from interlace.text.lines import binary_format, check_length, read_blocks, read_lines
 from interlace.text.scripts import is_unspaced
 
 T = TypeVar("T")
@@ -187,7 +188,7 @@ def _index(path: Path, column: str | int | tuple[str, ...], names: list[str], *,
     if isinstance(column, tuple):
         present = [name for name in column if name in names]
         if not present:
-            known = ", ".join(map(repr, column))
+            known = listed(map(repr, column))
             near = next(filter(None, (did_you_mean(name, names) for name in column)), "; name yours in the reader")
             raise DataError(f"{path}: the header has none of the columns {known}{near}")
         column = present[0]
@@ -203,8 +204,12 @@ def _index(path: Path, column: str | int | tuple[str, ...], names: list[str], *,
 
 
 def read_elements(path: Path, *tags: str) -> Iterator[tuple[int, Element]]:
-    """Yield the elements of an XML file with one of these tags and prefixes, with the line that each begins in."""
+    """Yield the elements of an XML file with one of these tags and prefixes, with the line that each begins in.
+
+    Encodings are UTF-8, UTF-16 and those with a byte a character; a DataError names the conversion of others.
+    """
     parser = ParserCreate()
+    encodings: list[str | None] = []  # that the file declares
     parser.buffer_text = True
     whole: list[tuple[int, Element]] = []
     size, start = 0, -1  # of what was read; of the element that is read
@@ -237,15 +242,29 @@ def read_elements(path: Path, *tags: str) -> Iterator[tuple[int, Element]]:
         )
 
     parser.StartElementHandler, parser.EntityDeclHandler, parser.SkippedEntityHandler = begin, refuse, miss
+    parser.XmlDeclHandler = lambda _, encoding, __: encodings.append(encoding)
     try:
         for block in chain(read_blocks(path), [b""]):
             if not block and parser.CurrentByteIndex < 1:
                 raise DataError(f"{path}: the file is empty")
-            parser.Parse(block, not block)
+            _parse(parser, block, path, encodings)
             size += len(block)
             unfinished = size - (parser.CurrentByteIndex if start < 0 else start)  # an element, or else a tag
             check_length(unfinished, f"{path}, line {parser.CurrentLineNumber}", "an element")
             yield from whole
             whole.clear()
     except ExpatError as error:
-        raise DataError(f"{path}, line {error.lineno}: invalid XML: {error}") from None
+        kind = binary_format(block[:1024])
+        raise DataError(f"{path}, line {error.lineno}: invalid XML: {error}; {kind}".rstrip("; ")) from None
+
+
+def _parse(parser: Any, block: bytes, path: Path, encodings: list[str | None]) -> None:
+    """Parse a block, the last one if it is empty; encodings: those that were declared before."""
+    try:
+        parser.Parse(block, not block)
+    except (LookupError, ValueError) as error:  # of Python's codecs
+        name = listed(filter(None, encodings))
+        raise DataError(
+            f"{path}: the encoding {name!r} that it declares cannot be read ({error}); expected UTF-8: convert the "
+            f"file (iconv -f {name.upper()} -t UTF-8), and declare UTF-8 in its first line"
+        ) from error

@@ -1,0 +1,87 @@
+"""Encodings and types that cannot be read: an error names the file and the remedy."""
+
+import datetime as dt
+
+import pyarrow as pa
+import pytest
+
+from interlace.core.errors import DataError, InterlaceError
+from interlace.core.files import user_path
+from interlace.data.cache import cache_folder
+from interlace.experiments.recipe import Recipe
+from interlace.readers import READERS
+
+UNIT = '<tmx><body><tu><tuv xml:lang="en"><seg>caf\u00e9</seg></tuv></tu></body></tmx>'
+DECLARED = '<?xml version="1.0" encoding="{}"?>' + UNIT
+
+
+def lines_of(reader, path):
+    return [line for chunk in READERS.build(reader).read_chunks([path], ["en"]) for line in chunk.lines]
+
+
+@pytest.mark.parametrize("reader", ["tmx", "wikipedia"])
+@pytest.mark.parametrize("name", ["shift_jis", "gb18030", "utf-7", "utf-32", "x-unknown", "base64", "idna", "punycode"])
+def test_an_encoding_that_cannot_be_read_is_named_with_its_conversion(tmp_path, reader, name):
+    (tmp_path / "a.xml").write_bytes(DECLARED.format(name).encode("ascii", "ignore"))
+    with pytest.raises(DataError, match=rf"a\.xml: the encoding '{name}' .*iconv -f {name.upper()} -t UTF-8"):
+        lines_of(reader, tmp_path / "a.xml")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf_16_without_a_mark_is_read_or_named(tmp_path, encoding):
+    path = tmp_path / "a.tmx"
+    path.write_bytes(UNIT.encode(encoding))
+    assert lines_of("tmx", path) == ["caf\u00e9"]
+    path.write_bytes(DECLARED.format("utf-8").encode(encoding))
+    name = encoding.replace("16-", "16")
+    with pytest.raises(DataError, match=rf"a\.tmx, line 1: .*iconv -f {name}"):
+        lines_of("tmx", path)
+
+
+@pytest.mark.parametrize("encoding", ["iso-8859-1", "iso-8859-15", "windows-1252", "utf-16"])
+def test_encodings_with_a_byte_a_character_are_read(tmp_path, encoding):
+    (tmp_path / "a.tmx").write_bytes(DECLARED.format(encoding).encode(encoding))
+    assert lines_of("tmx", tmp_path / "a.tmx") == ["caf\u00e9"]
+
+
+FAR = 2**62
+VALUES = {
+    "a time after the year 9999": pa.array([FAR], pa.timestamp("s")),
+    "a day after the year 9999": pa.array([2**31 - 1], pa.date32()),
+    "a duration that is too long": pa.array([FAR], pa.duration("s")),
+    "two fields of one name": pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"]),
+    "a time": pa.array([dt.datetime(2020, 1, 1)]),  # noqa: DTZ001 - as tables have it
+    "a list": pa.array([["a"]]),
+    "a null": pa.array([None]),
+    "bytes": pa.array([b"a"]),
+    "bytes that are not UTF-8": pa.Array.from_buffers(
+        pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")]
+    ),
+}
+
+
+@pytest.mark.parametrize("column", ["text", "language"])
+@pytest.mark.parametrize("kind", VALUES)
+def test_a_value_that_is_no_text_is_named(tmp_path, kind, column):
+    path = tmp_path / "a.arrow"
+    table = pa.table({"text": ["a"], column: VALUES[kind]})
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(DataError, match=rf"a\.arrow.*({column}|damaged.*column)"):
+        lines_of("dataset", path)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda name: user_path(f"{name}/x"),
+        lambda _: cache_folder(),
+        lambda name: Recipe(name="x", data_root=f"{name}/data").root,
+        lambda name: Recipe(name="x", data_root="$INTERLACE_DATA").root,
+    ],
+)
+def test_the_home_folder_of_nobody_is_an_error(monkeypatch, use):
+    monkeypatch.setenv("INTERLACE_CACHE", "~nobody-of-this-name")
+    monkeypatch.setenv("INTERLACE_DATA", "~nobody-of-this-name")
+    with pytest.raises(InterlaceError, match="~nobody-of-this-name"):
+        use("~nobody-of-this-name")
