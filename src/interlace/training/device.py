@@ -23,6 +23,9 @@ from torch import nn
 from interlace.core.errors import LostProcessError, MissingDependencyError
 from interlace.core.files import atomic
 
+# oneDNN and PyTorch each keep the compiled products of the last shapes, by default 1,024 (0.7 MB each).
+_CACHED_SHAPES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "128", "LRU_CACHE_CAPACITY": "128"}
+
 TRACKERS = "trackers"  # folder of TensorBoard's files in a run's folder
 
 
@@ -38,6 +41,8 @@ def accelerator_for(
     for tracker in trackers:
         if find_spec(tracker) is None:
             raise MissingDependencyError(f"the tracker {tracker!r}", tracker)
+    for variable, capacity in _CACHED_SHAPES.items():  # read at the first product
+        os.environ.setdefault(variable, capacity)
     libc = ctypes.CDLL(None)
     if hasattr(libc, "mallopt"):  # glibc: on a CPU, returning pages and faulting them in again takes 15 % of a step
         libc.mallopt(-3, 1 << 30)  # M_MMAP_THRESHOLD
