@@ -21,6 +21,7 @@ from toy_settings import SHORT, TOY, VOCAB
 
 SMALL = TOY | VOCAB
 TINY = [name for name in RECIPES.names() if name.startswith("tiny/") and not read_recipe(name).embeddings]
+QUOTES = r": quotes make it one name; write train\.steps without quotes"
 REAL = [name for name in RECIPES.names() if name.startswith("adapt/multi30k")]
 
 
@@ -158,6 +159,7 @@ def test_checks_settings_before_training(changes, message, tmp_path):
         ("list.json", "[1]", "expected a table"),
         ("mine.toml", "name = 'mine'\ncorpora = 3\n", r"mine\.toml: corpora"),
         ("mine.toml", 'name = "mine"\nsteps = 3\n', r"mine\.toml: unknown key 'steps'"),
+        ("mine.toml", 'name = "mine"\n"train.steps" = 3\n', r"mine\.toml: unknown key '\"train\.steps\"'" + QUOTES),
     ],
 )
 def test_errors_name_the_file(tmp_path, name, text, message):
@@ -209,6 +211,8 @@ def test_stored_recipe_accepts_the_same_changes(tmp_path):
 
 
 def test_errors_in_changes_name_the_option():
+    with pytest.raises(SettingsError, match=r"^--set: unknown key '\"train\.steps\"'" + QUOTES):
+        read_recipe("tiny/mlm", {'"train.steps"': "3"})
     with pytest.raises(SettingsError, match=r"^--set: unknown key 'evaluate\.target'; .* 'evaluate\.targets'"):
         read_recipe("evaluation/small", {"evaluate.target": '["de"]'})
     with pytest.raises(SettingsError, match=r"^--set: evaluate\.targets: .*found 'de'\); write \[\"de\"\]$"):

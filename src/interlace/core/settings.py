@@ -140,7 +140,10 @@ def _one(item: Any, model: type) -> str:
     if item["type"] == "extra_forbidden":
         parent = "".join(f"{part}." for part in item["loc"][:-1])
         name = str(item["loc"][-1])
-        near = did_you_mean(name, _keys_at(model, item["loc"][:-1]))
+        known_keys = _keys_at(model, item["loc"][:-1])
+        if name.partition(".")[0] in known_keys and "." in name:
+            return f"unknown key '{parent}\"{name}\"': quotes make it one name; write {path} without quotes"
+        near = did_you_mean(name, known_keys)
         if ("did you mean" not in near or name in _SYNONYMS) and (elsewhere := _key_elsewhere(path, model)):
             near = f"; did you mean {elsewhere!r}?"
             parent = ""
