@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 import subprocess
 import sys
 import time
@@ -105,6 +106,37 @@ def test_closed_streams_are_no_error(closed):
     command = f"{sys.executable} -m interlace list aligners {closed}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [("list nope", 2), ("list --nope", 2), ("list aligners", 0), ("lexicon missing.en missing.de -o lexicon", 2)],
+)
+def test_an_ended_reader_of_standard_error_changes_no_exit_code(arguments, code):
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "interlace", *arguments.split()]
+    done = subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=writer)
+    os.close(writer)
+    assert done.returncode == code
+
+
+def test_notes_without_a_reader_do_not_stop_a_command():
+    reader, writer = os.pipe()
+    os.close(reader)
+    script = """
+        from interlace import cli
+        from interlace.__main__ import main
+        def run():
+            cli.notes.print("a note")
+            print("the result")
+        cli.application = lambda: run
+        main()
+    """
+    command = [sys.executable, "-c", dedent(script)]
+    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=writer, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stdout) == (0, "the result\n")
 
 
 @pytest.mark.parametrize("leads_group", [True, False])

@@ -12,6 +12,7 @@ import traceback
 from pathlib import Path
 from tempfile import gettempdir
 from threading import Thread
+from typing import Any
 
 
 def _is_busy() -> bool:
@@ -28,14 +29,35 @@ def _is_busy() -> bool:
     return True
 
 
+class _StandardError(io.FileIO):
+    """Standard error that drops what cannot be written, such as after its reader has ended, so that commands go on."""
+
+    def write(self, data: Any, /) -> int:
+        """Write data; return the number of bytes, also of those that are dropped."""
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
+
+
+def _prepare_streams() -> None:
+    """Open closed standard streams, and let no character and no error of standard error stop a command."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:  # closed; a file that is opened now must not take its number
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+            continue
+        if isinstance(stream, io.TextIOWrapper) and "utf" not in stream.encoding.lower():
+            stream.reconfigure(errors="strict" if mode == "r" else "backslashreplace")
+        if name == "stderr" and type(stream) is io.TextIOWrapper:
+            file = io.BufferedWriter(_StandardError(stream.fileno(), "w", closefd=False))
+            sys.stderr = io.TextIOWrapper(file, stream.encoding, stream.errors, line_buffering=True)
+
+
 def main() -> None:
     """Run the command line; user errors print a message and exit with code 2."""
     try:
-        for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-            if getattr(sys, name) is None:  # closed; a file that is opened now must not take its number
-                setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
-            elif isinstance(stream := getattr(sys, name), io.TextIOWrapper) and "utf" not in stream.encoding.lower():
-                stream.reconfigure(errors="strict" if mode == "r" else "backslashreplace")
+        _prepare_streams()
         os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
         if "GOMP_SPINCOUNT" not in os.environ:
             # Spinning threads halve the time of a step on an idle machine, and double it on a busy one.
