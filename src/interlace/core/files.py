@@ -58,6 +58,14 @@ def must_exist(path: Path | str, what: str = "file") -> Path:
     raise DataError(f"{path}: no such {what}{did_you_mean(path.name, _names(folder))}")
 
 
+def must_hold_files(folder: Path, pattern: str = "*") -> Path:
+    """Return a folder whose entries are files and folders; a DataError names a pipe or device, which never ends."""
+    for path in sorted(folder.glob(pattern)):
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise DataError(f"{path}: a pipe or a device where a file is expected; remove it")
+    return folder
+
+
 @contextmanager
 def atomic(path: Path | str, suffix: str | None = None) -> Iterator[Path]:
     """Yield a temporary path next to `path`, which its file replaces on success; after an error nothing remains.

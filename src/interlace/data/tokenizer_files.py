@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from interlace.core.errors import DataError, MissingDependencyError, nearest
-from interlace.core.files import must_exist, user_path
+from interlace.core.files import must_exist, must_hold_files, user_path
 from interlace.core.hub import failure, hub_or_cache
 from interlace.core.json_files import read_json
 from interlace.data.tokenizer_training import row_template
@@ -128,7 +128,7 @@ def no_prompts() -> Iterator[None]:
 
 
 def _open_folder(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
-    config = _read_config(folder)
+    config = _read_config(must_hold_files(folder))
     if (folder / _FILE).is_file():
         return _read_tokenizer(folder / _FILE), config
     complete = all((folder / name).is_file() for name in (_XLM_VOCAB, _XLM_MERGES, "config.json"))

@@ -14,6 +14,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from interlace.core.errors import DataError, did_you_mean
+from interlace.core.files import must_exist
 from interlace.core.json_files import json_record, read_json
 from interlace.core.names import file_in
 from interlace.core.randomness import Purpose, generator
@@ -155,7 +156,8 @@ def find_files(root: Path, pattern: str) -> list[Path]:
     wanted = _with_wildcards(path)
     # not `Path.glob`, which also matches hidden files
     found = sorted(glob(wanted.replace("[", "[[]"), recursive=True)) if _WILDCARD.search(wanted) else []  # noqa: PTH207
-    files = [Path(name) for name in found if Path(name).is_file()] or [path]
+    present = [Path(name) for name in found if Path(name).exists() and not Path(name).is_dir()]
+    files = [must_exist(file) for file in present] or [path]
     for beside in _BESIDE:
         files = [file for file in files if not beside.fullmatch(file.name)] or files
     return files

@@ -22,7 +22,7 @@ from pydantic import Field
 
 from interlace.core.display import listed
 from interlace.core.errors import DataError, MissingDependencyError, did_you_mean
-from interlace.core.files import must_exist
+from interlace.core.files import must_exist, must_hold_files
 from interlace.core.hub import hub_or_cache
 from interlace.core.json_files import parse_json
 from interlace.readers import HUB, Reader, is_hub
@@ -583,6 +583,8 @@ def open_dataset(name: Path | str) -> Any:
         raise DataError(str(error)) from None
     revision = None if address.is_folder else address.revision or None
     try:
+        if address.is_folder:
+            must_hold_files(Path(address.repository), "**/*")
         with nullcontext() if address.is_folder else hub_or_cache():
             builder = load_dataset_builder(address.repository, name=address.configuration, revision=revision)
             _check_builder(address, builder)

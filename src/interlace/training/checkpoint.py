@@ -24,7 +24,7 @@ from safetensors.torch import save_file
 from typing_extensions import TypedDict
 
 from interlace.core.errors import CheckpointError
-from interlace.core.files import atomic_folder
+from interlace.core.files import atomic_folder, must_hold_files
 from interlace.core.json_files import json_record, read_json
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class StoredWeights:
     def __init__(self, path: Path) -> None:
         from torch.distributed.checkpoint.hf_storage import HuggingFaceStorageReader
 
-        self.path, self.state = path, read_state(path)
+        self.path, self.state = must_hold_files(path), read_state(path)
         _check_hashes(path, self.state)
         try:
             found: Any = HuggingFaceStorageReader(str(path)).read_metadata()

@@ -1,0 +1,90 @@
+"""A pipe or a device among the files of others, which would never end, is an error that names it."""
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from interlace.core.errors import InterlaceError
+from interlace.data.vocab import Vocab
+from interlace.models.build import from_shape, load
+from interlace.models.settings import Shape
+from interlace.readers import READERS, find_files
+from little_translators import little_vocab
+
+
+@pytest.fixture
+def seconds():
+    """Ends a test that waits for ever."""
+
+    def stop(*_):
+        pytest.fail("waits for ever")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def replace_by_pipe(path):
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
+@pytest.fixture
+def checkpoint(tmp_path):
+    vocab = little_vocab()
+    return from_shape(Shape(layers=1, width=16, heads=2), vocab).save_pretrained(tmp_path / "model", vocab)
+
+
+@pytest.mark.usefixtures("seconds")
+@pytest.mark.parametrize("name", ["shard.safetensors", "config.json", "vocab.txt", "generation_config.json"])
+def test_of_a_checkpoint(checkpoint, name):
+    if name == "shard.safetensors":
+        (checkpoint / "model.safetensors").unlink()
+        index = {"weight_map": {"embeddings": name}}
+        (checkpoint / "model.safetensors.index.json").write_text(json.dumps(index))
+    replace_by_pipe(checkpoint / name)
+    with pytest.raises(InterlaceError, match=rf"model/{name}: a pipe or a device"):
+        load(checkpoint)
+
+
+@pytest.mark.usefixtures("seconds")
+@pytest.mark.parametrize("name", ["tokenizer.json", "vocab.txt", "tokenizer_config.json"])
+def test_of_a_tokenizer(checkpoint, name):
+    (checkpoint / "tokenizer.json").unlink()
+    (checkpoint / "config.json").write_text('{"model_type": "bert"}')
+    replace_by_pipe(checkpoint / name)
+    with pytest.raises(InterlaceError, match=rf"model/{name}: a pipe or a device"):
+        Vocab.load(str(checkpoint))
+
+
+@pytest.mark.usefixtures("seconds")
+@pytest.mark.parametrize("pattern", ["data", "data/*.txt", "data/b.txt", "data/**"])
+def test_of_a_corpus(tmp_path, pattern):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.txt").write_text("a\n")
+    replace_by_pipe(tmp_path / "data" / "b.txt")
+    with pytest.raises(InterlaceError, match=r"data/b\.txt: a pipe or a device"):
+        list(READERS.build("lines").read_chunks(find_files(tmp_path, pattern), ["en"]))
+
+
+@pytest.mark.usefixtures("seconds")
+@pytest.mark.parametrize("name", ["train.jsonl", "dataset_infos.json", "README.md"])
+def test_of_a_folder_with_the_files_of_a_data_set_of_the_hub(tmp_path, name):
+    pytest.importorskip("datasets")
+    (tmp_path / "set" / "data").mkdir(parents=True)
+    (tmp_path / "set" / "data" / "train-00.jsonl").write_text('{"text": "a"}\n')
+    replace_by_pipe(tmp_path / "set" / name)
+    with pytest.raises(InterlaceError, match=rf"set/{name}: a pipe or a device"):
+        list(READERS.build("dataset").read_chunks([Path(f"hub:{tmp_path}/set/default/train")], ["en"]))
+
+
+@pytest.mark.usefixtures("seconds")
+def test_a_device_that_a_link_names(checkpoint):
+    (checkpoint / "notes.json").symlink_to("/dev/zero")
+    with pytest.raises(InterlaceError, match=r"model/notes\.json: a pipe or a device"):
+        load(checkpoint)
