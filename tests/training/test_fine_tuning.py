@@ -1,10 +1,12 @@
 """Fine-tuning and scoring of one cell, on a tagging task that the word alone decides."""
 
+import math
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
+from safetensors.torch import load_file
 
 from interlace.core.errors import DataError, RunError, SettingsError
 from interlace.data.vocab import Vocab
@@ -135,6 +137,32 @@ def test_each_language_can_select_its_weights(cell, checks, root):
     assert np.array_equal(chosen["en",], weights[1])
     assert np.array_equal(chosen["de",], weights[0])
     assert [row["tuning"]["dev"][row["language"]] for row in rows] == [90.0, 80.0]
+
+
+@pytest.mark.parametrize(
+    ("dev", "best"),
+    [
+        ([{"en": 50.0, "de": 80.0}, {"en": 90.0, "de": 70.0}, {"en": 80.0, "de": 10.0}], {"en": 1, "de": 0}),
+        ([{"en": 50.0, "de": math.nan}, {"en": 40.0, "de": math.nan}], {"en": 0, "de": 1}),  # nan: the last weights
+    ],
+)
+def test_the_model_of_each_language_is_saved_once(cell, checks, root, tmp_path, monkeypatch, dev, best):
+    (root / "dev.de.conllu").write_bytes((root / "test.de.conllu").read_bytes())
+    weights, _ = checks(*dev)
+    saved_names = []
+    save = fine_tuning.save_fine_tuned
+
+    def counting(folder, *arguments):
+        saved_names.append(folder.name)
+        save(folder, *arguments)
+
+    monkeypatch.setattr(fine_tuning, "save_fine_tuned", counting)
+    job = cell(epochs=len(dev), select="per-language-dev")
+    rows = score_job(replace(job, models=tmp_path / "fine-tuned", identity={"key": "k", "model_key": "m"}))
+    assert sorted(saved_names) == ["pos.zero-shot.de.0", "pos.zero-shot.en.0"]
+    for row in rows:
+        head_weights = load_file(tmp_path / row["fine_tuned"] / "head.safetensors")
+        assert np.array_equal(head_weights["linear.weight"], weights[best[row["language"]]])
 
 
 def test_selects_one_of_several_learning_rates(cell, checks):

@@ -44,6 +44,8 @@ from interlace.training.selection import (
 )
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from interlace.training.evaluation_job import EvaluationJob, Score
 
     Predicted = dict[int, Any]  # predictions for examples, by the object's `id`
@@ -123,6 +125,7 @@ def _score_fine_tuned(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
         except RunError as error:
             log.warning("%s, seed %d, learning rate %g: %s", job.name, job.seed, rate, error)
             diverged[rate] = str(error)
+        tuner.save_best(groups)
         if job.sweep and number < len(rates) and job.accelerator.is_main_process:
             save_sweep(job.sweep, groups, number, diverged)
     if len(diverged) == len(rates):
@@ -134,6 +137,7 @@ def _score_fine_tuned(job: EvaluationJob, run: FineTuneRun) -> list[Score]:
             continue
         if group.kept is not None:
             job.accelerator.unwrap_model(tuner.training.model).load_state_dict(group.kept)
+        tuner.save(group)
         rows += tuner.score(group, tests)
     job.accelerator.free_memory()
     rows = [{**row, "tuning": {**row["tuning"], "diverged": list(diverged)}} for row in rows]
@@ -339,7 +343,7 @@ class FineTuner:
         predicted: predictions of these weights for other groups, which is extended.
         """
         rows, predicted = [], {} if predicted is None else predicted
-        saved = self.save(group)
+        saved = {"fine_tuned": f"{self.job.models.name}/{self._model_name(group)}"} if self.job.models else {}
         for item in group.items:
             start = time.perf_counter()
             examples = tests[item]
@@ -358,30 +362,50 @@ class FineTuner:
             rows.append({**row, **interval, "tuning": group.best_check, **saved})
         return rows
 
-    def save(self, group: SelectionGroup) -> dict[str, str]:
-        """Save the current weights as the model of a group, if models are saved; return a column for its score rows."""
+    def save(self, group: SelectionGroup) -> None:
+        """Save the current weights as the model of a group, if models are saved."""
         job = self.job
-        if job.models is None:
-            return {}
+        if job.models is None or not job.accelerator.is_main_process:
+            return
+        model: Any = job.accelerator.unwrap_model(self.training.model)
+        record: FineTunedRecord = {
+            "name": job.name,
+            "task": {"name": self.task.name, **self.task.dump()},
+            "items": [list(item) for item in group.items],
+            "languages": list(self.languages),
+            "source": job.source,
+            "seed": job.seed,
+            "classes": list(self.task.classes),
+            "key": job.identity["key"],
+            "model_key": job.identity["model_key"],
+            "precision": cast("Any", job.accelerator.mixed_precision),
+            "transformers": "",
+        }
+        folder = job.models / self._model_name(group)
+        save_fine_tuned(folder, model.backbone, self.head, model.heads[job.name], self.prepared, record)
+
+    def save_best(self, groups: Sequence[SelectionGroup]) -> None:
+        """Save the models of the groups whose best weights this training has found; the current weights stay."""
+        improved_groups = [group for group in groups if group.weights_to_save]
+        if not improved_groups:
+            return
+        model = self.job.accelerator.unwrap_model(self.training.model)
+        current_weights = self._trained_weights()
+        for group in improved_groups:
+            model.load_state_dict(group.weights_to_save, strict=False)
+            self.save(group)
+            group.weights_to_save = {}
+        model.load_state_dict(current_weights, strict=False)
+
+    def _model_name(self, group: SelectionGroup) -> str:
         per_language = self.task.tuning.select == "per-language-dev"
-        name = fine_tuned_name(job.name, group.items, job.seed, per_language=per_language)
-        if job.accelerator.is_main_process:
-            model: Any = job.accelerator.unwrap_model(self.training.model)
-            record: FineTunedRecord = {
-                "name": job.name,
-                "task": {"name": self.task.name, **self.task.dump()},
-                "items": [list(item) for item in group.items],
-                "languages": list(self.languages),
-                "source": job.source,
-                "seed": job.seed,
-                "classes": list(self.task.classes),
-                "key": job.identity["key"],
-                "model_key": job.identity["model_key"],
-                "precision": cast("Any", job.accelerator.mixed_precision),
-                "transformers": "",
-            }
-            save_fine_tuned(job.models / name, model.backbone, self.head, model.heads[job.name], self.prepared, record)
-        return {"fine_tuned": f"{job.models.name}/{name}"}
+        return fine_tuned_name(self.job.name, group.items, self.job.seed, per_language=per_language)
+
+    def _trained_weights(self) -> dict[str, Tensor]:
+        """Return copies of the parameters that are trained, in main memory."""
+        model = self.job.accelerator.unwrap_model(self.training.model)
+        trained = {name: value for name, value in model.named_parameters() if value.requires_grad}
+        return {name: value.detach().to("cpu", copy=True) for name, value in trained.items()}
 
     def _check(self, devs: dict[str, Any], loss: float) -> dict[str, Any]:
         """Return development scores by language, and whether the model has collapsed on the first."""
@@ -396,11 +420,16 @@ class FineTuner:
     def _keep(self, groups: list[SelectionGroup], check: dict[str, Any], tests: dict[Item, Any]) -> None:
         """Keep the weights of the best check of a single group, or the scores of several."""
         predicted: Predicted = {}
+        weights: dict[str, Tensor] = {}  # of this check, shared by all groups that they are the best of
+        saves_models = self.job.models is not None and self.job.accelerator.is_main_process
         for group in [group for group in groups if not group.is_stopped(self.task.tuning.patience)]:
             if group.improves(check["dev"], greater=self.task.greater_is_better):
                 group.best_check = {**check, "judged_by": group.dev_languages}
                 if len(groups) > 1:
                     group.kept = self.score(group, tests, predicted)
+                    if saves_models:
+                        weights = weights or self._trained_weights()
+                        group.weights_to_save = weights
                 elif group.dev_languages:
                     state = self.job.accelerator.unwrap_model(self.training.model).state_dict()
                     group.kept = {name: value.detach().clone() for name, value in state.items()}

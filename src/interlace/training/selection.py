@@ -45,6 +45,7 @@ class SelectionGroup:
     dev_languages: languages whose development scores are averaged; empty: the last weights are used.
     best: maximum of that average so far, larger is better; bad_checks: evaluations since then.
     best_check: record of that evaluation, for the scores; kept: its weights, or scores that were made right away.
+    weights_to_save: the trained weights of that evaluation beside such scores, until they are saved.
     """
 
     items: list[Item]
@@ -53,6 +54,7 @@ class SelectionGroup:
     bad_checks: int = 0
     best_check: dict[str, Any] = field(default_factory=dict)
     kept: Any = None
+    weights_to_save: dict[str, Any] = field(default_factory=dict)
 
     def improves(self, dev: dict[str, float], *, greater: bool) -> bool:
         """Record an evaluation, scores by language, and return whether it is the best so far; NaN never is."""
