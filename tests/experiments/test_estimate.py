@@ -134,7 +134,7 @@ def test_missing_files_leave_the_parameters(tmp_path):
     assert found.notes[0] == f"corpora.text.train: {missing}: no such file; did you mean 'train.en'?"
     assert found.cost is None
     assert found.model == estimate(read_recipe("tiny/mlm", SMALL)).model
-    found = estimate(read_recipe("tiny/mlm", {"model": f'{{start = "{tmp_path / "nobody"}"}}'}))
+    found = estimate(read_recipe("tiny/mlm", TOY | {"model": f'{{start = "{tmp_path / "nobody"}"}}'}))
     assert (found.model, found.cost) == (None, None)
     assert found.notes[0].startswith("model.start: ")
     assert "nobody" in found.notes[0]

@@ -347,11 +347,11 @@ print(int(peak) // 1024, result)
     ],
 )
 def test_a_text_that_is_stored_once_for_many_rows_takes_bounded_memory(tmp_path, name, write, length):
-    rows = 2000
+    rows = 500
     write(pa.table({"text": repeated("a" * length, rows)}), tmp_path / name)
     done = subprocess.run([sys.executable, "-c", READ, tmp_path / name], capture_output=True, text=True, check=True)
     memory, _, result = done.stdout.strip().partition(" ")
-    assert int(memory) < 2000, memory
+    assert int(memory) < 700, memory  # MB, of which the interpreter and its packages have 300
     if length > MAX_LINE:
         assert f"{name}: a row of more than 8 MB" in result
     else:
