@@ -7,7 +7,7 @@ data set is ever run. A folder of `save_to_disk` is read by its Arrow files.
 
 from __future__ import annotations
 
-import re
+import struct
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -27,9 +27,10 @@ from interlace.core.hub import hub_or_cache
 from interlace.core.json_files import parse_json
 from interlace.readers import HUB, Reader, is_hub
 from interlace.readers.common import text as common
+from interlace.readers.common.arrow import check_messages, small_parts
 from interlace.readers.common.questions import AnsweredQuestion, JsonNode, question_pairs, read_question
 from interlace.text import Text, TextPairs
-from interlace.text.lines import MAX_LINE, check_length, plain_name, read_lines
+from interlace.text.lines import plain_name, read_lines
 
 SYNTAX = "hub:OWNER/NAME/CONFIGURATION/SPLIT[@REVISION]; CONFIGURATION is 'default' for a data set without any"
 _PARQUET = "refs/convert/parquet"  # the branch with tables that the hub makes of data sets with a loading script
@@ -197,12 +198,8 @@ class DatasetRows:
             with _damage(path):
                 for batch in batches(names):
                     batch.validate(full=True)  # Arrow trusts offsets, and reads outside of a buffer or crashes
-                    for part in _small_parts(batch):
-                        rows = _python_rows(part, path)
-                        if part.nbytes > MAX_LINE:
-                            for row in rows:
-                                check_length(_length(row), str(path), "a row")
-                        yield from rows
+                    for part in small_parts(batch, path):
+                        yield from _python_rows(part, path)
 
         try:
             labels = dict(_label_names(schema))
@@ -219,21 +216,6 @@ class DatasetRows:
 
 _BATCH_ROWS = 1000
 _BATCH_BYTES = 1 << 30  # that a batch may have if all rows hold the longest value
-_PART_BYTES = 1 << 26  # the same of rows that are converted to Python together
-
-
-def _small_parts(batch: Any) -> Iterator[Any]:
-    """Yield parts of a batch or table whose rows are small in Python even if all have the longest value."""
-    size = max((column.get_total_buffer_size() for column in batch.columns), default=0)
-    repeats = any(_REPEATS.search(str(kind)) for kind in batch.schema.types)
-    longest = size if repeats else size // max(len(batch), 1)
-    rows = min(max(_PART_BYTES // max(longest, 1), 1), _BATCH_ROWS)
-    for start in range(0, len(batch), rows):
-        yield batch.slice(start, rows)
-
-
-# types of columns that may store a value once for all rows
-_REPEATS = re.compile("dictionary|run_end_encoded|view|null")
 
 
 def _python_rows(part: Any, path: Path) -> list[dict[str, Any]]:
@@ -244,13 +226,6 @@ def _python_rows(part: Any, path: Path) -> list[dict[str, Any]]:
         columns = listed(f"{field.name!r} ({field.type})" for field in part.schema)
         raise DataError(f"{path}: a value in the columns {columns} cannot be read: {error}") from error
     return rows
-
-
-def _length(value: Any) -> int:
-    """Return the number of characters and of values of a row, at any depth."""
-    if isinstance(value, dict | list):
-        return len(value) + sum(map(_length, value.values() if isinstance(value, dict) else value))
-    return len(value) if isinstance(value, str) else 1
 
 
 def _parquet(path: Path) -> tuple[Any, Callable[[list[str]], Iterable[Any]]]:
@@ -297,13 +272,23 @@ def _arrow(path: Path) -> tuple[Any, Callable[[list[str]], Iterable[Any]]]:
     import pyarrow as pa
 
     source = pa.memory_map(str(path))
-    if source.read(6) == b"ARROW1":
-        file = pa.ipc.open_file(source)
-        batches = (file.get_batch(number) for number in range(file.num_record_batches))
-    else:
-        source.seek(0)
-        file = batches = pa.ipc.open_stream(source)
-    return file.schema, lambda names: (batch.select(names) for batch in batches)
+    start, batch_count = 0, -1
+    if source.read(6) == b"ARROW1":  # a stream, and its contents
+        start, batch_count = 8, pa.ipc.open_file(source).num_record_batches
+    source.seek(start)
+    check_messages(source, path)
+    source.seek(start)
+    stream = pa.ipc.open_stream(source)
+
+    def batches(names: list[str]) -> Iterator[Any]:
+        read_count = 0
+        for batch in stream:
+            read_count += 1
+            yield batch.select(names)
+        if batch_count >= 0 and read_count != batch_count:
+            raise DataError(f"{path}: damaged arrow file: {read_count} batches, but its contents name {batch_count}")
+
+    return stream.schema, batches
 
 
 def _label_names(schema: Any) -> Iterator[tuple[str, list[str]]]:
@@ -323,7 +308,7 @@ def _damage(path: Path) -> Iterator[None]:
 
     try:
         yield
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, struct.error) as error:
         raise DataError(f"{path}: damaged {path.suffix[1:]} file: {_first_line(error)}") from error
 
 

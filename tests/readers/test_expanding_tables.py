@@ -1,0 +1,113 @@
+"""Tables of some kB that stand for many rows or values: an error, in little memory and time."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from interlace.core.errors import DataError
+from interlace.readers import READERS
+
+MANY = 1 << 26
+LARGE = 2**31 - 1
+
+
+def one_list(values, count, kind=pa.list_):
+    """A row with a list of `count` values."""
+    dtype = np.int32 if kind is pa.list_ else np.int64
+    offsets = pa.py_buffer(np.array([0, count], dtype))
+    return pa.Array.from_buffers(kind(values.type), 1, [None, offsets], children=[values])
+
+
+def nulls(count):
+    """Values without any buffer."""
+    return pa.Array.from_buffers(pa.null(), count, [None])
+
+
+def choices(text, count):
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int8)), pa.array([text]))
+
+
+BOMBS = {
+    "a list of nulls": lambda: one_list(pa.nulls(MANY), MANY),
+    "a long list of nulls": lambda: one_list(nulls(LARGE), LARGE, pa.large_list),
+    "a list of lists of nulls": lambda: one_list(one_list(pa.nulls(MANY), MANY), 1),
+    "a list of equal texts": lambda: one_list(pa.RunEndEncodedArray.from_arrays([MANY], ["word"]), MANY),
+    "a list of a chosen text": lambda: one_list(choices("word" * 1000, 200_000), 200_000),
+    "a list of a fixed size": lambda: pa.Array.from_buffers(
+        pa.list_(pa.null(), MANY), 1, [None], children=[nulls(MANY)]
+    ),
+    "a map of nulls": lambda: one_list(pa.StructArray.from_arrays([nulls(MANY), nulls(MANY)], ["a", "b"]), MANY),
+    "a struct of nulls": lambda: one_list(pa.StructArray.from_arrays([pa.nulls(MANY)], ["a"]), MANY),
+    "rows without bytes": lambda: nulls(LARGE),
+    "rows of one text": lambda: pa.RunEndEncodedArray.from_arrays([MANY], ["word"]),
+    "a long text of zeros": lambda: pa.array(["a" * (1 << 30)]),
+}
+RUN = """
+import resource, sys
+from pathlib import Path
+from interlace.core.errors import DataError
+from interlace.readers import READERS
+resource.setrlimit(resource.RLIMIT_AS, (6 << 30, resource.RLIM_INFINITY))
+import pyarrow
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    for chunk in READERS.build("dataset").read_chunks([Path(sys.argv[1])], ["en"]):
+        pass
+except DataError as error:
+    print(error)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
+"""
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_table_that_expands_is_an_error_in_little_memory(tmp_path, name):
+    path = tmp_path / "a.arrow"
+    column = BOMBS[name]()
+    table = pa.record_batch({"text": column})
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_file(path, table.schema, options=options) as writer:
+        writer.write_batch(table)
+    del table, column
+    assert path.stat().st_size < 1 << 20
+    command = [sys.executable, "-c", RUN, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=100)
+    message, *rest = done.stdout.splitlines()
+    assert str(path) in message
+    assert int(rest[0]) < 2500, done.stdout  # MB
+
+
+def test_lists_and_texts_of_usual_size_are_read(tmp_path):
+    path = tmp_path / "a.arrow"
+    words = [["a", "cat"], ["the", "dog"]] * 2000
+    columns = {
+        "tokens": pa.array(words),
+        "pos_tags": pa.array([["X", "Y"]] * 4000),
+        "language": pa.array(["en"] * 4000).dictionary_encode(),
+    }
+    table = pa.record_batch(columns)
+    for compression in ("zstd", "lz4", None):
+        with pa.ipc.new_file(path, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
+            writer.write_batch(table)
+            writer.write_batch(table.slice(100))
+        chunks = READERS.build("dataset").read_chunks([path], ["en"])
+        assert [line for chunk in chunks for line in chunk.lines] == [
+            *map(" ".join, words),
+            *map(" ".join, words[100:]),
+        ]
+
+
+def test_a_row_of_a_large_text_is_cut_from_its_batch(tmp_path):
+    path = tmp_path / "a.arrow"
+    table = pa.table({"text": ["short", "x" * (7 << 20), "y" * (7 << 20), "short"]})
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table)
+    chunks = READERS.build("dataset").read_chunks([path], ["en"])
+    assert [len(line) for chunk in chunks for line in chunk.lines] == [5, 7 << 20, 7 << 20, 5]
+    table = pa.table({"text": ["short", "x" * (9 << 20)]})
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(DataError, match=r"a\.arrow: a row of more than 8 MB"):
+        list(READERS.build("dataset").read_chunks([path], ["en"]))
