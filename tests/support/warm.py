@@ -85,6 +85,7 @@ def main() -> None:
     """Serve until killed, in one process; do what a command asks for, in every other."""
     for name in PACKAGES.split():
         import_module(name)
+    _fill_caches()
     if (tasks := Path("/proc/self/task")).is_dir() and len(list(tasks.iterdir())) > 1:
         message = "a fork would lose all threads but one, and what they hold"
         raise RuntimeError(message)
@@ -101,6 +102,16 @@ def main() -> None:
                 break
             connection.close()
     os._exit(_ended(_serve(connection)))
+
+
+def _fill_caches() -> None:
+    """Build what numba and transformers build once in each process, at its first kernel and its first saved model."""
+    from numba.core.registry import cpu_target
+    from transformers.conversion_mapping import get_checkpoint_conversion_mapping
+
+    cpu_target.typing_context.refresh()
+    cpu_target.target_context.refresh()
+    get_checkpoint_conversion_mapping("bert")  # type: ignore[no-untyped-call]
 
 
 def _serve(connection: socket.socket) -> dict[str, Any]:
