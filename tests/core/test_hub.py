@@ -1,12 +1,16 @@
 """The hub without a network: caches are used at once."""
 
+import contextlib
+import re
 import socket
+import threading
+import time
 
 import pytest
 from huggingface_hub import constants
 
 from interlace.core import hub
-from interlace.core.errors import DataError
+from interlace.core.errors import DataError, SettingsError
 from interlace.data.tokenizer_files import download
 
 
@@ -35,3 +39,85 @@ def test_a_hub_that_listens_or_is_behind_a_proxy_is_reachable(unreachable, monke
         assert hub.is_reachable(f"http://127.0.0.1:{server.getsockname()[1]}")
     monkeypatch.setattr(hub, "getproxies", lambda: {"http": "http://proxy"})
     assert hub.is_reachable(constants.ENDPOINT)
+
+
+def answer(status, body=b"", *headers):
+    """Return a function that answers each request."""
+    length = () if any(line.startswith("Content-Length") for line in headers) else (f"Content-Length: {len(body)}",)
+    head = "\r\n".join([f"HTTP/1.1 {status}", *headers, *length, "Connection: close", "", ""]).encode()
+
+    def send(connection):
+        connection.recv(65536)
+        connection.sendall(head + body)
+
+    return send
+
+
+@pytest.fixture
+def hub_that(monkeypatch, tmp_path):
+    """A function that starts a server, whose connections another function serves, in place of the hub."""
+    servers = []
+
+    def start(serve):
+        server = socket.create_server(("127.0.0.1", 0))
+        servers.append(server)
+
+        def run():
+            with contextlib.suppress(OSError):
+                while True:
+                    connection = server.accept()[0]
+                    with connection, contextlib.suppress(OSError):
+                        serve(connection)
+
+        threading.Thread(target=run, daemon=True).start()
+        monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.getsockname()[1]}")
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr(hub, "_SILENCE", 1.0)
+    yield start
+    for server in servers:
+        server.close()
+
+
+@pytest.mark.parametrize(
+    "serve",
+    [
+        lambda connection: time.sleep(5),
+        lambda connection: None,
+        lambda connection: connection.sendall(b"\x1b[2J\r\n\r\n"),
+        answer("302 Found", b"", "Location: /api/models/me/x/revision/main"),
+        answer("302 Found", b"", "Location: http://[::bad:99999/"),
+        answer("200 OK", b'{"a": 1}'),
+        answer("200 OK", b"[]"),
+        answer("200 OK", b"{", "Content-Length: 100"),
+        answer("200 OK", b"xx", "Content-Encoding: gzip"),
+        answer("200 OK", b'{"id": "me/x", "siblings": [{"x": 1}]}'),
+    ],
+)
+def test_what_is_no_hub_is_an_error_that_names_repository_and_address(hub_that, serve):
+    hub_that(serve)
+    begun = time.monotonic()
+    with pytest.raises(DataError, match=r"^'me/x': .*(does not answer as a hub does|cannot be reached)") as caught:
+        download("me/x", ["*.json"])
+    assert time.monotonic() - begun < 30
+    assert "http://127.0.0.1:" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("status", "meaning"),
+    [("429 Too Many Requests", "too many requests"), ("500 X", "a fault of its own"), ("503 X", "a fault of its own")],
+)
+def test_a_hub_that_is_busy_or_at_fault_says_so(hub_that, status, meaning):
+    hub_that(answer(status))
+    with pytest.raises(DataError, match=f"^'me/x': .*{meaning}.*the same command again"):
+        download("me/x", ["*.json"])
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:99999", "http://[::1", "hub", "ftp://a.b", "https://"])
+def test_an_endpoint_that_is_no_address_is_named(monkeypatch, address):
+    monkeypatch.setattr(constants, "ENDPOINT", address)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    with pytest.raises(SettingsError, match=f"HF_ENDPOINT: '{re.escape(address)}' is no address"):
+        download("me/x", ["*.json"])

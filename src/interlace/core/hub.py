@@ -4,15 +4,27 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from urllib.parse import urlsplit
+from functools import cache
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from interlace.core.errors import InterlaceError, SettingsError
+
 TIMEOUT = 3.0  # seconds, for each address of the server
+_SILENCE = 30.0  # seconds without a byte of an answer, for requests without a limit of their own
+
+
+class UnexpectedAnswerError(ConnectionError):
+    """What answers is no hub, or breaks off; the message says what it did and at which address."""
 
 
 def is_reachable(address: str) -> bool:
-    """Return whether a server accepts connections; true if a proxy, behind which it may be, is set for its address."""
-    place = urlsplit(address)
+    """Return whether a server accepts connections; true if a proxy, behind which it may be, is set for its address.
+
+    Raise a SettingsError if it is no address of a server.
+    """
+    place = _server(address)
     if {place.scheme, "all"} & getproxies().keys() and not proxy_bypass(place.hostname or ""):
         return True
     try:
@@ -28,11 +40,14 @@ def failure(error: BaseException, access: str = "access") -> str:
 
     access: what a token needs.
     """
-    response = getattr(error, "response", None) or getattr(error.__cause__, "response", None)
-    status = getattr(response, "status_code", None)
+    from huggingface_hub import constants
+
+    if isinstance(error, UnexpectedAnswerError):
+        return str(error)
+    status = status_of(error)
     if status is None:
         sentence = str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".")
-        return f"the hub cannot be reached: {sentence}"
+        return f"the hub cannot be reached: {sentence} ({constants.ENDPOINT})"
     reason = " ".join(str(error).split()).rstrip(".")
     if status in {401, 403}:
         return f"the hub refuses it: {reason}. The token needs {access}: `hf auth login`"
@@ -41,6 +56,71 @@ def failure(error: BaseException, access: str = "access") -> str:
     if status >= 500:
         return f"the hub has a fault of its own: {reason}. Run the same command again later"
     return f"the hub answers: {reason}"
+
+
+def status_of(error: BaseException | None) -> int | None:
+    """Return the HTTP status of the answer that led to an error; None if there was no answer."""
+    while error is not None:
+        status = getattr(getattr(error, "response", None), "status_code", None)
+        if status is not None:
+            return int(status)
+        error = error.__cause__ or error.__context__
+    return None
+
+
+@contextmanager
+def hub_errors() -> Iterator[None]:
+    """Within the context, requests have time limits, and errors of HTTP and of unexpected answers become one class."""
+    from huggingface_hub import constants
+
+    _limit_requests()
+    try:
+        yield
+    except Exception as error:
+        from_http = type(error).__module__.partition(".")[0] in {"httpx", "httpx2", "requests"}
+        is_closed = isinstance(error, RuntimeError) and "client has been closed" in str(error)
+        is_malformed = isinstance(error, LookupError | TypeError | AttributeError)
+        if isinstance(error, InterlaceError) or status_of(error) or not (from_http or is_closed or is_malformed):
+            raise
+        reason = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".")
+        message = f"{constants.ENDPOINT} does not answer as a hub does ({reason}); check HF_ENDPOINT and the proxy"
+        raise UnexpectedAnswerError(message) from error
+
+
+@cache
+def _limit_requests() -> None:
+    """Set time limits of requests, once: this closes the client that other threads may use."""
+    import huggingface_hub
+
+    huggingface_hub.set_client_factory(_client)
+
+
+def _client() -> Any:
+    """Return the client of `huggingface_hub`, with time limits."""
+    from huggingface_hub.utils._http import default_client_factory
+
+    client = default_client_factory()
+    hooks = client.event_hooks
+    client.event_hooks = {**hooks, "request": [*hooks["request"], _limit_silence]}
+    return client
+
+
+def _limit_silence(request: Any) -> None:
+    limits = request.extensions.get("timeout") or {}
+    names = ("connect", "read", "write", "pool")
+    request.extensions["timeout"] = {name: limits.get(name) or _SILENCE for name in names}
+
+
+def _server(address: str) -> SplitResult:
+    """Return the parts of the address of a server; raise a SettingsError if it is none."""
+    try:
+        place = urlsplit(address)
+        is_server = place.scheme in {"http", "https"} and bool(place.hostname) and place.port != 0
+    except ValueError:  # of the port or of an IPv6 address
+        is_server = False
+    if not is_server:
+        raise SettingsError(f"HF_ENDPOINT: {address!r} is no address of a server, such as https://huggingface.co")
+    return place
 
 
 @contextmanager
@@ -57,7 +137,8 @@ def hub_or_cache() -> Iterator[None]:
     for each in settings if offline else ():
         each.HF_HUB_OFFLINE = True
     try:
-        yield
+        with hub_errors():
+            yield
     finally:
         for each, value in zip(settings, before, strict=True):
             each.HF_HUB_OFFLINE = value

@@ -16,7 +16,7 @@ from torch import nn
 from interlace.core.errors import CheckpointError, DataError, SettingsError
 from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.finite import check_finite_weights
-from interlace.core.hub import failure, is_reachable
+from interlace.core.hub import failure, hub_errors, is_reachable
 from interlace.core.json_files import write_json
 from interlace.core.outputs import copy_files, regular_files
 from interlace.data.vocab import Vocab
@@ -97,8 +97,9 @@ def push_to_hub(run: Path, name: str, *, private: bool = False, license_id: str 
     operations = [CommitOperationAdd(path.relative_to(folder).as_posix(), path) for path in files]
     operations.append(CommitOperationAdd(CARD, card.encode()))
     try:
-        address = api.create_repo(name, private=private, exist_ok=True)
-        api.create_commit(address.repo_id, operations, commit_message=f"Upload {run.name}")
+        with hub_errors():
+            address = api.create_repo(name, private=private, exist_ok=True)
+            api.create_commit(address.repo_id, operations, commit_message=f"Upload {run.name}")
     except HFValidationError as error:
         raise SettingsError(f"{name!r}: {error}") from None
     except LocalTokenNotFoundError as error:
