@@ -13,6 +13,7 @@ import subprocess
 import pytest
 
 from fuzzing import COMMANDS, ESCAPES, Case, Command, Done, arguments_of, draw, faults_of, invoke, write_material
+from fuzzing_files import draw_file
 from interlace.cli import COMMANDS as REGISTRY
 
 CASES, FIRST = (int(os.environ.get(f"INTERLACE_FUZZ_{name}", value)) for name, value in (("CASES", 200), ("SEED", 0)))
@@ -58,6 +59,17 @@ def test_no_corrupted_input_breaks_a_command(material, tmp_path):
             faults.append(
                 f"INTERLACE_FUZZ_SEED={number}: {line}\n  {case.what}: {case.faults}\n{case.done.trace[-800:]}"
             )
+    assert not faults, f"{len(faults)} of {CASES} cases\n" + "\n".join(faults)
+
+
+@pytest.mark.skipif("INTERLACE_FUZZ_CASES" not in os.environ, reason="make fuzz")
+def test_no_odd_file_breaks_a_command(material, tmp_path):
+    faults = []
+    for number in range(FIRST, FIRST + CASES):
+        case = draw_file(random.Random(number), material, tmp_path / "work")
+        if case.faults:
+            line = " ".join(case.arguments)[:200]
+            faults.append(f"seed {number}: {line}\n  {case.what}: {case.faults}\n{case.done.trace[-800:]}")
     assert not faults, f"{len(faults)} of {CASES} cases\n" + "\n".join(faults)
 
 

@@ -424,8 +424,11 @@ def rename_input(arguments: list[str], path: Path, name: str) -> None:
         arguments[arguments.index(str(path))] = str(path.rename(path.with_name(name)))
 
 
-def faults_of(case: Case, folder: Path, before: dict[str, str]) -> list[str]:
-    """Return what is wrong with how a command ended, what it printed and what it changed; before: files to compare."""
+def faults_of(case: Case, folder: Path, before: dict[str, str], known: tuple[str, ...] = ("in", "out")) -> list[str]:
+    """Return what is wrong with how a command ended, what it printed and what it changed.
+
+    before: files of `in` to compare. known: names of the folders that may be there.
+    """
     found = []
     if case.done.code not in {0, 2} or "INTERLACE_TRACEBACK=1" in case.done.text:
         found.append(f"exit code {case.done.code}: {case.done.text[-300:]}")
@@ -434,7 +437,7 @@ def faults_of(case: Case, folder: Path, before: dict[str, str]) -> list[str]:
     after = digests(folder / "in") if before else {}
     found += [f"changed {name}" for name in before if after.get(name) != before[name]]
     found += [f"added {name}" for name in after if name not in before]
-    if foreign := {path.name for path in folder.iterdir()} - {"in", "out"}:
+    if foreign := {path.name for path in folder.iterdir()} - {*known}:
         found.append(f"outside of its output: {foreign}")
     found += [f"left {path.relative_to(folder)}" for path in folder.rglob("*.partial*")]
     return found
