@@ -96,12 +96,12 @@ def estimate(recipe: Recipe) -> Estimate:
     recipe.check_data_root()
     missing = missing_inputs(recipe, fetch=True)
     if missing.training:
-        backbone, cost, notes = _unprepared(recipe), None, []
+        backbone, cost = _unprepared(recipe), None
     else:
         accelerator = accelerator_for(recipe.train.precision, recipe.train.threads)
         run = prepare_run(recipe, accelerator)
-        backbone, cost, notes = run.backbone, _cost(run), []
-    notes += [*(backbone.notes if backbone else ()), *missing.training, *missing.evaluation]
+        backbone, cost = run.backbone, _cost(run)
+    notes = [*(backbone.notes if backbone else ()), *missing.training, *missing.evaluation]
     notes += [f"no plot of word vectors: {message}" for message in missing.skipped]
     size = None if backbone is None else _size(backbone)
     train, text = recipe.train, training_files(recipe)
