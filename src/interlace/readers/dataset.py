@@ -23,7 +23,7 @@ from pydantic import Field
 from interlace.core.display import listed
 from interlace.core.errors import DataError, MissingDependencyError, did_you_mean
 from interlace.core.files import must_exist, must_hold_files
-from interlace.core.hub import failure, hub_or_cache, status_of
+from interlace.core.hub import failure, hub_or_cache
 from interlace.core.json_files import parse_json
 from interlace.readers import HUB, Reader, is_hub
 from interlace.readers.common import text as common
@@ -576,8 +576,6 @@ def open_dataset(name: Path | str) -> Any:
             builder.download_and_prepare()
             return builder.as_dataset(split=address.split)
     except DatasetNotFoundError as error:
-        if (status_of(error) or 0) >= 429:  # not that it is missing
-            raise DataError(f"{address}: {failure(error)}") from error
         raise DataError(f"{address}: {_first_line(error)} A gated one needs `hf auth login`") from error
     except RuntimeError as error:
         raise DataError(f"{address}: {_first_line(error)}; {_parquet_hint(address)}") from error
