@@ -91,6 +91,8 @@ def hub_that(monkeypatch, tmp_path):
         answer("302 Found", b"", "Location: http://[::bad:99999/"),
         answer("200 OK", b'{"a": 1}'),
         answer("200 OK", b"[]"),
+        answer("503 X", b"[]"),
+        answer("200 OK", b"[" * 5000),
         answer("200 OK", b"{", "Content-Length: 100"),
         answer("200 OK", b"xx", "Content-Encoding: gzip"),
         answer("200 OK", b'{"id": "me/x", "siblings": [{"x": 1}]}'),

@@ -383,6 +383,13 @@ def test_offsets_outside_of_the_values_of_an_arrow_file_are_an_error(tmp_path, c
     assert "ffset" in done.stdout
 
 
+def test_a_column_of_an_arrow_file_whose_name_is_not_utf8_is_an_error(tmp_path):
+    write_arrow(pa.table({"text": ["a"]}), tmp_path / "a.arrow")
+    (tmp_path / "a.arrow").write_bytes((tmp_path / "a.arrow").read_bytes().replace(b"text", b"\x91ext"))
+    with pytest.raises(DataError, match=r"a\.arrow: damaged"):
+        read(tmp_path / "a.arrow")
+
+
 def test_arrow_files_are_not_read_by_datasets_which_does_not_check_them(tmp_path):
     (tmp_path / "set").mkdir()
     write_arrow(pa.table({"text": ["a"]}), tmp_path / "set" / "train.arrow")

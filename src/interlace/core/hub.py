@@ -79,8 +79,8 @@ def hub_errors() -> Iterator[None]:
     except Exception as error:
         from_http = type(error).__module__.partition(".")[0] in {"httpx", "httpx2", "requests"}
         is_closed = isinstance(error, RuntimeError) and "client has been closed" in str(error)
-        is_malformed = isinstance(error, LookupError | TypeError | AttributeError)
-        if isinstance(error, InterlaceError) or status_of(error) or not (from_http or is_closed or is_malformed):
+        is_malformed = isinstance(error, LookupError | TypeError | AttributeError | RecursionError)
+        if isinstance(error, InterlaceError) or not (from_http or is_closed or is_malformed):
             raise
         reason = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".")
         message = f"{constants.ENDPOINT} does not answer as a hub does ({reason}); check HF_ENDPOINT and the proxy"

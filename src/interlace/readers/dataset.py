@@ -308,7 +308,7 @@ def _damage(path: Path) -> Iterator[None]:
 
     try:
         yield
-    except (pa.ArrowException, OSError, struct.error) as error:
+    except (pa.ArrowException, OSError, UnicodeError, struct.error) as error:
         raise DataError(f"{path}: damaged {path.suffix[1:]} file: {_first_line(error)}") from error
 
 
