@@ -75,7 +75,8 @@ def special(path: Path, rng: random.Random) -> str:
     path.unlink(missing_ok=True)
     kind = rng.choice(["link", "absolute", "dangling", "circle", "zero", "folder", "null"])
     targets = {"link": "train.en", "dangling": "missing", "circle": path.name, "zero": "/dev/zero", "null": "/dev/null"}
-    path.symlink_to({"absolute": outside / "file", "folder": outside, **targets}[kind])
+    elsewhere = {"absolute": outside / "file", "folder": outside}
+    path.symlink_to(elsewhere.get(kind) or targets[kind])
     return kind
 
 

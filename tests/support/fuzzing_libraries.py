@@ -30,7 +30,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SECONDS = 60  # of computing
-MARKS = ("{{a|", "{{", "}}", "{|\n|", "\n{|\n|a", "|}", "<a b=", "<a ", "<ref>", "</ref>", "[[a|", "]]", "== ", "\n== ")
+MARKS: tuple[str, ...] = (
+    "{{a|",
+    "{{",
+    "}}",
+    "{|\n|",
+    "\n{|\n|a",
+    "|}",
+    "<a b=",
+    "<a ",
+    "<ref>",
+    "</ref>",
+    "[[a|",
+    "]]",
+    "== ",
+    "\n== ",
+)
 MARKS += ("{{{a|", "}}}", "<!--", "<nowiki>", "''", "-{", "}-", "\n*#:;", "[http://x ", "&lt;", "'''", ESCAPES, "a b. ")
 EXPRESSIONS = ("(a+)+$", "(", "(a|aa)+$", "[", r"\p{L}+|.", "(?=a)*", "((a{1,1000}){1,1000}){1,1000}", "(a)\\1{9}", "")
 STATUSES = ("200 OK", "302 Found", "401 A", "403 B", "404 C", "429 D", "500 E", "503 F", "999 G", "abc", "-1 X")
@@ -130,7 +145,10 @@ def answer_case(rng: random.Random) -> str:
     body = rng.choice(["", "{", "[]", "null", "<html>", ESCAPES, json.dumps(model), json.dumps(MODEL), "[" * 5000])
     lines = [f"HTTP/1.1 {rng.choice(STATUSES)}"]
     places = ("/", "http://127.0.0.1:1/", "//x:99999", "http://[", ESCAPES.replace("\u202e", ""), "/api/models/me/x")
-    headers = (f"Content-Length: {rng.choice([-5, len(body), 10**20, 'x'])}", f"Location: {rng.choice(places)}")
+    headers: tuple[str, ...] = (
+        f"Content-Length: {rng.choice([-5, len(body), 10**20, 'x'])}",
+        f"Location: {rng.choice(places)}",
+    )
     headers += (
         "Content-Encoding: gzip",
         "Retry-After: 1",

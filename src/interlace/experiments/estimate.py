@@ -16,6 +16,7 @@ import torch
 from interlace.core.errors import InterlaceError, SettingsError
 from interlace.data.tokenizer_training import ROLES, word_level_tokenizer
 from interlace.data.vocab import Vocab
+from interlace.experiments.corpora import word_tokenizer_note
 from interlace.experiments.inputs import missing_inputs
 from interlace.experiments.prepare import corpus_files
 from interlace.experiments.pretrain import PreparedRun, prepare_run
@@ -95,13 +96,16 @@ def estimate(recipe: Recipe) -> Estimate:
     recipe.check_trainable()
     recipe.check_data_root()
     missing = missing_inputs(recipe, fetch=True)
+    notes: list[str] = []
     if missing.training:
         backbone, cost = _unprepared(recipe), None
     else:
         accelerator = accelerator_for(recipe.train.precision, recipe.train.threads)
         run = prepare_run(recipe, accelerator)
         backbone, cost = run.backbone, _cost(run)
-    notes = [*(backbone.notes if backbone else ()), *missing.training, *missing.evaluation]
+        if tokenizer_note := word_tokenizer_note(recipe, run.materials.root):
+            notes.append(tokenizer_note)
+    notes += [*(backbone.notes if backbone else ()), *missing.training, *missing.evaluation]
     notes += [f"no plot of word vectors: {message}" for message in missing.skipped]
     size = None if backbone is None else _size(backbone)
     train, text = recipe.train, training_files(recipe)
