@@ -22,6 +22,7 @@ from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import Recipe, read_recipe
 from interlace.readers import READERS
 from interlace.text.lines import read_lines, write_lines
+from interlace.training.run_folder import RunRecord
 from toy_settings import SHORT, TOY, VOCAB, under
 
 QUICK = TOY | VOCAB | SHORT | under("model.shape", layers="1", width="32", heads="2")
@@ -166,7 +167,9 @@ def test_small_recipes_train_on_every_transformation(name, changes, tmp_path):
     pretrain(asked, tmp_path)
     with safe_open(tmp_path / "words.safetensors", "np") as words:
         assert set(json.loads(words.metadata()["concepts"])[0]) == {"en", "en_x"}
-    data = json.loads((tmp_path / "run.json").read_text())["data"]
+    record = json.loads((tmp_path / "run.json").read_text())
+    assert record.keys() <= RunRecord.__annotations__.keys()  # the types of all keys are checked where it is read
+    data = record["data"]
     derived = [row["derived"] for row in data if row["corpus"] == "en_x" and row["split"] == "train"]
     assert (derived[0]["shared"] == 0) == ("transliterate" in changes)
     assert all("derived" not in row for row in data if row["corpus"] == "en")

@@ -32,6 +32,7 @@ def test_missing_files_are_empty_parts(tmp_path, make_run):
         ("scores.json", b'[{"task": "pos", "language": "", "metric": "f1", "score": 1}]', "key 'language': string"),
         ("scores.json", b'[{"task": "pos"}]', "scores.json, entry 1: damaged"),
         ("run.json", b'{"seconds": {"training": "long"}}', "run.json: damaged: key 'seconds', key 'training'"),
+        ("run.json", b'{"processes": "two"}', "run.json: damaged: key 'processes'"),
         ("recipe.json", b"{", "recipe.json: damaged: Expecting property name"),
         ("samples.json", b'[{"objective": "m", "rows": [{"tokens": ["a"], "at": [1], "targets": [""]}]}]', "outside"),
         ("samples.json", b'[{"objective": "m", "rows": [{"tokens": ["a"], "at": [0], "targets": []}]}]', "'at' has 1"),

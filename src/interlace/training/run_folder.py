@@ -57,9 +57,21 @@ class CorpusRecord(TypedDict):
 
 @json_record
 class RunRecord(TypedDict, total=False):
-    """What is read of `run.json`; `finished` is the time."""
+    """`run.json`; `finished` is the time, `seconds` and `waited` are durations."""
 
     name: str
+    interlace: str
+    python: str
+    torch: str
+    transformers: str
+    platform: str
+    processor: str
+    cores: int | None
+    threads: int
+    device: str
+    precision: str
+    processes: int
+    initialization: dict[str, Any]
     finished: str | bool
     model_key: str
     stopped: str
@@ -68,6 +80,8 @@ class RunRecord(TypedDict, total=False):
     parameters: int
     perplexity_unit: str
     seconds: dict[str, float]
+    waited: float
+    speed: dict[str, float | None]
     shares: dict[str, float]
     mixture: dict[str, dict[str, int]]
     data: list[CorpusRecord]
