@@ -236,7 +236,7 @@ def write_folder(path):
 @pytest.mark.parametrize("write", [lambda path: write_lines(path, ["new"]), write_folder])
 def test_leftovers_of_killed_writers_are_removed_by_the_next(tmp_path, monkeypatch, write):
     dead = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
-    mine = files._beside(tmp_path / "a.txt").name
+    mine = files._beside(tmp_path / "a.txt", ".txt").name
     left = mine.replace(str(os.getpid()), dead.stdout.decode().strip())
     (tmp_path / left).touch()
     (tmp_path / f".{left}").mkdir()  # of a writer inside a temporary folder
