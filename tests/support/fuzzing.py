@@ -150,7 +150,6 @@ COMMANDS = (
     Command("study {in}/study.toml -o {in}/study --dry-run", ("study.toml", "study/study.json", "small.toml",
             "study/cells/mlm-0/cell.json", "study/cells/mlm-0/run.json", "study/cells/mlm-0/scores.json"), 6,
             ("--set=",)),
-    Command("recommend {in}/pairs.en {in}/pairs.xx --languages en,de", TEXT, 2, ("--steps=", "--languages=")),
     Command("back-translate {in}/nmt {in}/dev.en --from en --to de -o {out}/back", (*TRANSLATOR, "dev.en"), 4,
             ("--tag=", "--batch=", "--tokens=", "--shard=", "--set=search.beam=", "--set=filters.ratio.max_ratio=")),
     Command("prepare {in}/small.toml --workers 1", RECIPES, 2, ("--set=", "--workers=0")),
