@@ -383,6 +383,18 @@ def test_offsets_outside_of_the_values_of_an_arrow_file_are_an_error(tmp_path, c
     assert "ffset" in done.stdout
 
 
+@pytest.mark.parametrize("is_repeated", [True, False])
+@pytest.mark.parametrize("new_file", [pa.ipc.new_stream, pa.ipc.new_file])
+def test_what_follows_arrow_data_is_an_error(tmp_path, new_file, is_repeated):
+    batch, path = pa.record_batch([pa.array(["a"])], names=["text"]), tmp_path / "a.arrow"
+    with new_file(str(path), batch.schema) as writer:
+        writer.write_batch(batch)
+    data = path.read_bytes()
+    path.write_bytes(data + (data if is_repeated else b"garbage!" * 10))
+    with pytest.raises(DataError, match=r"a\.arrow: damaged arrow file"):
+        read(path)
+
+
 def test_a_column_of_an_arrow_file_whose_name_is_not_utf8_is_an_error(tmp_path):
     write_arrow(pa.table({"text": ["a"]}), tmp_path / "a.arrow")
     (tmp_path / "a.arrow").write_bytes((tmp_path / "a.arrow").read_bytes().replace(b"text", b"\x91ext"))

@@ -36,6 +36,7 @@ SYNTAX = "hub:OWNER/NAME/CONFIGURATION/SPLIT[@REVISION]; CONFIGURATION is 'defau
 _PARQUET = "refs/convert/parquet"  # the branch with tables that the hub makes of data sets with a loading script
 # Formats that `datasets` reads without running or unpickling; it does not check Arrow files (`DatasetRows` does).
 _TABLES = {"parquet", "json", "csv", "text"}
+_ALIGNMENT = 64  # bytes to which parts of an Arrow file may be padded
 _TRANSLATION = "translation"  # a column of texts by language
 _ID = "id"  # of questions
 _USUAL = {
@@ -277,6 +278,11 @@ def _arrow(path: Path) -> tuple[Any, Callable[[list[str]], Iterable[Any]]]:
         start, batch_count = 8, pa.ipc.open_file(source).num_record_batches
     source.seek(start)
     check_messages(source, path)
+    following, padding = source.size() - source.tell(), 0
+    if batch_count >= 0:
+        following, padding = following - _contents_size(source), _ALIGNMENT
+    if following > padding:
+        raise DataError(f"{path}: damaged arrow file: {following:,} bytes follow the end of the stream")
     source.seek(start)
     stream = pa.ipc.open_stream(source)
 
@@ -289,6 +295,13 @@ def _arrow(path: Path) -> tuple[Any, Callable[[list[str]], Iterable[Any]]]:
             raise DataError(f"{path}: damaged arrow file: {read_count} batches, but its contents name {batch_count}")
 
     return stream.schema, batches
+
+
+def _contents_size(source: Any) -> int:
+    """Return the bytes of the contents at the end of a file of the random access format, and of their size and mark."""
+    source.seek(source.size() - 10)
+    (size,) = struct.unpack("<i", source.read(4))
+    return int(size) + 10
 
 
 def _label_names(schema: Any) -> Iterator[tuple[str, list[str]]]:
