@@ -2,6 +2,7 @@
 
 import bz2
 import time
+from importlib.metadata import version
 from itertools import chain
 
 import pytest
@@ -189,22 +190,25 @@ def test_wikipedia_language_variants_that_are_nested_too_deeply_cost_no_time(tmp
 @pytest.mark.parametrize(
     "markup",
     [
-        "== " * 100_000,  # crashes the parser
         "{{a|" * 6000,  # takes over 10 s, as the next two
         "<a b=" * 4000,
         "\n{|\n|a" * 10_000,
+        "== " * 100_000,  # crashes the parser
     ],
+    ids=["templates", "attributes", "tables", "headings"],
 )
 def test_a_page_that_the_parser_cannot_read_is_left_out_and_counted(tmp_path, markup):
     pages = [page("before"), page(markup), page("after")]
     (tmp_path / "a.xml").write_text(DUMP.format("".join(pages)))
+    if "==" in markup and version("mwparserfromhell") == "0.7.0":
+        pytest.skip("this version does not crash")
     (text,) = read("wikipedia", tmp_path / "a.xml", "en")
     assert text.lines == ["before", "after"]
     assert text.notes == {"pages left out on whose markup the parser crashed or took too long": 1}
 
 
 def test_a_dump_whose_pages_are_all_left_out_is_named(tmp_path):
-    (tmp_path / "a.xml").write_text(DUMP.format(page("== " * 100_000)))
+    (tmp_path / "a.xml").write_text(DUMP.format(page("<a b=" * 4000)))
     with pytest.raises(DataError, match=r"a\.xml: pages left out .*all 1"):
         read("wikipedia", tmp_path / "a.xml", "en")
 
