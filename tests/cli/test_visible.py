@@ -11,7 +11,7 @@ from rich.text import Text
 from typer.testing import CliRunner
 
 from interlace.cli import application, print_json, print_line
-from interlace.cli.common.output import lines_to, print_rows
+from interlace.cli.common.output import file_to, lines_to, print_rows
 from interlace.cli.common.visible import VisibleConsole
 
 ESCAPES = "\x1b[2J\x1b]0;title\x07\x9b31m\u202egnp.exe\u2069\r"
@@ -99,13 +99,23 @@ def test_log_lines_and_warnings_of_libraries_show_escapes_as_text():
     assert not RAW & {*printed}
 
 
+def write_lines_to_standard_output(line):
+    with lines_to(None) as write:
+        write([line])
+
+
+def write_file_to_standard_output(line):
+    with file_to(None) as path:
+        path.write_bytes(line.encode("utf-8") + b"\n")
+
+
+@pytest.mark.parametrize("write", [write_lines_to_standard_output, write_file_to_standard_output])
 @pytest.mark.parametrize("is_terminal", [True, False])
-def test_text_for_standard_output_is_escaped_on_a_terminal_alone(monkeypatch, is_terminal):
+def test_text_for_standard_output_is_escaped_on_a_terminal_alone(monkeypatch, is_terminal, write):
     stdout = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     monkeypatch.setattr(stdout, "isatty", lambda: is_terminal, raising=False)
     monkeypatch.setattr(sys, "stdout", stdout)
-    with lines_to(None) as write:
-        write([f"a{ESCAPES}"])
+    write(f"a{ESCAPES}")
     written = stdout.buffer.getvalue().decode()
     assert written == (
         "a\\x1b[2J\\x1b]0;title\\x07\\u009b31m\\u202egnp.exe\\u2069\\x0d\n" if is_terminal else f"a{ESCAPES}\n"

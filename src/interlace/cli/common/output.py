@@ -88,7 +88,11 @@ def file_to(path: Path | None) -> Iterator[Path]:
         result = Path(folder, "result")
         yield result
         with _standard_output() as file, result.open("rb") as written:
-            shutil.copyfileobj(written, file)
+            if sys.stdout.isatty():
+                lines = (line.removesuffix(b"\n").decode("utf-8", "backslashreplace") for line in written)
+                file.writelines(visible(line).encode("utf-8") + b"\n" for line in lines)
+            else:
+                shutil.copyfileobj(written, file)
 
 
 @contextmanager
