@@ -1,9 +1,11 @@
 """`interlace demo`: the whole way from text to report, in small."""
 
+import pytest
 from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.cli.demo import RECIPES
+from interlace.core.errors import DataError
 from interlace.experiments.recipe import read_recipe
 from toy_settings import SHORT, TOY, VOCAB, under
 
@@ -22,3 +24,11 @@ def test_the_demo_trains_scores_and_compares(tmp_path):
     assert (tmp_path / "runs" / "report.html").stat().st_size > 10_000
     again = CliRunner().invoke(application(), command, catch_exceptions=False)
     assert again.stdout == done.stdout  # nothing is trained twice
+
+
+@pytest.mark.parametrize("name", ["report.html", "train.en"])
+def test_a_folder_with_files_of_others_is_rejected(tmp_path, name):
+    (tmp_path / name).write_text("mine")
+    with pytest.raises(DataError, match=f"holds '{name}'"):
+        CliRunner().invoke(application(), ["demo", "--output", str(tmp_path)], catch_exceptions=False)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [(name, "mine")]

@@ -1,6 +1,7 @@
 """Compare objectives on the toy corpus: pre-train, fine-tune, evaluate, report."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +9,7 @@ from interlace.cli import notes, print_line
 from interlace.cli.common import options
 from interlace.cli.common.options import Changes, parse_changes
 from interlace.cli.common.output import print_table
+from interlace.core.errors import DataError
 
 RECIPES = ("tiny/mlm", "tiny/alm", "tiny/align-mlm")
 TASKS = ("pos", "retrieval", "embedding_alignment")  # fine-tuning XNLI takes as long as all three pre-trainings
@@ -26,6 +28,7 @@ def demo(
     from interlace.report.score_tables import overview
     from interlace.scores import ScoreTable, table_of_entries
 
+    _check_folder(into, [read_recipe(name).name for name in RECIPES])
     start = time.perf_counter()
     scores = {}
     for name in RECIPES:
@@ -41,3 +44,17 @@ def demo(
     print_table(overview(ScoreTable(row for table in tables for row in table)))
     print_line(f"done in {time.perf_counter() - start:.0f} s", notes)
     print_line(f"report: {page}")
+
+
+def _check_folder(into: Path, runs: Sequence[str]) -> None:
+    """Raise a DataError if a folder holds anything but an earlier demo."""
+    from interlace.report.page import is_report
+
+    if not into.is_dir():
+        return
+    for path in sorted(into.iterdir()):
+        is_of_demo = path.name in {*runs, "report-figures"} or path.name.startswith(".")
+        if path.name == "report.html" and path.is_file():
+            is_of_demo = is_report(path)
+        if not is_of_demo:
+            raise DataError(f"{into}: holds {path.name!r}, which is not of the demo; choose another folder")
