@@ -86,6 +86,12 @@ def test_columns_of_a_table_are_listed_briefly(tmp_path):
         list(READERS.build("dataset").read_chunks([tmp_path / "a.parquet"], ["en"]))
 
 
+def test_a_message_is_not_too_long_though_escapes_are_longer_than_what_they_stand_for():
+    assert len(message("\x1b" * MAX_MESSAGE)) <= MAX_MESSAGE
+    assert len(message("x" * 5_000_000)) <= MAX_MESSAGE
+    assert message("x" * MAX_MESSAGE) == "x" * MAX_MESSAGE
+
+
 def test_messages_are_safe_together():
     assert message("a\x1b]0;x\x07 https://u:pw@h") == "a\\x1b]0;x\\x07 https://***@h"
     assert block("one\n12:00:00 two\n") == "one\n    12:00:00 two"

@@ -13,6 +13,7 @@ from itertools import islice
 
 MAX_MESSAGE = 4000  # characters of a message; its end, with the remedy, is kept
 _END = 1000
+_NOTE = 40  # characters of the note in place of the middle
 _MAX_LISTED, _MAX_NAME = 20, 200
 _HIDDEN = "***"
 _MIN_SECRET = 6  # characters; shorter ones occur in words
@@ -28,7 +29,8 @@ _TOKEN = re.compile(r"(?<=bearer )[^\s'\"]+|\bhf_[a-z0-9]{20,}", re.IGNORECASE)
 
 def message(text: str) -> str:
     """Return the text of a message as it may be shown: without secrets, not too long, control characters visible."""
-    return visible(shortened(without_secrets(text), MAX_MESSAGE))
+    shown = visible(without_secrets(text))  # escapes are longer than what they stand for
+    return shown if len(shown) <= MAX_MESSAGE else shortened(shown, MAX_MESSAGE - _NOTE)
 
 
 def block(text: str) -> str:
