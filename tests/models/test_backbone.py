@@ -17,7 +17,7 @@ TINY = Shape(layers=1, width=8, heads=2, max_length=16)
 def test_an_old_folder_is_replaced_whole(vocab, tmp_path):
     folder = tmp_path / "model"
     folder.mkdir()
-    (folder / "leftover.safetensors").write_text("old")
+    (folder / "model-00001-of-00002.safetensors").write_text("old")
     (folder / "config.json").write_text("{}")
     from_shape(TINY, vocab).save_pretrained(folder, vocab)
     assert sorted(path.name for path in folder.iterdir()) == ["config.json", "model.safetensors", "tokenizer.json"]
@@ -25,6 +25,25 @@ def test_an_old_folder_is_replaced_whole(vocab, tmp_path):
     (folder / "notes.txt").write_text("mine")
     with pytest.raises(DataError, match=r"notes\.txt: .* would be deleted"):
         from_shape(TINY, vocab).save_pretrained(folder, vocab)
+
+
+MINE = {
+    "a file of annotations": lambda folder: (folder / "gold.json").write_text("[]"),
+    "a folder of annotations": lambda folder: (folder / "mine").mkdir(),
+    "a folder in one of ours": lambda folder: (folder / "1_Pooling" / "mine").mkdir(parents=True),
+    "a link to a folder": lambda folder: (folder / "mine").symlink_to(folder.parent),
+    "a link to a folder where we have one": lambda folder: (folder / "encoder").symlink_to(folder.parent),
+}
+
+
+@pytest.mark.parametrize("kind", MINE)
+def test_a_folder_with_something_of_others_is_not_replaced(vocab, tmp_path, kind):
+    folder = from_shape(TINY, vocab).save_pretrained(tmp_path / "model", vocab)
+    MINE[kind](folder)
+    before = sorted(folder.rglob("*"))
+    with pytest.raises(DataError, match="would be deleted"):
+        from_shape(TINY, vocab).save_pretrained(folder, vocab)
+    assert sorted(folder.rglob("*")) == before
 
 
 def test_a_failed_export_leaves_the_old_folder(vocab, tmp_path):

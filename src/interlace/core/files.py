@@ -9,11 +9,10 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from fnmatch import fnmatchcase
 from hashlib import blake2b
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from filelock import FileLock, Timeout
@@ -93,7 +92,7 @@ def atomic(path: Path | str, suffix: str | None = None) -> Iterator[Path]:
 def must_be_replaceable(path: Path | str, mark: str, what: str, contents: Iterable[str]) -> None:
     """Reject an output path, which writing would replace, unless it is an older `what`: a folder with a `mark`.
 
-    contents: patterns of the other files that such a folder has; any other file, which would be deleted, is an error.
+    contents: patterns of its other files, as in `check_contents`; anything else, which would be deleted, is an error.
     """
     path = Path(path)
     if path.exists() and not (path.is_dir() and ((path / mark).is_file() or not any(path.iterdir()))):
@@ -101,14 +100,30 @@ def must_be_replaceable(path: Path | str, mark: str, what: str, contents: Iterab
     check_contents(path, [mark, *contents], what)
 
 
-def check_contents(folder: Path, patterns: Sequence[str], what: str) -> None:
-    """Reject a folder, which is to be deleted, if a file in it matches none of the patterns of names in a `what`."""
-    for place, _, names in os.walk(folder):
-        for name in names:
-            file = Path(place, name)
-            inner = file.relative_to(folder).as_posix()
-            if not any(fnmatchcase(inner, pattern) for pattern in patterns):
-                raise DataError(f"{file}: is not of the {what}, and would be deleted; choose a new folder")
+def check_contents(folder: Path, patterns: Iterable[str], what: str) -> None:
+    """Reject a folder, which is to be deleted, if anything in it is not of a `what`: files, links, and other folders.
+
+    patterns: of the files of a `what`, as paths from the folder; `*` stands for a part of one name.
+    """
+    files = [PurePosixPath("/", pattern) for pattern in patterns]
+    folders = [parent for file in files for parent in file.parents]
+    for place, inner_folders, names in walk(folder):
+        for name in (*inner_folders, *names):
+            entry = Path(place, name)
+            expected = folders if name in inner_folders and not entry.is_symlink() else files
+            inner = PurePosixPath("/", entry.relative_to(folder).as_posix())
+            if not any(inner.match(str(path)) for path in expected):
+                raise DataError(f"{entry}: is not of the {what}, and would be deleted; choose a new folder")
+
+
+def walk(folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Walk through a folder, if there is one, as `os.walk`; raise a DataError that names one that cannot be read."""
+
+    def fail(error: OSError) -> None:
+        if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            raise DataError(f"{error.filename}: cannot be read: {error.strerror}") from error
+
+    return os.walk(folder, onerror=fail)
 
 
 @contextmanager

@@ -54,7 +54,8 @@ def average_checkpoints(run: Path, into: Path, last: int = 5) -> Path:
     Memory holds the model and one weight at a time. `averaged.json` records the run and the steps. The recipe gets
     another name, so that reports show both runs. An averaged run that is already at `into` is replaced.
     """
-    must_be_replaceable(into, AVERAGED, "averaged run", [RECIPE, RUN, f"{DICTIONARIES}/*", "model/*"])
+    model_files = [f"model/{name}" for name in CHECKPOINT_FILES]
+    must_be_replaceable(into, AVERAGED, "averaged run", [RECIPE, RUN, f"{DICTIONARIES}/*.tsv", *model_files])
     recipe, stored, steps = _last_checkpoints(run, last)
     vocab = Vocab.load(run / "model")
     backbone = load(run / "model")

@@ -161,7 +161,7 @@ def kept_windows(output: Path | None) -> Iterator[Path | None]:
         return
     folder = output.with_name(f".{output.name}.windows")
     if folder.is_dir():
-        check_contents(folder, ["*.json"], "translations of an interrupted command")
+        check_contents(folder, [f"{'[0-9a-f]' * 32}.json"], "translations of an interrupted command")
         log.info("%s: using the translations of an interrupted command", output)
     yield folder
     shutil.rmtree(folder, ignore_errors=True)

@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
-CHECKPOINT_FILES = ("*.json", "*.safetensors", "README.md")  # patterns of all that we write into a checkpoint's folder
+_TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "extension.json")
+_ENCODER_FILES = (CONFIG, WEIGHTS, INDEX, "model-*-of-*.safetensors", "generation_config.json", *_TOKENIZER_FILES)
+CHECKPOINT_FILES = (  # patterns of all that we write into a checkpoint's folder
+    *_ENCODER_FILES,
+    *(f"encoder/{name}" for name in _ENCODER_FILES),
+    *(f"decoder/{name}" for name in (CONFIG, WEIGHTS)),
+    *("README.md", "interlace.json", "modules.json", "sentence_bert_config.json"),
+    *("1_WordWeights/config.json", "1_Pooling/config.json", "2_Normalize/config.json"),
+    *(f"1_WeightedLayerPooling/{name}" for name in (CONFIG, WEIGHTS)),
+)
 
 
 def find_checkpoint(start: str | Path) -> Path:

@@ -35,7 +35,7 @@ from interlace.core.json_files import json_record, read_json, write_json
 from interlace.data.vocab import Vocab
 from interlace.models.backbone import Backbone, cpu_copies
 from interlace.models.build import load
-from interlace.models.checkpoint_files import CONFIG, quiet, write_config
+from interlace.models.checkpoint_files import CHECKPOINT_FILES, CONFIG, quiet, write_config
 from interlace.models.languages import FOLDED_KEY, fold_weights
 from interlace.objectives import Prepared, Resources
 from interlace.tasks import PER_LANGUAGE, TASKS, FineTuneTask, TaskHead
@@ -109,7 +109,7 @@ def save_fine_tuned(
 ) -> None:
     """Write a fine-tuned model, atomically; raise a CheckpointError if a weight is not finite."""
     check_finite_weights([*backbone.named_parameters(), *modules.named_parameters()], f"the model to write to {folder}")
-    must_be_replaceable(folder, RECORD, "fine-tuned model", ["*"])
+    must_be_replaceable(folder, RECORD, "fine-tuned model", [HEAD, *CHECKPOINT_FILES])
     traits = backbone.traits
     language = record["languages"][0]
     fold = language if prepared.language_ids and language in traits.languages else None
