@@ -5,6 +5,7 @@ import os
 import pytest
 
 from interlace.core.errors import DataError
+from interlace.core.files import check_contents
 from interlace.core.outputs import copy_files, regular_files
 
 
@@ -43,3 +44,18 @@ def test_what_is_no_file_of_the_folder_is_named(folder, kind):
     SPECIAL[kind](folder / "decoder" / "strange")
     with pytest.raises(DataError, match=f"{folder}/decoder/strange: "):
         regular_files(folder)
+
+
+def test_a_folder_that_cannot_be_read_is_named(folder, monkeypatch):
+    scan = os.scandir
+
+    def scan_but_one(path):
+        if str(path).endswith("decoder"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scan_but_one)
+    with pytest.raises(DataError, match=f"{folder}/decoder: cannot be read: Permission denied"):
+        regular_files(folder)
+    with pytest.raises(DataError, match=f"{folder}/decoder: cannot be read: Permission denied"):
+        check_contents(folder, ["config.json", "decoder/config.json"], "model")

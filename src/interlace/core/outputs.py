@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import BinaryIO, Literal
 
 from interlace.core.errors import DataError
-from interlace.core.files import atomic, disk_errors
+from interlace.core.files import atomic, disk_errors, walk
 
 STANDARD_INPUT, STANDARD_OUTPUT = Path("/dev/stdin"), Path("/dev/stdout")
 _MAX_LINKS = 40
@@ -194,11 +194,12 @@ def _duplicate(descriptor: int, path: Path) -> int:
 def regular_files(folder: Path) -> list[Path]:
     """Return the files below a folder that may be copied or published, in order; none if there is no folder.
 
-    Raise a DataError that names a link that leads outside of the folder or to another folder, a pipe or a device.
+    Raise a DataError that names a link that leads outside of the folder or to another folder, a pipe or a device, or a
+    folder that cannot be read.
     """
     root = Path(os.path.realpath(folder))
     files = []
-    for place, folders, names in os.walk(root):
+    for place, folders, names in walk(root):
         for name in (*folders, *names):
             path = Path(place, name)
             shown = folder / path.relative_to(root)
