@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from interlace.core.errors import DataError
 from interlace.readers import READERS
@@ -111,3 +112,20 @@ def test_a_row_of_a_large_text_is_cut_from_its_batch(tmp_path):
         writer.write_table(table)
     with pytest.raises(DataError, match=r"a\.arrow: a row of more than 8 MB"):
         list(READERS.build("dataset").read_chunks([path], ["en"]))
+
+
+def test_long_values_of_parquet_are_decoded_a_few_at_a_time(tmp_path):
+    table = pa.table({"text": ["a" * 7_000_000] * 60})
+    parquet.write_table(table, tmp_path / "a.parquet", compression="zstd", use_dictionary=False)
+    del table
+    before = pa.total_allocated_bytes()
+    next(READERS.build("dataset").read_chunks([tmp_path / "a.parquet"], ["en"]))
+    assert pa.total_allocated_bytes() - before < 300_000_000  # 1,600 MB if all are decoded together
+
+
+def test_a_column_that_expands_beyond_all_expectation_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr("interlace.readers.dataset.MAX_EXPANDED", 1 << 20)
+    table = pa.table({"text": ["a" * 1_000_000] * 3})
+    parquet.write_table(table, tmp_path / "a.parquet", compression="zstd", use_dictionary=False)
+    with pytest.raises(DataError, match=r"a\.parquet: column 'text' has [\d,]+ bytes that expand to 3,"):
+        next(READERS.build("dataset").read_chunks([tmp_path / "a.parquet"], ["en"]))

@@ -27,7 +27,7 @@ from interlace.core.hub import failure, hub_or_cache
 from interlace.core.json_files import parse_json
 from interlace.readers import HUB, Reader, is_hub
 from interlace.readers.common import text as common
-from interlace.readers.common.arrow import check_messages, small_parts
+from interlace.readers.common.arrow import MAX_EXPANDED, MAX_RATIO, check_messages, small_parts
 from interlace.readers.common.questions import AnsweredQuestion, JsonNode, question_pairs, read_question
 from interlace.text import Text, TextPairs
 from interlace.text.lines import plain_name, read_lines
@@ -216,6 +216,7 @@ class DatasetRows:
 
 
 _BATCH_ROWS = 1000
+_MEAN_BYTES = 1 << 26  # that a batch may have if all rows are of mean length
 _BATCH_BYTES = 1 << 30  # that a batch may have if all rows hold the longest value
 
 
@@ -240,12 +241,27 @@ def _parquet(path: Path) -> tuple[Any, Callable[[list[str]], Iterable[Any]]]:
         for group in range(file.metadata.num_row_groups):
             columns = (file.metadata.row_group(group).column(number) for number in range(file.metadata.num_columns))
             for column in columns:
-                if column.path_in_schema.partition(".")[0] in names and (size := _longest_value(path, column)):
+                if column.path_in_schema.partition(".")[0] not in names:
+                    continue
+                _check_expansion(path, column)
+                mean = column.total_uncompressed_size // max(column.num_values, 1)
+                rows = min(rows, max(_MEAN_BYTES // max(mean, 1), 1))
+                if size := _longest_value(path, column):
                     rows = min(rows, max(_BATCH_BYTES // size, 1))
         found: Iterable[Any] = file.iter_batches(rows, columns=names)
         return found
 
     return file.schema_arrow, batches
+
+
+def _check_expansion(path: Path, column: Any) -> None:
+    """Raise a DataError if a column chunk expands to more than is to be expected of its compressed size."""
+    size, limit = column.total_uncompressed_size, max(MAX_EXPANDED, MAX_RATIO * column.total_compressed_size)
+    if size > limit:
+        name, stored = column.path_in_schema, column.total_compressed_size
+        raise DataError(
+            f"{path}: column {name!r} has {stored:,} bytes that expand to {size:,}; at most {limit:,} are read"
+        )
 
 
 def _longest_value(path: Path, column: Any) -> int:

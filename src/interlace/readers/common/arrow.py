@@ -9,8 +9,8 @@ from interlace.core.errors import DataError
 from interlace.text.lines import MAX_LINE, check_length
 
 _MAX_ROWS = 1000  # that are converted to Python together
-_MAX_EXPANDED = 1 << 30  # bytes of a batch, or of all dictionaries of a file, that is stored in fewer
-_MAX_RATIO = 20  # of what may be larger
+MAX_EXPANDED = 1 << 30  # bytes of a batch, or of all dictionaries of a file, that is stored in fewer
+MAX_RATIO = 20  # of what may be larger
 _MANY_ROWS = 1 << 20  # these take some bits each, except where a value is stored once for all
 _DICT_SIZE = 4  # a dict of Python, in values
 
@@ -97,7 +97,7 @@ def check_messages(source: Any, path: Path) -> None:
     for message in pa.MessageReader.open_stream(source):
         if message.type not in {"record batch", "dictionary"}:
             continue
-        size, limit = _declared_bytes(message), max(_MAX_EXPANDED, _MAX_RATIO * message.body.size)
+        size, limit = _declared_bytes(message), max(MAX_EXPANDED, MAX_RATIO * message.body.size)
         if message.type == "dictionary":
             dictionaries += size
             size = dictionaries
