@@ -80,13 +80,16 @@ DOUBLE = {"type": "Replace", "pattern": {"Regex": "."}, "content": "xx"}
     "steps",
     [
         [DOUBLE] * 60,
+        [{**DOUBLE, "pattern": {"String": "0"}, "content": "00"}] * 20,
+        [{**DOUBLE, "pattern": {"String": "ж"}, "content": "жж"}] * 20,
+        [{**DOUBLE, "pattern": {"Regex": "[0-9]"}, "content": "00"}] * 20,
         [{"type": "Sequence", "normalizers": [{**DOUBLE, "pattern": {"String": "e"}, "content": "e" * 10_000}]}] * 9,
         [{"type": "NFC"}, *[{**DOUBLE, "pattern": {"String": "x"}}] * 40],
     ],
 )
 def test_a_normalizer_that_lengthens_text_without_bound_is_named(tmp_path, steps):
     normalizer = {"type": "Sequence", "normalizers": steps}
-    with pytest.raises(DataError, match=r"tokenizer\.json: its normalizer makes [\d,]+ characters of 65; expected"):
+    with pytest.raises(DataError, match=r"tokenizer\.json: its normalizer makes [\d,]+ characters of \d+; expected"):
         Vocab.load(changed_tokenizer(tmp_path / "t", normalizer=normalizer))
 
 

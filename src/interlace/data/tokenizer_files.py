@@ -3,6 +3,7 @@
 import builtins
 import json
 import re
+import string
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -166,22 +167,40 @@ def tokenizer_errors() -> Iterator[None]:
 
 
 _SAMPLE = "The cat's 2 dogs: naïve ÉTÉ, q vw xyz jk; Москва 日本語 हिन्दी عربي "
-_MAX_GROWTH = 8
+_MAX_GROWTH, _MIN_TRIED = 8, 8  # times; characters of a text that is tried
 
 
 def _check_growth(normalizer: Any, path: Path) -> None:
-    """Raise a DataError if a step of a normalizer makes a short text much longer: each of 60 may double it."""
-    steps = [] if normalizer is None else [json.loads(normalizer.__getstate__())]
-    probe, text = json.loads(Tokenizer(models.BPE()).to_str()), _SAMPLE
-    while steps:
-        step = steps.pop(0)
-        if step["type"] == "Sequence":
-            steps = step["normalizers"] + steps
-            continue
-        text = Tokenizer.from_str(json.dumps(probe | {"normalizer": step})).normalizer.normalize_str(text)
-        if len(text) > _MAX_GROWTH * len(_SAMPLE):
-            found = f"its normalizer makes {len(text):,} characters of {len(_SAMPLE)}"
-            raise DataError(f"{path}: {found}; expected at most {_MAX_GROWTH} times as many")
+    """Raise a DataError if a normalizer makes a short text much longer: each of 60 steps may double it.
+
+    Tried are a sample, each of its and of ASCII's characters, and the texts that the normalizer itself names.
+    """
+    steps = [] if normalizer is None else _steps(json.loads(normalizer.__getstate__()))
+    named = [text for step in steps for text in (_pattern(step), step.get("content"), step.get("prepend")) if text]
+    originals = [_SAMPLE, *sorted({*_SAMPLE, *string.printable}), *named]
+    originals = [text * (_MIN_TRIED // len(text) + 1) for text in originals]
+    texts = originals
+    probe = json.loads(Tokenizer(models.BPE()).to_str())
+    for step in steps:
+        normalize = Tokenizer.from_str(json.dumps(probe | {"normalizer": step})).normalizer.normalize_str
+        texts = [normalize(text) for text in texts]
+        for original, text in zip(originals, texts, strict=True):
+            if len(text) > _MAX_GROWTH * len(original):
+                found = f"its normalizer makes {len(text):,} characters of {len(original)}"
+                raise DataError(f"{path}: {found}; expected at most {_MAX_GROWTH} times as many")
+
+
+def _steps(normalizer: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the steps of a normalizer, in order."""
+    if normalizer["type"] != "Sequence":
+        return [normalizer]
+    return [step for inner in normalizer["normalizers"] for step in _steps(inner)]
+
+
+def _pattern(step: dict[str, Any]) -> str:
+    """Return the text that a step replaces; "" for other steps and for regular expressions."""
+    pattern = step.get("pattern")
+    return str(pattern.get("String", "")) if isinstance(pattern, dict) else ""
 
 
 def _read_config(folder: Path) -> dict[str, Any]:
