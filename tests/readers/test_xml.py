@@ -207,6 +207,18 @@ def test_a_page_that_the_parser_cannot_read_is_left_out_and_counted(tmp_path, ma
     assert text.notes == {"pages left out on whose markup the parser crashed or took too long": 1}
 
 
+def test_a_page_inside_of_a_page_is_an_error(tmp_path):
+    (tmp_path / "a.xml").write_text(DUMP.format(page("one").replace("</page>", "") + page("two") + "</page>"))
+    with pytest.raises(DataError, match=r"a\.xml, line \d+: <page> inside of <page>; is </page> missing"):
+        read("wikipedia", tmp_path / "a.xml", "en")
+
+
+def test_elements_are_not_nested_without_bound(tmp_path):
+    (tmp_path / "a.xml").write_bytes(b"<m>" + b"<a>" * 3_000_000)
+    with pytest.raises(DataError, match=r"a\.xml, line 1: elements inside of more than 100 others"):
+        read("wikipedia", tmp_path / "a.xml", "en")
+
+
 def test_a_dump_whose_pages_are_all_left_out_is_named(tmp_path):
     (tmp_path / "a.xml").write_text(DUMP.format(page("<a b=" * 4000)))
     with pytest.raises(DataError, match=r"a\.xml: pages left out .*all 1"):

@@ -25,6 +25,7 @@ _OUTSIDE = "O"
 _STEP = 100  # items whose length is taken together
 _CHUNK_CHARACTERS = 1 << 22  # of a chunk of long lines
 _MAX_TOKENS = 100_000  # of a sentence
+_MAX_DEPTH = 100  # of elements of XML around those that are read
 
 
 def expect(reader: str, takes: str, paths: Sequence[Path], languages: Sequence[str], *, fits: bool) -> None:
@@ -203,56 +204,84 @@ def _index(path: Path, column: str | int | tuple[str, ...], names: list[str], *,
     return names.index(column)
 
 
+class _Elements:
+    """Collects the elements with some tags, and the prefixes of these, from the events of an XML parser."""
+
+    def __init__(self, parser: Any, path: Path, tags: Sequence[str]) -> None:
+        self._parser = parser
+        self._path = path
+        self._tags = tags
+        self._builder: TreeBuilder | None = None  # of the element that is read
+        self._tag = ""
+        self._line = 0
+        self._depth = 0
+        self.start = -1  # byte at which the element that is read begins; -1: none is read
+        self.whole: list[tuple[int, Element]] = []  # elements that were read, with the lines that they begin in
+        parser.StartElementHandler = self._begin
+        parser.EndElementHandler = self._end
+        parser.EntityDeclHandler = self._refuse
+        parser.SkippedEntityHandler = self._miss
+
+    @property
+    def place(self) -> str:
+        """The file and line of the parser."""
+        return f"{self._path}, line {self._parser.CurrentLineNumber}"
+
+    def _begin(self, tag: str, attributes: dict[str, str]) -> None:
+        self._depth += 1
+        if self._builder is None and self._depth > _MAX_DEPTH:
+            raise DataError(f"{self.place}: elements inside of more than {_MAX_DEPTH} others")
+        if self._builder is not None and tag == self._tag:
+            raise DataError(f"{self.place}: <{tag}> inside of <{tag}>; is </{tag}> missing before it?")
+        if self._builder is None:
+            if tag not in self._tags:
+                return
+            self._builder = TreeBuilder()
+            self._tag = tag
+            self._line = self._parser.CurrentLineNumber
+            self.start = self._parser.CurrentByteIndex
+            self._parser.CharacterDataHandler = self._builder.data
+        self._builder.start(tag, attributes)
+
+    def _end(self, tag: str) -> None:
+        self._depth -= 1
+        if self._builder is None:
+            return
+        self._builder.end(tag)
+        if tag == self._tag:
+            self.whole.append((self._line, self._builder.close()))
+            self._builder = None
+            self.start = -1
+            self._parser.CharacterDataHandler = None
+
+    def _refuse(self, name: str, *_: Any) -> None:
+        raise DataError(f"{self.place}: declares the entity {name!r}; remove the declaration")
+
+    def _miss(self, name: str, _: bool) -> None:
+        raise DataError(f"{self.place}: the entity &{name}; is not declared; replace it by its character")
+
+
 def read_elements(path: Path, *tags: str) -> Iterator[tuple[int, Element]]:
     """Yield the elements of an XML file with one of these tags and prefixes, with the line that each begins in.
 
     Encodings are UTF-8, UTF-16 and those with a byte a character; a DataError names the conversion of others.
     """
     parser = ParserCreate()
+    elements = _Elements(parser, path, tags)
     encodings: list[str | None] = []  # that the file declares
     parser.buffer_text = True
-    whole: list[tuple[int, Element]] = []
-    size, start = 0, -1  # of what was read; of the element that is read
-
-    def begin(tag: str, attributes: dict[str, str]) -> None:
-        if tag not in tags:
-            return
-        nonlocal start
-        builder, line, start = TreeBuilder(), parser.CurrentLineNumber, parser.CurrentByteIndex
-
-        def end(inner: str) -> None:
-            nonlocal start
-            builder.end(inner)
-            if inner == tag:
-                start = -1
-                whole.append((line, builder.close()))
-                parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = begin, None, None
-
-        builder.start(tag, attributes)
-        parser.StartElementHandler, parser.EndElementHandler = builder.start, end
-        parser.CharacterDataHandler = builder.data
-
-    def refuse(name: str, *_: Any) -> None:
-        where = f"{path}, line {parser.CurrentLineNumber}"
-        raise DataError(f"{where}: declares the entity {name!r}; remove the declaration")
-
-    def miss(name: str, _: bool) -> None:
-        raise DataError(
-            f"{path}, line {parser.CurrentLineNumber}: the entity &{name}; is not declared; replace it by its character"
-        )
-
-    parser.StartElementHandler, parser.EntityDeclHandler, parser.SkippedEntityHandler = begin, refuse, miss
     parser.XmlDeclHandler = lambda _, encoding, __: encodings.append(encoding)
+    size = 0  # of what was read
     try:
         for block in chain(read_blocks(path), [b""]):
             if not block and parser.CurrentByteIndex < 1:
                 raise DataError(f"{path}: the file is empty")
             _parse(parser, block, path, encodings)
             size += len(block)
-            unfinished = size - (parser.CurrentByteIndex if start < 0 else start)  # an element, or else a tag
-            check_length(unfinished, f"{path}, line {parser.CurrentLineNumber}", "an element")
-            yield from whole
-            whole.clear()
+            begin = parser.CurrentByteIndex if elements.start < 0 else elements.start  # of an element, or else a tag
+            check_length(size - begin, elements.place, "an element")
+            yield from elements.whole
+            elements.whole.clear()
     except ExpatError as error:
         kind = binary_format(block[:1024])
         raise DataError(f"{path}, line {error.lineno}: invalid XML: {error}; {kind}".rstrip("; ")) from None
