@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -13,8 +14,11 @@ import pytest
 from fuzzing import digests, invoke
 from interlace.cli import COMMANDS
 from interlace.cli.common.options import OutputPath
+from interlace.core.errors import DataError
+from interlace.core.outputs import Output, check_outputs
 from interlace.derived.common import folder as derived_folder
 from interlace.experiments import translation
+from interlace.models.checkpoint_files import CONFIG, INDEX, WEIGHTS
 from interlace.text.lines import read_lines
 from interlace.toy import corpus as toy_corpus
 from interlace.training import run_folder
@@ -95,9 +99,30 @@ def test_an_output_that_would_overwrite_something_is_rejected(text, case):
 def test_the_files_that_mark_our_folders_are_those_that_are_written():
     from interlace.core import outputs
 
+    assert {(CONFIG, WEIGHTS), (CONFIG, INDEX), ("tokenizer.json",)} <= set(outputs._CORPORA)
     marks = {name for names in (*outputs._RUNS, *outputs._CORPORA) for name in names}
     assert marks >= {run_folder.RECIPE, run_folder.RUN, run_folder.RUN_STATE, run_folder.EVALUATION}
     assert marks >= {toy_corpus.META, derived_folder.META, translation.BACK_TRANSLATED}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("config.json", "model.safetensors", "vocab.txt"),
+        ("config.json", "model.safetensors.index.json"),
+        ("config.json", "pytorch_model.bin"),
+        ("tokenizer.json",),
+        ("config.json", "tokenizer_config.json"),
+        ("vocab.json", "merges.txt"),
+        ("sentencepiece.bpe.model",),
+    ],
+)
+def test_a_file_of_a_model_or_tokenizer_is_not_replaced(tmp_path, names):
+    for name in names:
+        (tmp_path / name).write_text("kept")
+    for name in names:
+        with pytest.raises(DataError, match=rf"{re.escape(name)}: a file of .* \(a model.*\), which is not replaced"):
+            check_outputs([Output("--output", tmp_path / name)], [])
 
 
 def test_an_output_and_its_side_file_are_replaced_by_the_same_command(text):

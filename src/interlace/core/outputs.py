@@ -34,7 +34,13 @@ _CORPORA: dict[tuple[str, ...], str] = {
     ("toy.json",): "a toy corpus",
     ("derived.json",): "a derived language",
     ("back-translated.json",): "a corpus of back-translations",
-    ("tokenizer.json", "tokenizer_config.json"): "a model or a tokenizer",
+    ("config.json", "model.safetensors"): "a model",
+    ("config.json", "model.safetensors.index.json"): "a model",
+    ("config.json", "pytorch_model.bin"): "a model",
+    ("tokenizer.json",): "a model or a tokenizer",
+    ("tokenizer_config.json",): "a model or a tokenizer",
+    ("vocab.json", "merges.txt"): "a model or a tokenizer",
+    ("sentencepiece.bpe.model",): "a model or a tokenizer",
     ("aligner.json",): "an aligner",
 }
 
