@@ -190,14 +190,18 @@ def file_lock(path: Path, *, wait: bool = True) -> Iterator[None]:
         if error.errno not in {errno.ENOLCK, errno.EOPNOTSUPP}:
             raise DataError(f"{path}: cannot be locked: {error.strerror}") from error
         log.warning("%s: %s; let no other process write there", path, error.strerror)
+    since = time.strftime("%Y-%m-%d %H:%M:%S")
+    own_text = f"process {os.getpid()} of {platform.node()} since {since}"
     try:
         with contextlib.suppress(OSError):  # only a help for those who wait
-            since = time.strftime("%Y-%m-%d %H:%M:%S")
-            holder.write_text(f"process {os.getpid()} of {platform.node()} since {since}", encoding="utf-8")
+            holder.write_text(own_text, encoding="utf-8")
         yield
     finally:
         with contextlib.suppress(OSError):
-            holder.unlink()
+            if (
+                _read_holder(holder) == own_text
+            ):  # else the folder was moved, and another process locks one in its place
+                holder.unlink()
         lock.release()
 
 
