@@ -11,6 +11,7 @@ import time
 import pytest
 
 from interlace.core.errors import RunError, SettingsError
+from interlace.core.files import file_lock
 from interlace.experiments.studies import read_study, running
 from interlace.experiments.studies.folder import StudyFolder
 from interlace.experiments.studies.running import run_study
@@ -334,6 +335,28 @@ def test_a_cell_that_fails_in_another_process_is_not_repeated(run, tmp_path):
     assert run(only="*seed=0", show_output=fail_elsewhere).failed == {"b,seed=0": "error: out of memory"}
     assert calls(tmp_path, "b,seed=0") == []
     assert run().failed == {}
+
+
+def test_a_failed_cell_that_another_process_finishes_is_in_the_results(run, tmp_path):
+    first = []
+
+    def finish_elsewhere(_output):
+        if not first and (tmp_path / "study" / "cells" / "b,seed=0" / "calls.jsonl").exists():
+            first.append(run(only="a,seed=0"))
+
+    outcome = run({"systems.a.set.about": "refuse"}, only="*seed=0", show_output=finish_elsewhere)
+    assert first[0].failed == {}
+    assert list(outcome.failed) == ["a,seed=0"]
+    assert {row.cell for row in scores(tmp_path)} == {"a,seed=0", "b,seed=0"}
+
+
+def test_a_lock_removes_only_its_own_note(tmp_path):
+    with file_lock(tmp_path / "lock"):
+        assert (tmp_path / "lock.holder").exists()
+    assert not (tmp_path / "lock.holder").exists()
+    with file_lock(tmp_path / "lock"):
+        (tmp_path / "lock.holder").write_text("process 1 of another")
+    assert (tmp_path / "lock.holder").read_text() == "process 1 of another"
 
 
 def test_does_not_archive_a_cell_that_another_process_runs(run, tmp_path):

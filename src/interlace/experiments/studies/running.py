@@ -75,14 +75,23 @@ def run_study(
     outcome = StudyOutcome(cells)
 
     def write_scores() -> None:
-        readable = [cell for cell in every_cell if cell.name not in outcome.failed]
         with study_folder.lock():
+            failed = outcome.failed
+            readable = [cell for cell in every_cell if cell.name not in failed or _is_mended(cell, study_folder)]
             study_folder.write_scores(study_folder.collect(study, readable))
 
     with _exiting_at_sigterm():
         _Runner(study_folder, outcome, code, show_output).run(write_scores)
     write_scores()
     return outcome
+
+
+def _is_mended(failed: GridCell, study_folder: StudyFolder) -> bool:
+    """Return whether another process has finished a cell since it failed; false if its files cannot be read."""
+    try:
+        return study_folder.is_finished(failed)
+    except _FAULTS:
+        return False
 
 
 def _check_inputs(unfinished: Sequence[GridCell], study_folder: StudyFolder) -> None:
