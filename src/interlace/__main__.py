@@ -63,8 +63,10 @@ def main() -> None:
             # Spinning threads halve the time of a step on an idle machine, and double it on a busy one.
             os.environ.setdefault(*(("OMP_WAIT_POLICY", "PASSIVE") if _is_busy() else ("GOMP_SPINCOUNT", "20000")))
         from interlace.cli import application, note_to_stderr
+        from interlace.core.hub import check_variables
 
         note_to_stderr()
+        check_variables()
         check_processes()
         if os.environ.pop("INTERLACE_END_WITH_STDIN", ""):
             Thread(target=_end_with_stdin, daemon=True).start()

@@ -123,3 +123,20 @@ def test_an_endpoint_that_is_no_address_is_named(monkeypatch, address):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     with pytest.raises(SettingsError, match=f"HF_ENDPOINT: '{re.escape(address)}' is no address"):
         download("me/x", ["*.json"])
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        *(
+            ("HF_ENDPOINT", f"http://{server}")
+            for server in ("[::1", "[zz]", "127.0.0.1:99999", "127.0.0.1:abc", "a..b")
+        ),
+        ("HF_HUB_DOWNLOAD_TIMEOUT", "abc"),
+        ("HF_HUB_ETAG_TIMEOUT", "-1"),
+    ],
+)
+def test_variables_that_the_hubs_library_cannot_read_are_named(monkeypatch, variable, value):
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(SettingsError, match=variable):
+        hub.check_variables()

@@ -1,5 +1,6 @@
 """Access to the Hugging Face hub: without a network its libraries retry for minutes; here they use their caches."""
 
+import os
 import socket
 import sys
 from collections.abc import Iterator
@@ -111,12 +112,23 @@ def _limit_silence(request: Any) -> None:
     request.extensions["timeout"] = {name: limits.get(name) or _SILENCE for name in names}
 
 
+def check_variables() -> None:
+    """Raise a SettingsError for environment variables that make `huggingface_hub` fail when it is imported."""
+    if address := os.environ.get("HF_ENDPOINT"):
+        _server(address)
+    for name in ("HF_HUB_DOWNLOAD_TIMEOUT", "HF_HUB_ETAG_TIMEOUT"):
+        value = os.environ.get(name)
+        if value and not value.isdecimal():
+            raise SettingsError(f"{name}: {value!r}, expected a number of seconds")
+
+
 def _server(address: str) -> SplitResult:
     """Return the parts of the address of a server; raise a SettingsError if it is none."""
     try:
         place = urlsplit(address)
+        (place.hostname or "").encode("idna")
         is_server = place.scheme in {"http", "https"} and bool(place.hostname) and place.port != 0
-    except ValueError:  # of the port or of an IPv6 address
+    except ValueError:  # of the port, an IPv6 address or the name of the server
         is_server = False
     if not is_server:
         raise SettingsError(f"HF_ENDPOINT: {address!r} is no address of a server, such as https://huggingface.co")
