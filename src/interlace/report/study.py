@@ -64,7 +64,7 @@ def summarize(study: Study, folder: Path, into: Path) -> list[Table]:
     cells = cells_of(study, folder)
     recipes = {cell.system: cell.recipe for cell in cells}
     metrics = study.evaluate.metrics
-    compared = [*compare(table, baseline, metrics=metrics), *compare(table, baseline, "languages", metrics=metrics)]
+    compared = compare(table, baseline, metrics=metrics)
     over_examples, untested = _over_examples(table, baseline, into)
     compared += over_examples
     notes = unfinished_note(cells, table) + commits_note(table)
@@ -128,14 +128,13 @@ def comparison_json(one: Comparison | Untested) -> dict[str, Any]:
     data |= {"system": one.system.label, "against": one.baseline.label}
     keys = (
         *("difference", "low", "high", "p", "holm", "min_p", "min_holm", "significant"),
-        *("resampled", "n", "cohens_d", "cliffs_delta", "mcnemar"),
+        *("resampled", "n"),
     )
     if isinstance(one, Untested):
         return data | dict.fromkeys(keys) | {"resampled": one.unit, "reason": one.reason}
     difference = one.difference.value, one.difference.low, one.difference.high
     tested = one.p, one.adjusted_p, one.min_p, one.adjusted_min_p, one.significant
-    sizes = one.unit, one.n, one.effect, one.delta, one.mcnemar
-    data |= {**dict(zip(keys, (*difference, *tested, *sizes), strict=True)), "reason": None}
+    data |= {**dict(zip(keys, (*difference, *tested, one.unit, one.n), strict=True)), "reason": None}
     return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in data.items()}
 
 
@@ -344,16 +343,13 @@ _UNITS: dict[Unit, str] = {
     "seeds": "other runs",
     "examples": "other examples",
     "both": "other runs and examples",
-    "languages": "other languages",
 }
 _DIFFERENCES = (
     "A system minus its baseline, with a 95 % interval and p after Holm over the systems of a row's metric and "
     "language. Column groups name what tests generalize to. Other runs: permutation test of Welch's t over runs; "
     "Welch's interval is descriptive. Other examples: paired bootstrap and approximate randomization over test "
-    "examples. Other runs and examples: Student's t with errors clustered by both. Other languages: sign-flip test "
-    "over languages; Student's "
-    f"interval is descriptive. Bold: significant, p < {ALPHA}. {IMPOSSIBLE}: cannot be significant with so few "
-    "measurements. n: runs, examples or languages."
+    "examples. Other runs and examples: Student's t with errors clustered by both. Bold: significant, "
+    f"p < {ALPHA}. {IMPOSSIBLE}: cannot be significant with so few measurements. n: runs or examples."
 )
 _MEANS = {
     "others": " others: mean of the languages that the task is not fine-tuned on.",
@@ -368,24 +364,20 @@ def difference_tables(found: Sequence[Comparison], title: str, scores: Iterable[
 
 
 def _difference_table(name: str, title: str, found: Sequence[Comparison], scores: ScoreTable) -> Table:
-    exact = any(not math.isnan(one.mcnemar) for one in found)
     rows: dict[tuple[Measure, System], dict[Unit, Comparison]] = {}
     for one in found:
         rows.setdefault((one.measure, one.system), {})[one.unit] = one
     heads = {unit: ["difference", "95 %", "p (n)"] for unit in _UNITS if any(one.unit == unit for one in found)}
-    if exact:
-        heads["examples"].append("McNemar")
     columns = [Column("metric", is_text=True), Column("language", is_text=True)]
     columns += [Column(head, _UNITS[unit]) for unit, names in heads.items() for head in names]
     lines = []
     for (measure, system), by_unit in rows.items():
         entries: list[Entry | None] = [Entry(measure.metric), Entry(measure.name)]
         for unit, names in heads.items():
-            entries += _difference_entries(by_unit[unit])[: len(names)] if unit in by_unit else [None] * len(names)
+            entries += _difference_entries(by_unit[unit]) if unit in by_unit else [None] * len(names)
         lines.append(Line(f"{system.label} \u2212 {next(iter(by_unit.values())).baseline.label}", tuple(entries)))
     means = sorted({measure.name for measure, _ in rows if measure.language == OTHERS})
-    mcnemar = " McNemar: exact p, unadjusted, between two single runs; none where examples are clustered."
-    caption = _DIFFERENCES + mcnemar * exact + "".join(_MEANS[mean] for mean in means)
+    caption = _DIFFERENCES + "".join(_MEANS[mean] for mean in means)
     notes = checkpoints_note(side for one in found for side in (one.system, one.baseline))
     words = (
         f" Metrics with {held_out.ALL_WORDS!r} are over all words, including those that training read in a dictionary; "
@@ -397,13 +389,12 @@ def _difference_table(name: str, title: str, found: Sequence[Comparison], scores
 
 
 def _difference_entries(one: Comparison) -> list[Entry | None]:
-    """Return difference, interval, p with n, and McNemar's p."""
+    """Return difference, interval, and p with n."""
     low, high = map(one.measure.format_difference, (one.difference.low, one.difference.high))
     return [
         Entry(one.measure.format_difference(one.difference.value), bold=one.significant),
         None if math.isnan(one.difference.low) else Entry(f"{low} to {high}"),
         Entry(f"{_p(one.adjusted_p)}{IMPOSSIBLE * (not one.can_be_significant)} ({one.n})", bold=one.significant),
-        None if math.isnan(one.mcnemar) else Entry(_p(one.mcnemar)),
     ]
 
 

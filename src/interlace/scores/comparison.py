@@ -14,13 +14,12 @@ import numpy as np
 from interlace.core.errors import DataError, SettingsError, did_you_mean
 from interlace.core.randomness import Generator, Purpose, generator
 from interlace.scores import SUPERVISED, ZERO_SHOT, Score, ScoreTable, examples, statistics
-from interlace.scores.examples import mcnemar
 from interlace.scores.held_out import add_all_words, comparable_metrics
 
 OTHERS = ""  # as a language: the mean of the languages that a task is not fine-tuned on
 MIN_RUNS = 5  # of each system; exact tests of fewer runs can hardly be significant
 GAP = "difference"  # as a setting: supervised minus zero-shot, the transfer gap (Tang et al. 2022, section 3)
-Unit = Literal["seeds", "examples", "both", "languages"]
+Unit = Literal["seeds", "examples", "both"]
 
 
 @dataclass(frozen=True)
@@ -239,9 +238,7 @@ class Comparison:
     """A system minus its baseline in one measure.
 
     unit: what the test varies. p: two-sided; min_p: the smallest possible with so few measurements. adjusted_p,
-    adjusted_min_p: after Holm over the systems of this measure. n: how many of the unit. effect: Cohen's d; delta:
-    Cliff's delta. mcnemar: p of that test where both systems have a single run and examples are independent and right
-    or wrong. Values that do not exist are nan.
+    adjusted_min_p: after Holm over the systems of this measure. n: how many of the unit.
     """
 
     measure: Measure
@@ -253,9 +250,6 @@ class Comparison:
     min_p: float
     unit: Unit
     n: int
-    effect: float
-    delta: float
-    mcnemar: float = math.nan
     adjusted_min_p: float = 0.0
 
     @property
@@ -298,9 +292,8 @@ def compare(
     - `examples`: would other test examples give the same result for these runs? Paired bootstrap and approximate
       randomization of main metrics. The mean over languages draws parallel examples together.
     - `both`: would other runs with other test examples? Student's test and interval with two-way clustered errors.
-    - `languages`: would other languages give the same result? Student's interval and a sign-flip test over languages.
 
-    Runs and languages are compared by metrics over all words where main metrics are over different words.
+    Runs are compared by metrics over all words where main metrics are over different words.
 
     baseline: name of a system; default: the first. unit: what the test varies. metrics: by task, the metrics to
     compare; default: the main one. outcomes: reads the outcomes of test examples that a row is the score of; needed for
@@ -313,14 +306,12 @@ def compare(
     names = list(dict.fromkeys(system.name for system in systems))
     if baseline is not None and baseline not in names:
         raise SettingsError(f"the scores have no system {baseline!r}{did_you_mean(baseline, names)}")
-    if unit in {"seeds", "languages"}:
+    if unit == "seeds":
         table = add_all_words(table)
         metrics = comparable_metrics(table, metrics)
     results = aggregate(table, metrics)
     pairs = [(system, other) for system in systems if (other := reference(system, systems, baseline)) is not None]
-    if unit == "languages":
-        found = _over_languages(results, pairs)
-    elif unit == "seeds":
+    if unit == "seeds":
         found = _over_seeds(results, pairs)
     elif outcomes is None:
         reader = "outcomes=interlace.report.read_outcomes"
@@ -372,28 +363,8 @@ def _over_seeds(results: Results, pairs: Sequence[tuple[System, System]]) -> lis
                 tested = statistics.permutation_test(
                     a, b, generator(Purpose.STATISTICS, 0, 0, number * len(pairs) + place)
                 )
-                p, effects = tested.p, (statistics.cohens_d(a, b), statistics.cliffs_delta(a, b))
-                apart = statistics.difference_interval(a, b)
-                found.append(Comparison(measure, *pair, apart, p, p, tested.min_p, "seeds", tested.n, *effects))
-    return found
-
-
-def _over_languages(results: Results, pairs: Sequence[tuple[System, System]]) -> list[Comparison]:
-    found = []
-    for mean in (measure for measure in results if measure.language == OTHERS):
-        same = [m for m in results if m.group == mean.group and m.language != OTHERS and not m.is_source]
-        for place, pair in enumerate(pairs):
-            values = [
-                results[m][pair[0]].mean - results[m][pair[1]].mean
-                for m in same
-                if pair[0] in results[m] and pair[1] in results[m]
-            ]
-            if values:
-                tested = statistics.sign_flip_test(values, generator(Purpose.STATISTICS, 0, 1, place))
-                spread = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-                p, effect = tested.p, fmean(values) / spread if spread > 0 else math.nan
-                apart, least = statistics.mean_interval(values), tested.min_p
-                found.append(Comparison(mean, *pair, apart, p, p, least, "languages", tested.n, effect, math.nan))
+                interval = statistics.difference_interval(a, b)
+                found.append(Comparison(measure, *pair, interval, tested.p, tested.p, tested.min_p, "seeds", tested.n))
     return found
 
 
@@ -424,10 +395,8 @@ def _over_outcomes(
     b, a = (outcomes.pooled(measure, system) for system in reversed(pair))  # the baseline's error first
     interval = examples.paired_bootstrap(a, b, rng, draws=draws)
     tested = examples.approximate_randomization(a, b, rng, draws)
-    lone = all(len(outcomes.results[measure][system].values) == 1 for system in pair)
-    exact = mcnemar(a, b).p if lone and a.is_binary and b.is_binary and not a.is_clustered else math.nan
-    apart, p, delta = _scaled(interval, measure), tested.p, statistics.cliffs_delta(a.each, b.each)
-    return Comparison(measure, *pair, apart, p, p, tested.min_p, "examples", tested.n, math.nan, delta, exact)
+    difference = _scaled(interval, measure)
+    return Comparison(measure, *pair, difference, tested.p, tested.p, tested.min_p, "examples", tested.n)
 
 
 def _over_both(outcomes: _Outcomes, measure: Measure, pair: tuple[System, System]) -> Comparison:
@@ -436,10 +405,8 @@ def _over_both(outcomes: _Outcomes, measure: Measure, pair: tuple[System, System
         raise DataError(f"a test over runs and examples needs {MIN_RUNS} runs of each system; found {fewest}")
     b, a = (outcomes.runs(measure, system) for system in reversed(pair))
     tested = examples.crossed_test(a, b)
-    return Comparison(
-        measure, *pair, _scaled(tested.interval, measure), tested.p, tested.p, 0.0, "both", tested.interval.n,
-        statistics.cohens_d(one.sample, other.sample), statistics.cliffs_delta(one.sample, other.sample),
-    )  # fmt: skip
+    difference = _scaled(tested.interval, measure)
+    return Comparison(measure, *pair, difference, tested.p, tested.p, 0.0, "both", difference.n)
 
 
 def _scaled(interval: statistics.Interval, measure: Measure) -> statistics.Interval:

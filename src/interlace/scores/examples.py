@@ -95,22 +95,6 @@ class Examples:
         """(N,) mask of the examples with positive weight."""
         return np.asarray(self.weight > 0)
 
-    @property
-    def each(self) -> Floats:
-        """(M,) scores of the single examples with positive weight."""
-        return np.asarray(self.score[self.counted] / self.weight[self.counted], np.float64)
-
-    @property
-    def is_clustered(self) -> bool:
-        """Whether some examples are resampled together."""
-        return self.groups is not None and len(np.unique(self.groups)) < len(self.groups)
-
-    @property
-    def is_binary(self) -> bool:
-        """Whether every counted example has weight 1 and score 0 or 1."""
-        plain = self.counts is None and self.measure == "ratio"
-        return plain and bool(np.isin(self.weight, (0.0, 1.0)).all() and np.isin(self.score, (0.0, 1.0)).all())
-
 
 def identity_of(*parts: Iterable[Any]) -> str:
     """Return a hash that identifies examples by arrays of integers or by texts."""
@@ -186,26 +170,6 @@ def approximate_randomization(a: Examples, b: Examples, rng: Generator, draws: i
         sums = first + swapped @ gained  # (draws, C)
         statistics[begin : begin + some] = a.value(sums.T) - b.value((both - sums).T)
     return Significance(found, extreme_share(statistics, found, exact=False), n, 1 / (1 + draws))
-
-
-def mcnemar(a: Examples, b: Examples) -> Significance:
-    """Run the exact test of McNemar (1947) over the examples that only one system gets right.
-
-    The statistic is the number of these examples that the weaker system gets right. Examples that are clustered, or
-    neither right nor wrong, raise a DataError.
-    """
-    _pair_count(a, b)
-    if not (a.is_binary and b.is_binary) or a.is_clustered:
-        raise DataError("McNemar's test needs independent examples that are right or wrong")
-    there = a.counted & b.counted
-    only_a, only_b = (int(((x.score > y.score) & there).sum()) for x, y in ((a, b), (b, a)))
-    n = only_a + only_b
-    if n == 0:
-        return Significance(0.0, 1.0, 0, 1.0)
-    from scipy.stats import binomtest
-
-    p = float(binomtest(only_a, n, 0.5).pvalue)
-    return Significance(float(min(only_a, only_b)), p, n, min(1.0, 2.0 ** (1 - n)))
 
 
 def mean_over_sets(parts: Sequence[Examples]) -> Examples:

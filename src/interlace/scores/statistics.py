@@ -1,4 +1,4 @@
-"""Confidence intervals, significance tests and effect sizes over runs, in numpy and scipy.
+"""Confidence intervals and significance tests over runs, in numpy and scipy.
 
 All tests are two-sided. Monte Carlo p-values count the observed arrangement among the drawn ones, (1 + k) / (1 +
 draws), so they are never 0 and keep their level (Phipson & Smyth 2010). The caller passes the random generator.
@@ -166,19 +166,6 @@ def _mean_and_squared_error(sums: Floats, squares: Floats, count: int) -> tuple[
     return means, variances / count
 
 
-def sign_flip_test(differences: ArrayLike, rng: Generator, draws: int = DRAWS) -> Significance:
-    """Test whether paired differences are symmetric around 0, over all sign flips (up to 2^14) or `draws` of them.
-
-    With n pairs no p-value is below 2^(1 - n).
-    """
-    d = _vector(differences, "differences")
-    exact = 2 ** len(d) <= _MAX_EXACT
-    bits = np.arange(2 ** len(d))[:, None] >> np.arange(len(d)) & 1 if exact else rng.integers(0, 2, (draws, len(d)))
-    found = float(d.mean())
-    p = extreme_share((1 - 2 * bits.astype(np.float64)) @ d / len(d), found, exact=exact)
-    return Significance(found, p, len(d), _min_p(2, 2 ** len(d), draws, exact=exact))
-
-
 def extreme_share(statistics: Floats, found: float, *, exact: bool) -> float:
     """Return the p-value: the share of arrangements at least as far from 0 as the observed statistic."""
     slack = _TOLERANCE * max(1.0, abs(found)) if math.isfinite(found) else 0.0
@@ -201,22 +188,6 @@ def holm(ps: Sequence[float]) -> list[float]:
     adjusted = np.empty(len(ps))
     adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
     return [float(round(p, 15)) for p in adjusted]
-
-
-def cohens_d(a: ArrayLike, b: ArrayLike) -> float:
-    """Return the difference of means in pooled standard deviations (Cohen 1988); nan without variance or if n < 2."""
-    x, y = _vector(a, "a"), _vector(b, "b")
-    if min(len(x), len(y)) < 2:
-        return math.nan
-    pooled = ((len(x) - 1) * x.var(ddof=1) + (len(y) - 1) * y.var(ddof=1)) / (len(x) + len(y) - 2)
-    return float((x.mean() - y.mean()) / math.sqrt(pooled)) if pooled > 0 else math.nan
-
-
-def cliffs_delta(a: ArrayLike, b: ArrayLike) -> float:
-    """Return P(a > b) - P(a < b) over all pairs of values, from -1 to 1 (Cliff 1993)."""
-    x, y = _vector(a, "a"), np.sort(_vector(b, "b"))
-    above, not_below = np.searchsorted(y, x, "left").sum(), np.searchsorted(y, x, "right").sum()
-    return float((above - (len(x) * len(y) - not_below)) / (len(x) * len(y)))
 
 
 def spearman(a: ArrayLike, b: ArrayLike, rng: Generator, draws: int = DRAWS) -> Significance:
