@@ -206,6 +206,41 @@ def test_patterns_name_files(folder, pattern, names):
 
 
 @pytest.mark.parametrize(
+    ("links", "names"),
+    [
+        ({"en/loop": "..", "en/b/self": "."}, ["en/a.en", "en/b/c.en", "flat/x1.en-de.en"]),
+        ({"a": "en", "en/c.en": "b/c.en"}, ["en/a.en", "en/b/c.en", "flat/x1.en-de.en"]),
+        ({"only": "../outside"}, ["en/a.en", "en/b/c.en", "flat/x1.en-de.en", "only/d.en"]),
+    ],
+)
+def test_links_never_lead_to_a_file_twice(folder, links, names):
+    write_lines(folder.parent / "outside/d.en", ["x"])
+    for name, target in links.items():
+        (folder / name).symlink_to(target)
+    assert [str(path).removeprefix(f"{folder}/") for path in find_files(folder, "**/*.en")] == names
+    files = [(folder / name).resolve() for name in names]
+    assert sorted(path.resolve() for path in find_files(folder, "**/*/**/*.en")) == sorted(files)
+
+
+def test_links_to_each_other_are_not_followed_again_and_again(tmp_path):
+    for name in ("a", "b", "c"):
+        write_lines(tmp_path / name / "x.en", [name])
+        for number in range(8):
+            for target in ("a", "b", "c"):
+                (tmp_path / name / f"{target}{number}").symlink_to(f"../{target}")
+    assert find_files(tmp_path, "**/*.en") == [tmp_path / name / "x.en" for name in ("a", "b", "c")]
+
+
+def test_pairs_of_files_are_returned_once_and_a_source_may_have_two_targets(folder):
+    (folder / "flat/x2.en-de.en").symlink_to("x1.en-de.en")
+    write_lines(folder / "flat/x2.en-de.de", ["another translation"])
+    for side in ("en", "de"):
+        (folder / f"flat/x3.en-de.{side}").symlink_to(f"x1.en-de.{side}")
+    paths = find_sides(folder, ("flat/*.en", "flat/*.de"), ("en", "de"))
+    assert [path.name for path in paths] == ["x1.en-de.en", "x2.en-de.en", "x1.en-de.de", "x2.en-de.de"]
+
+
+@pytest.mark.parametrize(
     ("patterns", "expected"),
     [
         (("en", "de"), [("en/a.en", "de/a.de"), ("en/b/c.en", "de/b/c.de")]),

@@ -1,9 +1,10 @@
 """Registry of readers: one file format per module. A reader yields `Text` or `TextPairs` in chunks of lines."""
 
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from glob import glob
+from glob import escape, glob
 from pathlib import Path
 from string import Formatter
 from typing import Any, ClassVar
@@ -14,7 +15,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from interlace.core.errors import DataError, did_you_mean
-from interlace.core.files import must_exist
+from interlace.core.files import must_exist, walk
 from interlace.core.json_files import json_record, read_json
 from interlace.core.names import file_in
 from interlace.core.randomness import Purpose, generator
@@ -130,7 +131,7 @@ class _SavedDataset(TypedDict):
 
 
 def find_files(root: Path, pattern: str) -> list[Path]:
-    """Return the files below `root` that a pattern names, sorted.
+    """Return the files below `root` that a pattern names, sorted, each once: links give a file several names.
 
     pattern: a path with `*`, `?` and `**`; a folder, for all files in it and its folders; one of `save_to_disk`, for
         its Arrow files; or `hub:...`. A path that matches no file is returned as it is: readers say what is missing.
@@ -140,35 +141,16 @@ def find_files(root: Path, pattern: str) -> list[Path]:
     Raises:
         DataError: a folder of `save_to_disk` has an index mapping, or a name `hub:...` is incomplete.
     """
-    if is_hub(pattern):
-        from interlace.readers.dataset import HubAddress
-
-        try:
-            return [Path(str(HubAddress.parse(pattern).under(root)))]
-        except ValueError as error:
-            raise DataError(str(error)) from None
-    path = root / pattern
-    if (path / "state.json").is_file():
-        state = read_json(path / "state.json", _SavedDataset)
-        if state.get("_indices_data_files") or state.get("_indices_files"):
-            raise DataError(f"{path}: has an index mapping; save it again after `flatten_indices()`")
-        return [file_in(path, file["filename"]) for file in state["_data_files"]]
-    wanted = _with_wildcards(path)
-    # not `Path.glob`, which also matches hidden files
-    found = sorted(glob(wanted.replace("[", "[[]"), recursive=True)) if _WILDCARD.search(wanted) else []  # noqa: PTH207
-    present = [Path(name) for name in found if Path(name).exists() and not Path(name).is_dir()]
-    files = [must_exist(file) for file in present] or [path]
-    for beside in _BESIDE:
-        files = [file for file in files if not beside.fullmatch(file.name)] or files
-    return files
+    return [file for (file,) in _without_repeats((file,) for file in _matching_files(root, pattern))]
 
 
 def find_sides(root: Path, patterns: tuple[str, str], languages: Sequence[str]) -> list[Path]:
     """Return the files of both sides of line-aligned text: all of the first, then all of the second.
 
     What the wildcards of counterparts match, or their names in two folders, must be equal except for the languages.
+    Each pair of files is returned once, as in `find_files`.
     """
-    found = [find_files(root, pattern) for pattern in patterns]
+    found = [_matching_files(root, pattern) for pattern in patterns]
     if max(map(len, found)) > 1:
         codes = re.compile(rf"(?<![^\W_])({'|'.join(map(re.escape, languages))})(?![^\W_])")
         sides: list[dict[str, Path]] = [{}, {}]
@@ -183,8 +165,73 @@ def find_sides(root: Path, patterns: tuple[str, str], languages: Sequence[str]) 
         for key in sorted(sides[0].keys() ^ sides[1].keys()):
             path, other = (sides[0][key], patterns[1]) if key in sides[0] else (sides[1][key], patterns[0])
             raise DataError(f"{path}: no file of {root / other} corresponds to it on the other side")
-        found = [[side[key] for key in sorted(side)] for side in sides]
+        pairs = _without_repeats((sides[0][key], sides[1][key]) for key in sorted(sides[0]))
+        found = [list(side) for side in zip(*pairs, strict=True)]
     return [path for paths in found for path in paths]
+
+
+def _matching_files(root: Path, pattern: str) -> list[Path]:
+    """Return the files as `find_files`, but under all of their names."""
+    if is_hub(pattern):
+        from interlace.readers.dataset import HubAddress
+
+        try:
+            return [Path(str(HubAddress.parse(pattern).under(root)))]
+        except ValueError as error:
+            raise DataError(str(error)) from None
+    path = root / pattern
+    if (path / "state.json").is_file():
+        state = read_json(path / "state.json", _SavedDataset)
+        if state.get("_indices_data_files") or state.get("_indices_files"):
+            raise DataError(f"{path}: has an index mapping; save it again after `flatten_indices()`")
+        return [file_in(path, file["filename"]) for file in state["_data_files"]]
+    wanted = _with_wildcards(path)
+    names = sorted(set(_expanded(wanted.replace("[", "[[]")))) if _WILDCARD.search(wanted) else []
+    files = [must_exist(name) for name in names if not Path(name).is_dir()] or [path]
+    for beside in _BESIDE:
+        files = [file for file in files if not beside.fullmatch(file.name)] or files
+    return files
+
+
+def _expanded(pattern: str) -> Iterator[str]:
+    """Yield the paths that a pattern of `glob` matches, without hidden ones; `**` does not enter a folder twice."""
+    parts = Path(pattern).parts
+    if "**" not in parts:
+        yield from glob(pattern)  # noqa: PTH207 - `Path.glob` also matches hidden files
+        return
+    position = parts.index("**")
+    rest = parts[position + 1 :] or ["*"]
+    for start in glob(str(Path(*parts[:position]))):  # noqa: PTH207
+        for folder in _folders(Path(start)):
+            yield from _expanded(str(Path(escape(str(folder)), *rest)))
+
+
+def _folders(top: Path) -> Iterator[Path]:
+    """Yield a folder and all inside of it, without hidden ones; links to a folder that has another path come last."""
+    entered: set[str] = set()
+    waiting, links = [top], list[Path]()
+    while waiting or links:
+        folder = (waiting or links).pop()
+        if os.path.realpath(folder) in entered:
+            continue
+        entered.add(os.path.realpath(folder))
+        yield folder
+        _, names, _ = next(walk(folder), ("", [], []))
+        for name in sorted(names, reverse=True):
+            if name.startswith("."):
+                continue
+            kind = links if (folder / name).is_symlink() else waiting
+            kind.append(folder / name)
+
+
+def _without_repeats(rows: Iterable[tuple[Path, ...]]) -> Iterator[tuple[Path, ...]]:
+    """Yield rows of files, without those that links make the same files as an earlier row."""
+    earlier: set[tuple[str, ...]] = set()
+    for row in rows:
+        targets = tuple(os.path.realpath(file) for file in row)
+        if targets not in earlier:
+            earlier.add(targets)
+            yield row
 
 
 def check_pattern(pattern: str, placeholders: Iterable[str]) -> str:
