@@ -27,6 +27,7 @@ from interlace.tasks import TASKS, FineTuneTask
 from interlace.tasks.common.dictionaries import read_entries
 from interlace.training.predictions import outcomes_file, read_outcomes
 from interlace.training.run_folder import read_run
+from paraphrase_files import add_paraphrases
 from plain_bert import save_plain_bert
 from toy_settings import EVERY_TEST_SET, TINY_RUN
 
@@ -96,8 +97,10 @@ def run(base):
 
 @pytest.fixture(scope="module")
 def world(run):
-    """The folder of the toy corpus, which the run wrote."""
-    return data_root(read_recipe("tiny/mlm-tlm", TINY_RUN))
+    """The folder of the toy corpus, which the run wrote, and files of paraphrases."""
+    toy = data_root(read_recipe("tiny/mlm-tlm", TINY_RUN))
+    add_paraphrases(toy)
+    return toy
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from interlace.experiments.pretrain import pretrain
 from interlace.experiments.recipe import read_recipe
 from interlace.tasks import TASKS, FineTuneTask
 from interlace.tasks.mlqa import compare_all
+from paraphrase_files import add_paraphrases
 from toy_settings import TINY_RUN
 
 NAMES = [name for name in TASKS.names() if issubclass(TASKS.get(name), FineTuneTask)]
@@ -37,7 +38,9 @@ def options(name):
 def run(tmp_path_factory):
     """A run with fine-tuned models of every task."""
     folder = tmp_path_factory.mktemp("predict") / "run"
-    pretrain(read_recipe("tiny/mlm-tlm", TINY_RUN), folder)
+    recipe = read_recipe("tiny/mlm-tlm", TINY_RUN)
+    pretrain(recipe, folder)
+    add_paraphrases(data_root(recipe))
     settings = [part for name in NAMES for part in options(name)]
     done = invoke("evaluate", folder, "--tasks", ",".join(NAMES), "--seeds", "1", "--save-models", "--json", *settings)
     assert done.exit_code == 0, done.output

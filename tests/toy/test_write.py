@@ -41,7 +41,7 @@ def test_the_record_lists_all_files(folder):
     files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     assert files == {"toy.json", *about["counts"]}
     expected = {"text/train.de.txt": 80, "parallel/train.en-de.links": 60, "nli/train.en.tsv": 45}
-    assert about["counts"].items() >= {**expected, "pawsx/train-tr.tsv": 45, "qa/dev.en.json": 24}.items()
+    assert about["counts"].items() >= {**expected, "qa/dev.en.json": 24}.items()
 
 
 def test_the_same_settings_write_the_same_bytes(folder, tmp_path):
@@ -55,7 +55,7 @@ def test_removing_a_language_changes_no_other_file(folder, tmp_path):
     fewer = SMALL.model_copy(update={"languages": ["en", "de"]})
     write_toy(fewer, tmp_path / "fewer")
     for path in (tmp_path / "fewer").rglob("*"):
-        same = (path.name != "toy.json" and path.suffix != ".tsv") or path.parent.name in ("nli", "ner", "pawsx")
+        same = (path.name != "toy.json" and path.suffix != ".tsv") or path.parent.name in ("nli", "ner")
         if path.is_file() and same:
             assert path.read_bytes() == (folder / path.relative_to(tmp_path / "fewer")).read_bytes(), path.name
 
@@ -121,19 +121,6 @@ def test_inference_is_the_same_in_all_languages(folder):
         assert len({pair_id for _, pair_id in keys.pop()}) == count
 
 
-def test_paraphrases_are_the_same_in_all_languages(folder):
-    for split, count in (("train", 45), ("test", 24)):
-        labels = set()
-        for code in CODES:
-            rows = [line.split("\t") for line in _lines(folder / f"pawsx/{split}-{code}.tsv")]
-            reader = {"name": "tsv", "columns": [0, 1], "label": 2, "header": False}  # as the task reads XTREME's files
-            pairs = _read(reader, folder / f"pawsx/{split}-{code}.tsv", code, code)
-            assert [*zip(pairs.source.lines, pairs.target.lines, pairs.labels, strict=True)] == [*map(tuple, rows)]
-            labels.add(tuple(pairs.labels))
-        (common,) = labels
-        assert (common.count("1"), common.count("0")) == (count - count // 2, count // 2)
-
-
 @pytest.mark.parametrize("code", CODES)
 def test_no_held_out_sentence_is_in_training_data(folder, code):
     """A sentence has one scene, so scenes are apart where sentences are."""
@@ -151,7 +138,6 @@ def _said(folder, code, splits):
             if path.parent.name in ("text", "parallel") and path.suffix in (".txt", f".{code}"):
                 said |= set(_lines(path)) if f".{code}" in path.name else set()
         said |= {row.split("\t")[part] for row in _lines(folder / f"nli/{split}.{code}.tsv")[1:] for part in (2, 3)}
-        said |= {side for row in _lines(folder / f"pawsx/{split}-{code}.tsv") for side in row.split("\t")[:2]}
         said |= {line[9:] for line in _lines(folder / f"pos/{split}.{code}.conllu") if line.startswith("# text = ")}
         passages = json.loads((folder / f"qa/{split}.{code}.json").read_text(encoding="utf-8"))["data"]
         stop = language(code).realize(sample(1)[0]).words[-1].form

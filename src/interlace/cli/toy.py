@@ -25,7 +25,7 @@ def toy(
     ] = 0.0,
     code: Code = [],
 ) -> None:
-    """Write the toy corpus: text, aligned translations, tags, names, NLI, paraphrases, questions, lexicons."""
+    """Write the toy corpus: text, aligned translations, tags, names, NLI, questions, lexicons."""
     load_plugins(code)
     from interlace.toy import ToyCorpus, write_toy
 

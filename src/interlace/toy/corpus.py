@@ -38,7 +38,7 @@ class ToyCorpus(Settings):
     sentences: int = Field(12_000, ge=1, description="Training lines of plain text per language, from its own scenes.")
     pairs: int = Field(8_000, ge=1, description="Training pairs of English and each other language.")
     labelled: int = Field(2_000, ge=1, description="Training sentences with parts of speech and names, per language.")
-    nli: int = Field(3_000, ge=1, description="Training pairs for NLI, and as many for paraphrases.")
+    nli: int = Field(3_000, ge=1, description="Training pairs for NLI.")
     questions: int = Field(1_000, ge=1, description="Training questions on short passages, the same in all languages.")
     dev: int = Field(500, ge=1, description="Development items of each kind, the same in all languages.")
     test: int = Field(500, ge=1, description="Test items of each kind, the same in all languages.")
@@ -147,7 +147,6 @@ class CorpusWriter:
             self._table(f"parallel/{split}.tsv", self.toy.languages, list(zip(*columns, strict=True)))
         for split in SPLITS:
             self._inference(split)
-            self._paraphrases(split)
             self._questions(split)
 
     def write_parallel(self, code: str) -> None:
@@ -200,15 +199,6 @@ class CorpusWriter:
             ]
             self._table(f"nli/{split}.{code}.tsv", header, rows)
             self._trees(f"nli/{split}.{code}", list(chain.from_iterable(sides)))
-
-    def _paraphrases(self, split: str) -> None:
-        from interlace.toy.paraphrases import paraphrases
-
-        pairs = paraphrases(self.toy.size("nli", split), split, self.toy.seed, self.toy.habits)
-        for code in self.toy.languages:
-            sides = [realize(code, [pair.first, pair.second]) for pair in pairs]
-            rows = [f"{one.text}\t{other.text}\t{pair.same:d}" for pair, (one, other) in zip(pairs, sides, strict=True)]
-            self._lines(f"pawsx/{split}-{code}.tsv", rows, len(rows))
 
     def _questions(self, split: str) -> None:
         from interlace.toy.questions import paragraph, passages

@@ -265,7 +265,7 @@ _OTHER_DETERMINERS = (*"the the a a this these many some every no".split(), *NUM
 
 
 class SceneEditor(Draws):
-    """Draws edits of scenes, from which premises and paraphrases are made. Not all results are valid (`problems`)."""
+    """Draws edits of scenes, from which premises are made. Not all results are valid (`problems`)."""
 
     def __init__(self, rng: Generator) -> None:
         super().__init__(rng)
