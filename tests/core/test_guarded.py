@@ -2,7 +2,11 @@
 
 import ctypes
 import os
+import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +27,13 @@ def behave(how, number):
             return len(bytes(8 << 30))
         case "recursion":
             return behave(how, number)
+        case "sleep":
+            time.sleep(600)
+        case "stop once" if not Path(number).exists():
+            Path(number).touch()
+            resume = f"import os, signal, time; time.sleep(2); os.kill({os.getpid()}, signal.SIGCONT)"
+            subprocess.Popen([sys.executable, "-c", resume])
+            os.kill(os.getpid(), signal.SIGSTOP)
         case "print":
             os.write(1, b'"printed"\n')
     return [number, "\ud800\n\x1b"]
@@ -56,3 +67,64 @@ def test_a_long_wait_is_not_taken_for_computing(guarded):
     guarded("", 1)
     time.sleep(2.5)
     assert guarded("", 2)[0] == 2
+
+
+def test_a_function_that_only_waits_is_ended():
+    with GuardedFunction(behave, seconds=0.02) as function:
+        started = time.perf_counter()
+        with pytest.raises(LostCallError):
+            function("sleep", 1)
+        assert time.perf_counter() - started < 30
+        assert function("", 2)[0] == 2
+
+
+def test_a_call_is_not_lost_because_the_job_was_stopped(tmp_path):
+    marker = str(tmp_path / "stopped")
+    with GuardedFunction(behave, seconds=0.02) as function:
+        assert function("stop once", marker)[0] == marker
+
+
+def test_each_of_many_calls_has_its_result_or_none(guarded):
+    numbers = range(250)
+    ways = {0: "crash", 7: "exit", 8: "recursion", 249: "crash"}
+    calls = [(ways.get(number, ""), number) for number in numbers]
+    results = [result and result[0] for result in guarded.map(calls)]
+    assert results == [None if number in ways else number for number in numbers]
+
+
+def test_calls_are_sent_before_all_arguments_are_known(guarded):
+    sent = []
+
+    def calls():
+        for number in range(1000):
+            sent.append(number)
+            yield "", "x" * 100_000
+
+    results = guarded.map(calls())
+    next(results)
+    assert len(sent) < 20
+    results.close()
+    assert guarded("", 2)[0] == 2
+
+
+def test_modules_that_a_system_lacks_are_not_needed():
+    check = "import sys; sys.modules['resource'] = None; import interlace.core.guarded, interlace.training.device"
+    subprocess.run([sys.executable, "-c", check], check=True)
+
+
+def test_without_timers_of_signals_the_clock_limits_a_call(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+    without_timers = f"""
+import signal, sys
+from {behave.__module__} import behave
+from interlace.core import guarded
+del signal.setitimer, signal.SIGALRM
+sys.modules["resource"] = None
+guarded.serve(behave, 0.02)
+"""
+    requests = '["", 1]\n\n["loop", 2]\n\n["", 3]\n\n'
+    command = [sys.executable, "-c", without_timers]
+    done = subprocess.run(command, input=requests, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout.startswith("ready\n[1, ")
+    assert done.stdout.count("\n") == 2

@@ -1,13 +1,13 @@
 """Calls of a function in a child process, for libraries that some input makes crash, hang or fill the memory."""
 
 import contextlib
+import faulthandler
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, Self, cast
 
 from interlace.core.errors import LostProcessError
@@ -15,6 +15,8 @@ from interlace.core.errors import LostProcessError
 _MAX_MEMORY = 4 << 30  # bytes of address space of the child process
 _SECONDS = 2.0  # of computing, for each call
 _SECONDS_PER_CHARACTER = 20e-6  # further ones, of the arguments as JSON
+_MAX_WAIT = 30  # seconds by the clock, for each of computing
+_BATCH_CALLS, _BATCH_CHARACTERS = 100, 1 << 20  # that are sent together: each message wakes a process
 _READY = "ready\n"
 
 
@@ -25,13 +27,14 @@ class LostCallError(Exception):
 class GuardedFunction:
     """Calls a function of a module in a child process, which is started again after it was lost.
 
-    Arguments and result are values of JSON. A call may take 4 GB and 2 seconds of computing, and 20 seconds more for
-    each million characters of its arguments, however busy the machine is.
+    Arguments and result are values of JSON. A call may take 4 GB and `seconds` of computing, and 20 seconds more for
+    each million characters of its arguments, however busy the machine is; and 30 times as long by the clock, as a
+    function may also wait. Windows limits only the time by the clock.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], seconds: float = _SECONDS) -> None:
         module, name = function.__module__, function.__qualname__
-        code = f"from {module} import {name}; from interlace.core.guarded import serve; serve({name})"
+        code = f"from {module} import {name}; from interlace.core.guarded import serve; serve({name}, {seconds})"
         self._command = [sys.executable, "-P", "-c", code]
         self._child: subprocess.Popen[str] | None = None
 
@@ -43,20 +46,47 @@ class GuardedFunction:
 
     def __call__(self, *arguments: Any) -> Any:
         """Return the result of the function; raise a LostCallError if there is none."""
-        child = self._child or self._start()
-        answer = ""
-        with contextlib.suppress(BrokenPipeError):
-            requests = cast("IO[str]", child.stdin)
-            requests.write(json.dumps(arguments) + "\n")
-            requests.flush()
-            answer = cast("IO[str]", child.stdout).readline()
-        if not answer.endswith("\n"):
-            self._end()
-            raise LostCallError
-        result = json.loads(answer)
+        result = next(self.map([arguments]))
         if result is None:
             raise LostCallError
         return result
+
+    def map(self, calls: Iterable[Sequence[Any]]) -> Iterator[Any]:
+        """Yield the result for each call's arguments, or None if there is none; many calls are sent together."""
+        for requests in _batches(calls):
+            for answer in self._answers(requests):
+                yield json.loads(answer)
+
+    def _answers(self, requests: list[str]) -> list[str]:
+        """Return the answer to each request: null where the process is lost."""
+        answers: list[str] = []
+        repeated = -1  # number of a request
+        while len(answers) < len(requests):
+            answers += self._ask(requests[len(answers) :])
+            number = len(answers)
+            if number == len(requests):
+                break
+            waited = self._end() == -getattr(signal, "SIGALRM", 0)
+            if waited and number != repeated:
+                repeated = number  # the job, and not the function, may have been stopped for a while
+            else:
+                answers.append("null")
+        return answers
+
+    def _ask(self, requests: list[str]) -> list[str]:
+        """Return the answers to requests up to that by which the child process is lost."""
+        child = self._child or self._start()
+        answers = []
+        with contextlib.suppress(BrokenPipeError):
+            stream = cast("IO[str]", child.stdin)
+            stream.write("\n".join([*requests, "", ""]))
+            stream.flush()
+            for _ in requests:
+                answer = cast("IO[str]", child.stdout).readline()
+                if not answer.endswith("\n"):
+                    break
+                answers.append(answer)
+        return answers
 
     def _start(self) -> subprocess.Popen[str]:
         """Start the child process, which finds its modules where this one does."""
@@ -74,29 +104,85 @@ class GuardedFunction:
             raise LostProcessError("a child process of Python cannot be started; see its error above")
         return child
 
-    def _end(self) -> None:
-        if self._child is not None:
-            self._child.kill()
-            with contextlib.suppress(BrokenPipeError):
-                self._child.__exit__(None, None, None)
-            self._child = None
+    def _end(self) -> int:
+        """End the child process, if there is one, and return its exit code."""
+        child = self._child
+        self._child = None
+        if child is None:
+            return 0
+        child.kill()
+        with contextlib.suppress(BrokenPipeError):
+            child.__exit__(None, None, None)
+        return child.returncode
 
 
-def serve(function: Callable[..., Any]) -> None:
-    """Call a function with each array of arguments, a line of standard input; print results, or null after an error."""
+def _batches(calls: Iterable[Sequence[Any]]) -> Iterator[list[str]]:
+    """Yield the arguments of many calls at a time, as JSON."""
+    batch: list[str] = []
+    characters = 0
+    for arguments in calls:
+        batch.append(json.dumps(arguments))
+        characters += len(batch[-1])
+        if len(batch) == _BATCH_CALLS or characters >= _BATCH_CHARACTERS:
+            yield batch
+            batch = []
+            characters = 0
+    if batch:
+        yield batch
+
+
+def serve(function: Callable[..., Any], seconds: float) -> None:
+    """Answer batches of requests from standard input, a line each and an empty one at the end.
+
+    A request is an array of arguments; its answer is a line with the result, or null after an error.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process ends this one
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
+    _limit_memory()
     answers = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)  # of what a library prints
     answers.write(_READY)
     answers.flush()
-    for line in os.fdopen(0, encoding="ascii"):
-        # the signal ends the process, also within compiled code
-        signal.setitimer(signal.ITIMER_PROF, _SECONDS + len(line) * _SECONDS_PER_CHARACTER)
-        try:
-            result = function(*json.loads(line))
-        except Exception:  # noqa: BLE001 - any error of a library
-            result = None
-        answers.write(json.dumps(result) + "\n")
-        answers.flush()
+    lines = os.fdopen(0, encoding="ascii")
+    while requests := _read_batch(lines):
+        for request in requests:
+            _limit_time(seconds + len(request) * _SECONDS_PER_CHARACTER)
+            try:
+                result = function(*json.loads(request))
+            except Exception:  # noqa: BLE001 - any error of a library
+                result = None
+            answers.write(json.dumps(result) + "\n")
+            answers.flush()
+        _limit_time(0)
+
+
+def _read_batch(lines: IO[str]) -> list[str]:
+    """Return the lines before the next empty one; none at the end of the input."""
+    batch: list[str] = []
+    for line in lines:
+        if line == "\n":
+            return batch
+        batch.append(line)
+    return []
+
+
+def _limit_memory() -> None:
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
+
+
+def _limit_time(seconds: float) -> None:
+    """End this process after so much computing, or 30 times as long by the clock; 0: never.
+
+    The signals, or the thread of faulthandler, end it also within compiled code.
+    """
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        signal.setitimer(signal.ITIMER_REAL, seconds * _MAX_WAIT)
+        return
+    faulthandler.cancel_dump_traceback_later()  # Windows
+    if seconds:
+        faulthandler.dump_traceback_later(seconds * _MAX_WAIT, exit=True)

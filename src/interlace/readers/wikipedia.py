@@ -12,7 +12,7 @@ from pydantic import Field
 
 from interlace.core.display import listed
 from interlace.core.errors import DataError, MissingDependencyError
-from interlace.core.guarded import GuardedFunction, LostCallError
+from interlace.core.guarded import GuardedFunction
 from interlace.readers import Reader
 from interlace.readers.common.text import chunks_with_notes, expect, plain, read_elements
 from interlace.text import Text
@@ -74,25 +74,30 @@ class Wikipedia(Reader):
                 yield plain([lines], languages, self.word_tokenizer, notes=notes)
 
     def _paragraphs(self, language: str, parse: GuardedFunction, path: Path, notes: Counter[str]) -> Iterator[str]:
-        hidden = {"file", "image", "category"}
-        articles, lost = 0, 0
-        for _, element in read_elements(path, "namespace", "page"):
-            if element.tag == "namespace":
-                if element.get("key") in _HIDDEN and element.text:
-                    hidden.add(element.text.lower())
-            elif element.findtext("ns") == _ARTICLES and element.find("redirect") is None:
-                articles += 1
-                try:
-                    lines = parse(element.findtext("revision/text") or "", sorted(hidden), language)
-                except LostCallError:
-                    notes[_LOST] += 1
-                    lost += 1
-                    continue
-                yield from (line for line in lines if len(line) >= self.min_characters)
+        articles = 0
+        lost = 0
+        for lines in parse.map(_articles(path, language)):
+            articles += 1
+            if lines is None:
+                notes[_LOST] += 1
+                lost += 1
+                continue
+            yield from (line for line in lines if len(line) >= self.min_characters)
         if not articles:
             raise DataError(f"{path}: no article; expected a MediaWiki dump with <page> elements in namespace 0")
         if lost == articles:
             raise DataError(f"{path}: {_LOST}: all {articles:,}")
+
+
+def _articles(path: Path, language: str) -> Iterator[tuple[str, list[str], str]]:
+    """Yield the arguments of `page_paragraphs` for each article of a dump."""
+    hidden = {"file", "image", "category"}
+    for _, element in read_elements(path, "namespace", "page"):
+        if element.tag == "namespace":
+            if element.get("key") in _HIDDEN and element.text:
+                hidden.add(element.text.lower())
+        elif element.findtext("ns") == _ARTICLES and element.find("redirect") is None:
+            yield element.findtext("revision/text") or "", sorted(hidden), language
 
 
 def page_paragraphs(markup: str, hidden: list[str], language: str) -> list[str]:

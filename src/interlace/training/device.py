@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from resource import RUSAGE_SELF, getrusage
 from secrets import token_hex
 from typing import Any
 
@@ -158,7 +157,11 @@ def _measured_peak(device: torch.device, dtype: torch.dtype, size: int = 8192, r
 
 
 def peak_memory(device: torch.device) -> int:
-    """Return the peak of this process's memory in bytes: allocated on its GPU, else resident."""
+    """Return the peak of this process's memory in bytes: allocated on its GPU, else resident; 0 if unknown."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
-    return getrusage(RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
