@@ -201,7 +201,7 @@ def test_rejects_invalid_files_and_writes_nothing(text, monkeypatch, arguments, 
     for path in ("blank.en", "blank.de"):
         write_lines(path, [" ", ""])
     before = sorted(text.iterdir())
-    with pytest.raises(DataError, match=said):
+    with pytest.raises((DataError, SettingsError), match=said):
         run(*arguments.split(" "), "--output", "links", "--confidence", "grades")
     assert sorted(text.iterdir()) == before
 

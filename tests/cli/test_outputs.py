@@ -1,5 +1,6 @@
 """What commands write: never over another output, an input, or a file of a run; through links; to pipes and devices."""
 
+import errno
 import json
 import os
 import re
@@ -14,6 +15,7 @@ import pytest
 from fuzzing import digests, invoke
 from interlace.cli import COMMANDS
 from interlace.cli.common.options import OutputPath
+from interlace.core import outputs
 from interlace.core.errors import DataError
 from interlace.core.outputs import Output, check_outputs
 from interlace.derived.common import folder as derived_folder
@@ -97,8 +99,6 @@ def test_an_output_that_would_overwrite_something_is_rejected(text, case):
 
 
 def test_the_files_that_mark_our_folders_are_those_that_are_written():
-    from interlace.core import outputs
-
     assert {(CONFIG, WEIGHTS), (CONFIG, INDEX), ("tokenizer.json",)} <= set(outputs._CORPORA)
     marks = {name for names in (*outputs._RUNS, *outputs._CORPORA) for name in names}
     assert marks >= {run_folder.RECIPE, run_folder.RUN, run_folder.RUN_STATE, run_folder.EVALUATION}
@@ -200,6 +200,65 @@ def test_standard_output_that_is_an_input_or_another_output_is_rejected(text):
         command = [*COMMAND[:3], "align", "en", "de", "--confidence", "both"]
         done = subprocess.run(command, stdout=both, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, "both: is also standard output" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ("-o /dev/stdout --confidence /dev/stdout", "--confidence and --output"),
+        ("-o - --confidence -", "--confidence and --output"),
+        ("--confidence /dev/fd/1", "--confidence and --output"),
+        ("-o links --confidence - --figure stdout", "--confidence and --figure"),
+        ("-o /dev/stdout --confidence /dev/stderr", "--confidence and --output"),
+        ("-o links --confidence - --json", "--confidence and --json"),
+        ("--json", "name another: --output FILE"),
+    ],
+)
+def test_two_outputs_to_one_stream_are_rejected(text, options, part):
+    (text / "stdout").symlink_to("/proc/self/fd/1")
+    command = [*COMMAND[:3], "align", "en", "de", *options.split()]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    assert (done.returncode, part in done.stdout) == (2, True), done.stdout
+    assert "0-0" not in done.stdout
+
+
+def test_a_dash_is_standard_output(text):
+    done = subprocess.run([*COMMAND, "-o", "-"], capture_output=True, text=True, check=True)
+    assert ENTRIES in done.stdout
+    assert not (text / "-").exists()
+
+
+IMPOSSIBLE = {
+    "a file below a file": ("-o", "en/out", "en is not a folder"),
+    "a folder below a file": ("--save-model", "en/sub/out", "en is not a folder"),
+    "where no folder can be made": ("--confidence", "/proc/nowhere/out", "no file can be created in /proc"),
+    "where no file can be made": ("-o", "/proc/out", "no file can be created in /proc"),
+    "a closed file": ("--confidence", "/dev/fd/77", "no such open file"),
+    "a file that is open for reading": ("-o", "/dev/fd/0", "not open for writing"),
+    "a folder with a long name": ("-o", f"{'x' * 256}/out", "File name too long"),
+    "a long name": ("--figure", f"{'x' * 256}.svg", "a name of 260 bytes"),
+}
+
+
+@pytest.mark.parametrize("case", IMPOSSIBLE)
+def test_an_impossible_output_is_found_before_inputs_are_read(text, case):
+    option, name, part = IMPOSSIBLE[case]
+    before = digests(text)
+    command = [*COMMAND[:3], "align", "missing-text", option, name]
+    with (text / "en").open() as standard_input:
+        done = subprocess.run(command, stdin=standard_input, capture_output=True, text=True, check=False)
+    assert (done.returncode, name in done.stderr, part in done.stderr) == (2, True, True), done.stderr
+    assert digests(text) == before
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "run"])
+def test_an_output_in_a_folder_without_permission_is_rejected(tmp_path, monkeypatch, kind):
+    def refuse(dir):  # noqa: A002 - tempfile's name
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(dir))
+
+    monkeypatch.setattr(outputs, "TemporaryFile", refuse)  # permissions do not bind root
+    with pytest.raises(DataError, match=rf"new/out: .*{re.escape(str(tmp_path))}: Permission denied"):
+        check_outputs([Output("--output", tmp_path / "new" / "out", kind)], [])
 
 
 @pytest.mark.parametrize(

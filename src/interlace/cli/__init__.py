@@ -18,11 +18,11 @@ from rich.logging import RichHandler
 from typer.core import TyperGroup
 from typer.models import ArgumentInfo
 
-from interlace.cli.common.options import OutputPath
+from interlace.cli.common.options import JsonSummary, OutputPath
 from interlace.cli.common.visible import VisibleConsole, VisibleRecord, visible_usage_errors
 from interlace.core.display import is_utf8
 from interlace.core.errors import DataError, SettingsError, did_you_mean
-from interlace.core.outputs import Output, check_outputs, is_standard_output, target_of
+from interlace.core.outputs import STANDARD_OUTPUT, Output, check_outputs, is_standard_output, target_of
 from interlace.core.registry import Registry
 from interlace.core.settings import MAX_INTEGER
 
@@ -78,10 +78,13 @@ def _check_outputs(command: Callable[..., Any], params: dict[str, Any]) -> None:
         (info,) = get_args(hint)[1:] or [None]
         value = params.get(name)
         reader = getattr(info, "parser", None)
-        if not isinstance(reader, OutputPath):
+        if hint == JsonSummary and value:
+            outputs.append(Output("--json", STANDARD_OUTPUT))
+        elif not isinstance(reader, OutputPath):
             inputs += _input_paths(value, is_argument=isinstance(info, ArgumentInfo))
-        elif value is not None and reader.default_is_standard and is_standard_output(value):
+        elif reader.default_is_standard and (value is None or is_standard_output(value)):
             params[name] = None
+            outputs.append(Output(reader.option, STANDARD_OUTPUT))
         elif value is not None:
             outputs += reader.outputs(value)
             if reader.kind != "file" and value.is_symlink():

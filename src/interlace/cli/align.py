@@ -31,7 +31,7 @@ from interlace.cli import Code, load_plugins, notes, print_line
 from interlace.cli.common import options
 from interlace.cli.common.alignment import Source, numbered, record_of, record_path
 from interlace.cli.common.options import parse_changes
-from interlace.cli.common.output import check_json_output, file_to, lines_to, print_summary
+from interlace.cli.common.output import file_to, lines_to, print_summary
 from interlace.cli.common.progress import watching
 from interlace.core.errors import SettingsError
 from interlace.core.files import must_be_replaceable, must_exist
@@ -193,7 +193,6 @@ class _Outputs:
 
     def __post_init__(self) -> None:
         """Check the options before anything is read."""
-        check_json_output(self.into, self.as_json)
         if self.pair != 1 and self.figure is None:
             raise SettingsError("--pair names the pair that --figure draws; add --figure FILE.svg")
         if self.gold_file is not None:

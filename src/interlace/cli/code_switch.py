@@ -73,10 +73,9 @@ def code_switch(
     load_plugins(code)
     from interlace.alignment.phrase_table import PhraseTable, TableRules
     from interlace.cli.common.alignment import linked
-    from interlace.cli.common.output import check_json_output, lines_to, print_summary
+    from interlace.cli.common.output import lines_to, print_summary
     from interlace.objectives.common.code_switched_text import CodeSwitchedText, CopySettings
 
-    check_json_output(into, as_json)
     rules = TableRules(max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count)
     switching = _switching(fraction, max_length, least, from_table=from_table)
     amount = CopySettings(copies=copies, monolingual=monolingual, repeats=repeats, seed=seed)

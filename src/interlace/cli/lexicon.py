@@ -31,9 +31,8 @@ def lexicon(
     from interlace.alignment.lexicon import Lexicon
     from interlace.api.alignment import chosen_entries
     from interlace.cli.common.alignment import linked
-    from interlace.cli.common.output import check_json_output, file_to, print_summary
+    from interlace.cli.common.output import file_to, print_summary
 
-    check_json_output(into, as_json)
     _, words, links, _ = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader)
     found = Lexicon.count(words, links, memory)
     found = chosen_entries(found, mutual=mutual, min_count=min_count, top=top, words_only=words_only)

@@ -25,9 +25,8 @@ def phrases(
     load_plugins(code)
     from interlace.alignment.phrase_table import PhraseTable, TableRules
     from interlace.cli.common.alignment import linked
-    from interlace.cli.common.output import check_json_output, file_to, print_summary
+    from interlace.cli.common.output import file_to, print_summary
 
-    check_json_output(into, as_json)
     rules = TableRules(max_phrase_length=max_length, unaligned_borders=not tight, min_count=min_count, top=top)
     _, words, links, _ = linked(files, (confidence, min_confidence), languages, word_tokenizer, reader)
     table = PhraseTable.count(words, links, rules, memory)

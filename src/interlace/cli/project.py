@@ -29,10 +29,9 @@ def project(
     load_plugins(code)
     from interlace.alignment.projection import project as project_labels
     from interlace.cli.common.alignment import linked, with_stdin
-    from interlace.cli.common.output import check_json_output, lines_to, print_summary
+    from interlace.cli.common.output import lines_to, print_summary
     from interlace.text.lines import read_lines
 
-    check_json_output(into, as_json)
     if missing.split() != [missing]:
         raise SettingsError(f"--missing {missing!r}: expected a tag without blanks")
     (labels,) = with_stdin([labels])

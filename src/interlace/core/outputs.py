@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import BinaryIO, Literal
 
-from interlace.core.errors import DataError
+from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import atomic, disk_errors, walk
 
 STANDARD_INPUT, STANDARD_OUTPUT = Path("/dev/stdin"), Path("/dev/stdout")
@@ -66,18 +66,23 @@ class Output:
 
 
 def check_outputs(outputs: Sequence[Output], inputs: Iterable[Path]) -> None:
-    """Raise a DataError for an output that would overwrite another one, an input, or a file of a run or a corpus."""
+    """Raise a DataError for an output that cannot be written, or would replace an input or a file of a run or a corpus.
+
+    Two options that would write the same file are a SettingsError.
+    """
     targets = {output: target_of(output.path) for output in outputs}
     for first, second in combinations(outputs, 2):
-        if targets[first] != Path(os.devnull) and _overlap(targets[first], targets[second]):
+        if _overlap(targets[first], targets[second]):
             options = f"{first.option} and {second.option}"
-            raise DataError(f"{second.path}: {options} would write the same file; name another one")
+            remedy = f"name another: {first.option} FILE"
+            raise SettingsError(f"{second.path}: {options} would write the same file; {remedy}")
     sources = [path for path in inputs if path.exists()]
     for output, target in targets.items():
-        if is_stream(target):
+        if is_stream(output.path):
             _check_stream(output, target)
             continue
         _check_kind(output, target)
+        _check_folder(output, target)
         if output.kind == "run":
             continue
         _check_inputs(output, target, sources)
@@ -89,7 +94,11 @@ def check_outputs(outputs: Sequence[Output], inputs: Iterable[Path]) -> None:
 
 
 def _overlap(first: Path, second: Path) -> bool:
-    return first == second or first in second.parents or second in first.parents
+    if first == second:
+        return first != Path(os.devnull)
+    if is_stream(first) and is_stream(second) and first.exists() and second.exists():
+        return first.samefile(second) and not first.is_char_device()  # a terminal may show several outputs
+    return first in second.parents or second in first.parents
 
 
 def _check_stream(output: Output, target: Path) -> None:
@@ -97,6 +106,36 @@ def _check_stream(output: Output, target: Path) -> None:
         raise DataError(f"{output.path}: a pipe or a device where a folder is to be written")
     if target.is_block_device():
         raise DataError(f"{output.path}: a block device where a file is to be written")
+    if output.path == STANDARD_OUTPUT:
+        return  # always open, also where it has no such name
+    if not target.exists():
+        raise DataError(f"{output.path}: cannot be written: no such open file")
+    if target.is_socket() or not _takes_writing(target):
+        raise DataError(f"{output.path}: cannot be written: not open for writing")
+
+
+def _takes_writing(target: Path) -> bool:
+    descriptor = _own_descriptor(target)
+    if descriptor is None:
+        return os.access(target, os.W_OK)
+    import fcntl  # not on Windows, which has no such paths
+
+    return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
+
+
+def _check_folder(output: Output, target: Path) -> None:
+    """Reject a folder in which no file can be created: trying it is the only test that holds for all file systems."""
+    folder = target if output.kind == "run" else target.parent
+    while not folder.exists():
+        folder = folder.parent
+    if not folder.is_dir():
+        raise DataError(f"{output.path}: cannot be written: {folder} is not a folder")
+    try:
+        with TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        message = f"no file can be created in {folder}: {error.strerror}"
+        raise DataError(f"{output.path}: cannot be written: {message}") from error
 
 
 def _check_kind(output: Output, target: Path) -> None:
@@ -151,6 +190,8 @@ def target_of(path: Path) -> Path:
 
 def is_stream(path: Path) -> bool:
     """Return whether an output is a pipe, a device, or an open file of a process."""
+    if path == STANDARD_OUTPUT:
+        return True
     target = target_of(path)
     if _DESCRIPTOR.fullmatch(str(target)):
         return True
@@ -180,14 +221,22 @@ def output_file(path: Path) -> Iterator[Path]:
 def open_stream(path: Path) -> Iterator[BinaryIO]:
     """Open a pipe, a device or an open file of this process for writing, at its current position."""
     target = target_of(path)
-    descriptor = _DESCRIPTOR.fullmatch(str(target))
+    descriptor = _own_descriptor(target)
     with disk_errors(path):
-        if descriptor is not None and int(descriptor[1]) == os.getpid():
-            with os.fdopen(_duplicate(int(descriptor[2]), path), "wb") as file:
+        if descriptor is not None:
+            with os.fdopen(_duplicate(descriptor, path), "wb") as file:
                 yield file
         else:
             with target.open("wb") as file:
                 yield file
+
+
+def _own_descriptor(target: Path) -> int | None:
+    """Return the number of an open file of this process, if the path names one."""
+    descriptor = _DESCRIPTOR.fullmatch(str(target))
+    if descriptor is None or int(descriptor[1]) != os.getpid():
+        return None
+    return int(descriptor[2])
 
 
 def _duplicate(descriptor: int, path: Path) -> int:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from interlace.core.errors import SettingsError
-from interlace.core.outputs import Output, is_stream
+from interlace.core.outputs import STANDARD_OUTPUT, Output, is_stream
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class OutputPath:
     __name__ = "path"  # of a type, in help and errors
 
     def __call__(self, text: str) -> Path:
-        """Return the path; reject an empty one, which would be this folder."""
+        """Return the path, of `-` that of standard output; reject an empty one, which would be this folder."""
         if not text:
             raise typer.BadParameter("expected a path, found an empty one")
-        return Path(text)
+        return STANDARD_OUTPUT if text == "-" else Path(text)
 
     def outputs(self, path: Path) -> list[Output]:
         """Return what is written for a path."""

@@ -17,7 +17,6 @@ from rich.markup import escape
 
 from interlace.cli import output, print_json, print_line
 from interlace.core.display import visible
-from interlace.core.errors import SettingsError
 from interlace.core.outputs import is_stream, open_stream, output_file
 from interlace.text.lines import plain_name, writing
 
@@ -49,12 +48,6 @@ def _cell(value: Any) -> str:
     if isinstance(value, list):
         return ("; " if any(", " in str(one) for one in value) else ", ").join(map(str, value))
     return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def check_json_output(into: Path | None, as_json: bool) -> None:
-    """Reject a summary and a result that would both go to standard output."""
-    if as_json and into is None:
-        raise SettingsError("--json uses standard output; name a file for the result: --output FILE")
 
 
 def print_summary(into: Path | None, as_json: bool, summary: dict[str, Any]) -> None:
