@@ -15,7 +15,7 @@ import pytest
 from fuzzing import digests, invoke
 from interlace.cli import COMMANDS
 from interlace.cli.common.options import OutputPath
-from interlace.core import outputs
+from interlace.core import files, outputs
 from interlace.core.errors import DataError
 from interlace.core.outputs import Output, check_outputs
 from interlace.derived.common import folder as derived_folder
@@ -256,7 +256,7 @@ def test_an_output_in_a_folder_without_permission_is_rejected(tmp_path, monkeypa
     def refuse(dir):  # noqa: A002 - tempfile's name
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(dir))
 
-    monkeypatch.setattr(outputs, "TemporaryFile", refuse)  # permissions do not bind root
+    monkeypatch.setattr(files, "TemporaryFile", refuse)  # permissions do not bind root
     with pytest.raises(DataError, match=rf"new/out: .*{re.escape(str(tmp_path))}: Permission denied"):
         check_outputs([Output("--output", tmp_path / "new" / "out", kind)], [])
 

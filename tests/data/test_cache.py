@@ -253,6 +253,31 @@ def test_a_cache_without_a_home_folder_is_an_error(monkeypatch):
         cache.cache_folder()
 
 
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("~nobody-of-this-name", "no home folder is known"),
+        ("{folder}/file", "file is not a folder"),
+        ("{folder}/file/cache", "file is not a folder"),
+        ("/proc/cache", "no file can be created in /proc"),
+    ],
+)
+def test_a_cache_that_cannot_be_written_is_named_by_its_variable(tmp_path, monkeypatch, name, part):
+    (tmp_path / "file").write_text("mine")
+    value = name.format(folder=tmp_path)
+    monkeypatch.setenv("INTERLACE_CACHE", value)
+    with pytest.raises(SettingsError, match=rf"INTERLACE_CACHE='{re.escape(value)}'.*{part}"):
+        cached("thing", {}, _build([]))
+
+
+def test_an_entry_is_read_from_a_cache_that_cannot_be_written(folder, monkeypatch):
+    entry = cached("thing", {}, _build([]))
+    monkeypatch.setattr(cache, "write_fault", lambda _: "a read-only file system")
+    assert cached("thing", {}, _build([])) == entry
+    with pytest.raises(SettingsError, match="a read-only file system"):
+        cached("thing", {"other": 1}, _build([]))
+
+
 def test_waiting_for_another_process_names_it(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(files, "SILENT_WAIT", 0.05)
     lock = tmp_path / "thing.lock"

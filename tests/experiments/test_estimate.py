@@ -78,6 +78,13 @@ def test_a_dry_run_changes_neither_the_run_nor_its_data(tmp_path, monkeypatch):
     assert built(cache) <= entries[1]  # the run builds nothing more
 
 
+def test_a_dry_run_names_a_cache_that_cannot_be_written(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("mine")
+    monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "file"))
+    with pytest.raises(SettingsError, match="INTERLACE_CACHE=.*file is not a folder"):
+        estimate(read_recipe("tiny/alm", SMALL))
+
+
 def test_every_objective_is_measured_whatever_its_weight():
     """Here TLM begins later."""
     recipe = read_recipe("tiny/mlm-tlm", SMALL | {"objectives.tlm.weight": '"0:0,3:0,6:1"'})

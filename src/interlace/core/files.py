@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path, PurePosixPath
+from tempfile import TemporaryFile
 from typing import Any
 
 from filelock import FileLock, Timeout
@@ -63,6 +64,22 @@ def must_hold_files(folder: Path, pattern: str = "*") -> Path:
         if path.exists() and not path.is_file() and not path.is_dir():
             raise DataError(f"{path}: a pipe or a device where a file is expected; remove it")
     return folder
+
+
+def write_fault(folder: Path) -> str:
+    """Return why no file can be created in a folder, which may have to be made first; empty if one can.
+
+    A file is created and removed: only this shows what permissions and file systems allow.
+    """
+    try:
+        while not folder.exists():
+            folder = folder.parent
+        if not folder.is_dir():
+            return f"{folder} is not a folder"
+        with TemporaryFile(dir=folder):
+            return ""
+    except OSError as error:
+        return f"no file can be created in {folder}: {error.strerror}"
 
 
 @contextmanager

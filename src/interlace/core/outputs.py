@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from tempfile import TemporaryDirectory, TemporaryFile
+from tempfile import TemporaryDirectory
 from typing import BinaryIO, Literal
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.core.files import atomic, disk_errors, walk
+from interlace.core.files import atomic, disk_errors, walk, write_fault
 
 STANDARD_INPUT, STANDARD_OUTPUT = Path("/dev/stdin"), Path("/dev/stdout")
 _MAX_LINKS = 40
@@ -124,18 +124,9 @@ def _takes_writing(target: Path) -> bool:
 
 
 def _check_folder(output: Output, target: Path) -> None:
-    """Reject a folder in which no file can be created: trying it is the only test that holds for all file systems."""
-    folder = target if output.kind == "run" else target.parent
-    while not folder.exists():
-        folder = folder.parent
-    if not folder.is_dir():
-        raise DataError(f"{output.path}: cannot be written: {folder} is not a folder")
-    try:
-        with TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        message = f"no file can be created in {folder}: {error.strerror}"
-        raise DataError(f"{output.path}: cannot be written: {message}") from error
+    fault = write_fault(target if output.kind == "run" else target.parent)
+    if fault:
+        raise DataError(f"{output.path}: cannot be written: {fault}")
 
 
 def _check_kind(output: Output, target: Path) -> None:

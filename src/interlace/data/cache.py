@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from interlace.core.errors import DataError, SettingsError
-from interlace.core.files import atomic, atomic_folder, file_lock, must_exist, user_path
+from interlace.core.files import atomic, atomic_folder, file_lock, must_exist, user_path, write_fault
 from interlace.core.json_files import read_json
 from interlace.readers import is_hub
 from interlace.readers.dataset import stored_files
@@ -27,7 +27,10 @@ _REMEDY = "remove its folder to build it again"
 def cache_folder() -> Path:
     """Return `INTERLACE_CACHE`, or `interlace` in the platform's cache folder."""
     if named := os.environ.get("INTERLACE_CACHE"):
-        return user_path(named)
+        try:
+            return user_path(named)
+        except DataError as error:
+            raise SettingsError(f"INTERLACE_CACHE={named!r}: {error}") from error
     try:
         home = Path.home()
     except RuntimeError:  # an unknown user without HOME
@@ -35,6 +38,17 @@ def cache_folder() -> Path:
     if sys.platform == "darwin":
         return home / "Library" / "Caches" / "interlace"
     return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "interlace"
+
+
+def writable_cache_folder() -> Path:
+    """Return the folder of the cache; raise a SettingsError, which names its variable, if it cannot be written."""
+    folder = cache_folder()
+    fault = write_fault(folder)
+    if fault:
+        named = os.environ.get("INTERLACE_CACHE")
+        cache = f"INTERLACE_CACHE={named!r}" if named else f"{folder}, the cache"
+        raise SettingsError(f"{cache}: cannot be written: {fault}; set INTERLACE_CACHE to a folder for prepared data")
+    return folder
 
 
 def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -> Path:
@@ -49,6 +63,7 @@ def cached(kind: str, key: Mapping[str, Any], build: Callable[[Path], object]) -
     folder = folder_of(kind, key)
     try:
         if not folder.is_dir():
+            writable_cache_folder()
             with file_lock(folder.parent / f".{folder.name}.lock"):
                 if not folder.is_dir():  # another process may have built it meanwhile
                     with atomic_folder(folder) as partial:

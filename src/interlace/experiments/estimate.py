@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from interlace.core.errors import InterlaceError, SettingsError
+from interlace.data.cache import writable_cache_folder
 from interlace.data.tokenizer_training import ROLES, word_level_tokenizer
 from interlace.data.vocab import Vocab
 from interlace.experiments.corpora import word_tokenizer_note
@@ -98,6 +99,7 @@ def estimate(recipe: Recipe) -> Estimate:
     missing = missing_inputs(recipe, fetch=True)
     notes: list[str] = []
     if missing.training:
+        writable_cache_folder()  # else all that is to be built is missing
         backbone, cost = _unprepared(recipe), None
     else:
         accelerator = accelerator_for(recipe.train.precision, recipe.train.threads)

@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 from interlace.core.errors import DataError, RunError
 from interlace.core.progress import Progress, no_progress
 from interlace.data.build import build_corpus, join_parts
-from interlace.data.cache import cache_folder, cached, content_key, folder_of
+from interlace.data.cache import cache_folder, cached, content_key, folder_of, writable_cache_folder
 from interlace.data.corpus import Corpus, ParallelCorpus
 from interlace.data.extension import extend_vocab
 from interlace.data.vocab import Extension, Vocab
@@ -321,7 +321,7 @@ class _Source:
 
     def locked_parts(self) -> FileLock:
         """Acquire and return the lock of the parts; wait for another preparation of the same corpus."""
-        folder = cache_folder() / self._parts
+        folder = writable_cache_folder() / self._parts
         folder.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(folder.with_name(f".{folder.name}.lock"))
         try:
