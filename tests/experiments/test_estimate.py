@@ -81,7 +81,7 @@ def test_a_dry_run_changes_neither_the_run_nor_its_data(tmp_path, monkeypatch):
 def test_a_dry_run_names_a_cache_that_cannot_be_written(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("mine")
     monkeypatch.setenv("INTERLACE_CACHE", str(tmp_path / "file"))
-    with pytest.raises(SettingsError, match="INTERLACE_CACHE=.*file is not a folder"):
+    with pytest.raises(SettingsError, match=r"INTERLACE_CACHE=.*file is not a folder"):
         estimate(read_recipe("tiny/alm", SMALL))
 
 
