@@ -124,15 +124,12 @@ def run(name, code, folder, monkeypatch, **replaced):
     return CliRunner()
 
 
-def test_the_transformation_on_the_page_derives_and_restores_text(tmp_path, monkeypatch):
+def test_the_transformation_on_the_page_derives_text(tmp_path, monkeypatch):
     (tmp_path / "text.en").write_text("the old doctor reads\n")
-    cli = run("backwards", TRANSFORMATION, tmp_path, monkeypatch)
+    run("backwards", TRANSFORMATION, tmp_path, monkeypatch)
     derived = (tmp_path / "made/text.en").read_text()
     assert derived == "the old rotcod sdaer\n"
     assert f"`{derived.strip()}` from `the old doctor reads`" in PAGE
-    undo = ["derive", "made/text.en", "--undo", "made", "--code", "backwards.py", "-o", "undone"]
-    assert cli.invoke(application(), undo).exit_code == 0
-    assert (tmp_path / "undone/text.en").read_text() == "the old doctor reads\n"
 
 
 def test_the_probe_on_the_page_scores_a_checkpoint(tmp_path, monkeypatch):

@@ -7,7 +7,6 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.core.errors import DataError, SettingsError
-from interlace.readers import READERS
 from interlace.text.lines import read_lines, write_lines
 
 TREE = """# text = Old dogs bark.
@@ -50,62 +49,12 @@ def test_the_record_of_transformations(files, tmp_path):
     assert json.loads(done.stdout) == about
     assert [change["name"] for change in about["transformations"]] == ["invert", "transliterate"]
     assert about["transformations"][1]["keep_digits"] is True
-    assert (about["of"], about["language"], about["seed"], about["invertible"]) == ("en", "en_x", 3, True)
+    assert (about["of"], about["language"], about["seed"]) == ("en", "en_x", 3)
     (file,) = about["files"]
     assert (file["lines"], file["words"], file["notes"]) == (3, 8, {})
     again = run(path, "--transformations", "invert,transliterate", "-o", tmp_path / "again", *settings)
     assert json.loads(again.stdout) == about
     assert (tmp_path / "again" / "a.en.txt").read_bytes() == (tmp_path / "out" / "a.en.txt").read_bytes()
-
-
-def test_derived_files_are_restored(files, tmp_path):
-    (files / "qa.json").unlink()
-    write_lines(files / "cost.en.txt", ["It costs $3.50 in the U.S. now. Wow!"])
-    there, back = tmp_path / "there", tmp_path / "back"
-    run(*sorted(files.iterdir()), "--transformations", "invert,transliterate", "--seed", 3, "-o", there)
-    made = [there / path.name for path in sorted(files.iterdir())]
-    done = run(*made, "--undo", there, "-o", back)
-    assert (done.exit_code, done.stdout) == (0, f"{back}\n")
-    assert sorted(path.name for path in back.iterdir()) == sorted(["derived.json", *(path.name for path in made)])
-    for path in [path for path in made if path.suffix in {".txt", ".tsv"}]:
-        before, after, between = (list(read_lines(folder / path.name)) for folder in (files, back, there))
-        assert ["".join(line.split()) for line in after] == ["".join(line.split()) for line in before]
-        assert between != after
-    (tree,) = READERS.build({"name": "conllu", "trees": True}).read_chunks([back / "a.conllu"], ["en"])
-    assert tree.tokens(0) == ["Old", "dogs", "bark", "."]
-    assert tree.tags["pos"] == [["ADJ", "NOUN", "VERB", "PUNCT"]]
-    about = json.loads((back / "derived.json").read_text())
-    assert (about["language"], about["undone"], len(about["files"])) == ("en", "en_x", len(made))
-    assert run(*made, "--undo", there, "-o", back).exit_code == 0  # what is there is replaced
-
-
-@pytest.mark.parametrize(
-    ("changes", "name", "more", "message"),
-    [
-        ("invert", "a.en.txt", ["--seed", 1], r"--seed: cannot be combined with --undo"),
-        ("invert", "a.en.txt", ["--transformations", "invert"], r"--transformations: cannot be combined"),
-        ("invert", "qa.json", [], r"qa\.json: answers to questions"),
-        ("invert", "none.txt", [], r"none\.txt: no such file"),
-        ("invert --set invert.keep_final_punct=false", "a.en.txt", [], r"invert is not invertible"),
-    ],
-)
-def test_undo_errors(files, tmp_path, changes, name, more, message):
-    run(files / "a.en.txt", files / "qa.json", "--transformations", *changes.split(), "-o", tmp_path / "out")
-    with pytest.raises((SettingsError, DataError), match=message):
-        run(tmp_path / "out" / name, "--undo", tmp_path / "out", "-o", tmp_path / "back", *more)
-    assert not (tmp_path / "back").exists()
-
-
-def test_undo_needs_a_record(files, tmp_path):
-    with pytest.raises(DataError, match=r"derived\.json: no such record of a derived language"):
-        run(files / "a.en.txt", "--undo", files, "-o", tmp_path / "back")
-    (files / "derived.json").write_text('{"language": "en"}')
-    with pytest.raises(DataError, match=r"derived\.json: damaged: .* not written by"):
-        run(files / "a.en.txt", "--undo", files, "-o", tmp_path / "back")
-    run(files / "a.en.txt", "--transformations", "invert", "-o", tmp_path / "out")
-    with pytest.raises(DataError, match="contains the input"):
-        run(tmp_path / "out" / "a.en.txt", "--undo", tmp_path / "out", "-o", tmp_path / "out")
-    assert (tmp_path / "out" / "a.en.txt").is_file()
 
 
 def test_other_files_in_the_folder_are_not_deleted(files, tmp_path):

@@ -1,4 +1,4 @@
-"""DerivedText lines that are written and read again: their words are found again, and so is the original."""
+"""Derived lines that are written and read again: their words are found again."""
 
 from collections import Counter
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from interlace.derived import TRANSFORMATIONS, chain
+from interlace.derived import chain
 from interlace.text import Text
 
 WORDS = st.sampled_from(
@@ -37,19 +37,13 @@ KEPT = {"name": "transliterate", "keep_punctuation": True, "keep_digits": True}
 )
 @given(lines=LINES)
 @settings(max_examples=60)
-def test_derived_lines_are_tokenized_alike_and_restored(changes, word_tokenizer, lines):
-    change = chain(changes)
+def test_derived_lines_are_tokenized_alike(changes, word_tokenizer, lines):
     text = Text.of(lines, "en", word_tokenizer)
-    derived = change.apply(text, 3).text
-    again = Text.of(derived.lines, "en", word_tokenizer)
-    assert again.words == derived.words
-    back = change.undo(again, 3)
-    for row in range(len(text)):
-        assert back.tokens(row) == text.tokens(row)
-        assert "".join(back.lines[row].split()) == "".join(lines[row].split())
-        if changes in (["invert"], ["permute"]):
+    derived = chain(changes).apply(text, 3).text
+    assert Text.of(derived.lines, "en", word_tokenizer).words == derived.words
+    if changes in (["invert"], ["permute"]):
+        for row in range(len(text)):
             assert Counter(derived.tokens(row)) == Counter(text.tokens(row))
-    assert Text.of(back.lines, "en", word_tokenizer).words == back.words
 
 
 @pytest.mark.parametrize("name", ["invert", "permute"])
@@ -58,13 +52,13 @@ def test_derived_lines_are_tokenized_alike_and_restored(changes, word_tokenizer,
 @example(lines=["  ''  \u2026\u300dwww.x.com/?q=a.b  3.5  \u4e2d"])
 @example(lines=["e\u0301  \u3002!(e\u0301 \ufb01"])
 @settings(max_examples=25)
-def test_invertible_settings_restore_the_words(name, split, keep, lines):
-    change = TRANSFORMATIONS.build({"name": name, "sentence_split": split, "keep_final_punct": keep})
-    assert change.invertible
+def test_lines_are_tokenized_alike_with_all_settings(name, split, keep, lines):
+    """The sentences of derived lines are those of the original."""
+    change = chain([{"name": name, "sentence_split": split, "keep_final_punct": keep}])
     text = Text.of(lines, "en", "unicode")
     derived = change.apply(text, 3).text
     again = Text.of(derived.lines, "en", "unicode")
     assert again.words == derived.words
-    back = change.undo(again, 3)
-    assert [back.tokens(row) for row in range(len(text))] == [text.tokens(row) for row in range(len(text))]
-    assert Text.of(back.lines, "en", "unicode").words == back.words
+    if name == "invert":  # which reversed twice is the original order
+        twice = change.apply(again, 3).text
+        assert [twice.tokens(row) for row in range(len(text))] == [text.tokens(row) for row in range(len(text))]

@@ -55,15 +55,15 @@ def test_commands_survive_all_characters(tmp_path, lines):
         ["lexicon", *pair, f"{out}.links", "-o", f"{out}.tsv"],
         ["code-switch", *pair, f"{out}.links", "--copies", "1", "-o", f"{out}.mixed"],
         ["derive", pair[0], "--transformations", "permute", "-o", f"{out}.derived"],
-        ["derive", f"{out}.derived/a.en", "--undo", f"{out}.derived", "-o", f"{out}.undone"],
         ["check", *pair],
         ["vocab", *pair, "--size", "400", "-o", f"{out}.vocab"],
     ):
         done = invoke(command, 120)
         assert done.code == 0 or (command[0] == "check" and done.code == 2), (command, done.text, done.trace)
     assert len(list(read_lines(f"{out}.links"))) == len(lines) + 2
-    plain, undone = ([line.split() for line in read_lines(path)] for path in (pair[0], f"{out}.undone/a.en"))
-    assert list(map("".join, undone)) == list(map("".join, plain))  # spaces between words are not kept
+    plain, permuted = (list(read_lines(path)) for path in (pair[0], f"{out}.derived/a.en"))
+    for before, after in zip(plain, permuted, strict=True):
+        assert sorted("".join(after.split())) == sorted("".join(before.split()))  # blanks between words are not kept
 
 
 @pytest.mark.parametrize("piece", ["ab cd ", "x", "e\u0301", "\u200b", "👩‍👩‍👧‍👦", "中"])

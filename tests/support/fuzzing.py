@@ -123,8 +123,6 @@ COMMANDS = (
             ("--copies=", "--fraction=", "--seed=")),
     Command("derive {in}/train.en --transformations permute -o {out}/derived", ("train.en",
             "tree.conllu"), 3, ("--language=", "--seed=", "--name=")),
-    Command("derive {in}/derived/train.en --undo {in}/derived -o {out}/undone", ("derived/train.en",
-            "derived/derived.json"), 4),
     Command("vocab {in}/train.en {in}/train.xx --size 300 -o {out}/vocab", ("train.en",), 3, ("--size=",
             "--seed=", "--alpha=")),
     Command("check {in}/small.toml", (*RECIPES, "train.xx"), 6, ("--set=",)),

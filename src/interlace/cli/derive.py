@@ -16,7 +16,7 @@ from interlace.cli.common.options import comma_separated, parse_changes
 if TYPE_CHECKING:
     from interlace.derived import Chain
 
-_DEFAULT_LANGUAGE, _DEFAULT_WORD_TOKENIZER = "en", "unicode"
+_DEFAULT_LANGUAGE = "en"
 
 
 def derive(
@@ -30,9 +30,6 @@ def derive(
             help="Names from `interlace list transformations`, in order of application.",
         ),
     ] = "",
-    undo: Annotated[
-        Path | None, typer.Option("--undo", metavar="FOLDER", help="Undo the transformations that wrote this folder.")
-    ] = None,
     settings: Annotated[
         list[str],
         typer.Option(
@@ -46,48 +43,35 @@ def derive(
     reader: Annotated[str, typer.Option("--reader", help="Reader of all files. Default: by suffix.")] = "",
     word_tokenizer: Annotated[
         str, typer.Option("--word-tokenizer", help="Word tokenizer of files that are not tokenized.")
-    ] = _DEFAULT_WORD_TOKENIZER,
+    ] = "unicode",
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of random transformations.")] = 0,
     code: Code = [],
     as_json: Json = False,
 ) -> None:
     """Write each file in a derived language (changed script, word order or words), with alignments and a dictionary."""
     load_plugins(code)
-    from interlace.core.errors import SettingsError
     from interlace.core.files import atomic_folder
     from interlace.derived.common import folder as folders
 
-    reason, record, more = "", None if undo is None else undo / folders.META, list[folders.FolderFile]()
-    if undo is not None:
-        given = {"--transformations": transformations, "--set": settings, "--seed": seed}
-        given |= {"--name": name, "--language": language, "--word-tokenizer": word_tokenizer != _DEFAULT_WORD_TOKENIZER}
-        if options := [option for option, value in given.items() if value]:
-            raise SettingsError(f"{options[0]}: cannot be combined with --undo, which reads {record}")
-        derivation = folders.read_derivation(undo)
-    else:
-        chosen = _chain(transformations, settings)
-        own, reason = (language, "") if language else folders.language_of(files, _DEFAULT_LANGUAGE)
-        derivation = folders.Derivation(_name_of(name, own), own, chosen, seed, word_tokenizer)
-        more = [folders.DerivedDictionary(f"dictionary.{own}-{derivation.name}.txt")]
-    wanted = [folders.derived_file(path, reader, align=undo is None) for path in files]
-    folders.check_outputs([*wanted, *more])
-    outputs = {output for file in (*wanted, *more) for output in file.outputs}
-    folders.check_folder(into, outputs)
+    chosen = _chain(transformations, settings)
+    original, reason = (language, "") if language else folders.language_of(files, _DEFAULT_LANGUAGE)
+    derivation = folders.Derivation(_name_of(name, original), original, chosen, seed, word_tokenizer)
+    derived = [folders.derived_file(path, reader) for path in files]
+    dictionary = folders.DerivedDictionary(f"dictionary.{original}-{derivation.name}.txt")
+    every: list[folders.FolderFile] = [*derived, dictionary]
+    folders.check_outputs(every)
+    folders.check_folder(into, {output for file in every for output in file.outputs})
     if reason and not as_json:
-        print_line(f"language {own!r}, {reason}; set --language to change it", notes)
-    with atomic_folder(into) as made:
-        if record is None:
-            about = folders.write_folder(derivation, [*wanted, *more], made)
-        else:
-            about = folders.restore_folder(derivation, wanted, made, str(record))
+        print_line(f"language {original!r}, {reason}; set --language to change it", notes)
+    with atomic_folder(into) as folder:
+        about = folders.write_folder(derivation, every, folder)
     if as_json:
         print_json(about)
         return
     for file in about["files"]:
         counts = "".join(f"; {count:,} {what}" for what, count in file["notes"].items())
         print_line(f"{file['file']}: {file['lines']:,} lines, {file['words']:,} words{counts}", notes)
-    if "dictionary" in about:
-        print_line(f"{about['dictionary']:,} words in the dictionary", notes)
+    print_line(f"{about['dictionary']:,} words in the dictionary", notes)
     print_line(into)
 
 

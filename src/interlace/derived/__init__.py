@@ -14,7 +14,6 @@ from zlib import crc32
 
 from pydantic import Field, SerializeAsAny
 
-from interlace.core.errors import SettingsError
 from interlace.core.randomness import Purpose, generator
 from interlace.core.registry import Registry
 from interlace.core.settings import RegistryEntry
@@ -37,11 +36,6 @@ class Transformation(RegistryEntry, ABC):
 
     moves_words: ClassVar[bool] = False  # whether words get another order; they then keep their spelling
     required: ClassVar[tuple[str, str]] = ("", "")  # a setting without a default, and what it must be set to
-
-    @property
-    def invertible(self) -> bool:
-        """Whether `undo` recovers words and labels from the derived lines alone, up to blanks between words."""
-        return False
 
     @property
     def shares_words(self) -> bool:
@@ -71,13 +65,6 @@ class Transformation(RegistryEntry, ABC):
         key = self.key(seed)
         return in_parts(text, lambda part: checked(self.derive(part, key), part, self.name))
 
-    def undo(self, text: Text, seed: int = 0) -> Text:
-        """Return the words and labels from which `apply` made a text; raise a SettingsError if it is not invertible."""
-        if not self.invertible:
-            raise SettingsError(f"the transformation {self.name!r} is not invertible with these settings")
-        key = self.key(seed)
-        return in_parts(text, lambda part: self.restore(part, key)).text
-
     def apply_pairs(self, pairs: TextPairs, seed: int = 0) -> DerivedPairs:
         """Transform both sides: premise and hypothesis, or passage and question with all answers.
 
@@ -93,10 +80,6 @@ class Transformation(RegistryEntry, ABC):
     def derive(self, text: Text, key: int) -> DerivedText:
         """Transform a part of a text; the result for a line depends on that line and the key alone."""
 
-    def restore(self, text: Text, key: int) -> DerivedText:
-        """Undo `derive` on a part of a derived text; most invertible transformations are their own inverse."""
-        return self.derive(text, key)
-
 
 TRANSFORMATIONS: Registry[Transformation] = Registry(__name__, "transformation", Transformation)
 
@@ -110,11 +93,6 @@ class Chain(Transformation):
     def name(self) -> str:
         """The names of the transformations."""
         return ",".join(one.name for one in self.transformations)
-
-    @property
-    def invertible(self) -> bool:
-        """Whether all of them are."""
-        return all(one.invertible for one in self.transformations)
 
     @property
     def shares_words(self) -> bool:
@@ -138,12 +116,6 @@ class Chain(Transformation):
             return result
 
         return in_parts(text, derive)
-
-    def undo(self, text: Text, seed: int = 0) -> Text:
-        """Undo the transformations, the last one first."""
-        for one in reversed(self.transformations):
-            text = one.undo(text, seed)
-        return text
 
     def derive(self, text: Text, key: int) -> DerivedText:
         """Not used: each transformation has a key of its own."""

@@ -6,9 +6,9 @@ from interlace.derived.common.sentences import SentenceOrder
 
 
 class Invert(SentenceOrder):
-    """Reverses each sentence; the sentence-final mark stays at the end. It is its own inverse."""
+    """Reverses each sentence; the sentence-final mark stays at the end."""
 
-    def fill(self, order: Any, words: Any, runs: Any, key: int, *, back: bool) -> None:  # noqa: ARG002 - not random
+    def fill(self, order: Any, words: Any, runs: Any, key: int) -> None:  # noqa: ARG002 - not random
         """Reverse each run."""
         from interlace.derived.common.kernels import reverse
 

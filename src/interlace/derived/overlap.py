@@ -1,7 +1,6 @@
 """Keep a share of the vocabulary and respell all other words: languages with shared words."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from pydantic import Field
 
@@ -13,8 +12,6 @@ from interlace.text import Text
 
 class Overlap(Transformation):
     """Transliterates all words but a share of the vocabulary, drawn by key (Tang et al. 2022, table 7: 0, 25, 50 %)."""
-
-    invertible: ClassVar[bool] = True
 
     share: float = Field(0.25, ge=0, le=1, description="Share of the word types that both languages have.")
     otherwise: Transliterate = Field(Transliterate(), description="How the other words are respelled.")

@@ -11,13 +11,13 @@ class Permute(SentenceOrder):
     """Permutes each sentence, all orders equally likely; the sentence-final mark stays at the end.
 
     The order depends on the seed and on the set of words of the sentence, so the same sentence is permuted in the same
-    way everywhere, and can be restored.
+    way everywhere.
     """
 
-    def fill(self, order: Any, words: Any, runs: Any, key: int, *, back: bool) -> None:
+    def fill(self, order: Any, words: Any, runs: Any, key: int) -> None:
         """Permute each run."""
         from interlace.derived.common.kernels import hash_words, shuffle
 
         hashes = np.empty(len(words.starts), np.uint64)
         hash_words(words.codes, words.starts, words.ends, np.uint64(key), hashes)
-        shuffle(runs, hashes, back, order)
+        shuffle(runs, hashes, order)

@@ -4,7 +4,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from functools import cache
-from typing import ClassVar, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,6 @@ class Transliterate(Transformation):
     This has the same effect if subwords are learned from both languages: letters keep case and context, and marks and
     digits become others, so both are segmented alike.
     """
-
-    invertible: ClassVar[bool] = True
 
     keep_punctuation: bool = Field(
         False, description="Whether punctuation marks and symbols stay; the paper maps them too (table 9)."

@@ -12,24 +12,22 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from pydantic import Field
 from typing_extensions import TypedDict
 
 from interlace.alignment import WordPairs
 from interlace.alignment.lexicon import Lexicon
 from interlace.alignment.links import reverse_links
 from interlace.alignment.pharaoh import pharaoh_lines
-from interlace.core.errors import DataError, SettingsError
+from interlace.core.errors import DataError
 from interlace.core.files import must_be_replaceable, must_exist
 from interlace.core.json_files import json_record, read_json
-from interlace.core.names import LanguageName
 from interlace.core.ragged import Ragged
 from interlace.core.randomness import Purpose, generator
 from interlace.data.filters import Filter, FilterChain
-from interlace.derived import Chain, DerivedText, chain
+from interlace.derived import Chain, DerivedText
 from interlace.derived.common.formats import write_as
 from interlace.derived.common.texts import composed, overlaps
 from interlace.readers import READERS, Reader
@@ -133,7 +131,6 @@ def write_folder(derivation: Derivation, files: Sequence[FolderFile], into: Path
         "transformations": [{"name": one.name, **one.dump()} for one in derivation.transformations.transformations],
         "seed": derivation.seed,
         "word_tokenizer": derivation.word_tokenizer,
-        "invertible": derivation.transformations.invertible,
         "files": [],
     }
     for file in files:
@@ -147,52 +144,14 @@ def write_folder(derivation: Derivation, files: Sequence[FolderFile], into: Path
                     about["dictionary"] = writer.write_dictionary(file)
         except DataError as error:
             raise DataError(f"{file.path}: {error}") from None
-    _write_meta(into, about)
+    (into / META).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return about
-
-
-_NOT_OURS = "not written by `interlace derive`"
-
-
-@json_record
-class _Derived(TypedDict):
-    """What undoing reads of `derived.json`."""
-
-    language: LanguageName
-    of: LanguageName
-    transformations: list[dict[str, Any]]
-    seed: Annotated[int, Field(ge=0)]
-    word_tokenizer: str
 
 
 @json_record
 class _Written(TypedDict):
     language: str
     files: list[Any]
-
-
-def read_derivation(folder: Path) -> Derivation:
-    """Read how a folder was derived; raise a DataError without its record, a SettingsError if it is not invertible."""
-    path = folder / META
-    about = read_json(must_exist(path, "record of a derived language"), _Derived, remedy=_NOT_OURS)
-    found: dict[str, Any] = {key: about[key] for key in _Derived.__annotations__}
-    transformations = chain(found.pop("transformations"), str(path))
-    if not transformations.invertible:
-        raise SettingsError(f"{path}: {transformations.name} is not invertible with these settings")
-    return Derivation(name=found.pop("language"), transformations=transformations, **found)
-
-
-def restore_folder(derivation: Derivation, files: Sequence[DerivedFile], into: Path, by: str) -> dict[str, Any]:
-    """Undo the transformations of files and write `derived.json`; return it. by: where the derivation was read from."""
-    writer = _FolderWriter(derivation, into)
-    restored = [writer.restore(file) for file in files]
-    about = {"language": derivation.of, "undone": derivation.name, "by": by, "files": restored}
-    _write_meta(into, about)
-    return about
-
-
-def _write_meta(into: Path, about: dict[str, Any]) -> None:
-    (into / META).write_text(json.dumps(about, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 class _FolderWriter:
@@ -207,12 +166,14 @@ class _FolderWriter:
     # ---- files ----
 
     def write_file(self, file: DerivedFile) -> dict[str, Any]:
-        about = _record_of(file)
+        about: dict[str, Any] = {"file": file.path, "reader": file.source.reader.name}
+        about |= {"lines": 0, "words": 0, "notes": Counter()}
         with ExitStack() as stack:
             writers = [stack.enter_context(writing(self._into / name)) for name in file.alignments]
             chunks = (self._derived_chunk(chunk, about, writers) for chunk in self._chunks(file.source))
             write_as(file.source.reader, self._into / file.path, chunks)
-        _must_have_lines(file, about)
+        if not about["lines"]:
+            raise DataError(f"{file.source.paths[0]}: no lines to transform")
         about["notes"] = {what: count for what, count in about["notes"].items() if count}
         read, *_, written = (content_hash(path) for path in (*file.source.paths, self._into / file.path))
         return about | {"read": read, "written": written}
@@ -237,25 +198,6 @@ class _FolderWriter:
         entries = sorted(counts, key=lambda entry: (-counts[entry], entry))
         write_lines(self._into / file.path, map("\t".join, entries))
         return len(entries)
-
-    def restore(self, file: DerivedFile) -> dict[str, Any]:
-        about = _record_of(file)
-
-        def restored_text(text: Text) -> Text:
-            about["words"] += len(text.words.flat)
-            return self._derivation.transformations.undo(text, self._derivation.seed)
-
-        def restored(chunk: Text | TextPairs) -> Text | TextPairs:
-            about["lines"] += len(chunk)
-            if isinstance(chunk, Text):
-                return restored_text(chunk)
-            if chunk.answers is not None:
-                raise SettingsError(f"{file.path}: answers to questions cannot be restored; leave out this file")
-            return replace(chunk, source=restored_text(chunk.source), target=restored_text(chunk.target), links=None)
-
-        write_as(file.source.reader, self._into / file.path, map(restored, self._chunks(file.source)))
-        _must_have_lines(file, about)
-        return about
 
     # ---- text ----
 
@@ -326,15 +268,6 @@ class _FolderWriter:
                 text = chunk.where(drawn & kept & (chunk.words.lengths > 0))
                 if len(text):
                     yield text, self._derivation.transformations.apply(text, seed)
-
-
-def _record_of(file: DerivedFile) -> dict[str, Any]:
-    return {"file": file.path, "reader": file.source.reader.name, "lines": 0, "words": 0, "notes": Counter()}
-
-
-def _must_have_lines(file: DerivedFile, about: dict[str, Any]) -> None:
-    if not about["lines"]:
-        raise DataError(f"{file.source.paths[0]}: no lines to transform")
 
 
 def _count(counts: Counter[tuple[str, str]], original: Text, derived: DerivedText) -> None:
@@ -418,14 +351,14 @@ def language_of(files: Sequence[Path], default: str) -> tuple[str, str]:
     return default, "the default"
 
 
-def derived_file(path: Path, reader: str = "", *, align: bool = True) -> DerivedFile:
+def derived_file(path: Path, reader: str = "") -> DerivedFile:
     """Return a file to write under its own name, with its alignments. reader: empty for the one that fits the file."""
     name = reader or _reader_name(must_exist(path))
     settings = {"trees": _has_trees(must_exist(path))} if "trees" in READERS.get(name).model_fields else {}
     source = OriginalFiles(READERS.build({"name": name, **settings}, f"--reader {name}"), (path,))
     sides = (".source", ".target") if name in {"nli", "squad"} else ("",)
     stem = plain_name(path).name
-    return DerivedFile(path.name, source, tuple(f"{stem}{side}.alignments" for side in sides) if align else ())
+    return DerivedFile(path.name, source, tuple(f"{stem}{side}.alignments" for side in sides))
 
 
 def _reader_name(path: Path) -> str:

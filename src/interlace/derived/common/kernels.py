@@ -124,7 +124,7 @@ def find_ends(words: Any, traits: Bytes, periods: bool, stops: Flags, cuts: Flag
     """Fill `stops`, `cuts` and `joined`, all (W,) and False before.
 
     A mark is inside a word if it touches what follows, unless that is sentence-final itself, or of a script without
-    blanks. This depends only on words that move with the mark, so it is recovered after reordering.
+    blanks. This depends only on words that move with the mark, so it is the same after reordering.
 
     traits: bits of each character (`characters`). periods: whether a period is the only mark.
     stops: sentence-final marks and what closes after them. cuts: the last of each such run.
@@ -209,10 +209,8 @@ def reverse(runs: Any, order: Ints) -> None:
 
 
 @njit(cache=True, nogil=True)
-def shuffle(runs: Any, hashes: Bits, back: bool, order: Ints) -> None:
+def shuffle(runs: Any, hashes: Bits, order: Ints) -> None:
     """Permute the pieces of each run (`SentenceRuns`) by an order that depends on the set of their words alone.
-
-    The sum of the words' bits is the same in any order, so `back` can repeat the draws and restore the order.
 
     hashes: (W,) bits of each word. order: (W,) the word at each place; filled within the runs.
     """
@@ -234,10 +232,6 @@ def shuffle(runs: Any, hashes: Bits, back: bool, order: Ints) -> None:
             state += _STEP
             other = np.int64(_mixed(state) % np.uint64(place + 1))
             drawn[place], drawn[other] = drawn[other], drawn[place]
-        if back:
-            inverse = np.empty_like(drawn)
-            inverse[drawn] = np.arange(count)
-            drawn = inverse
         at = start
         for place in range(count):
             for word in range(firsts[drawn[place]], firsts[drawn[place] + 1]):

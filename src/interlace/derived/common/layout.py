@@ -1,6 +1,6 @@
 """Layout of derived lines: from an order of words, or from new spellings, to text with labels and exact links.
 
-Respelling goes by word type and exchanges words: if `a` becomes `b`, `b` becomes `a`. So it is its own inverse, and
+Respelling goes by word type and exchanges words: if `a` becomes `b`, `b` becomes `a`. So no two words become one, and
 random choices treat a word and its replacement as one.
 
 Legend: L lines, W words of all lines, C characters.
@@ -115,7 +115,7 @@ def respelled(text: Text, spell: Callable[[Sequence[str]], list[str]]) -> Derive
     codes = np.frombuffer("\n".join([*spellings, ""]).encode("utf-32-le", "surrogatepass"), np.uint32)
     bounds = line_starts(spellings)
     spelled = words._replace(codes=codes, starts=bounds[:-1][numbers], ends=bounds[1:][numbers] - 1)
-    return _in_place(text, words, words, spelled)
+    return _in_place(text, words, spelled)
 
 
 def relettered(text: Text, table: NDArray[np.uint32]) -> DerivedText:
@@ -128,7 +128,7 @@ def relettered(text: Text, table: NDArray[np.uint32]) -> DerivedText:
     replace_letters(codes, words.starts[changed], words.ends[changed], table)
     spelled = words._replace(codes=codes)
     if words.codes.dtype != np.uint8 and _merging(words, spelled).any():
-        return _in_place(text, words, words, spelled)
+        return _in_place(text, words, spelled)
     return unchanged(replace(text, lines=_lines(codes)))  # nothing moves, so labels stay
 
 
@@ -140,9 +140,10 @@ def _unknown(text: Text, words: WordSpans) -> NDArray[np.bool_]:
     return inside[words.starts]
 
 
-def _in_place(text: Text, words: WordSpans, gaps: WordSpans, spelled: WordSpans) -> DerivedText:
-    """Return the words in their order with other gaps between them or other spellings."""
-    gaps, order = gaps._replace(codes=gaps.codes.astype(spelled.codes.dtype, copy=False)), np.arange(len(words.starts))
+def _in_place(text: Text, words: WordSpans, spelled: WordSpans) -> DerivedText:
+    """Return the words in their order with other spellings."""
+    gaps = words._replace(codes=words.codes.astype(spelled.codes.dtype, copy=False))
+    order = np.arange(len(words.starts))
     lines, spans = _lines_and_spans(gaps, order, spelled, _merging(words, spelled))
     answers, lost = moved_answers(text, spans, order - words.bases)
     notes = added(text.notes, lost)

@@ -52,29 +52,20 @@ class SentenceOrder(Transformation):
         "of their sentence (code of Tang et al. 2022).",
     )
 
-    @property
-    def invertible(self) -> bool:
-        """Marks that move create or remove sentence ends; a line as one sentence cannot recover its final mark."""
-        return self.keep_final_punct != (self.sentence_split == "line")
-
-    def restore(self, text: Text, key: int) -> DerivedText:
-        """Return the words in their original order."""
-        return self.derive(text, key, back=True)
-
-    def derive(self, text: Text, key: int, *, back: bool = False) -> DerivedText:
+    def derive(self, text: Text, key: int) -> DerivedText:
         """Return the derived lines; a name whose words are no longer adjacent is split, and counted."""
         words = WordSpans.of(text)
         order = np.arange(len(words.starts))
         runs = find_sentences(words, self.sentence_split, keep=self.keep_final_punct)
-        self.fill(order, words, runs, key, back=back)
+        self.fill(order, words, runs, key)
         steps = np.zeros(len(order) + 1, np.int8)
         steps[runs.starts] += 1
         steps[runs.ends] -= 1
         return reorder(text, words, order, np.cumsum(steps[:-1]) == 0)
 
     @abstractmethod
-    def fill(self, order: NDArray[np.int64], words: WordSpans, runs: SentenceRuns, key: int, *, back: bool) -> None:
-        """Fill `order` (W,), the word at each place, within the runs; `back`: so that it undoes the transformation."""
+    def fill(self, order: NDArray[np.int64], words: WordSpans, runs: SentenceRuns, key: int) -> None:
+        """Fill `order` (W,), the word at each place, within the runs."""
 
 
 def find_sentences(words: WordSpans, split: Split, *, keep: bool) -> SentenceRuns:
