@@ -16,6 +16,7 @@ from interlace.experiments.studies import read_study, running
 from interlace.experiments.studies.folder import StudyFolder
 from interlace.experiments.studies.running import run_study
 from interlace.report.study import summarize
+from interlace.training.run_folder import locked
 from toy_settings import TOY, under
 
 pytestmark = pytest.mark.usefixtures("stand_in")
@@ -320,7 +321,7 @@ def test_a_cell_of_another_process_is_done_last_or_taken_over(run, start, tmp_pa
         assert run().failed == {}
     thread.join()
     other.wait()
-    assert re.search(r"a,seed=0 is left to another process: .*cell.lock: held by process \d+ of ", caplog.text)
+    assert re.search(r"a,seed=0 is left to another process: .*a,seed=0\.lock: held by process \d+ of ", caplog.text)
     assert commands(tmp_path, "a,seed=0") == ["pretrain", "pretrain", "evaluate"]
     assert commands(tmp_path, "b,seed=0") == ["pretrain", "evaluate"]
     assert {row.cell for row in scores(tmp_path)} == {"a,seed=0", "b,seed=0", "a,seed=1", "b,seed=1"}
@@ -359,9 +360,22 @@ def test_a_lock_removes_only_its_own_note(tmp_path):
     assert (tmp_path / "lock.holder").read_text() == "process 1 of another"
 
 
-def test_does_not_archive_a_cell_that_another_process_runs(run, tmp_path):
+@pytest.mark.parametrize("holder", ["a study", "a command of a killed study"])
+def test_does_not_archive_a_cell_that_another_process_runs(run, tmp_path, holder):
     run()
-    lock = StudyFolder(tmp_path / "study").cell_lock("b,seed=0")
-    with lock, pytest.raises(RunError, match=r"b,seed=0/\.cell\.lock: held by process"):
+    cell = tmp_path / "study" / "cells" / "b,seed=0"
+    lock = StudyFolder(tmp_path / "study").cell_lock(cell.name) if holder == "a study" else locked(cell)
+    expected = r"\.b,seed=0\.lock: held by process" if holder == "a study" else "b,seed=0: in use by another process"
+    with lock, pytest.raises(RunError, match=expected):
         run({"systems.b.set.train.steps": "9"}, put_aside=True)
+    assert cell.is_dir()
     assert not (tmp_path / "study" / "aside").exists()
+
+
+def test_locks_are_not_archived(run, tmp_path):
+    run()
+    for name in (".lock", ".lock.holder"):  # of a process that was killed
+        (tmp_path / "study" / "cells" / "b,seed=0" / name).write_text("process 1 of another")
+    assert run({"systems.b.set.train.steps": "9"}, put_aside=True).failed == {}
+    assert (tmp_path / "study" / "aside" / "b,seed=0.0" / "scores.json").exists()
+    assert [path.name for path in (tmp_path / "study" / "aside").rglob(".*")] == []

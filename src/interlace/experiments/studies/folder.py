@@ -17,7 +17,7 @@ from interlace.experiments.recipe import Recipe
 from interlace.experiments.score_store import content_keys
 from interlace.experiments.studies import GridCell, Study
 from interlace.scores import ZERO_SHOT, ScoreEntry, ScoreTable, table_of_entries
-from interlace.training.run_folder import CELL, EVALUATION, RECIPE, RUN, SCORES, VECTORS, read_run
+from interlace.training.run_folder import CELL, EVALUATION, RECIPE, RUN, SCORES, VECTORS, locked, read_run
 from interlace.training.selection import Item, runs_of_task
 
 TRAINING, LOG = "pretrain.json", "log.txt"
@@ -59,8 +59,8 @@ class StudyFolder:
         return file_lock(self.path / ".lock")
 
     def cell_lock(self, name: str) -> AbstractContextManager[None]:
-        """Return the lock of a cell; to hold it is a LockedError while another process works on the cell."""
-        return file_lock(self.cell(name) / ".cell.lock", wait=False)
+        """Return the lock of a cell, beside its folder; to hold it is a LockedError while another process has it."""
+        return file_lock(file_in(self.path / CELLS, f".{name}.lock"), wait=False)
 
     def state(self, cell: GridCell) -> CellState:
         """Read the state of a cell; raise RunError if its file is damaged."""
@@ -130,12 +130,15 @@ class StudyFolder:
         return found
 
     def put_aside(self, name: str) -> Path:
-        """Move a cell's folder to `aside/`, where no results are read from."""
+        """Move a cell's folder to `aside/`, where no results are read from; a RunError while a process uses it."""
         number = 0
         while (place := file_in(self.path / ASIDE, f"{name}.{number}")).exists():
             number += 1
-        place.parent.mkdir(parents=True, exist_ok=True)
-        self.cell(name).rename(place)
+        with self.cell_lock(name), locked(self.cell(name)):
+            place.parent.mkdir(exist_ok=True)
+            self.cell(name).rename(place)
+        for lock in place.glob(".lock*"):  # of the run, with the note of a killed holder
+            lock.unlink()
         return place
 
     def finished_runs(self, cells: Sequence[GridCell]) -> list[Path]:

@@ -146,8 +146,7 @@ def _check_settings(cells: Sequence[GridCell], study_folder: StudyFolder, *, put
             "run with --archive to move them away and run them again, or choose another folder"
         )
     for name in changed:
-        with study_folder.cell_lock(name):
-            archived_cell = study_folder.put_aside(name)
+        archived_cell = study_folder.put_aside(name)
         log.info("%s began with other settings; moved to %s", name, archived_cell)
 
 
