@@ -18,26 +18,26 @@ def encoded(vocab, *lines, language="en"):
 def test_vectors_are_means_of_a_layer_without_specials(vocab, model):
     backbone = model().eval()
     sentences = encoded(vocab, "the doctor reads letters", "", "the doctor")
-    vectors = layer_vectors(backbone, vocab, sentences, (2,), InputLimits(48, 16))
+    vectors = layer_vectors(backbone, vocab, sentences, 2, InputLimits(48, 16))
     for row in (0, 2):
         ids = [vocab.begin, *sentences.ids[row].tolist(), vocab.end]
         with torch.inference_mode():
             states = backbone.hidden_states({"input_ids": torch.tensor([ids])})[2][0]
-        np.testing.assert_allclose(vectors[0][row], states[1:-1].mean(dim=0).numpy(), atol=1e-5)
-    assert (vectors[0][1] == 0).all()
+        np.testing.assert_allclose(vectors[row], states[1:-1].mean(dim=0).numpy(), atol=1e-5)
+    assert (vectors[1] == 0).all()
     backbone = model(max_length=16).eval()
     sentences = encoded(vocab, "the doctor reads " * 10)
     ids = [vocab.begin, *sentences.ids[0][:14].tolist(), vocab.end]
     with torch.inference_mode():
         states = backbone.hidden_states({"input_ids": torch.tensor([ids])})[3][0]
-    vectors = layer_vectors(backbone, vocab, sentences, (3,), InputLimits(256, 99))
-    np.testing.assert_allclose(vectors[0][0], states[1:-1].mean(dim=0).numpy(), atol=1e-5)
+    vectors = layer_vectors(backbone, vocab, sentences, 3, InputLimits(256, 99))
+    np.testing.assert_allclose(vectors[0], states[1:-1].mean(dim=0).numpy(), atol=1e-5)
 
 
 def test_vectors_do_not_depend_on_batch_size(vocab, model):
     lines = [" ".join(["the doctor"] * count) for count in (5, 1, 4, 2, 3)]
     limits = (InputLimits(48, tokens) for tokens in (12, 1000))
-    few, many = (layer_vectors(model(), vocab, encoded(vocab, *lines), (3,), each) for each in limits)
+    few, many = (layer_vectors(model(), vocab, encoded(vocab, *lines), 3, each) for each in limits)
     np.testing.assert_allclose(few, many, atol=1e-5)
 
 

@@ -206,5 +206,5 @@ def encode(
     backbone = loaded.encoder if isinstance(loaded, Seq2Seq) else loaded
     encoded = encode_texts([Text.of(list(sentences), language)], vocab)
     number = task.layer_of(int(backbone.model.config.num_hidden_layers))
-    vectors: NDArray[np.float32] = layer_vectors(backbone, vocab, encoded, (number,), task.limits)[0]
+    vectors: NDArray[np.float32] = layer_vectors(backbone, vocab, encoded, number, task.limits)
     return task.normalized(vectors) if normalize else vectors

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -34,13 +34,10 @@ from interlace.tasks.common.files import FileQuery, find_file
 from interlace.tasks.common.likelihood import HeldOutBatches, hold_out
 from interlace.tasks.retrieval import Retrieval
 from interlace.training.diagnostics import (
-    MEASURES,
-    PAIR_MEASURES,
     DiagnosticProbes,
     DiagnosticsCallback,
     ProbePairs,
     diagnose,
-    first_batches,
 )
 from interlace.training.sharding import whole_model
 
@@ -183,7 +180,6 @@ def diagnostics_callbacks(
     recipe: Recipe,
     materials: Materials,
     training: Training,
-    held_out: Sequence[HeldOutBatches],
     record: Callable[[dict[str, Any]], None],
 ) -> list[DiagnosticsCallback]:
     """Return the callback of `train.diagnostics`, if it is switched on; the main process measures."""
@@ -192,11 +188,11 @@ def diagnostics_callbacks(
         return []
     backbone = accelerator.unwrap_model(training.model).backbone
     learned = {source.objective: source.prepared.dictionaries for source in training.mixture.sources}
-    probes = probes_of(recipe, materials, backbone.traits, held_out, learned)
+    probes = probes_of(recipe, materials, backbone.traits, learned)
 
     def measure() -> dict[str, float]:
         with whole_model(training) as model:
-            return diagnose(model.backbone, probes, accelerator.device) if accelerator.is_main_process else {}
+            return diagnose(model.backbone, probes) if accelerator.is_main_process else {}
 
     return [
         DiagnosticsCallback(
@@ -206,48 +202,30 @@ def diagnostics_callbacks(
 
 
 def probes_of(
-    recipe: Recipe,
-    materials: Materials,
-    traits: Traits,
-    held_out: Sequence[HeldOutBatches],
-    learned: dict[str, Dictionaries | None],
+    recipe: Recipe, materials: Materials, traits: Traits, learned: dict[str, Dictionaries | None]
 ) -> DiagnosticProbes:
-    """Return the data of the recipe's diagnostics; raise as `diagnostics_callbacks`."""
-    settings = recipe.train.diagnostics
-    wanted = frozenset(settings.measures or MEASURES)
+    """Return the data of the recipe's diagnostics; raise a SettingsError if it has none."""
     task = recipe.evaluate.task("retrieval")
     retrieval = task if isinstance(task, Retrieval) else Retrieval()
     limit = min(retrieval.tokens_per_batch, recipe.train.micro_batch_tokens)  # no larger batches than in training
     retrieval = retrieval.model_copy(update={"tokens_per_batch": limit})
-    pairs = tuple(_pairs(recipe, materials, traits, retrieval)) if wanted & set(PAIR_MEASURES) else ()
-    dictionaries = _dictionaries(recipe, materials) if "alignment" in wanted else {}
-    text = [first_batches(corpus, settings.tokens) for corpus in held_out] if "accuracy" in wanted else []
-    there = {
-        "alignment": bool(dictionaries) or any(one is not None for one in learned.values()),
-        **dict.fromkeys(PAIR_MEASURES, bool(pairs)),
-        "accuracy": bool(text),
-    }
-    measured = _measurable(wanted, there, named=bool(settings.measures))
-    for rows in (each for each in pairs if each.origin == "train"):
-        log.info("diagnostics: %s on training text, which the model may have read: set corpora.GROUP.dev", rows.name)
-    debiased = settings.cka == "debiased"
-    return DiagnosticProbes(materials.vocab, retrieval, measured, pairs, dictionaries, learned, text, debiased)
-
-
-def _measurable(wanted: frozenset[str], there: dict[str, bool], *, named: bool) -> frozenset[str]:
-    """Return the measures with data; explicitly `named` ones, and at least one, are required."""
-    pairs = "sentence pairs: set corpora.GROUP.dev, or evaluate.tasks.retrieval.files"
-    cures = {
-        "alignment": "dictionary: set evaluate.dictionary",
-        **dict.fromkeys(PAIR_MEASURES, pairs),
-        "accuracy": "held-out text: set corpora.GROUP.dev",
-    }
-    measured = frozenset(name for name in wanted if there[name])
-    for name in (name for name in MEASURES if name in wanted - measured):
-        if named or not measured:
-            raise SettingsError(f"train.diagnostics: {name} cannot be measured: the recipe has no {cures[name]}")
-        log.info("diagnostics: %s is not measured: the recipe has no %s", name, cures[name])
-    return measured
+    pairs = tuple(_pairs(recipe, materials, traits, retrieval))
+    dictionaries = _dictionaries(recipe, materials)
+    has_words = bool(dictionaries) or any(dictionary is not None for dictionary in learned.values())
+    no_words = "no dictionary: set evaluate.dictionary"
+    no_pairs = "no sentence pairs: set corpora.GROUP.dev, or evaluate.tasks.retrieval.files"
+    if not has_words and not pairs:
+        raise SettingsError(f"train.diagnostics: the recipe has {no_words}; and {no_pairs}")
+    if not has_words:
+        log.info("diagnostics: word translation is not measured: the recipe has %s", no_words)
+    if not pairs:
+        log.info("diagnostics: retrieval is not measured: the recipe has %s", no_pairs)
+    for rows in pairs:
+        if rows.origin == "train":
+            log.info(
+                "diagnostics: %s on training text, which the model may have read: set corpora.GROUP.dev", rows.name
+            )
+    return DiagnosticProbes(materials.vocab, retrieval, pairs, dictionaries, learned)
 
 
 def _pairs(recipe: Recipe, materials: Materials, traits: Traits, task: Retrieval) -> Iterator[ProbePairs]:
@@ -257,7 +235,7 @@ def _pairs(recipe: Recipe, materials: Materials, traits: Traits, task: Retrieval
         languages = frozenset((pairs.source.language, pairs.target.language))
         known = not traits.languages or languages <= set(traits.languages)
         chosen = pairs.take(np.flatnonzero((pairs.source.lengths > 0) & (pairs.target.lengths > 0)))
-        if languages not in seen and known and len(chosen) >= 8:  # CKA needs at least four
+        if languages not in seen and known and len(chosen) >= 8:  # fewer say little
             seen.add(languages)
             yield ProbePairs(chosen, origin)
 

@@ -205,7 +205,7 @@ def _callbacks(run: PreparedRun, into: Path, progress: Progress) -> list[Callabl
         callbacks += [MetricsWriter(into / run_folder.METRICS), CopyingWarning()]
     if train.trackers:
         callbacks.append(TrackerCallback(accelerator))
-    callbacks += monitoring.diagnostics_callbacks(recipe, materials, training, rows, record)
+    callbacks += monitoring.diagnostics_callbacks(recipe, materials, training, record)
     if rows or scorer:
         evaluation = HeldOutEvaluation(measure, every, train.patience, progress, train.steps, record, train.stop_by)
         callbacks.append(evaluation)

@@ -238,31 +238,22 @@ class EmbeddingSettings(EntrySettings):
 
 
 Alpha = Annotated[Schedule, AfterValidator(lambda schedule: within(schedule, 0.0, 1.0))]
-Measure = Literal["alignment", "retrieval", "gap", "cka", "accuracy"]
 
 
 class DiagnosticSettings(Settings):
-    """Cross-lingual diagnostics, measured on fixed rows during training without changing it."""
+    """Cross-lingual diagnostics, measured on fixed rows during training without changing it.
+
+    Word translation from input embeddings, over evaluate.dictionary and the dictionaries of objectives; retrieval of
+    sentences in both directions; and the cosine of translations minus that of other pairs.
+    """
 
     every: int = Field(0, ge=0, description="Steps between measurements; also at the start and the end; 0: off.")
-    measures: list[Measure] = Field(
-        [],
-        description="alignment: word translation from input embeddings, over evaluate.dictionary and the dictionaries "
-        "of objectives; retrieval: of sentences, in both directions; gap: cosine of translations minus that of other "
-        "pairs; cka: by layer; accuracy: of masked tokens, by language. Default: all that the recipe has data for.",
-    )
     pairs: int = Field(
         128,
         ge=8,
         le=4096,
         description="Maximum sentence pairs per language pair: from corpora.GROUP.dev, else from the dev split of "
         "evaluate.tasks.retrieval, else the last pairs of the training text.",
-    )
-    tokens: int = Field(2048, ge=256, description="Maximum held-out tokens per language for accuracy.")
-    cka: Literal["debiased", "plain"] = Field(
-        "debiased",
-        description="debiased: 0 for unrelated sides (Nguyen et al. 2021); plain: as Kornblith et al. (2019), near 1 "
-        "for any sides with fewer pairs than hidden dimensions.",
     )
 
 

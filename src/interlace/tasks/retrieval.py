@@ -78,7 +78,7 @@ class Retrieval(ProbeTask):
     def vectors(self, backbone: Backbone, vocab: Vocab, sentences: Sentences) -> Vectors:
         """Return the (n, H) mean states of sentences of one language."""
         layer = self.layer_of(int(backbone.model.config.num_hidden_layers))
-        vectors: Vectors = layer_vectors(backbone, vocab, sentences, (layer,), self.limits)[0]
+        vectors: Vectors = layer_vectors(backbone, vocab, sentences, layer, self.limits)
         return vectors
 
     def examples(self, split: str, language: str, vocab: Vocab, root: Path) -> Pairs:

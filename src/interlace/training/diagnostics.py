@@ -14,10 +14,8 @@ Diagnostics are
     align_mlm/train/p@1    the same for dictionary entries of an objective, and for `held-out` ones
     retrieval/en-de        % of English sentences whose nearest German one is their translation (XTREME's Tatoeba)
     gap/en-de              mean cosine of translations minus that of all other combinations
-    cka/en-de/2            linear CKA of the two sides after layer 2; 0: the embeddings (Kornblith et al. 2019)
-    accuracy/de            % of masked tokens predicted correctly, on the text of perplexity
 
-and their means over corpora, `retrieval/mean`, `cka/mean/2` and so on.
+and their means over corpora, `retrieval/mean` and so on.
 
 Legend: N predictions, V vocabulary, H width, n translations; row i of one side translates row i of the other.
 """
@@ -26,9 +24,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,26 +33,18 @@ import torch
 from numpy.typing import NDArray
 
 from interlace.objectives.common.dictionaries import Dictionaries, dictionary_scores
-from interlace.objectives.common.seq2seq import Seq2SeqObjective
 from interlace.tasks.common.likelihood import HeldOutBatches, perplexity, summed_loss
 from interlace.tasks.common.vectors import layer_vectors
 from interlace.tasks.retrieval import Retrieval, both_ways
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from interlace.data import Pairs
     from interlace.data.vocab import Vocab
     from interlace.models.backbone import Backbone
     from interlace.training.steps import TrainingStep
 
 KIND = "diagnosis"  # of a line in `metrics.jsonl`
-PAIR_MEASURES = ("retrieval", "gap", "cka")
-MEASURES = ("alignment", *PAIR_MEASURES, "accuracy")
 BITS = "bits_per_character"
-
-MAX_SCORES = 1 << 24  # logits in memory at once
-_ZERO = 1e-12
 
 
 def perplexities(backbone: Backbone, held_out: list[HeldOutBatches], device: torch.device) -> dict[str, float]:
@@ -88,38 +77,6 @@ def perplexities(backbone: Backbone, held_out: list[HeldOutBatches], device: tor
     return {key: round(value, 5) for key, value in scores.items()}
 
 
-def first_batches(held_out: HeldOutBatches, tokens: int) -> HeldOutBatches:
-    """Return the first batches, up to `tokens` and at least one; the masks stay the same."""
-    before = accumulate((batch.tokens for batch in held_out.batches), initial=0)
-    batches = [batch for batch, seen in zip(held_out.batches, before, strict=False) if not seen or seen < tokens]
-    return replace(held_out, batches=batches)
-
-
-def accuracies(backbone: Backbone, held_out: Iterable[HeldOutBatches], device: torch.device) -> dict[str, float]:
-    """Return `accuracy/XX` in percent for each corpus, or `causal_accuracy/XX`, as perplexity is called."""
-    was_training = backbone.training
-    backbone.eval()
-    found = {}
-    with torch.inference_mode():
-        for corpus in held_out:
-            objective, name = corpus.objective, corpus.name.replace("perplexity", "accuracy")
-            causal = True if objective.architecture == "causal" else None
-            correct, count = torch.zeros((), dtype=torch.int64, device=device), 0
-            for batch in (batch.to(device) for batch in corpus.batches):
-                if isinstance(objective, Seq2SeqObjective):
-                    states = objective.decoder_states(backbone, batch)
-                else:
-                    states = backbone.encode(batch.inputs, causal=causal)[batch.at]
-                # in parts: a causal model has too many predictions for one
-                parts: Sequence[Tensor] = torch.split(states, max(1, MAX_SCORES // backbone.vocab_size))
-                best = torch.cat([backbone.logits(part).argmax(dim=1) for part in parts])
-                correct += (best == batch.labels).sum()
-                count += len(states)
-            found[f"{name}/{corpus.corpus}"] = 100 * int(correct) / max(count, 1)
-    backbone.train(was_training)
-    return found
-
-
 @dataclass(frozen=True)
 class ProbePairs:
     """Translations to measure on.
@@ -143,18 +100,13 @@ class DiagnosticProbes:
 
     retrieval: chooses the compared layer and how sentences are read.
     dictionaries: by language pair. learned: of objectives, with training and held-out entries.
-    held_out: fixed batches of each language.
-    measures: a subset of `MEASURES`.
     """
 
     vocab: Vocab
     retrieval: Retrieval
-    measures: frozenset[str] = frozenset(MEASURES)
     pairs: tuple[ProbePairs, ...] = ()
     dictionaries: Mapping[str, Dictionaries] = field(default_factory=dict)
     learned: Mapping[str, Dictionaries | None] = field(default_factory=dict)
-    held_out: Sequence[HeldOutBatches] = ()
-    debiased: bool = True
 
     @property
     def origins(self) -> dict[str, dict[str, Any]]:
@@ -162,47 +114,33 @@ class DiagnosticProbes:
         return {rows.name: {"pairs": len(rows.pairs), "from": rows.origin} for rows in self.pairs}
 
 
-def diagnose(backbone: Backbone, probes: DiagnosticProbes, device: torch.device) -> dict[str, float]:
+def diagnose(backbone: Backbone, probes: DiagnosticProbes) -> dict[str, float]:
     """Return the diagnostics, rounded."""
-    found: dict[str, float] = {}
-    if "alignment" in probes.measures:
-        scores = dictionary_scores(backbone, probes.dictionaries)
-        found |= {f"alignment/{name}": scores[f"{name}/train/p@1"] for name in probes.dictionaries}
+    by_dictionary = dictionary_scores(backbone, probes.dictionaries)
+    scores = {f"alignment/{name}": by_dictionary[f"{name}/train/p@1"] for name in probes.dictionaries}
     for rows in probes.pairs:
-        found |= _pair_scores(backbone, probes, rows)
-    if "accuracy" in probes.measures:
-        found |= accuracies(backbone, probes.held_out, device)
+        scores |= _pair_scores(backbone, probes, rows)
     by_measure: dict[str, list[float]] = {}  # over corpora
-    for name, score in found.items():
-        measure, _, *layer = name.split("/")
-        by_measure.setdefault("/".join([measure, "mean", *layer]), []).append(score)
-    found |= {name: float(np.mean(values)) for name, values in by_measure.items()}
-    if "alignment" in probes.measures:
-        found |= dictionary_scores(backbone, probes.learned)
-    return {name: round(value, 5) for name, value in found.items()}
+    for name, score in scores.items():
+        by_measure.setdefault(name.partition("/")[0], []).append(score)
+    for measure, values in by_measure.items():
+        scores[f"{measure}/mean"] = float(np.mean(values))
+    scores |= dictionary_scores(backbone, probes.learned)
+    return {name: round(value, 5) for name, value in scores.items()}
 
 
 def _pair_scores(backbone: Backbone, probes: DiagnosticProbes, rows: ProbePairs) -> dict[str, float]:
     """Return the measures of one language pair, from one pass over each side."""
-    settings, pairs, measures = probes.retrieval, rows.pairs, probes.measures
-    layers = int(backbone.model.config.num_hidden_layers)
-    compared = settings.layer_of(layers)
-    taken = range(layers + 1) if "cka" in measures else (compared,)
-    source, target = (
-        layer_vectors(backbone, probes.vocab, side, taken, settings.limits) for side in (pairs.source, pairs.target)
-    )
-    found: dict[str, float] = {}
-    one, other = (settings.normalized(side[taken.index(compared)]) for side in (source, target))
-    if "retrieval" in measures:
-        scores = both_ways(one, other, pairs)
-        found[f"retrieval/{rows.name}"] = scores["p@1 into target"]
-        found[f"retrieval/{pairs.target.language}-{pairs.source.language}"] = scores["p@1 into source"]
-    if "gap" in measures:
-        found[f"gap/{rows.name}"] = cosine_gap(one, other)
-    if "cka" in measures:
-        for layer in taken:
-            found[f"cka/{rows.name}/{layer}"] = linear_cka(source[layer], target[layer], debiased=probes.debiased)
-    return found
+    settings, pairs = probes.retrieval, rows.pairs
+    layer = settings.layer_of(int(backbone.model.config.num_hidden_layers))
+    source = settings.normalized(layer_vectors(backbone, probes.vocab, pairs.source, layer, settings.limits))
+    target = settings.normalized(layer_vectors(backbone, probes.vocab, pairs.target, layer, settings.limits))
+    scores = both_ways(source, target, pairs)
+    return {
+        f"retrieval/{rows.name}": scores["p@1 into target"],
+        f"retrieval/{pairs.target.language}-{pairs.source.language}": scores["p@1 into source"],
+        f"gap/{rows.name}": cosine_gap(source, target),
+    }
 
 
 def cosine_gap(source: NDArray[np.float32], target: NDArray[np.float32]) -> float:
@@ -215,35 +153,6 @@ def cosine_gap(source: NDArray[np.float32], target: NDArray[np.float32]) -> floa
     every = float(source.sum(axis=0, dtype=np.float64) @ target.sum(axis=0, dtype=np.float64))
     count = len(source)
     return own / count - (every - own) / (count * (count - 1))
-
-
-def linear_cka(source: NDArray[np.float32], target: NDArray[np.float32], *, debiased: bool = True) -> float:
-    """Return the linear centered kernel alignment of (n, H) rows, n at least 4 (Kornblith et al. 2019, section 3).
-
-    1: the sides are the same up to rotation and scale; 0: unrelated, or a side's rows are equal. As published it nears
-    1 for any two sides with fewer rows than components. Debiased, by the HSIC estimator of Song et al. (2012) as in
-    Nguyen et al. (2021), unrelated sides have 0 on average for any n, and values may be slightly below 0.
-    """
-    grams = []  # (n, n) inner products of the centered rows, scaled so that small states do not underflow
-    for side in (source, target):
-        rows = side - side.mean(axis=0, dtype=np.float64)
-        norm = float(np.linalg.norm(rows))
-        rows = rows / norm if norm > _ZERO else np.zeros_like(rows)
-        grams.append(rows @ rows.T)
-    one, other = grams
-    square = _hsic(one, one, debiased=debiased) * _hsic(other, other, debiased=debiased)
-    return _hsic(one, other, debiased=debiased) / float(np.sqrt(square)) if square > 0 else 0.0
-
-
-def _hsic(one: NDArray[np.float64], other: NDArray[np.float64], *, debiased: bool) -> float:
-    """Return the sum of products of both matrices; debiased, without those of a row with itself (Song et al. 2012)."""
-    if not debiased:
-        return float((one * other).sum())
-    n = len(one)
-    one, other = (gram - np.diag(np.diag(gram)) for gram in (one, other))
-    sums = one.sum(axis=0), other.sum(axis=0)
-    alone = sums[0].sum() * sums[1].sum() / ((n - 1) * (n - 2))
-    return float((float((one * other).sum()) + alone - 2 * (sums[0] @ sums[1]) / (n - 2)) / (n * (n - 3)))
 
 
 @dataclass

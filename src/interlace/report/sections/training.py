@@ -79,15 +79,12 @@ _DIAGNOSTICS = {  # measure: unit and caption
     "cosine": ("mean cosine", "Mean cosine of the entries of an objective's dictionary, input embeddings."),
     "retrieval": ("P@1 in %", "Sentences whose nearest neighbor in the other language is a translation, in percent."),
     "gap": ("cosine gap", "Mean cosine of translations minus that of other sentence pairs."),
-    "cka": ("linear CKA", "Linear CKA of translations by layer, mean over language pairs."),
-    "accuracy": ("% correct", "Masked tokens predicted correctly, in percent."),
-    "causal_accuracy": ("% correct", "Next tokens predicted correctly, in percent."),
 }
 _ORIGINS = {"dev": "held-out pairs", "task": "dev pairs of the retrieval task", "train": "pairs of the training text"}
 
 
 def _diagnostics(runs: Sequence[Run]) -> list[Section]:
-    """Return a figure per measure, a panel per language pair, language or layer."""
+    """Return a figure per measure, a panel per language pair."""
     measured = {run.folder: _diagnosed(run) for run in runs}
     names, figures = _names(measured), []
     for measure, (unit, caption) in _DIAGNOSTICS.items():
@@ -95,7 +92,7 @@ def _diagnostics(runs: Sequence[Run]) -> list[Section]:
         if len(curves) == 2 and _MEAN in curves:
             del curves[_MEAN]  # of a single panel
         if curves:
-            shown = evenly(list(curves), 8 if measure == "cka" else 12)
+            shown = evenly(list(curves), 12)
             figures.append(_figure(caption, curves, unit, _span(curves[name] for name in shown), shown))
     shares = [
         100 * sum(one.seconds for one in run.diagnoses) / run.facts["seconds"]["steps"]
@@ -129,9 +126,6 @@ def _diagnostic_panels(measure: str, names: Iterable[str]) -> dict[str, str]:
         if _is_of_dictionary(name):
             if rest[1] == measure:
                 titles[name] = f"{first}, {'trained on' if rest[0] == 'train' else 'held out'}"
-        elif first == measure == "cka":
-            if rest[0] == "mean":
-                titles[name] = f"Layer {rest[1]}" if rest[1] != "0" else "Embeddings"
         elif first == measure:
             pair = pairs.setdefault(frozenset(rest[0].split("-")), rest[0])  # both directions are one
             titles[name] = _MEAN if pair == "mean" else language_name(pair)

@@ -28,16 +28,16 @@ if TYPE_CHECKING:
 
 
 def layer_vectors(
-    backbone: Backbone, vocab: Vocab, sentences: Sentences, layers: Sequence[int], limits: InputLimits
+    backbone: Backbone, vocab: Vocab, sentences: Sentences, layer: int, limits: InputLimits
 ) -> NDArray[np.float32]:
-    """Return (k, n, H) mean states of sentences in some layers, 0 the embeddings; zeros if there are no subwords."""
+    """Return (n, H) mean states of sentences in a layer, 0 the embeddings; zeros if there are no subwords."""
     import torch
 
     from interlace.models.backbone import pool
 
     prepared = Prepared(vocab, backbone.traits)
     feed = backbone.traits.feeds_languages(limits.language_ids, "sentence vectors")
-    vectors = np.zeros((len(layers), len(sentences), backbone.width), np.float32)
+    vectors = np.zeros((len(sentences), backbone.width), np.float32)
     with inference(backbone):
         for rows in buckets(sentences, prepared, limits.max_length, limits.tokens_per_batch):
             layout = sentence_layout(sentences.take(rows), vocab, min(limits.max_length, backbone.traits.max_length))
@@ -45,8 +45,7 @@ def layer_vectors(
             inputs = {name: torch.from_numpy(array).to(backbone.device) for name, array in arrays.items()}
             content = torch.from_numpy(layout.content).to(backbone.device)
             states = backbone.hidden_states(inputs)
-            pooled = torch.stack([pool(states[layer].float(), content, "mean") for layer in layers])
-            vectors[:, rows] = pooled.cpu().numpy()
+            vectors[rows] = pool(states[layer].float(), content, "mean").cpu().numpy()
     return vectors
 
 
@@ -75,9 +74,7 @@ class WordVectorSettings(Settings):
             return WordVectors(language, found, mean_rows(table, rows))
         layer = layer_number("reading.layer", self.layer, int(backbone.model.config.num_hidden_layers))
         limits = InputLimits(backbone.traits.max_length, self.tokens_per_batch, self.language_ids)
-        return WordVectors(
-            language, found, layer_vectors(backbone, vocab, single_words(rows, language), (layer,), limits)[0]
-        )
+        return WordVectors(language, found, layer_vectors(backbone, vocab, single_words(rows, language), layer, limits))
 
 
 def single_words(rows: Ragged, language: str) -> Sentences:
