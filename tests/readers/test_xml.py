@@ -67,6 +67,32 @@ def test_an_entity_that_is_not_declared_is_named(tmp_path, doctype, name, suffix
         read(name, path, "en")
 
 
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize(
+    "begin", ["", "\n", "<?xml version='1.0' standalone='no'?>", "<?xml version='1.0'\nencoding=\"{}\" ?>"]
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "<tu>\n<tuv xml:lang='e&n;n'><seg>a</seg></tuv></tu>",
+        "<tu>\n<prop a='&eacute;'>b</prop><tuv lang='en'><seg>a</seg></tuv></tu>",
+        '<!--&b;-->\n<prop><![CDATA[&b;]]><x a="&lt;b> &b\u00e9;"/></prop>',
+    ],
+)
+def test_an_entity_of_an_attribute_that_is_not_declared_is_named(tmp_path, mark, begin, encoding, unit):
+    path = tmp_path / "a.tmx"
+    whole = mark + begin.format(encoding[:6]) + "<!DOCTYPE tmx SYSTEM 'tmx14.dtd'><tmx>{}</tmx>"
+    known = "<tu><tuv lang='en'><seg x='&amp;'>caf&#233;</seg></tuv></tu>"
+    path.write_bytes(whole.format(known).encode(encoding))
+    (text,) = read("tmx", path, "en")
+    assert text.lines == ["caf\u00e9"]
+    path.write_bytes(whole.format(f"{known}{unit}").encode(encoding))
+    line = begin.count("\n") + 2
+    with pytest.raises(DataError, match=rf"a\.tmx, line {line}: .*undefined entity.* replace it by its character"):
+        read("tmx", path, "en")
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -1,5 +1,6 @@
 """What several readers share: chunks of lines as `Text` and `TextPairs`, tagged tokens, tab-separated tables, XML."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers.expat import ExpatError, ParserCreate
+from xml.parsers.expat.errors import XML_ERROR_UNDEFINED_ENTITY, codes
 
 from interlace import readers
 from interlace.core.display import listed
@@ -220,7 +222,6 @@ class _Elements:
         parser.StartElementHandler = self._begin
         parser.EndElementHandler = self._end
         parser.EntityDeclHandler = self._refuse
-        parser.SkippedEntityHandler = self._miss
 
     @property
     def place(self) -> str:
@@ -257,9 +258,6 @@ class _Elements:
     def _refuse(self, name: str, *_: Any) -> None:
         raise DataError(f"{self.place}: declares the entity {name!r}; remove the declaration")
 
-    def _miss(self, name: str, _: bool) -> None:
-        raise DataError(f"{self.place}: the entity &{name}; is not declared; replace it by its character")
-
 
 def read_elements(path: Path, *tags: str) -> Iterator[tuple[int, Element]]:
     """Yield the elements of an XML file with one of these tags and prefixes, with the line that each begins in.
@@ -274,17 +272,43 @@ def read_elements(path: Path, *tags: str) -> Iterator[tuple[int, Element]]:
     size = 0  # of what was read
     try:
         for block in chain(read_blocks(path), [b""]):
-            if not block and parser.CurrentByteIndex < 1:
+            if not block and not size:
                 raise DataError(f"{path}: the file is empty")
-            _parse(parser, block, path, encodings)
-            size += len(block)
+            part = block if size else _standalone(block)
+            _parse(parser, part, path, encodings)
+            size += len(part)
             begin = parser.CurrentByteIndex if elements.start < 0 else elements.start  # of an element, or else a tag
             check_length(size - begin, elements.place, "an element")
             yield from elements.whole
             elements.whole.clear()
     except ExpatError as error:
-        kind = binary_format(block[:1024])
-        raise DataError(f"{path}, line {error.lineno}: invalid XML: {error}; {kind}".rstrip("; ")) from None
+        remedy = binary_format(block[:1024])
+        if error.code == codes[XML_ERROR_UNDEFINED_ENTITY]:
+            remedy = "an entity that is not declared: replace it by its character"
+        raise DataError(f"{path}, line {error.lineno}: invalid XML: {error}; {remedy}".rstrip("; ")) from None
+
+
+# the byte order mark, and the fields of the declaration of XML
+_DECLARATION = re.compile(r"(\ufeff|\xef\xbb\xbf)?(?:<\?xml(\s[\s!-=?-~]*?)\?>)?")
+_STANDALONE = re.compile(r"""(?<=\s)standalone\s*=\s*("\w*"|'\w*')""")
+
+
+def _standalone(begin: bytes) -> bytes:
+    """Return the beginning of a document with the declaration that it needs no other file.
+
+    Without it, and after a DOCTYPE that names a file, the parser leaves undeclared entities out; those in attributes
+    without any event.
+    """
+    codec = "latin-1"  # stands for all in which a byte is a character of ASCII
+    if begin.startswith(b"\xff\xfe") or begin[1:2] == b"\0":
+        codec = "utf-16-le"
+    elif begin.startswith((b"\xfe\xff", b"\0")):
+        codec = "utf-16-be"
+    declaration = next(_DECLARATION.finditer(begin[:1024].decode(codec, "replace")))
+    mark, fields = declaration.groups()
+    fields = _STANDALONE.sub("", fields or " version='1.0'")
+    written = f"{mark or ''}<?xml{fields} standalone='yes'?>"
+    return written.encode(codec) + begin[len(declaration[0].encode(codec)) :]
 
 
 def _parse(parser: Any, block: bytes, path: Path, encodings: list[str | None]) -> None:
