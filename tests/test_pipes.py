@@ -9,9 +9,14 @@ import pytest
 
 from interlace.core.errors import InterlaceError
 from interlace.data.vocab import Vocab
+from interlace.embeddings import WordVectors
+from interlace.experiments.recipe import RECIPES
 from interlace.models.build import from_shape, load
+from interlace.models.checkpoint_files import read_config
 from interlace.models.settings import Shape
 from interlace.readers import READERS, find_files
+from interlace.report.runs import read_runs
+from interlace.tasks.common.files import FileQuery, find_parts
 from little_translators import little_vocab
 
 
@@ -81,6 +86,26 @@ def test_of_a_folder_with_the_files_of_a_data_set_of_the_hub(tmp_path, name):
     replace_by_pipe(tmp_path / "set" / name)
     with pytest.raises(InterlaceError, match=rf"set/{name}: a pipe or a device"):
         list(READERS.build("dataset").read_chunks([Path(f"hub:{tmp_path}/set/default/train")], ["en"]))
+
+
+@pytest.mark.usefixtures("seconds")
+@pytest.mark.parametrize("make", [lambda path: path.symlink_to("nowhere"), os.mkfifo])
+@pytest.mark.parametrize(
+    ("name", "open_it"),
+    [
+        ("en", lambda path: find_parts("{language}", FileQuery("ner", "test", "en", path.parent))),
+        ("a.toml", lambda path: RECIPES.find("a.toml", path.parent)),
+        ("run", lambda path: read_runs([path])),
+        ("model", load),
+        ("model", lambda path: Vocab.load(str(path))),
+        ("en.safetensors", lambda path: WordVectors.load(path.parent, "en")),
+        ("config.json", lambda path: read_config(path.parent)),
+    ],
+)
+def test_no_other_name_is_proposed_for_a_pipe_or_a_link_to_nothing(tmp_path, make, name, open_it):
+    make(tmp_path / name)
+    with pytest.raises(InterlaceError, match=rf"{name}: (a symbolic link to nowhere, where|a pipe or a device)"):
+        open_it(tmp_path / name)
 
 
 @pytest.mark.usefixtures("seconds")

@@ -69,6 +69,25 @@ def test_rejects_missing_files_folders_and_empty_files(tmp_path):
 
 @pytest.mark.parametrize("block", [4, 1 << 20])
 def test_invalid_utf8_names_line_and_byte(tmp_path, monkeypatch, block):
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("link.en", r"link\.en: a symbolic link to nowhere, where there is no file$"),
+        ("loop.en", r"loop\.en: a symbolic link to loop\.en, where there is no file$"),
+        ("link.en/train.en", r"link\.en: a symbolic link to nowhere, where there is no folder$"),
+        ("pipe.en", r"pipe\.en: a pipe or a device where a file is expected"),
+        ("pipe.en/train.en", r"pipe\.en: a pipe or a device where a folder is expected"),
+    ],
+)
+def test_no_other_name_is_proposed_for_a_broken_link_or_a_pipe(tmp_path, name, message):
+    (tmp_path / "links.en").touch()
+    (tmp_path / "link.en").symlink_to("nowhere")
+    (tmp_path / "loop.en").symlink_to("loop.en")
+    os.mkfifo(tmp_path / "pipe.en")
+    with pytest.raises(DataError, match=message):
+        list(read_lines(tmp_path / name))
+
+
     monkeypatch.setattr("interlace.text.lines._BLOCK", block)
     path = tmp_path / "a.txt"
     path.write_bytes(b"one\ntwo\nth\xffree\nfour\n")

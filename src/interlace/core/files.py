@@ -45,23 +45,38 @@ def must_exist(path: Path | str, what: str = "file") -> Path:
         return path
     if path.is_dir():
         raise DataError(f"{path}: a folder where a {what} is expected{did_you_mean('', _names(path))}")
-    if path.exists():
-        raise DataError(f"{path}: a pipe or a device where a {what} is expected; input may be read twice")
+    must_not_be_special(path, what)
     folder = path.parent
     while not folder.is_dir() and folder != folder.parent:
         folder = folder.parent
     if folder != path.parent:
         inner = folder / path.relative_to(folder).parts[0]
+        must_not_be_special(inner, "folder")
         hint = did_you_mean(inner.name, _names(folder))
         fault = f"{inner} is not a folder" if inner.exists() else f"the folder {inner} does not exist{hint}"
         raise DataError(f"{path}: no such {what}; {fault}")
     raise DataError(f"{path}: no such {what}{did_you_mean(path.name, _names(folder))}")
 
 
+def must_not_be_special(path: Path, what: str = "file") -> None:
+    """Raise a DataError for a pipe or a device, and for a symbolic link to nothing, where others name the nearest file.
+
+    what: is expected at the path.
+    """
+    if _is_stream(path):
+        raise DataError(f"{path}: a pipe or a device where a {what} is expected; input may be read twice")
+    if path.is_symlink() and not path.exists():
+        raise DataError(f"{path}: a symbolic link to {path.readlink()}, where there is no {what}")
+
+
+def _is_stream(path: Path) -> bool:
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
 def must_hold_files(folder: Path, pattern: str = "*") -> Path:
     """Return a folder whose entries are files and folders; a DataError names a pipe or device, which never ends."""
     for path in sorted(folder.glob(pattern)):
-        if path.exists() and not path.is_file() and not path.is_dir():
+        if _is_stream(path):
             raise DataError(f"{path}: a pipe or a device where a file is expected; remove it")
     return folder
 

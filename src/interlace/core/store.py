@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from interlace.core.errors import DataError, SettingsError, did_you_mean
+from interlace.core.files import must_not_be_special
 from interlace.core.json_files import parse_json, parse_toml, read_limited
 
 
@@ -75,7 +76,9 @@ class ConfigStore:
             for path in candidates:
                 if path.is_file():
                     return self._checked(ConfigFile(path, variant), shared=shared)
-        files = (folder or Path()).joinpath(name).parent.glob("*.toml")
+        path = (folder or Path()) / name
+        must_not_be_special(path, self.kind)
+        files = path.parent.glob("*.toml")
         hint = did_you_mean(name, [*self.names(), *(str(Path(name).parent / path.name) for path in files)])
         raise DataError(f"no {self.kind} {name!r}: neither a file nor a shipped {self.kind}{hint}")
 

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from interlace.core.errors import DataError, MissingDependencyError, nearest
-from interlace.core.files import must_exist, must_hold_files, user_path
+from interlace.core.files import must_exist, must_hold_files, must_not_be_special, user_path
 from interlace.core.hub import failure, hub_or_cache
 from interlace.core.json_files import read_json
 from interlace.data.tokenizer_training import row_template
@@ -63,6 +63,7 @@ def download(name: str, patterns: list[str], what: str = "folder") -> Path:
     what: says what is missing if `name` can only be a path: its parent exists, or no repository has such a name.
     """
     path = user_path(name)
+    must_not_be_special(path, what)
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or ("/" in name and path.parent.is_dir()):
         must_exist(path, what)
     try:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from interlace.alignment.lexicon import Lexicon
 from interlace.core.errors import DataError, did_you_mean
-from interlace.core.files import atomic, must_exist
+from interlace.core.files import atomic, must_exist, must_not_be_special
 from interlace.core.names import file_in
 from interlace.core.progress import Progress
 from interlace.core.registry import Registry
@@ -108,6 +108,7 @@ class WordVectors:
         from safetensors.numpy import load_file
 
         path = Path(folder) / f"{language}{_SUFFIX}"
+        must_not_be_special(path)
         if not path.is_file():
             raise DataError(f"{folder}: no word vectors of {language!r}{did_you_mean(language, languages_in(folder))}")
         try:

@@ -13,7 +13,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from interlace.core.errors import CheckpointError, DataError, InterlaceError, did_you_mean
-from interlace.core.files import must_hold_files, user_path
+from interlace.core.files import must_hold_files, must_not_be_special, user_path
 from interlace.core.json_files import json_record, read_json
 from interlace.core.names import file_in
 from interlace.data.tokenizer_files import download, no_prompts, without_code
@@ -41,6 +41,7 @@ def find_checkpoint(start: str | Path) -> Path:
     path = user_path(start)
     if path.is_dir():
         return must_hold_files(path)
+    must_not_be_special(path, "checkpoint")
     if path.exists():
         raise CheckpointError(f"{path}: is a file; a checkpoint is a folder with {CONFIG} and {WEIGHTS}")
     try:
@@ -78,6 +79,7 @@ class _Index(TypedDict):
 def read_config(folder: Path) -> dict[str, Any]:
     """Return the configuration of a model that can be a backbone as plain data, without keys that name code to run."""
     path = folder / CONFIG
+    must_not_be_special(path)
     if not path.is_file():
         inner = folder / "model" / CONFIG
         hint = f"; did you mean {inner.parent}?" if inner.is_file() else ""

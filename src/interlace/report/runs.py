@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 
 from interlace.core.display import listed
 from interlace.core.errors import DataError, did_you_mean
-from interlace.core.files import user_path
+from interlace.core.files import must_not_be_special, user_path
 from interlace.core.json_files import checked, json_record, parse_json, read_json
 from interlace.core.ragged import Ragged
 from interlace.experiments.score_store import outcomes_key, scores_of_model
@@ -311,6 +311,7 @@ def _read_run(folder: Path) -> Run:
 
 def _check_folder(folder: Path) -> None:
     if not folder.is_dir():
+        must_not_be_special(folder, "run folder")
         siblings = [path.name for path in folder.parent.iterdir() if path.is_dir()] if folder.parent.is_dir() else []
         # the scores of a local checkpoint NAME are in NAME-HASH
         hashed = sorted(name for name in siblings if re.fullmatch(rf"{re.escape(folder.name)}-[0-9a-f]{{6}}", name))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, BeforeValidator
 
 from interlace.core.errors import DataError, did_you_mean
+from interlace.core.files import must_not_be_special
 from interlace.data import Sentences
 from interlace.data.filters import on_all_sides, sides
 from interlace.readers import READERS, check_pattern, is_hub
@@ -191,6 +192,8 @@ def find_parts(files: FilePatterns, query: FileQuery, language: str | None = Non
         paths = list(_candidate_paths(pattern, query, query.language if language is None else language))
         path = paths[0] if is_hub(pattern) else next(filter(Path.is_file, paths), None)
         if path is None:
+            for candidate in paths:
+                must_not_be_special(candidate)
             if query.root.is_dir():
                 others = languages_with(pattern, query) | (_own_languages(files, query.split) - {query.language})
                 reason = _listed(others, query.split)
