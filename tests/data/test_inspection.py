@@ -118,6 +118,12 @@ def test_finds_marks_that_tools_leave(look, line, what):
     assert "fine" not in str(found[what].examples)
 
 
+def test_characters_are_escaped_as_python_writes_them(look):
+    _, found = look({"a.en": ["one\u2028two |||", "\x1b\u200b\U000e0001 |||", "one\ttwo |||"]})
+    places = {excerpt.text for finding in found.values() for excerpt in finding.examples}
+    assert {r"one\u2028two |||", r"\x1b\u200b\U000e0001 |||", r"one\x09two |||"} <= places
+
+
 def test_observers_get_every_side_and_its_rows(look):
     seen = []
     look({"a.en": ["a", "b"], "a.de": ["c", "d"]}, observer=lambda text, where: seen.append((text.lines, where(1))))

@@ -44,12 +44,19 @@ def visible(text: str) -> str:
     >>> visible("a\x1b[31m\u202eb\n")
     'a\\x1b[31m\\u202eb\n'
     """
-    return _CONTROL.sub(_escape, text)
+    return _CONTROL.sub(lambda match: escaped(match[0]), text)
 
 
-def _escape(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return f"\\x{code:02x}" if code < 0x20 else f"\\u{code:04x}"
+def escaped(character: str) -> str:
+    r"""Return the escape of a character.
+
+    >>> print(escaped("\x1b"), escaped("\u2028"), escaped("\U000e0001"))
+    \x1b \u2028 \U000e0001
+    """
+    code = ord(character)
+    if code < 0x20:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def is_utf8(text: str) -> bool:

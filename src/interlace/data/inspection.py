@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from interlace.core.display import escaped
 from interlace.core.errors import DataError
 from interlace.core.progress import Progress, no_progress
 from interlace.data.filters import FILTERS, Chunk, Filter, Keep, characters, sides
@@ -51,7 +52,7 @@ class Excerpt:
         """Return the beginning of the text with control characters escaped; several texts are the sides of a pair."""
         cut = (text if len(text) <= _EXCERPT else text[: _EXCERPT - 1] + "…" for text in texts)
         text = " | ".join(cut)
-        return cls(where, "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text))
+        return cls(where, "".join(char if char.isprintable() else escaped(char) for char in text))
 
 
 @dataclass(frozen=True)
