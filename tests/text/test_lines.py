@@ -104,6 +104,10 @@ def test_no_other_name_is_proposed_for_a_broken_link_or_a_pipe(tmp_path, name, m
         ("hello\n".encode("utf-16-be"), "UTF-16: iconv -f utf-16be -t"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image$"),
         (b"\1\0\0\0\0\0\2\0\0\0\0\0", "binary$"),
+        ("hello\n".encode("utf-32"), "UTF-32: iconv -f utf-32 -t"),
+        ("hello\n".encode("utf-32-le"), "UTF-32: iconv -f utf-32le -t"),
+        ("\u0436\u0437\n".encode("utf-32-be"), "UTF-32: iconv -f utf-32be -t"),
+        ("\ufeffhello\n".encode("utf-32-be"), "UTF-32: iconv -f utf-32 -t"),
     ],
 )
 def test_says_what_a_file_is_that_is_no_text(tmp_path, content, message):

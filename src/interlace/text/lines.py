@@ -30,7 +30,11 @@ _COMPRESSED_MARKS = {b"\x1f\x8b": ".gz", b"BZh91AY&SY": ".bz2", b"\xfd7zXZ\0": "
 _MARKS = {b"\x89PNG": "a PNG image", b"\xff\xd8\xff": "a JPEG image", b"%PDF-": "a PDF document"}
 _MARKS |= {b"PK\3\4": "a zip archive or an office document", b"PAR1": "Parquet (reader 'dataset')"}
 _MARKS |= {mark: f"{COMPRESSED[suffix]}: its name must end in {suffix}" for mark, suffix in _COMPRESSED_MARKS.items()}
+_MARKS |= dict.fromkeys((b"\xff\xfe\0\0", b"\0\0\xfe\xff"), "UTF-32: iconv -f utf-32 -t utf-8")  # before UTF-16
 _MARKS |= dict.fromkeys((b"\xff\xfe", b"\xfe\xff"), "UTF-16: iconv -f utf-16 -t utf-8")
+# of UTF-16 and UTF-32 without a mark: at which of four places most bytes are zero
+_ZERO_PLACES = {"13": "UTF-16LE", "02": "UTF-16BE"}
+_ZERO_PLACES |= {"23": "UTF-32LE", "123": "UTF-32LE", "01": "UTF-32BE", "012": "UTF-32BE"}
 
 
 def plain_name(path: Path | str) -> Path:
@@ -233,8 +237,9 @@ def binary_format(begin: bytes) -> str:
         return found
     if begin.count(0) * 8 <= len(begin):  # text has hardly any
         return ""
-    high, low = (begin[first::2].count(0) * 4 > len(begin) for first in (0, 1))  # zeros in a half of UTF-16
-    return "binary" if high == low else f"UTF-16: iconv -f utf-16{'be' if high else 'le'} -t utf-8"
+    zero_places = "".join(str(place) for place in range(4) if begin[place::4].count(0) * 8 > len(begin))
+    encoding = _ZERO_PLACES.get(zero_places, "")
+    return f"{encoding[:6]}: iconv -f {encoding.lower()} -t utf-8" if encoding else "binary"
 
 
 def _decoded(data: bytes, path: Path | str, first: int) -> list[str]:
