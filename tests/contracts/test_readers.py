@@ -9,7 +9,7 @@ import pytest
 from interlace.core.errors import DataError, SettingsError
 from interlace.readers import READERS, Reader
 from interlace.text import Text, TextPairs
-from interlace.text.lines import COMPRESSED, _opened
+from interlace.text.lines import COMPRESSED, _opened_for_writing
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def test_reads_compressed_files_and_windows_line_ends(opened):
     for suffix in COMPRESSED:
         packed = [path.with_suffix(suffix) for path in paths]
         for path in packed:
-            with _opened(path, "wb") as file:
+            with _opened_for_writing(path) as file:
                 file.write(b"\xef\xbb\xbf" + example.text().replace("\n", "\r\n").encode())
         assert _plain(_read(reader, packed, example.languages)) == plain
         packed[-1].write_bytes(packed[-1].read_bytes()[:-9])

@@ -123,8 +123,20 @@ def test_rejects_damaged_gzip_files(tmp_path):
     (tmp_path / "a.txt").write_bytes(b"text that a crash filled up\n" * 100 + bytes(3000))
     with pytest.raises(DataError, match=r"a\.txt, line 101: 64 or more NUL bytes in a row"):
         list(read_lines(tmp_path / "a.txt"))
+    with (tmp_path / "a.txt").open("rb") as file, pytest.raises(DataError, match=r"^a pipe, line 101: 64 or more NUL"):
+        list(lines_of(file, "a pipe"))
     (tmp_path / "a.txt").write_bytes(b"one \0 NUL in a long enough line is kept\n")
     assert list(read_lines(tmp_path / "a.txt")) == ["one \0 NUL in a long enough line is kept"]
+
+
+@pytest.mark.parametrize("block", [64, 100, 126, 1 << 20])
+@pytest.mark.parametrize("begin", [b"one\n" * 300, b"one\n" * 300 + b"two"])
+@pytest.mark.parametrize("end", [b"", b"\nthree\n", b"three"])
+def test_nul_bytes_that_lie_across_blocks_are_found(tmp_path, monkeypatch, begin, block, end):
+    monkeypatch.setattr("interlace.text.lines._BLOCK", block)
+    (tmp_path / "a.txt").write_bytes(begin + bytes(64) + end)
+    with pytest.raises(DataError, match=r"a\.txt, line 301: 64 or more NUL bytes in a row"):
+        list(read_lines(tmp_path / "a.txt"))
 
 
 COMPRESS = {

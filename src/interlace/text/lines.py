@@ -77,14 +77,12 @@ def read_lines(path: Path | str | FileLines, max_line: int = MAX_LINE) -> Iterat
     for block in read_blocks(path, part.start, part.end):
         if not (seen or part.start) and (kind := binary_format(block[:1024])):
             raise DataError(f"{path}: expected UTF-8 text, but it seems to be {kind}")
-        if _ZEROS in block:
-            line = first + block[: block.index(_ZEROS)].count(b"\n")
-            raise DataError(f"{path}, line {line}: {len(_ZEROS)} or more NUL bytes in a row; expected text")
         data = block if seen or part.start else block.removeprefix(_BOM)
         seen = True
         head, feed, tail = data.rpartition(b"\n")
         if not feed:
             rest.append(data)
+            _check_zeros(data, path, first)
             check_length(sum(map(len, rest)), f"{path}, line {first}", max_bytes=max_line)
             continue
         lines = _decoded(b"".join([*rest, head]), path, first)
@@ -244,6 +242,7 @@ def binary_format(begin: bytes) -> str:
 
 def _decoded(data: bytes, path: Path | str, first: int) -> list[str]:
     """Decode the lines of `data`; `first` is the number of the first line."""
+    _check_zeros(data, path, first)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -253,3 +252,10 @@ def _decoded(data: bytes, path: Path | str, first: int) -> list[str]:
         raise DataError(f"{message}; convert the file to UTF-8") from None
     lines = text.split("\n")
     return [line.removesuffix("\r") for line in lines] if "\r" in text else lines
+
+
+def _check_zeros(data: bytes, path: Path | str, first: int) -> None:
+    """Raise a DataError that names the line if there are many NUL bytes in a row."""
+    if _ZEROS in data:
+        line = first + data.count(b"\n", 0, data.index(_ZEROS))
+        raise DataError(f"{path}, line {line}: {len(_ZEROS)} or more NUL bytes in a row; expected text")
