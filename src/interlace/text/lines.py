@@ -21,7 +21,7 @@ from interlace.core.errors import DataError
 from interlace.core.files import atomic, must_exist
 
 _BLOCK = 1 << 20  # bytes read at a time
-_COMPRESSED_BLOCK = 1 << 16  # the same of bzip2 and xz: a file may have many small streams
+_COMPRESSED_BLOCK = 1 << 16  # the same of gzip, bzip2 and xz: a file may have many small streams
 MAX_LINE = 8 << 20  # bytes of a line, a row of a table, an XML element; their subwords take some 300 times as many
 _BOM = b"\xef\xbb\xbf"
 _ZEROS = bytes(64)  # what a crash of the machine leaves in a file
@@ -113,32 +113,63 @@ def read_blocks(path: Path | str, start: int = 0, end: int | None = None) -> Ite
     """Iterate over blocks of a file's bytes from `start` to `end`, decompressed by suffix (`COMPRESSED`)."""
     path = must_exist(path)
     try:
-        if path.suffix in _DECOMPRESSORS:
-            with path.open("rb") as file:
+        with path.open("rb") as file:
+            if path.suffix in _DECOMPRESSORS:
                 yield from _decompressed_streams(file, path)
-            return
-        with _opened(path, "rb") as file:
-            if start:
-                file.seek(start)
+                return
+            if path.suffix == ".zst":
+                yield from _decompressed_zstd(file, path)
+                return
+            file.seek(start)
             while block := file.read(_BLOCK if end is None else min(_BLOCK, end - start)):
                 start += len(block)
                 yield block
     except PermissionError as error:
         raise DataError(f"{path}: cannot be read: permission denied") from error
-    except (OSError, EOFError, zlib.error) as error:
-        if path.suffix not in COMPRESSED:
-            raise
-        raise _damaged(path, error) from error
+
+
+class _GzipDecompressor:
+    """Decompresses a member of a gzip file, with the methods of `bz2.BZ2Decompressor`."""
+
+    def __init__(self) -> None:
+        self._stream = zlib.decompressobj(zlib.MAX_WBITS | 16)  # 16: with the header and checksum of gzip
+        self.needs_input = True
+
+    @property
+    def eof(self) -> bool:
+        return self._stream.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._stream.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        block = self._stream.decompress(self._stream.unconsumed_tail + data, max_length)
+        self.needs_input = not (self.eof or self._stream.unconsumed_tail or len(block) == max_length)
+        return block
 
 
 _DECOMPRESSORS: dict[str, Callable[[], Any]] = {
+    ".gz": _GzipDecompressor,
     ".bz2": bz2.BZ2Decompressor,
     ".xz": partial(lzma.LZMADecompressor, lzma.FORMAT_XZ),
 }
 
 
+def _decompressed_zstd(file: BinaryIO, path: Path) -> Iterator[bytes]:
+    """Yield blocks of all frames of a zstd file; raise a DataError with the place of a damaged one."""
+    import pyarrow as pa
+
+    stream = pa.input_stream(file, "zstd")
+    try:
+        while block := stream.read(_BLOCK):
+            yield block
+    except OSError as error:
+        raise _damaged(path, f"before byte {file.tell():,}: {error}") from error
+
+
 def _decompressed_streams(file: BinaryIO, path: Path) -> Iterator[bytes]:
-    """Yield blocks of all streams of a bzip2 or xz file; raise a DataError with the place of a damaged one.
+    """Yield blocks of all streams of a gzip, bzip2 or xz file; raise a DataError with the place of a damaged one.
 
     `bz2.open` and `lzma.open` end without an error at whatever follows the first stream and is not a stream itself.
     """
@@ -149,8 +180,9 @@ def _decompressed_streams(file: BinaryIO, path: Path) -> Iterator[bytes]:
         while not stream.eof:
             try:
                 block = stream.decompress(data, _BLOCK)
-            except (OSError, lzma.LZMAError) as error:
-                raise _damaged(path, f"the stream at byte {start:,}: {error}") from error
+            except (OSError, lzma.LZMAError, zlib.error) as error:
+                place = f"the stream at byte {start:,}, before byte {file.tell():,}"
+                raise _damaged(path, f"{place}: {error}") from error
             blocks.append(block)
             size += len(block)
             if size >= _BLOCK:
@@ -163,7 +195,7 @@ def _decompressed_streams(file: BinaryIO, path: Path) -> Iterator[bytes]:
         while not (data := data.lstrip(b"\0")) and (following := file.read(_COMPRESSED_BLOCK)):  # padding
             data = following
         start = file.tell() - len(data)
-    if blocks:
+    if size:
         yield b"".join(blocks)
 
 
@@ -171,24 +203,22 @@ def _damaged(path: Path, fault: object) -> DataError:
     return DataError(f"{path}: damaged {COMPRESSED[path.suffix]} file: {fault}")
 
 
-def _opened(path: Path, mode: str) -> Any:
-    """Return an open file of uncompressed bytes."""
+def _opened_for_writing(path: Path) -> Any:
+    """Return an open file that takes uncompressed bytes."""
     match path.suffix:
-        case ".gz" if mode == "wb":
-            file = gzip.GzipFile("", mode, 6, raw := path.open(mode), mtime=0)  # no name, so that bytes are the same
+        case ".gz":
+            file = gzip.GzipFile("", "wb", 6, raw := path.open("wb"), mtime=0)  # no name, so that bytes are the same
             file.myfileobj = raw  # type: ignore[assignment]  # closed with the file
             return file
-        case ".gz":
-            return gzip.open(path, mode)
         case ".bz2":
-            return bz2.open(path, mode)
+            return bz2.open(path, "wb")
         case ".xz":
-            return lzma.open(path, mode)
+            return lzma.open(path, "wb")
         case ".zst":
             import pyarrow as pa
 
-            return pa.input_stream(path, "zstd") if mode == "rb" else pa.output_stream(path, "zstd")
-    return path.open(mode)
+            return pa.output_stream(path, "zstd")
+    return path.open("wb")
 
 
 def count_lines(path: Path | str) -> int:
@@ -214,7 +244,7 @@ def writing(
     temporary: yields the path to write, whose file becomes `path` on success.
     """
     count = 0
-    with temporary(Path(path)) as partial, _opened(partial, "wb") as file:
+    with temporary(Path(path)) as partial, _opened_for_writing(partial) as file:
 
         def write(lines: Iterable[str]) -> None:
             nonlocal count
