@@ -109,6 +109,69 @@ def test_closed_streams_are_no_error(closed):
 
 
 @pytest.mark.parametrize(
+    "arguments",
+    ["list aligners", "list tasks --json", "--version", "align --help", "init", "align a b -o links --confidence -"],
+)
+def test_an_ended_reader_of_standard_output_ends_every_command_alike(tmp_path, arguments):
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("a cat\n")
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "interlace", *arguments.split()]
+    done = subprocess.run(command, check=False, stdout=writer, stderr=subprocess.PIPE, cwd=tmp_path, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+INTERRUPTS = {
+    "while the command line is imported": """
+        import sys
+        class Interrupting:
+            def find_spec(self, name, *_):
+                if name == "interlace.cli.common.visible":
+                    raise KeyboardInterrupt
+        sys.meta_path.insert(0, Interrupting())
+    """,
+    "while a command is imported": """
+        import sys
+        class Interrupting:
+            def find_spec(self, name, *_):
+                if name == "interlace.alignment.lexicon":
+                    raise KeyboardInterrupt
+        sys.meta_path.insert(0, Interrupting())
+    """,
+    "while a command works": """
+        import os, signal
+        import interlace.alignment.lexicon
+        interlace.alignment.lexicon.Lexicon.count = lambda *_: os.kill(os.getpid(), signal.SIGINT)
+    """,
+    "while a child process starts": """
+        import os, signal, subprocess, time
+        import interlace.alignment.lexicon, interlace.core.guarded as guarded
+        def start(*arguments, **options):
+            child = popen(*arguments, **options)
+            time.sleep(0.1)
+            os.killpg(0, signal.SIGINT)
+            return child
+        popen, subprocess.Popen = subprocess.Popen, start
+        interlace.alignment.lexicon.Lexicon.count = lambda *_: guarded.GuardedFunction(guarded.serve)()
+    """,
+}
+
+
+@pytest.mark.parametrize("moment", INTERRUPTS)
+def test_an_interrupted_command_says_so_at_any_moment(tmp_path, moment):
+    for name in ("a", "b", "links"):
+        (tmp_path / name).write_text("0-0\n")
+    handler = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # else ignored in background
+    code = f"{handler}\n{dedent(INTERRUPTS[moment])}\nfrom interlace.__main__ import main\nmain()"
+    command = [sys.executable, "-c", code, "lexicon", "a", "b", "links"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path, start_new_session=True)
+    assert done.returncode == 130, done.stderr
+    assert done.stderr == "interrupted; rerun the same command to resume what it saved\n"
+
+
+@pytest.mark.parametrize(
     ("arguments", "code"),
     [("list nope", 2), ("list --nope", 2), ("list aligners", 0), ("lexicon missing.en missing.de -o lexicon", 2)],
 )

@@ -40,8 +40,24 @@ class _StandardError(io.FileIO):
             return len(data)
 
 
+class _StandardOutput(io.FileIO):
+    """Standard output that ends the command with exit code 141, as SIGPIPE does, after its reader has ended."""
+
+    def write(self, data: Any, /) -> int:
+        """Write data; return the number of bytes. After an error, what is left to write at exit is dropped."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+            if isinstance(error, BrokenPipeError):
+                raise SystemExit(141) from None
+            raise
+
+
 def _prepare_streams() -> None:
-    """Open closed standard streams, and let no character and no error of standard error stop a command."""
+    """Open closed standard streams, end with the reader of standard output, and let standard error stop nothing."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:  # closed; a file that is opened now must not take its number
@@ -49,9 +65,21 @@ def _prepare_streams() -> None:
             continue
         if isinstance(stream, io.TextIOWrapper) and "utf" not in stream.encoding.lower():
             stream.reconfigure(errors="strict" if mode == "r" else "backslashreplace")
-        if name == "stderr" and type(stream) is io.TextIOWrapper:
+        if type(stream) is not io.TextIOWrapper:  # of a test
+            continue
+        if name == "stderr":
             file = io.BufferedWriter(_StandardError(stream.fileno(), "w", closefd=False))
             sys.stderr = io.TextIOWrapper(file, stream.encoding, stream.errors, line_buffering=True)
+        if name == "stdout":
+            raw = _StandardOutput(stream.fileno(), "w", closefd=False)
+            buffer = raw if stream.write_through else io.BufferedWriter(raw)  # the former with `python -u`
+            sys.stdout = io.TextIOWrapper(
+                buffer,
+                stream.encoding,
+                stream.errors,
+                line_buffering=stream.line_buffering,
+                write_through=stream.write_through,
+            )
 
 
 def main() -> None:
@@ -99,20 +127,18 @@ def _end_with_stdin() -> None:
 def exit_code(error: BaseException) -> int | None:
     """Print what an error means for the user, and return the exit code; None if a traceback is to be printed.
 
-    User errors have the code 2, an interrupted command 130, a closed pipe 141. What may be a bug of ours says so.
+    User errors have the code 2, an interrupted command 130. What may be a bug of ours says so.
     """
+    if os.environ.get("INTERLACE_TRACEBACK"):
+        return None
+    if isinstance(error, KeyboardInterrupt) or (isinstance(error, SystemExit) and error.code == 130):
+        if os.environ.get("RANK", "0") == "0":  # of torchrun's processes; our console may be half imported
+            sys.stderr.write("interrupted; rerun the same command to resume what it saved\n")
+        return 130
     from interlace.cli import notes
     from interlace.core.display import block, message
     from interlace.core.errors import InterlaceError, LostProcessError
 
-    if os.environ.get("INTERLACE_TRACEBACK"):
-        return None
-    if isinstance(error, KeyboardInterrupt):
-        notes.print("stopped; rerun the same command to resume", highlight=False)
-        return 130
-    if isinstance(error, BrokenPipeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left to write at exit
-        return 141
     package = type(error).__module__.partition(".")[0].removesuffix("_rust")
     if isinstance(error, InterlaceError):
         text = str(error)

@@ -4,7 +4,6 @@ import io
 import logging
 import re
 
-import pytest
 from rich.console import Console
 
 from interlace.cli.common import progress as _progress
@@ -65,9 +64,3 @@ def test_fine_tuning_shows_its_task_and_number_of_updates(monkeypatch, caplog):
     with caplog.at_level(logging.INFO, logger="interlace"), _progress.fine_tuning_bar() as watch:
         watch("pos", 1)(TrainingStep(3, "pos", "en", {"tagging": 2.0}, {}, 100, 0, 1, 0.1, 0.01, last=99))
     assert caplog.records[-1].getMessage().startswith("fine-tuning pos, seed 1: 3 of 99, ")
-
-
-def test_an_interrupt_prints_how_to_resume(capfd):
-    with pytest.raises(KeyboardInterrupt), _progress.training_bar("small"):
-        raise KeyboardInterrupt
-    assert "rerun the same command" in capfd.readouterr().err

@@ -8,6 +8,7 @@ import json
 import logging
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
@@ -103,6 +104,17 @@ def _input_paths(value: Any, *, is_argument: bool) -> Iterator[Path]:
             yield Path(entry.partition(":")[2])
 
 
+@contextmanager
+def _exit_codes() -> Iterator[None]:
+    """Exit with the codes of shells after an interrupt, or if the reader of an output ended; Typer has other ones."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    except BrokenPipeError:
+        raise SystemExit(141) from None
+
+
 class _Commands(TyperGroup):
     """All commands; the module of one is imported when it is used."""
 
@@ -117,11 +129,11 @@ class _Commands(TyperGroup):
         return None
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:
-        with visible_usage_errors():
+        with visible_usage_errors(), _exit_codes():
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: Any) -> Any:
-        with visible_usage_errors():
+        with visible_usage_errors(), _exit_codes():
             return super().invoke(ctx)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

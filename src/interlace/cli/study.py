@@ -11,7 +11,6 @@ from interlace.cli import Code, load_plugins, notes, output, print_json, print_l
 from interlace.cli.common import options
 from interlace.cli.common.options import parse_changes
 from interlace.cli.common.output import print_rows, print_table
-from interlace.cli.common.progress import resume_hint
 from interlace.core.display import listed
 
 if TYPE_CHECKING:
@@ -56,10 +55,9 @@ def study(
         if text:
             print_line(text.rstrip("\n"), notes)
 
-    with resume_hint():
-        outcome = run_study(read, folder, into, only=only, put_aside=put_aside, code=code, show_output=show_output)
-        with StudyFolder(into).lock():
-            _show(read, folder, into, as_json=as_json)
+    outcome = run_study(read, folder, into, only=only, put_aside=put_aside, code=code, show_output=show_output)
+    with StudyFolder(into).lock():
+        _show(read, folder, into, as_json=as_json)
     if outcome.failed:
         total = len(outcome.cells)
         print_line(f"{len(outcome.failed)} of {total} cells failed; their logs are in {into / 'cells'}:", notes)

@@ -96,6 +96,7 @@ class GuardedFunction:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="ascii",
+            process_group=0,  # Ctrl-C reaches the parent process alone, which ends this one
             env={**os.environ, **threads, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
         self._child = child
@@ -136,7 +137,6 @@ def serve(function: Callable[..., Any], seconds: float) -> None:
 
     A request is an array of arguments; its answer is a line with the result, or null after an error.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process ends this one
     _limit_memory()
     answers = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)  # of what a library prints

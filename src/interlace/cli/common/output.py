@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +11,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import rich.table
-import typer
 from rich.markup import escape
 
 from interlace.cli import output, print_json, print_line
@@ -90,14 +88,6 @@ def file_to(path: Path | None) -> Iterator[Path]:
 
 @contextmanager
 def _standard_output() -> Iterator[BinaryIO]:
-    """Yield binary standard output; a closed pipe ends the command with exit code 141."""
-    try:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-    except OSError as error:
-        nowhere = os.open(os.devnull, os.O_WRONLY)  # discards buffered output, which Python would write at exit
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
-        if isinstance(error, BrokenPipeError):
-            raise typer.Exit(141) from None
-        raise
+    """Yield binary standard output, which is flushed at the end."""
+    yield sys.stdout.buffer
+    sys.stdout.buffer.flush()

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column
 
-from interlace.cli import notes, print_line
+from interlace.cli import notes
 
 if TYPE_CHECKING:
     from interlace.training.steps import TrainingStep
@@ -74,7 +74,7 @@ def training_bar(title: str) -> Iterator[Callable[..., None]]:
     """
     losses: dict[str, float] = {}
     speed, last = 0.0, 0
-    with resume_hint(), watching() as show:
+    with watching() as show:
 
         def watch(step: TrainingStep, title: str = title) -> None:
             nonlocal speed, last
@@ -102,13 +102,3 @@ def fine_tuning_bar() -> Iterator[Callable[[str, int], Callable[[TrainingStep], 
     """Yield a function that returns the callback for the fine-tuning of a task with a seed."""
     with training_bar("fine-tuning") as watch:
         yield lambda task, seed: partial(watch, title=f"fine-tuning {task}, seed {seed}")
-
-
-@contextmanager
-def resume_hint() -> Iterator[None]:
-    """Print how to resume on Ctrl-C."""
-    try:
-        yield
-    except KeyboardInterrupt:  # Typer exits with code 130 silently
-        print_line("stopped; rerun the same command to resume", notes)
-        raise
