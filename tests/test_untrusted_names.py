@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from interlace.cli import application
 from interlace.core import files
+from interlace.core.display import visible
 from interlace.core.errors import DataError, InterlaceError, SettingsError
 from interlace.core.names import check_language, check_name, check_pair, file_in
 from interlace.data.cache import cached, folder_of
@@ -217,6 +218,11 @@ def test_a_card_holds_no_markdown_of_a_recipe(tmp_path, evil):
         "|" if token.type in {"th_open", "td_open"} else "\n" * (token.type == "tr_close") for token in tokens
     )
     assert rows.split() == ["|" * 5] * 2 + ["|" * 5] * 2 + ["|" * 2] * 9 + ["|" * 4] * 2
+
+
+def test_a_card_holds_no_control_characters_of_a_recipe(tmp_path):
+    text = evil_card(tmp_path, "a\x1b[31m\u202eb\x07")
+    assert visible(text) == text
 
 
 @pytest.mark.parametrize("identifier", ["mit\n# Heading", "[x](javascript:alert(1))", "MIT License"])

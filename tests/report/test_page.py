@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import interlace.report
+from interlace.core.display import visible
 from interlace.core.errors import DataError
 from interlace.report import write_report
 from interlace.report.runs import read_runs
@@ -80,6 +81,21 @@ def test_escapes_text_from_data(make_run, tmp_path):
     page = write_report([folder], tmp_path / "report.html").read_text(encoding="utf-8")
     assert "<script" not in page
     assert page.count("&lt;script&gt;") > 10
+
+
+def test_control_characters_of_data_are_visible(make_run, tmp_path):
+    folder = make_run("mlm", gain=0.0)
+    for part in ("recipe", "run", "samples", "scores"):
+        path = folder / f"{part}.json"
+        content = path.read_text(encoding="utf-8")
+        for word in ("dog", '"mlm"', "cpu", '"xnli"', '"tr"', "accuracy", "world"):
+            content = content.replace(word, word.replace(word.strip('"'), r"a\u001b[31m\u202eb\u0007"))
+        path.write_text(content, encoding="utf-8")
+    page = write_report([folder], tmp_path / "report.html")
+    for file in (page, *tmp_path.glob("report-figures/*.svg")):
+        text = file.read_text(encoding="utf-8")
+        assert visible(text) == text, file
+    assert page.read_text(encoding="utf-8").count(r"a\x1b[31m\u202eb\x07") > 10
 
 
 PARTS = ["run.json", "metrics.jsonl", "samples.json", "scores.json"]

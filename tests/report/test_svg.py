@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlace.core.display import visible
 from interlace.core.errors import SettingsError
 from interlace.report import figures, svg, text
 from interlace.report.runs import AlignmentMatrix, ConceptWords, read_runs
@@ -142,6 +143,12 @@ def test_any_words_make_a_valid_document(source, target):
     assert x + width <= float(root.get("width", 0))
     assert y + width <= float(root.get("height", 0))
     assert "Hindi" in "".join(root.itertext())
+
+
+def test_control_characters_of_words_are_visible():
+    text = str(figures.alignment_matrix(matrix(source="a\x1b\u202e b\x07 c", corpus="x\u2066")).document())
+    assert text == visible(text)
+    assert r"a\x1b\u202e" in text
 
 
 def test_rejects_links_outside_the_words():

@@ -52,6 +52,13 @@ def test_majority_class_is_named_by_task():
     assert table_of_entries(identification).majority_note() == "Accuracy of the most frequent class: xnli 25.0 %."
 
 
+def test_a_notebook_shows_the_control_characters_of_names():
+    pytest.importorskip("pandas")
+    page = ScoreTable([row("a\x1b\u202e", 0, "de", 50.0)])._repr_html_()
+    assert page is not None
+    assert r"a\x1b\u202e" in page
+
+
 def test_json_and_arrow_keep_every_column():
     first = row("a", 0, "de", 50.0, axes={"train.steps": 5}, tuning={"rule": "last"}, low=40.0)
     table = ScoreTable([first, replace(first, axes={"train.steps": 6}, score=math.nan, greater_is_better=None)])

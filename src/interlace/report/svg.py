@@ -15,6 +15,7 @@ from pathlib import Path
 
 from markupsafe import Markup, escape
 
+from interlace.core.display import visible
 from interlace.core.errors import SettingsError
 from interlace.core.files import atomic, atomic_folder, must_be_replaceable
 
@@ -49,8 +50,7 @@ def element(name: str, *children: object, **attributes: object) -> Markup:
 def _plain(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.2f}".rstrip("0").rstrip(".")
-    # most of these characters are not allowed in XML
-    return re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]", "\N{REPLACEMENT CHARACTER}", str(value))
+    return re.sub("[\ufffe\uffff]", "\N{REPLACEMENT CHARACTER}", visible(str(value)))  # not allowed in XML
 
 
 @dataclass(frozen=True)
@@ -262,6 +262,7 @@ def scale(low: float, high: float, first: float, last: float, log: bool = False)
 
 def text_width(words: str, size: float) -> float:
     """Estimate the width of text in a sans-serif type of that size."""
+    words = visible(words)
     wide = [1.0 if unicodedata.east_asian_width(sign) in "WF" else 0.68 if sign.isupper() else 0.58 for sign in words]
     return sum(each for each, sign in zip(wide, words, strict=True) if not unicodedata.combining(sign)) * size
 

@@ -9,6 +9,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from interlace.core.display import visible
+
 MINUS = "\N{MINUS SIGN}"
 NARROW = "\N{NARROW NO-BREAK SPACE}"
 DASH = "\N{EN DASH}"
@@ -176,8 +178,9 @@ def _environment() -> Environment:
 
 
 def render(template: str, **values: Any) -> Markup:
-    """Fill in `templates/TEMPLATE.html.jinja`; all strings are escaped except `Markup`."""
-    return Markup(_environment().get_template(f"{template}.html.jinja").render(**values))  # noqa: S704 - autoescaped
+    """Fill in `templates/TEMPLATE.html.jinja`; all strings are escaped except `Markup`, control characters visible."""
+    page = _environment().get_template(f"{template}.html.jinja").render(**values)
+    return Markup(visible(page))  # noqa: S704 - autoescaped
 
 
 def style_sheet() -> Markup:

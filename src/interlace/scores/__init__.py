@@ -15,6 +15,7 @@ from typing import Annotated, Any, Required
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from interlace.core.display import visible
 from interlace.core.errors import MissingDependencyError, pandas_for
 from interlace.core.json_files import checked, json_record
 
@@ -226,7 +227,7 @@ class ScoreTable(tuple[Score, ...]):
 
     def _repr_html_(self) -> str | None:
         try:
-            return str(self.to_pandas()._repr_html_())
+            return visible(str(self.to_pandas()._repr_html_()))
         except MissingDependencyError:
             return None  # notebooks then show the text
 
