@@ -144,6 +144,17 @@ def test_keys_of_a_configuration_that_are_not_used_do_not_reach_transformers(tmp
     assert load(folder, vocab).vocab_size == vocab.size
 
 
+@pytest.mark.parametrize("name", ["config.json", "generation_config.json", "model.safetensors.index.json"])
+def test_a_file_of_a_model_that_is_too_long_is_not_read(tmp_path, name):
+    vocab = little_vocab()
+    model = from_shape(Shape(family="bert", layers=1, width=16, heads=2), vocab)
+    folder = model.save_pretrained(tmp_path / "model", vocab)
+    with (folder / name).open("ab") as file:
+        file.truncate((256 << 20) + 1)
+    with pytest.raises(DataError, match=rf"/{name}: 268,435,457 bytes; expected at most 268,435,456"):
+        load(folder, vocab)
+
+
 def test_a_prompt_fails():
     with no_prompts(), pytest.raises(EOFError):
         input("Run it?")

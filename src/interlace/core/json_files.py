@@ -6,7 +6,7 @@ A schema is any type that pydantic knows: a settings class, a dataclass, or a `T
 
 import json
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,9 @@ from typing import Any
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
 from interlace.core.errors import DataError, InterlaceError
-from interlace.core.files import atomic, must_exist
+from interlace.core.files import atomic, must_exist, must_hold_files
 
-MAX_BYTES = 1 << 30
+MAX_BYTES = 256 << 20  # of a file that is read as a whole; tokenizers have up to 35 MB
 MAX_DEPTH = 100  # lists and tables inside of each other
 _MAX_DIGITS = 40  # of an integer; `model_max_length` of tokenizers has 31
 _REQUIRED: Any = object()
@@ -46,13 +46,29 @@ def read_limited(
 ) -> Any:
     """Return what `parse` makes of a file's content; its ValueErrors become `error` that names the path and `fault`."""
     path = must_exist(path)
-    if (size := path.stat().st_size) > MAX_BYTES:
-        raise error(f"{path}: {size:,} bytes; at most {MAX_BYTES:,} are read")
+    check_size(path, error)
     try:
         return parse(path.read_bytes())
     except ValueError as invalid:
         what = f"not UTF-8 at byte {invalid.start}" if isinstance(invalid, UnicodeDecodeError) else str(invalid)
         raise error(f"{path}: {fault}: {what}{f'; {remedy}' if remedy else ''}") from invalid
+
+
+def check_size(path: Path, error: type[InterlaceError] = DataError) -> None:
+    """Raise `error` if a file is too long to be read as a whole."""
+    size = path.stat().st_size
+    if size > MAX_BYTES:
+        raise error(f"{path}: {size:,} bytes; expected at most {MAX_BYTES:,}")
+
+
+def check_folder(folder: Path, patterns: Iterable[str] = ("*.json",)) -> Path:
+    """Return the folder of a model or a tokenizer, whose files of these patterns other libraries read as a whole."""
+    must_hold_files(folder)
+    for pattern in patterns:
+        for path in sorted(folder.glob(pattern)):
+            if path.is_file():
+                check_size(path)
+    return folder
 
 
 def write_json(path: Path, data: Any) -> None:

@@ -13,8 +13,8 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from interlace.core.errors import CheckpointError, DataError, InterlaceError, did_you_mean
-from interlace.core.files import must_hold_files, must_not_be_special, user_path
-from interlace.core.json_files import json_record, read_json
+from interlace.core.files import must_not_be_special, user_path
+from interlace.core.json_files import check_folder, json_record, read_json
 from interlace.core.names import file_in
 from interlace.data.tokenizer_files import download, no_prompts, without_code
 from interlace.models.families import MODEL_TYPES, SEQ2SEQ
@@ -40,7 +40,7 @@ def find_checkpoint(start: str | Path) -> Path:
     """Return the folder of a checkpoint, downloaded from the Hugging Face hub unless `start` is a local path."""
     path = user_path(start)
     if path.is_dir():
-        return must_hold_files(path)
+        return check_folder(path)
     must_not_be_special(path, "checkpoint")
     if path.exists():
         raise CheckpointError(f"{path}: is a file; a checkpoint is a folder with {CONFIG} and {WEIGHTS}")
@@ -175,7 +175,7 @@ def quiet() -> Iterator[None]:
 
 
 def _shards(folder: Path) -> list[Path]:
-    must_hold_files(folder)
+    check_folder(folder)
     if (folder / WEIGHTS).is_file():
         return [folder / WEIGHTS]
     if (folder / INDEX).is_file():

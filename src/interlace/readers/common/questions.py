@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from interlace.core.errors import DataError, did_you_mean
-from interlace.core.json_files import parse_json
+from interlace.core.json_files import MAX_BYTES, parse_json
 from interlace.readers.common.text import one_line, plain
 from interlace.text import TextPairs
 from interlace.text.lines import check_length, read_lines
 
-_MAX_JSON = 1 << 28  # bytes of a JSON file
 NOT_FOUND = (-1, -1)  # the span of an answer that does not occur in the passage
 _SURROGATES = re.compile("[\ud800-\udfff]")  # JSON can escape half of a surrogate pair, UTF-8 cannot encode it
 _TYPE_NAMES = {dict: "an object", list: "a list", str: "a string", int: "an integer", bool: "a boolean"}
@@ -85,9 +84,9 @@ class JsonNode:
 def read_json(path: Path) -> JsonNode:
     """Return a JSON file, plain or gzip; raise a DataError with the line if it is missing or damaged."""
     lines, size = [], 0
-    for line in read_lines(path, _MAX_JSON):
+    for line in read_lines(path, MAX_BYTES):
         size += len(line)
-        check_length(size, str(path), "JSON", _MAX_JSON)
+        check_length(size, str(path), "JSON", MAX_BYTES)
         lines.append(line)
     try:
         return JsonNode(path, "", parse_json("\n".join(lines), surrogates=True))
