@@ -1,6 +1,7 @@
 """Tokenizers from folders and the hub, and of XLM's own files."""
 
 import json
+import os
 from pathlib import Path
 
 import huggingface_hub
@@ -10,8 +11,9 @@ from huggingface_hub import constants, errors
 from interlace.core.errors import CheckpointError, DataError
 from interlace.data.vocab import Vocab
 from interlace.models.build import load
+from interlace.text.normalization import Normalization
 from little_checkpoints import save
-from little_translators import little_vocab
+from little_translators import LINES, little_vocab
 
 NAME = "somebody/little"
 
@@ -53,24 +55,129 @@ def test_padding_and_truncation_are_removed_before_the_first_use(tmp_path, strat
     )
 
 
-BACKTRACKING = {"Regex": "(a+)+$"}
-SPLIT = {"type": "Split", "pattern": BACKTRACKING, "behavior": "Isolated", "invert": False}
-REPLACE = {"type": "Replace", "pattern": BACKTRACKING, "content": "b"}
+def split(expression):
+    return {"type": "Split", "pattern": {"Regex": expression}, "behavior": "Isolated", "invert": False}
+
+
+def replace(expression, content="b"):
+    return {"type": "Replace", "pattern": {"Regex": expression}, "content": content}
+
+
+UNTRIED = r"(?<=t\p{L}t)(a+)+$"  # slow only on a text that is not tried
 
 
 @pytest.mark.parametrize(
     "parts",
     [
-        {"pre_tokenizer": SPLIT},
-        {"normalizer": REPLACE},
-        {"decoder": {"type": "Sequence", "decoders": [{"type": "Fuse"}, REPLACE]}},
+        {"pre_tokenizer": split(UNTRIED)},
+        {"normalizer": replace(UNTRIED)},
+        {"decoder": {"type": "Sequence", "decoders": [{"type": "Fuse"}, replace(UNTRIED)]}},
     ],
 )
 def test_a_regular_expression_that_the_library_gives_up_is_an_error(tmp_path, parts):
     vocab = Vocab.load(changed_tokenizer(tmp_path / "t", **parts))
-    long = [vocab.tokenizer.token_to_id("a")] * 100 + [vocab.tokenizer.token_to_id("t")]
+    long = [vocab.tokenizer.token_to_id(letter) for letter in "tat" + "a" * 100 + "t"]
     with pytest.raises(DataError, match=r"fails on this text: Onig: .*; see the regular expressions"):
-        vocab.decode(long) if "decoder" in parts else vocab.encode(["b", f"{'a' * 100}!"])
+        vocab.decode(long) if "decoder" in parts else vocab.encode(["b", f"tat{'a' * 100}!"])
+
+
+SLOW = "a*a*a*[bc]"  # cubic in the length of the text, so that the library does not give it up
+
+
+@pytest.mark.parametrize(
+    ("parts", "expression", "fault"),
+    [
+        ({"pre_tokenizer": split("(a+)+$")}, "'(a+)+$'", "fails on a text of 1,000 characters, 'aaa"),
+        ({"normalizer": {"type": "Sequence", "normalizers": [replace(r"(x|\s+)+[yz]")]}}, "'(x|", "fails on a text"),
+        ({"decoder": replace("q(a|aa)+$")}, "'q(a|aa)+$'", "fails on a text of 1,000 characters, 'qa"),
+        ({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [split(SLOW)]}}, f"'{SLOW}'", "takes more than 5 s"),
+        ({"pre_tokenizer": split("a" * 20_000)}, "of 20,000 characters", "expected at most 10,000"),
+        (
+            {"normalizer": {"type": "Sequence", "normalizers": [replace(f"{n}+") for n in range(60)]}},
+            "60 regular expressions",
+            "expected at most 50",
+        ),
+    ],
+)
+def test_a_regular_expression_that_takes_long_is_named(tmp_path, parts, expression, fault):
+    with pytest.raises(DataError) as caught:
+        Vocab.load(changed_tokenizer(tmp_path / "t", **parts))
+    message = str(caught.value)
+    assert message.startswith(f"{tmp_path / 't' / 'tokenizer.json'}: ")
+    assert expression in message
+    assert fault in message
+
+
+@pytest.mark.parametrize("kind", ["byte-bpe", "bpe", "wordpiece", "unigram"])
+def test_well_known_regular_expressions_are_not_tried(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr("interlace.data.expressions.GuardedFunction", None)
+    normalization = Normalization(lower_case=True, remove_accents=True, form="NFKC")
+    vocab = Vocab.learn({"en": LINES * 4}, size=400, kind=kind).with_normalization(normalization)
+    vocab.save(tmp_path / "t")
+    assert Vocab.load(tmp_path / "t").fingerprint == vocab.fingerprint
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer_config.json", "added_tokens.json"])
+def test_a_file_of_a_tokenizer_that_is_too_long_is_not_read(tmp_path, name):
+    little_vocab().save(tmp_path / "t")
+    with (tmp_path / "t" / name).open("ab") as file:
+        file.truncate((256 << 20) + 1)
+    with pytest.raises(DataError, match=rf"{name}: 268,435,457 bytes; expected at most 268,435,456"):
+        Vocab.load(tmp_path / "t")
+
+
+def test_a_tokenizer_file_that_is_too_long_is_not_read(tmp_path):
+    (tmp_path / "mine.json").touch()
+    os.truncate(tmp_path / "mine.json", 1 << 40)
+    with pytest.raises(DataError, match=r"mine\.json: 1,099,511,627,776 bytes; expected at most"):
+        Vocab.load(tmp_path / "mine.json")
+
+
+def test_a_vocabulary_that_is_too_long_is_not_converted(tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "bert"}')
+    (tmp_path / "vocab.txt").touch()
+    os.truncate(tmp_path / "vocab.txt", 1 << 40)
+    with pytest.raises(DataError, match=r"vocab\.txt: 1,099,511,627,776 bytes; expected at most"):
+        Vocab.load(tmp_path)
+
+
+BEGIN, END = {"SpecialToken": {"id": "<s>", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 0}}
+FIRST, SECOND = {"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}
+
+
+@pytest.mark.parametrize(
+    ("single", "found"),
+    [
+        ([BEGIN, END], "no text"),
+        ([BEGIN, SECOND, END], "the texts ['B']"),
+        ([BEGIN, FIRST, END, FIRST], "the texts ['A', 'A']"),
+    ],
+)
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_template_without_the_text_is_named(tmp_path, single, found, nested):
+    folder = changed_tokenizer(tmp_path / "t")
+    state = json.loads((folder / "tokenizer.json").read_text())
+    template = state["post_processor"] | {"single": single}
+    state["post_processor"] = {"type": "Sequence", "processors": [template]} if nested else template
+    (folder / "tokenizer.json").write_text(json.dumps(state))
+    with pytest.raises(DataError) as caught:
+        Vocab.load(folder)
+    assert str(caught.value).endswith(
+        f"tokenizer.json: post_processor: the template `single` has {found}; expected A once"
+    )
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"normalizer": replace(".", "")},
+        {"normalizer": replace(".", "\u4e00")},
+        {"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "."}, "behavior": "Removed", "invert": False}},
+    ],
+)
+def test_a_tokenizer_that_encodes_no_text_is_named(tmp_path, parts):
+    with pytest.raises(DataError, match=r"/t: the tokenizer encodes all texts of its own tokens alike: to nothing"):
+        Vocab.load(changed_tokenizer(tmp_path / "t", **parts))
 
 
 DOUBLE = {"type": "Replace", "pattern": {"Regex": "."}, "content": "xx"}

@@ -11,10 +11,11 @@ from typing import Any, NoReturn
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from interlace.core.errors import DataError, MissingDependencyError, nearest
-from interlace.core.files import must_exist, must_hold_files, must_not_be_special, user_path
+from interlace.core.errors import DataError, InterlaceError, MissingDependencyError, nearest
+from interlace.core.files import must_exist, must_not_be_special, user_path
 from interlace.core.hub import failure, hub_or_cache
-from interlace.core.json_files import read_json
+from interlace.core.json_files import check_folder, check_size, read_json
+from interlace.data.expressions import XLM_WORDS, check_expressions
 from interlace.data.tokenizer_training import row_template
 from interlace.text.lines import read_lines
 
@@ -48,13 +49,39 @@ _TOKENIZER_CLASS = re.compile(r"\w*(Tokenizer(Fast)?|Backend)")
 
 
 def find_tokenizer(name: str) -> tuple[Tokenizer, dict[str, Any]]:
-    """Return a tokenizer and its configuration; raise a DataError if it is missing or damaged, or has no fast form."""
+    """Return a tokenizer and its configuration; raise a DataError if it is missing, damaged, useless or only slow."""
+    tokenizer, config = _open_tokenizer(name)
+    with tokenizer_errors():
+        _check_encoding(tokenizer, special_tokens(tokenizer, config).get("unk", ""), name)
+    return tokenizer, config
+
+
+def _open_tokenizer(name: str) -> tuple[Tokenizer, dict[str, Any]]:
     path = user_path(name)
     if path.is_file():
         return _read_tokenizer(path), _read_config(path.parent)
     if path.is_dir():
         return _open_folder(path)
     return _open_folder(download(name, _PATTERNS, "folder or tokenizer"))
+
+
+_TRIED_TOKENS = 1000
+
+
+def _check_encoding(tokenizer: Tokenizer, unknown: str, name: str) -> None:
+    """Raise a DataError if all texts become the same known tokens, such as none.
+
+    Tried are the texts of 1,000 tokens of the vocabulary.
+    """
+    size = tokenizer.get_vocab_size()
+    numbers = range(0, size, size // _TRIED_TOKENS + 1)
+    texts = [text for text in tokenizer.decode_batch([[number] for number in numbers]) if text.strip()]
+    rows = [encoding.ids for encoding in tokenizer.encode_batch(texts, add_special_tokens=False)]
+    unknown_id = tokenizer.token_to_id(unknown)
+    known = [tuple(number for number in row if number != unknown_id) for row in rows]
+    if len(set(known)) < 2:
+        message = "the tokenizer encodes all texts of its own tokens alike: to nothing, or to the unknown token"
+        raise DataError(f"{name}: {message}; see its normalizer, pre-tokenizer and vocabulary")
 
 
 def download(name: str, patterns: list[str], what: str = "folder") -> Path:
@@ -130,7 +157,7 @@ def no_prompts() -> Iterator[None]:
 
 
 def _open_folder(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
-    config = _read_config(must_hold_files(folder))
+    config = _read_config(check_folder(folder, _PATTERNS))
     if (folder / _FILE).is_file():
         return _read_tokenizer(folder / _FILE), config
     complete = all((folder / name).is_file() for name in (_XLM_VOCAB, _XLM_MERGES, "config.json"))
@@ -141,13 +168,16 @@ def _open_folder(folder: Path) -> tuple[Tokenizer, dict[str, Any]]:
 
 
 def _read_tokenizer(path: Path) -> Tokenizer:
+    check_size(path)
     try:
         tokenizer = Tokenizer.from_file(str(path))
         tokenizer.no_padding()  # its length may be any
         tokenizer.no_truncation()
+        check_expressions(tokenizer, path)
         _check_growth(tokenizer.normalizer, path)
+        _check_template(tokenizer.post_processor, path)
         tokenizer.encode("a", "b")  # by its template, which may name a token that it lacks
-    except (KeyboardInterrupt, SystemExit, DataError):
+    except (KeyboardInterrupt, SystemExit, InterlaceError):
         raise
     except BaseException as error:  # the Rust library raises plain Exception, and where it panics a BaseException
         raise DataError(f"{path}: not a tokenizer that this version of `tokenizers` reads: {error}") from error
@@ -191,11 +221,23 @@ def _check_growth(normalizer: Any, path: Path) -> None:
                 raise DataError(f"{path}: {found}; expected at most {_MAX_GROWTH} times as many")
 
 
-def _steps(normalizer: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the steps of a normalizer, in order."""
-    if normalizer["type"] != "Sequence":
-        return [normalizer]
-    return [step for inner in normalizer["normalizers"] for step in _steps(inner)]
+def _check_template(processor: Any, path: Path) -> None:
+    """Raise a DataError if a template of single texts drops or repeats the text, also without special tokens."""
+    steps = [] if processor is None else _steps(json.loads(processor.__getstate__()))
+    for step in steps:
+        if step["type"] == "TemplateProcessing":
+            texts = [part["Sequence"]["id"] for part in step["single"] if "Sequence" in part]
+            if texts != ["A"]:
+                found = f"the texts {texts}" if texts else "no text"
+                raise DataError(f"{path}: post_processor: the template `single` has {found}; expected A once")
+
+
+def _steps(part: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the steps of a normalizer or a post-processor, in order."""
+    if part["type"] != "Sequence":
+        return [part]
+    inner = part["normalizers"] if "normalizers" in part else part["processors"]
+    return [step for each in inner for step in _steps(each)]
 
 
 def _pattern(step: dict[str, Any]) -> str:
@@ -260,7 +302,6 @@ def _check_class(folder: Path) -> bool:
 
 _XLM_VOCAB, _XLM_MERGES = "vocab.json", "merges.txt"
 _XLM_END = "</w>"
-_XLM_WORDS = r"\p{N}+(?:[.,]\p{N}+)*|[\p{L}\p{M}]+|[^\s\p{L}\p{M}\p{N}]"
 _XLM_ROLES = {  # the defaults of transformers; `</s>` both begins and ends a row, as in XLM's code
     "bos_token": "<s>",
     "cls_token": "</s>",
@@ -286,7 +327,7 @@ def _build_xlm(folder: Path, config: dict[str, Any]) -> Tokenizer:
     if config.get("do_lowercase_and_remove_accent", True):
         steps = [normalizers.Lowercase(), normalizers.NFD(), normalizers.Replace(Regex(r"\p{Mn}+"), "")]
         tokenizer.normalizer = normalizers.Sequence(steps)
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(_XLM_WORDS), "removed", invert=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(XLM_WORDS), "removed", invert=True)
     tokenizer.decoder = decoders.BPEDecoder(_XLM_END)
     special = [token for token in vocab if token in roles.values() or token.startswith("<special")]
     tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in special])

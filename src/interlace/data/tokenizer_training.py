@@ -88,7 +88,7 @@ def normalization_steps(normalization: Normalization) -> list[normalizers.Normal
     """Return the steps of `normalization` other than NFC as tokenizer normalizers, in its order."""
     steps: list[normalizers.Normalizer] = [normalizers.Lowercase()] if normalization.lower_case else []
     if normalization.remove_accents:
-        steps += [normalizers.NFD(), normalizers.Replace(Regex(r"\p{Mn}+"), "")]
+        steps += [normalizers.NFD(), normalizers.Replace(Regex(_MARKS), "")]
     if normalization.form == "NFKC":
         steps.append(normalizers.NFKC())
     elif steps and normalization.form == "NFC":
@@ -123,20 +123,27 @@ def _reservoir(lines: Iterable[str], size: int, rng: Generator) -> tuple[list[st
     return kept, count
 
 
-def _pieces(blank: str) -> Regex:
+def _pieces(blank: str) -> str:
     """Return GPT-2's pieces with marks and joiners among letters: without them a Hindi vowel sign is its own piece."""
     letters = r"\p{L}\p{M}\x{200C}\x{200D}"
-    return Regex(rf"{blank}?[{letters}]+|{blank}?\p{{N}}+|{blank}?[^\s{blank}{letters}\p{{N}}]+|{blank}|\s+")
+    return rf"{blank}?[{letters}]+|{blank}?\p{{N}}+|{blank}?[^\s{blank}{letters}\p{{N}}]+|{blank}|\s+"
+
+
+_BYTE_PIECES = _pieces(" ")
+_METASPACE_PIECES = _pieces("▁")
+_FIRST_BLANKS = r"\A  +"
+_MARKS = r"\p{Mn}+"
+EXPRESSIONS = frozenset({_BYTE_PIECES, _METASPACE_PIECES, _FIRST_BLANKS, _MARKS})  # of tokenizers that are trained here
 
 
 def _byte_bpe() -> tuple[Tokenizer, Any, dict[str, Any]]:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.normalizer = normalizers.Sequence(  # one blank before the line: `add_prefix_space` would split words
-        [normalizers.NFC(), normalizers.Prepend(" "), normalizers.Replace(Regex(r"\A  +"), " ")]
+        [normalizers.NFC(), normalizers.Prepend(" "), normalizers.Replace(Regex(_FIRST_BLANKS), " ")]
     )
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split(_pieces(" "), "isolated"),
+            pre_tokenizers.Split(Regex(_BYTE_PIECES), "isolated"),
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )
@@ -148,7 +155,7 @@ def _metaspace(model: models.Model, trainer: Any, **options: Any) -> tuple[Token
     tokenizer = Tokenizer(model)
     tokenizer.normalizer = normalizers.NFC()
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Metaspace(), pre_tokenizers.Split(_pieces("▁"), "isolated")]
+        [pre_tokenizers.Metaspace(), pre_tokenizers.Split(Regex(_METASPACE_PIECES), "isolated")]
     )
     tokenizer.decoder = decoders.Metaspace()
     return tokenizer, trainer, options
