@@ -55,7 +55,7 @@ def test_encodes_sentences(run, pairs):
 def test_evaluates_and_reports(run, pairs, tmp_path):
     for language, lines in zip(("en", "de"), pairs.lines(), strict=True):
         (tmp_path / f"test.{language}").write_text("\n".join(lines[:30]) + "\n")
-    files = {"evaluate": {"tasks": {"retrieval": {"files": "test.{language}"}}}}
+    files = {"evaluate": {"tasks": {"retrieval": {"files": "test.{language}", "targets": ["sw"]}}}}
     with pytest.raises(DataError, match=r"test\.en"):
         il.evaluate(run, ["retrieval"], ["de"], settings=files)
     table = il.evaluate(run, ["retrieval"], ["de"], data=tmp_path, settings=files)

@@ -4,6 +4,7 @@ import pytest
 
 from interlace.cli.evaluate import evaluate
 from interlace.core.errors import DataError, SettingsError
+from interlace.training.selection import runs_of_task
 
 
 @pytest.mark.parametrize("on", ["", ",", " , "])
@@ -31,6 +32,10 @@ def test_languages_are_those_to_score(tmp_path, monkeypatch):
     monkeypatch.setattr(
         "interlace.experiments.evaluate.evaluate", lambda target, *_, **__: found.append(target.recipe) or []
     )
-    for recipe in (None, "evaluation/public"):
+    for recipe in (None, "evaluation/public", "evaluation/hub"):
         evaluate(str(tmp_path), on=["retrieval"], languages="de, sw", recipe=recipe, into=tmp_path / "scores")
-    assert [one.evaluate.targets for one in found] == [["de", "sw"]] * 2
+    assert [one.evaluate.targets for one in found] == [["de", "sw"]] * 3
+    for recipe in found:  # tasks of the last two have targets of their own
+        for name in recipe.evaluate.tasks:
+            runs = runs_of_task(recipe.task(name), "en", recipe.targets)
+            assert {language for run in runs for _, language in run.items} <= {"en", "de", "sw"}, name

@@ -14,7 +14,7 @@ from interlace.core.store import merged
 from interlace.experiments.evaluate import evaluate as evaluate_target
 from interlace.experiments.evaluate import target_of
 from interlace.experiments.pretrain import pretrain as pretrain_recipe
-from interlace.experiments.recipe import Recipe, read_recipe
+from interlace.experiments.recipe import Recipe, read_recipe, score_languages
 from interlace.scores import ScoreTable, table_of_entries
 from interlace.text.lines import write_lines
 from interlace.training.run_folder import RECIPE, check_folder
@@ -153,7 +153,8 @@ def evaluate(
 ) -> ScoreTable:
     """Return the scores of a run, or of any checkpoint; a row has attributes, and `to_pandas()` gives a data frame.
 
-    tasks: names of tasks; default: the recipe's. languages: to score; default: the recipe's. recipe: settings of the
+    tasks: names of tasks; default: the recipe's. languages: to score by all tasks, besides the
+    source language; default: those of the recipe and its tasks. recipe: settings of the
     tasks; default: the run's. output: folder of the scores; default: the run's, or
         `evaluations/NAME` of a checkpoint, `evaluations/NAME-HASH` if it is local. data: folder of
     the tasks' files; default: the recipe's. settings: further keys of the recipe.
@@ -165,10 +166,10 @@ def evaluate(
     target = target_of(str(model), read_recipe(recipe) if recipe else None, into)
     changes = dict(settings or {}) | ({} if data is None else {"data_root": str(data)})
     tasks, languages = ([each] if isinstance(each, str) else each for each in (tasks, languages))
-    if languages:
-        changes = merged(changes, {"evaluate": {"targets": list(languages)}})
     if changes:
         target = replace(target, recipe=Recipe.read(merged(target.recipe.dump(), changes), "evaluate"))
+    if languages:
+        target = replace(target, recipe=score_languages(target.recipe, languages))
     scale = lambda task, metric: target.recipe.evaluate.task(task).scale(metric)  # noqa: E731 - as tables take it
     rows = evaluate_target(target, tasks, seeds)
     return table_of_entries(rows, str(target.into), scale, label=target.recipe.name, system=target.recipe.name)

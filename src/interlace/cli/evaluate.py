@@ -21,7 +21,13 @@ def evaluate(
         list[str], typer.Option("--tasks", help="Tasks, comma-separated or repeated. Default: the recipe's.")
     ] = [],
     languages: Annotated[
-        str, typer.Option("--languages", metavar="DE,SW", help="Languages to score. Default: the recipe's.")
+        str,
+        typer.Option(
+            "--languages",
+            metavar="DE,SW",
+            help="Languages to score by all tasks, besides the source language. Default: those of the recipe and its "
+            "tasks.",
+        ),
     ] = "",
     seeds: Annotated[
         int | None, typer.Option("--seeds", min=1, help="Number of fine-tuning seeds. Default: the recipe's.")
@@ -56,18 +62,18 @@ def evaluate(
     from interlace.cli.common.progress import fine_tuning_bar
     from interlace.experiments.evaluate import IncompleteError, target_of
     from interlace.experiments.evaluate import evaluate as run
-    from interlace.experiments.recipe import change_recipe, read_recipe
+    from interlace.experiments.recipe import change_recipe, read_recipe, score_languages
     from interlace.report.score_tables import overview
     from interlace.scores import table_of_entries
 
     given = parse_changes(changes)
-    if codes := comma_separated(languages):
-        given["evaluate.targets"] = json.dumps(codes)
     if data is not None:
         given["data_root"] = json.dumps(str(data))
     target = target_of(model, read_recipe(recipe, given) if recipe else None, into)
     if given and not recipe:
         target = replace(target, recipe=change_recipe(target.recipe, given))
+    if codes := comma_separated(languages):
+        target = replace(target, recipe=score_languages(target.recipe, codes))
     names = comma_separated(*on)
     if on and not names:
         raise SettingsError(f"--tasks is empty; the recipe has {listed(target.recipe.evaluate.tasks) or 'none'}")

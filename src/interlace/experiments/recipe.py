@@ -2,7 +2,7 @@
 
 import copy
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -309,6 +309,15 @@ def change_recipe(recipe: Recipe, changes: Mapping[str, str]) -> Recipe:
         change(data, key, value)
     data = RECIPES.located(data, Path())
     return Recipe.read(data, "--set")
+
+
+def score_languages(recipe: Recipe, languages: Sequence[str]) -> Recipe:
+    """Return the recipe with these languages as the targets of all tasks, also of those with targets of their own."""
+    data = recipe.dump()
+    data["evaluate"]["targets"] = list(languages)
+    for task in data["evaluate"]["tasks"].values():
+        task.pop("targets", None)
+    return Recipe.read(data, "--languages")
 
 
 def tokenizer_of(recipe: Recipe) -> str | None:
