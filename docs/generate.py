@@ -29,13 +29,16 @@ from interlace.data.filters import FILTERS
 from interlace.embeddings import EMBEDDING_METHODS
 from interlace.experiments.recipe import RECIPES, Recipe
 from interlace.experiments.sections import CorpusGroup, DerivedLanguage
+from interlace.experiments.studies import Study, StudyEvaluation, StudySystem
 from interlace.experiments.template import toml_value
 from interlace.readers import READERS
+from interlace.scores.findings import StudyFinding
 from interlace.scores.published import paper, papers
 from interlace.tasks import TASKS
 
 DOCS = Path(__file__).parent
-PAGES = ["reference/api.md", "reference/cli.md", "reference/recipe.md", "reference/entries.md", "papers.md", "faq.md"]
+REFERENCE = ["api", "cli", "recipe", "study", "entries"]
+PAGES = [*(f"reference/{name}.md" for name in REFERENCE), "papers.md", "faq.md"]
 BLOCK = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end of generated -->)", re.DOTALL)
 COMMAND = re.compile(r"(?<=^```console\n)\$ ([^\n]*\n).*?(?=^```)", re.DOTALL | re.MULTILINE)
 KINDS = {int: "INTEGER", float: "FLOAT", Path: "PATH"}
@@ -110,6 +113,15 @@ def recipe_keys() -> str:
     parts += sections("[derived.LANGUAGE]", DerivedLanguage, "A derived language.")
     objective = Recipe.model_fields["objectives"].annotation
     parts += sections("[objectives.NAME]", get_args(objective)[1], "Keys of every objective, besides its own.")
+    return "\n".join(parts)
+
+
+def study_keys() -> str:
+    """Every key of a study by section."""
+    parts = [table(Study.model_fields)]
+    parts += sections("[evaluate]", StudyEvaluation, "How every cell is evaluated.")
+    parts += sections("[systems.NAME]", StudySystem, "A row of the study's table: a recipe, or a checkpoint.")
+    parts += sections("[findings.NAME]", StudyFinding, "A claim about the difference of two sides, first minus second.")
     return "\n".join(parts)
 
 
@@ -202,11 +214,11 @@ def published() -> str:
 def functions() -> str:
     """The public names of the package with their parameters and what they do, readable without building the site."""
     rows = ["| name | parameters | purpose |", "|---|---|---|"]
-    for name in [*interlace.__all__, "report"]:
-        named: Any = getattr(interlace, name)
-        function = (
-            type(named).__call__ if inspect.ismodule(named) else named
-        )  # `report` is a package that can be called
+    named: dict[str, Any] = {name: getattr(interlace, name) for name in interlace.__all__}
+    named["report"] = type(interlace.report).__call__  # a package that can be called
+    pairs = named.pop("Pairs")
+    named |= {f"Pairs.{name}": getattr(pairs, name) for name in vars(pairs) if name.startswith("from_")}
+    for name, function in sorted(named.items()):
         parameters = ", ".join(map(parameter, parameters_of(function)))
         purpose = (inspect.getdoc(function) or "").split("\n\n")[0]
         rows.append(f"| `il.{name}` | {cell(parameters)} | {cell(purpose)} |")
@@ -260,6 +272,7 @@ GENERATED = {
     "functions": functions,
     "commands": commands,
     "recipe": recipe_keys,
+    "study": study_keys,
     "entries": entries,
     "published": published,
 }
