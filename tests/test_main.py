@@ -156,6 +156,32 @@ INTERRUPTS = {
         popen, subprocess.Popen = subprocess.Popen, start
         interlace.alignment.lexicon.Lexicon.count = lambda *_: guarded.GuardedFunction(guarded.serve)()
     """,
+    "while workers start": """
+        import os, signal, time
+        import interlace.alignment.lexicon
+        from interlace.cli.prepare import _local
+        def prepare(*_):
+            with _local(2, [])() as executor:
+                running = executor.submit(time.sleep, 60)
+                time.sleep(0.1)
+                os.killpg(0, signal.SIGINT)
+                running.result()
+        interlace.alignment.lexicon.Lexicon.count = prepare
+    """,
+    "while workers work or wait": """
+        import os, signal, time
+        import interlace.alignment.lexicon
+        from interlace.cli.prepare import _local
+        def prepare(*_):
+            with _local(2, [])() as executor:
+                tasks = [executor.submit(time.sleep, seconds) for seconds in (1, 60)]
+                running = tasks[1]
+                tasks[0].result()
+                time.sleep(0.5)
+                os.killpg(0, signal.SIGINT)
+                running.result()
+        interlace.alignment.lexicon.Lexicon.count = prepare
+    """,
 }
 
 
