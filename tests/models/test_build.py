@@ -140,8 +140,27 @@ def test_rejects_missing_weights_and_weights_of_another_shape(folder):
         load(folder)
     tensors["bert.encoder.layer.0.output.dense.weight"] = weight[:, :-1].contiguous()
     save_file(tensors, folder / "model.safetensors", {"format": "pt"})
-    with pytest.raises(CheckpointError, match="cannot be opened"):
+    found = (
+        r"model\.safetensors: bert\.encoder\.layer\.0\.output\.dense\.weight has shape \(\d+, \d+\), its configuration"
+    )
+    with pytest.raises(CheckpointError, match=found):
         load(folder)
+
+
+@pytest.mark.parametrize("kind", [torch.int64, torch.bool, torch.float8_e4m3fn])
+def test_rejects_weights_that_are_no_floats(folder, kind):
+    tensors = load_file(folder / "model.safetensors")
+    name = "bert.encoder.layer.0.output.dense.weight"
+    save_file(tensors | {name: tensors[name].to(kind)}, folder / "model.safetensors", {"format": "pt"})
+    with pytest.raises(CheckpointError, match=rf"model\.safetensors: {name} has values of \w+, expected one of F16"):
+        load(folder)
+
+
+def test_accepts_the_position_numbers_of_old_checkpoints(folder):
+    tensors = load_file(folder / "model.safetensors")
+    numbers = {"bert.embeddings.position_ids": torch.arange(16)[None]}
+    save_file(tensors | numbers, folder / "model.safetensors", {"format": "pt"})
+    load(folder)
 
 
 def test_accepts_tables_larger_than_the_vocabulary(folder, vocab):

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import nn
 
-from interlace.core.errors import CheckpointError, RunError
+from interlace.core.errors import CheckpointError, DataError, RunError
 from interlace.training import checkpoint
 from interlace.training.callbacks import CheckpointCallback, CopyingWarning, HeldOutEvaluation, MetricsWriter
 from interlace.training.loop import Progress
@@ -60,7 +60,13 @@ def saver(folder, every=2, keep=2):
     )
     optimizer = torch.optim.AdamW(model.parameters())
     training = SimpleNamespace(
-        model=model, optimizer=optimizer, accelerator=accelerator, last=7, loss_scale=None, copy=None
+        model=model,
+        optimizer=optimizer,
+        accelerator=accelerator,
+        last=7,
+        loss_scale=None,
+        copy=None,
+        mixture=SimpleNamespace(sources=[None]),
     )
     return CheckpointCallback(folder, every, keep, training, Progress(drawn=(3,)))
 
@@ -128,6 +134,30 @@ def test_resumes_with_the_number_of_skipped_updates(tmp_path):
     run(made, [2])
     again.resume()
     assert again.progress.skipped == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "found"),
+    [
+        ("drawn", [3, 4], "2 numbers of batches, expected 1"),
+        ("drawn", ["x"], "key 'drawn', entry 1: input should be a valid integer"),
+        ("totals", {"tokens": 3}, "key 'tokens'"),
+        ("loss_scale", {"scale": 2.0}, "key 'loss_scale', key 'growth_factor'"),
+        ("evaluation", {"best": 2.0}, "key 'evaluation', key 'best_step'"),
+    ],
+)
+def test_a_state_that_does_not_fit_the_run_is_named(tmp_path, key, value, found):
+    made = saver(tmp_path)
+    run(made, [2])
+    model, optimizer = made.training.model, made.training.optimizer
+    state = json.loads((checkpoint.path_of(tmp_path, 2) / checkpoint.STATE).read_text())
+    shutil.rmtree(tmp_path)
+    state = {name: state[name] for name in state.keys() - {"step", "hashes", "digest"}}
+    checkpoint.save(tmp_path, 2, model, optimizer, state | {key: value})
+    with pytest.raises((CheckpointError, DataError)) as caught:
+        saver(tmp_path).resume()
+    assert "step-00000002/state.json: " in str(caught.value)
+    assert found in str(caught.value)
 
 
 def test_half_precision_resumes_with_its_loss_scale(tmp_path):

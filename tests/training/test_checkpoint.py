@@ -4,6 +4,7 @@ import json
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from torch import nn
 
 from interlace.core.errors import CheckpointError, DataError
@@ -93,6 +94,69 @@ def test_rejects_checkpoints_of_another_model(tmp_path):
         checkpoint.load(path, *learner(width=5))
     with pytest.raises(CheckpointError, match="another model"):
         checkpoint.load(path, nn.Sequential(nn.Linear(3, 4)))
+
+
+def rewritten(path, name, change):
+    """A checkpoint whose file holds other tensors, with hashes that say so."""
+    tensors = load_file(path / name)
+    change(tensors)
+    save_file(tensors, path / name)
+    state = json.loads((path / checkpoint.STATE).read_text())
+    state["hashes"][name] = checkpoint._hash(path / name)
+    del state["digest"]
+    (path / checkpoint.STATE).write_text(json.dumps({**state, "digest": checkpoint._digest(state)}))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        (
+            checkpoint.WEIGHTS,
+            {"0.weight": torch.zeros(4, 2)},
+            "model.safetensors: 0.weight has shape (4, 2), expected (4, 3)",
+        ),
+        (
+            checkpoint.WEIGHTS,
+            {"0.bias": torch.zeros(4, dtype=torch.int64)},
+            "model.safetensors: 0.bias has torch.int64, expected torch.float32",
+        ),
+        (
+            checkpoint.OPTIMIZER,
+            {"exp_avg:0.weight": torch.zeros(4, 2)},
+            "optimizer.safetensors: exp_avg:0.weight has shape (4, 2), expected (4, 3)",
+        ),
+        (
+            checkpoint.OPTIMIZER,
+            {"exp_avg_sq:0.bias": torch.zeros(4, dtype=torch.bool)},
+            "optimizer.safetensors: exp_avg_sq:0.bias has torch.bool, expected torch.float32",
+        ),
+        (
+            checkpoint.OPTIMIZER,
+            {"exp_avg:0.weigth": torch.zeros(4, 3)},
+            "optimizer.safetensors: exp_avg:0.weigth belongs to no weight of the model; did you mean '0.weight'?",
+        ),
+        (
+            checkpoint.OPTIMIZER,
+            {"exp_avg_sq:0.bias": None},
+            "optimizer.safetensors: lacks exp_avg_sq:0.bias; expected it beside exp_avg:0.bias",
+        ),
+    ],
+)
+def test_a_tensor_that_does_not_fit_is_named_with_its_file(tmp_path, name, change, message):
+    model, optimizer = learner()
+    train(model, optimizer, 1)
+    path = checkpoint.save(tmp_path, 1, model, optimizer, {})
+
+    def replace(tensors):
+        for key, tensor in change.items():
+            tensors.pop(key, None)
+            if tensor is not None:
+                tensors[key] = tensor
+
+    with pytest.raises(CheckpointError) as caught:
+        checkpoint.load(rewritten(path, name, replace), *learner())
+    assert str(caught.value) == f"{path}/{message}"
 
 
 def test_ignores_half_written_checkpoints(tmp_path):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file
+from safetensors.numpy import load_file, save_file
 
 from interlace.core.errors import DataError
 from interlace.core.ragged import Ragged
@@ -160,6 +160,11 @@ def test_rejects_unreadable_outcomes(tmp_path):
     path.write_bytes(b"nonsense")
     with pytest.raises(DataError, match=r"a.safetensors: damaged"):
         read_outcomes(path, "de")
+    with pytest.raises(DataError, match=r"a.safetensors: damaged"):
+        keep(path, "es", examples(1), "model")
+    save_file({"de.score": np.ones(1)}, path, {"about": '{"de": 1}'})
+    with pytest.raises(DataError, match=r"a.safetensors: damaged: key 'de'"):
+        keep(path, "es", examples(1), "model")
 
 
 @pytest.mark.parametrize(("score", "weight"), [([1.0], [1.0, 1.0]), ([], []), ([0.0], [0.0]), ([[1.0]], [[1.0]])])

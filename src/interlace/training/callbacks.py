@@ -131,6 +131,15 @@ class _StoppingState(TypedDict):
 
 
 @json_record
+class _LossScale(TypedDict):
+    scale: float
+    growth_factor: float
+    backoff_factor: float
+    growth_interval: int
+    _growth_tracker: int
+
+
+@json_record
 class _LoopState(TypedDict):
     step: int
     drawn: list[int]
@@ -139,7 +148,7 @@ class _LoopState(TypedDict):
     skipped: int
     totals: dict[str, Any]  # a `TrainingTotals`
     evaluation: _StoppingState | None
-    loss_scale: NotRequired[dict[str, int | float] | None]
+    loss_scale: NotRequired[_LossScale | None]
 
 
 @dataclass
@@ -192,6 +201,10 @@ class CheckpointCallback:
         loaded = checkpoint.load(path, model, self.training.optimizer)
         place = str(path / checkpoint.STATE)
         state: _LoopState = checked(loaded, _LoopState, place)
+        sources = len(self.training.mixture.sources)
+        if len(state["drawn"]) not in {0, sources}:  # 0: before the first batch
+            numbers = f"{len(state['drawn'])} numbers of batches, expected {sources}"
+            raise CheckpointError(f"{place}: key 'drawn': {numbers}, one for each source")
         self.progress.done, self.progress.drawn = state["step"], tuple(state["drawn"])
         self.progress.stop, self.progress.reason = state["stop"], state["reason"]
         self.progress.skipped = state["skipped"]
@@ -199,7 +212,7 @@ class CheckpointCallback:
         if self.evaluation is not None and state["evaluation"] is not None:
             self.evaluation.restore(state["evaluation"])
         if self.training.loss_scale is not None and (scale := state.get("loss_scale")) is not None:
-            self.training.loss_scale.load_state_dict(scale)
+            self.training.loss_scale.load_state_dict(dict(scale))
         return found
 
     def _newest(self) -> int:

@@ -13,7 +13,7 @@ import json
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Required
@@ -23,7 +23,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from typing_extensions import TypedDict
 
-from interlace.core.errors import CheckpointError
+from interlace.core.errors import CheckpointError, nearest
 from interlace.core.files import atomic_folder, must_hold_files
 from interlace.core.json_files import json_record, read_json
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
+_STEP = "step"  # the optimizer's count of updates of a weight
 WEIGHTS, OPTIMIZER, STATE = "model.safetensors", "optimizer.safetensors", "state.json"
 
 
@@ -122,18 +123,31 @@ def load(path: Path, model: nn.Module, optimizer: Optimizer | None = None) -> Ch
     if missing or unknown:
         raise CheckpointError(f"{path}: belongs to another model: lacks {missing[:3]}, and has {unknown[:3]} instead")
     for name, tensor in tensors.items():
-        if tensor.shape != stored.shapes[name]:
-            found, wanted = tuple(stored.shapes[name]), tuple(tensor.shape)
-            raise CheckpointError(f"{path}: {name} has shape {found}, the model expects {wanted}")
-        tensor.copy_(_like(tensor, stored[name]))
-    parameters = dict(model.named_parameters())
-    for key in stored.shapes.keys() - saved:
-        moment, _, name = key.partition(":")
-        if optimizer is not None:
-            own = parameters[name]
-            value = stored[key].to(own.device)  # fused AdamW needs its step there too
-            optimizer.state[own][moment] = _like(own, value) if value.shape == own.shape else value
+        tensor.copy_(_like(tensor, stored.get(name, tensor)))
+    if optimizer is not None:
+        _load_moments(stored, stored.shapes.keys() - saved, dict(model.named_parameters()), optimizer)
     return stored.state
+
+
+def _load_moments(
+    stored: StoredWeights, keys: Collection[str], parameters: Mapping[str, Tensor], optimizer: Optimizer
+) -> None:
+    """Load the optimizer's state, of which each weight has all tensors or none."""
+    moments = {key.partition(":")[0] for key in keys}
+    for key in sorted(keys):
+        moment, _, name = key.partition(":")
+        if name not in parameters:
+            hint = nearest(name, parameters)
+            raise CheckpointError(f"{stored.file_of(key)}: {key} belongs to no weight of the model{hint}")
+        if lacking := sorted(other for other in moments if f"{other}:{name}" not in keys):
+            raise CheckpointError(f"{stored.file_of(key)}: lacks {lacking[0]}:{name}; expected it beside {key}")
+        weight = parameters[name]
+        if moment == _STEP:
+            value = stored.get(key, torch.zeros(()))
+            optimizer.state[weight][moment] = value.to(weight.device)  # fused AdamW needs it there
+        else:
+            value = stored.get(key, weight)
+            optimizer.state[weight][moment] = _like(weight, value.to(weight.device))
 
 
 def _like(own: Any, value: Tensor) -> Tensor:
@@ -166,6 +180,22 @@ class StoredWeights:
         except (OSError, SafetensorError) as error:
             raise CheckpointError(f"{path}: damaged ({error}); {_cure(path)}") from error
         self.shapes = {name: each.size for name, each in found.state_dict_metadata.items()}
+
+    def file_of(self, name: str) -> Path:
+        """Return the file of a tensor, or of its first part."""
+        return self.path / Path(self._parts[name][0][0]).name
+
+    def get(self, name: str, like: Tensor) -> Tensor:
+        """Return a whole tensor; a CheckpointError names one that is missing, or unlike another in shape or kind."""
+        if name not in self.shapes:
+            raise CheckpointError(f"{self.path}: of another model: {name} is missing{nearest(name, self.shapes)}")
+        if self.shapes[name] != like.shape:
+            shape = tuple(self.shapes[name])
+            raise CheckpointError(f"{self.file_of(name)}: {name} has shape {shape}, expected {tuple(like.shape)}")
+        tensor = self[name]
+        if tensor.is_floating_point() != like.is_floating_point():
+            raise CheckpointError(f"{self.file_of(name)}: {name} has {tensor.dtype}, expected {like.dtype}")
+        return tensor
 
     def __getitem__(self, name: str) -> Tensor:
         """Return a whole tensor."""

@@ -11,14 +11,15 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 from typing_extensions import TypedDict
 
 from interlace.core.display import listed
-from interlace.core.errors import DataError, RunError, SettingsError
+from interlace.core.errors import CheckpointError, DataError, RunError, SettingsError
 from interlace.core.files import atomic_folder
 from interlace.core.json_files import json_record, read_json, write_json
 from interlace.core.ragged import Ragged
@@ -521,20 +522,28 @@ class _Sweep(TypedDict):
     """The content of the state of a sweep of learning rates."""
 
     done: int
-    diverged: list[list[Any]]
+    diverged: list[Annotated[list[Any], Field(min_length=2, max_length=2)]]
     groups: list[_StoredGroup]
     rows: list[Any]
 
 
 def restore_sweep(folder: Path, groups: Sequence[SelectionGroup]) -> tuple[int, dict[float, str]]:
     """Restore the groups, and return the number of finished learning rates and the diverged ones."""
+    from safetensors import SafetensorError
     from safetensors.torch import load_file
 
     state = read_json(folder / _STATE, _Sweep, None)
     items = [[list(item) for item in group.items] for group in groups]
     if state is None or [stored["items"] for stored in state["groups"]] != items:
         return 0, {}
-    weights = load_file(folder / _BEST)
+    remedy = f"remove {folder}, so that the fine-tuning starts again"
+    if len(state["rows"]) != len(groups):
+        found = f"key 'rows': {len(state['rows'])} entries, expected {len(groups)}"
+        raise CheckpointError(f"{folder / _STATE}: damaged: {found}; {remedy}")
+    try:
+        weights = load_file(folder / _BEST)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"{folder / _BEST}: missing or damaged ({error}); {remedy}") from error
     for number, (group, stored, rows) in enumerate(zip(groups, state["groups"], state["rows"], strict=True)):
         group.best, group.best_check = stored["best"], stored["best_check"]
         own = f"{number}."

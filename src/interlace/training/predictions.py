@@ -33,7 +33,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,7 +138,6 @@ def write_outcomes(
 
     path: see `outcomes_file`. key: of the score row. arrays: others of the language, by name. classes: predicted ones.
     """
-    from safetensors import safe_open
     from safetensors.numpy import save_file
 
     new: dict[str, NDArray[Any]] = {
@@ -147,8 +147,8 @@ def write_outcomes(
     kept: dict[str, NDArray[Any]] = {}
     about: dict[str, dict[str, str]] = {}
     if path.is_file():
-        with safe_open(path, "np") as file:
-            stored = _about(file.metadata())
+        with _open_outcomes(path) as file:
+            stored = _about(file.metadata(), path)
             about = {name: each for name, each in stored.items() if name != language and _is_kept(path, each, key)}
             kept = {name: file.get_tensor(name) for name in file.keys() if name.rpartition(".")[0] in about}  # noqa: SIM118 - no mapping
     about[language] = {"key": key, "identity": examples.identity}
@@ -172,24 +172,19 @@ def read_outcomes(path: Path, language: str, key: str | None = None) -> Examples
 
     key: key of the score row that they must belong to; None: any.
     """
-    from safetensors import SafetensorError, safe_open
-
     if not path.is_file():
         raise DataError(f"{path}: no such file; `interlace evaluate` writes it")
-    try:
-        with safe_open(path, "np") as file:
-            known = [name.removesuffix(".score") for name in file.keys() if name.endswith(".score")]  # noqa: SIM118
-            if language not in known:
-                raise DataError(f"{path}: no language {language!r}{did_you_mean(language, known)}")
-            score, weight = (file.get_tensor(f"{language}.{part}").astype(np.float64) for part in ("score", "weight"))
-            about = _about(file.metadata()).get(language, {})
-            more = {
-                part: file.get_tensor(f"{language}.{part}").astype(kind)
-                for part, kind in (("counts", np.float64), ("groups", np.int64))
-                if f"{language}.{part}" in file.keys()  # noqa: SIM118 - no mapping
-            }
-    except (SafetensorError, ValueError) as error:
-        raise DataError(f"{path}: damaged: {error}") from error
+    with _open_outcomes(path) as file:
+        known = [name.removesuffix(".score") for name in file.keys() if name.endswith(".score")]  # noqa: SIM118
+        if language not in known:
+            raise DataError(f"{path}: no language {language!r}{did_you_mean(language, known)}")
+        score, weight = (file.get_tensor(f"{language}.{part}").astype(np.float64) for part in ("score", "weight"))
+        about = _about(file.metadata(), path).get(language, {})
+        more = {
+            part: file.get_tensor(f"{language}.{part}").astype(kind)
+            for part, kind in (("counts", np.float64), ("groups", np.int64))
+            if f"{language}.{part}" in file.keys()  # noqa: SIM118 - no mapping
+        }
     if score.ndim != 1 or score.shape != weight.shape or not weight.sum() > 0:
         found = f"scores of shape {score.shape}, weights of shape {weight.shape} and sum {weight.sum():g}"
         raise DataError(f"{path}: {language}: expected rows of one length with some weight, found {found}")
@@ -198,14 +193,26 @@ def read_outcomes(path: Path, language: str, key: str | None = None) -> Examples
     return Examples(score, weight, about.get("identity", ""), measure=about.get("measure", "ratio"), **more)
 
 
+@contextmanager
+def _open_outcomes(path: Path) -> Iterator[Any]:
+    """Open a file of outcomes; raise a DataError that names it if it is damaged."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "np") as file:
+            yield file
+    except (SafetensorError, ValueError) as error:
+        raise DataError(f"{path}: damaged: {error}") from error
+
+
 def _is_kept(path: Path, about: dict[str, Any], key: str) -> bool:
     """Return whether stored data of one language is kept when another is written under `key`."""
     return about.get("key") == key or any(f".{setting}." in path.name for setting in PER_LANGUAGE)
 
 
-def _about(metadata: dict[str, str] | None) -> dict[str, dict[str, str]]:
+def _about(metadata: dict[str, str] | None, path: Path) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = checked(
-        parse_json((metadata or {}).get("about", "{}")), dict[str, dict[str, str]], "outcomes"
+        parse_json((metadata or {}).get("about", "{}")), dict[str, dict[str, str]], str(path)
     )
     return found
 
